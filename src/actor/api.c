@@ -444,7 +444,7 @@ SHERD_API void sherd_persist(struct sherd_ctx *ctx, uint32_t type,
         char text[80];
 
         line_format(text, sizeof text,
-                    "an event is too large size=%llu most=%u",
+                    "event too large, entity stops size=%llu max=%u",
                     (unsigned long long)event.size,
                     (unsigned)SHERD_BODY_MAX); /* fits */
         slot_trace(ctx->actors, ctx->slot, TRACE_ERROR, text);

@@ -223,7 +223,8 @@ void timer_set(struct actors *actors, uint32_t index, struct slot *slot,
         at = entry_new(actors, delay_ms);
     if (at == 0) {
         actors->counts.timers_refused++;
-        slot_trace(actors, slot, TRACE_ERROR, "timer refused: too many");
+        slot_trace(actors, slot, TRACE_ERROR, "timer refused: the actor has "
+                                              "too many timers");
         return;
     }
     entry = entry_at(actors, at);

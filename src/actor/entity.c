@@ -102,7 +102,8 @@ struct sherd_ref slot_spawn(struct actors *actors,
     if (index == 0) {
         actors->counts.spawns_refused++;
         trace_put(actors->settings.trace, TRACE_ERROR, "actor",
-                  "spawn refused: too many actors or behaviors name=%s actors=%u",
+                  "spawn refused: the lane has too many actors or behaviors "
+                  "name=%s actors=%u",
                   face->name ? face->name : "", actors->counts.actors);
         return (struct sherd_ref){ 0, 0 };
     }

@@ -266,7 +266,7 @@ void effects_store_failed(struct actors *actors, uint32_t index, struct slot *sl
     SOMETIMES("an entity stops while its write fails",
               slot->status == SLOT_STOPPING || slot->status == SLOT_ENDING);
     line_format(text, sizeof text,
-                "an event could not be stored, the entity ends reason=\"%s\"",
+                "event not stored, entity stopped reason=\"%s\"",
                 sherd_reason_text(reason)); /* fits */
     slot_trace(actors, slot, TRACE_WARNING, text);
     waits = (slot->flags & FLAG_STARTED_DUE) != 0;
@@ -378,7 +378,8 @@ void actors_recovery_failed(struct actors *actors, uint64_t actor,
 
     if (!slot)
         return;
-    line_format(line, sizeof line, "recovery failed reason=\"%s\"",
+    line_format(line, sizeof line, "recovery failed, tried again later "
+                                   "reason=\"%s\"",
                 text ? text : ""); /* may be cut */
     slot_trace(actors, slot, TRACE_ERROR, line);
     REACHED("an entity could not be recovered");

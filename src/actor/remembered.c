@@ -98,7 +98,8 @@ void actors_not_remembered(struct actors *actors, uint64_t actor)
     if (!slot)
         return;
     slot_trace(actors, slot, TRACE_ERROR,
-               "there is no place where it could be remembered, it is not started");
+               "entity not started: its start could not be stored among the "
+               "remembered entities");
     mailbox_unmark(actors, slot);
     rest = slot->last;
     slot->last = NULL;
@@ -143,7 +144,7 @@ uint64_t actors_entity_start(struct actors *actors, uint16_t type,
     index = entity_make(actors, type, id, key, row);
     if (!index) {
         trace_put(actors->settings.trace, TRACE_ERROR, "actor",
-                  "a remembered entity is not started: too many actors "
+                  "remembered entity not started: the lane has too many actors "
                   "type=%s shard=%d id=%.*s",
                   actors->types[type].name, shard, (int)id.size,
                   (const char *)id.data);

@@ -40,7 +40,7 @@ static void failed_on(struct actors *actors, struct slot *slot,
 
     actors->counts.handlers_failed++;
     slot->flags |= FLAG_FAILED;
-    slot_trace(actors, slot, TRACE_WARNING, "receive failed: it ends");
+    slot_trace(actors, slot, TRACE_WARNING, "receive failed, actor stopped");
     if (!notice)
         return;
     if (notice->kind != MESSAGE_TELL) {

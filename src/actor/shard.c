@@ -192,16 +192,16 @@ static void force_end(struct actors *actors, uint32_t index, struct slot *slot)
 static void name_late(const struct actors *actors, const struct slot *slot,
                       uint32_t *named)
 {
-    const char *why = "it waits to start";
+    const char *why = "waits to start";
 
     if ((*named)++ >= STOP_LATE_NAMED_MAX)
         return;
     if (slot->flags & FLAG_UNDURABLE)
-        why = "the store has not answered";
+        why = "the journal has not answered";
     else if (slot->status == SLOT_STOPPING)
-        why = "it is not done with its stop";
+        why = "has not finished its stop";
     else if (slot->status == SLOT_ALIVE)
-        why = "it has messages";
+        why = "has unread messages";
     slot_trace_why(actors, slot, "did not stop in time", why);
 }
 
@@ -211,7 +211,9 @@ static void force_row(struct actors *actors, uint32_t row)
     uint32_t named = 0;
 
     trace_put(actors->settings.trace, TRACE_WARNING, "actor",
-              "entities did not stop in time type=%s shard=%d entities=%u",
+              "entities did not stop in time, stopped by force type=%s "
+              "shard=%d entities=%u hint=\"receive must return SHERD_STOP soon "
+              "after the stop message\"",
               actors->types[here->type].name, here->shard, here->slots.count);
     here->deadline = 0;
     here->over = true;
@@ -256,7 +258,7 @@ void shards_step(struct actors *actors)
     }
     if (named)
         trace_put(actors->settings.trace, TRACE_WARNING, "actor",
-                  "actors did not stop in time actors=%u", named);
+                  "actors did not stop in time, stopped by force actors=%u", named);
 }
 
 uint64_t shards_deadline(const struct actors *actors)
@@ -291,7 +293,8 @@ void actors_shard_fenced(struct actors *actors, uint16_t type, int32_t shard)
     here->state = ROW_STOPPING;
     here->deadline = 0; /* no ACTORS_SHARD_EMPTY */
     trace_put(actors->settings.trace, TRACE_WARNING, "actor",
-              "shard fenced: its entities end type=%s shard=%d entities=%u",
+              "shard fenced, its entities stopped: another node owns it "
+              "type=%s shard=%d entities=%u",
               actors->types[type].name, shard, here->slots.count);
     while (here->slots.count) {
         uint32_t index = here->slots.items[here->slots.count - 1];

@@ -65,7 +65,7 @@ static uint32_t add(struct actors *actors, struct sherd_ref watcher,
     if (watches->count >= actors->settings.watches_max) {
         actors->counts.watches_refused++;
         trace_put(actors->settings.trace, TRACE_ERROR, "actor",
-                  "watch refused: too many watches=%u", watches->count);
+                  "watch refused: the lane has too many watches=%u", watches->count);
         return 0;
     }
     if (watches->items.count == 0)

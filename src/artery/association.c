@@ -425,7 +425,7 @@ static struct peer *associate(struct associations *associations,
     }
     trace_put(associations->options.trace, TRACE_INFO, "association",
               "%s peer=%s uid=%llu before=%llu",
-              peer->uid ? "new incarnation" : "known",
+              peer->uid ? "new incarnation" : "associated",
               kept_address_text(peer->address, text, sizeof text),
               (unsigned long long)uid, (unsigned long long)peer->uid);
     peers_renew(associations, peer, uid, handshake->order);

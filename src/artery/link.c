@@ -525,7 +525,7 @@ static void refuse(struct link *link)
     if (!is_control(link) || link->overflowed)
         return;
     link->overflowed = true;
-    say(link, TRACE_WARNING, "control queue full", NULL);
+    say(link, TRACE_WARNING, "control queue full, frames dropped", NULL);
 }
 
 void link_refuse_stale(struct link *link)

@@ -303,7 +303,8 @@ void peers_fail(struct associations *associations, struct peer *peer)
         return;
     peer->failed = true;
     trace_put(associations->options.trace, TRACE_WARNING, "association",
-              "system messages not delivered peer=%s waiting=%u",
+              "system messages not delivered, peer counts as failed peer=%s "
+              "waiting=%u",
               kept_address_text(peer->address, text, sizeof text),
               sequence_waiting(&peer->sequence));
     sequence_give_up(&peer->sequence);
@@ -484,7 +485,8 @@ static bool receive_quarantined(struct associations *associations,
     /* Ignores one that means an earlier incarnation of ours. */
     if (good && message->to->uid == self->node.uid) {
         trace_put(associations->options.trace, TRACE_WARNING, "association",
-                  "quarantined by peer=%s",
+                  "this node is quarantined by a peer peer=%s hint=\"start the "
+                  "node again once it has stopped\"",
                   kept_address_text(peer->address, text, sizeof text));
         peers_tell(associations,
                    &(struct association_news){

@@ -100,7 +100,7 @@ static void tell_unloaded(struct replicator *replicator, struct slice key,
 {
     replicator->counters.unloaded++;
     trace_put(replicator->trace, TRACE_ERROR, "ddata",
-              "a durable key is not loaded, and is as others have it: %s "
+              "durable key not loaded, the value of other members counts: %s "
               "key=\"%.*s\"",
               why, (int)key.size, (const char *)key.data);
 }

@@ -149,8 +149,9 @@ static void tell_size(struct replicator *replicator, struct entry *entry,
     entry->told_size = size + size / 10;
     trace_put(replicator->trace, is_close ? TRACE_WARNING : TRACE_INFO, "ddata",
               is_close
-                  ? "a value is nearly as large as a message may be key=%.*s bytes=%llu"
-                  : "a value is large key=%.*s bytes=%llu",
+                  ? "value is nearly as large as a message may be key=%.*s "
+                    "bytes=%llu hint=\"split it into several keys\""
+                  : "value is large key=%.*s bytes=%llu",
               (int)entry->key.size, (const char *)entry->key.data,
               (unsigned long long)size);
 }
@@ -251,7 +252,7 @@ static void tell_refused(struct replicator *replicator, struct entry *entry,
 
     if (!(*told & refusal))
         trace_put(replicator->trace, TRACE_WARNING, "ddata",
-                  "a value is not taken, and members differ: %s key=\"%.*s\"",
+                  "value refused, so replicas differ: %s key=\"%.*s\"",
                   why, (int)key.size, (const char *)key.data);
     *told |= (uint8_t)refusal;
 }

@@ -218,8 +218,7 @@ void hold_end(struct replicator *replicator, const struct entry *entry)
         return;
     hold_drop(replicator, entry->key);
     trace_put(replicator->trace, TRACE_INFO, "ddata",
-              "a durable key that was damaged is served again: other "
-              "members' values came key=\"%.*s\"",
+              "damaged durable key repaired from other members key=\"%.*s\"",
               (int)entry->key.size, (const char *)entry->key.data);
 }
 
@@ -249,8 +248,7 @@ void hold_tick(struct replicator *replicator)
         if (!expire_is_over(replicator, item.key, hold->used_ms))
             continue;
         trace_put(replicator->trace, TRACE_INFO, "ddata",
-                  "a durable key that was damaged is forgotten: nobody used "
-                  "it key=\"%.*s\"",
+                  "damaged durable key expired unused key=\"%.*s\"",
                   (int)item.key.size, (const char *)item.key.data);
         replicator->counters.expired++;
         durable_forget(replicator, item.key);
@@ -291,8 +289,8 @@ void command_release(struct replicator *replicator, uint64_t token,
         return;
     }
     trace_put(replicator->trace, TRACE_WARNING, "ddata",
-              "a durable key that was damaged is released: what is left "
-              "of it is served key=\"%.*s\"",
+              "damaged durable key released: the rest of its value is served "
+              "key=\"%.*s\"",
               (int)key.size, (const char *)key.data);
     hold_drop(replicator, key);
     entry_use(replicator, entry, replicator->wall_ms);

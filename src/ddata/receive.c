@@ -91,8 +91,8 @@ static void drop_malformed(struct replicator *replicator,
     replicator->counters.malformed++;
     if (!replicator->has_told_malformed)
         trace_put(replicator->trace, TRACE_WARNING, "ddata",
-                  "a member's message cannot be read, and is dropped; others "
-                  "are counted only from=%s",
+                  "unreadable message of a member dropped; further ones are "
+                  "only counted from=%s",
                   address_text(&inbound->from.address, text, sizeof text));
     replicator->has_told_malformed = true;
 }

@@ -204,7 +204,7 @@ static void tell_counts(struct log *log, uint64_t now_ms, const char *node,
         uint64_t lost = log->lost;
 
         (void)snprintf(text, sizeof text,
-                       "log lines lost, nobody read them lines=%llu",
+                       "log lines lost: the reader is too slow lines=%llu",
                        (unsigned long long)(lost - log->lost_told));
         format_line(log, TRACE_WARNING, "log", node, text);
         if (log->lost == lost)
@@ -262,7 +262,7 @@ void log_drain(struct log *log, struct trace *trace, const char *node,
     lost_now = trace_lost(trace);
     if (lost_now > *lost)
         log_say(log, TRACE_WARNING, "log", node,
-                "lines of a turn beyond the limit lines=%llu limit=%d",
+                "log lines dropped: too many in one turn lines=%llu limit=%d",
                 (unsigned long long)(lost_now - *lost), TRACE_LINES_MAX);
     *lost = lost_now;
 }

@@ -61,7 +61,8 @@ static int check_descriptors(struct sherd_system *system)
     }
     if (limit.rlim_cur < DESCRIPTORS_GOOD)
         system_log(system, TRACE_WARNING, "host",
-                   "the limit on open files is low limit=%llu wanted=%d",
+                   "the limit on open files is low limit=%llu wanted=%d "
+                   "hint=\"ulimit -n\"",
                    (unsigned long long)limit.rlim_cur, DESCRIPTORS_GOOD);
     return 0;
 }
@@ -87,8 +88,8 @@ static int open_tls(struct sherd_system *system)
     }
     if (!tls_verifies_names(system->tls))
         system_log(system, TRACE_WARNING, "tls",
-                   "hostname-verification is off: whoever has a certificate "
-                   "of the CA can speak for any node");
+                   "hostname-verification is off: each certificate of the CA "
+                   "can speak for any node");
     return 0;
 }
 
@@ -101,15 +102,16 @@ static int check_plain(struct sherd_system *system)
         return 0;
     if (!settings->allows_plain) {
         system_log(system, TRACE_ERROR, "config",
-                   "others reach this node's address and connections are "
-                   "plain bind=%s hint=\"transport tls-tcp, or "
+                   "other hosts reach this address and connections are plain "
+                   "bind=%s hint=\"set remote.artery.transport = tls-tcp, or "
                    "remote.allow-plain = on\"",
                    settings->bind_host);
         return SHERD_ECONFIG;
     }
     system_log(system, TRACE_WARNING, "host",
-               "connections are plain: whoever reaches this node's address "
-               "can do what nodes do bind=%s",
+               "connections are plain: each program that reaches this address "
+               "can act as a node bind=%s hint=\"set remote.artery.transport = "
+               "tls-tcp\"",
                settings->bind_host);
     return 0;
 }
@@ -171,7 +173,7 @@ static void report_fenced(struct sherd_system *system,
         return;
     system->fenced_said_at = now;
     system_log(system, TRACE_WARNING, "journal",
-               "fenced: writes refused, another node owns the shard "
+               "writes refused by the fence: another node owns the shard "
                "entities=%u",
                (unsigned)entities);
 }
@@ -199,13 +201,15 @@ static void log_kept(void *context, const char *path, uint64_t size)
 {
     if (size)
         system_log(context, TRACE_WARNING, "journal",
-                   "the journal's log grows, somebody reads the file without "
-                   "an end file=\"%s-wal\" size=%llu limit=%llu",
+                   "write-ahead log of the journal grows: a long read holds it "
+                   "file=\"%s-wal\" size=%llu limit=%llu hint=\"end other "
+                   "programs that read the journal\"",
                    path, (unsigned long long)size,
                    (unsigned long long)BACKEND_WAL_PAGES_MAX * 4096);
     else
         system_log(context, TRACE_WARNING, "journal",
-                   "the journal's log is emptied again file=\"%s-wal\"", path);
+                   "write-ahead log of the journal is short again "
+                   "file=\"%s-wal\"", path);
 }
 
 static uint32_t thread_count(const struct sherd_system *system)
@@ -300,7 +304,7 @@ static void found(void *context, struct seed_list *list)
 static void say_found(void *context, enum trace_level level, const char *text)
 {
     system_log(context, level, "member", "%s why=\"%s\"",
-               level == TRACE_INFO ? "not all seed nodes count"
+               level == TRACE_INFO ? "some seed nodes ignored"
                                    : "no seed nodes yet",
                text);
 }
@@ -319,7 +323,7 @@ static int open_finder(struct sherd_system *system)
     system->finder = discovery_open(&options);
     if (system->finder)
         return 0;
-    system_log(system, TRACE_ERROR, "host", "a thread cannot start");
+    system_log(system, TRACE_ERROR, "host", "thread cannot start: check the limits of threads and memory");
     return SHERD_ESYSTEM;
 }
 
@@ -449,9 +453,9 @@ static bool has_journal(struct sherd_system *system,
                    type->name);
     else
         system_log(system, TRACE_WARNING, "journal",
-                   "events are kept in this process alone, and are lost when "
-                   "an entity moves to another one: journal.plugin is memory "
-                   "type=\"%s\"",
+                   "the journal is in memory: events are lost when an entity "
+                   "moves to another process type=\"%s\" hint=\"set "
+                   "journal.plugin = sqlite\"",
                    type->name);
     return system->settings.has_journal;
 }
@@ -547,7 +551,7 @@ static int make_threads(struct sherd_system *system)
     for (uint32_t i = 0; i < count; i++) {
         if (thread_init(&system->threads[i], system, i) != 0) {
             system_log(system, TRACE_ERROR, "host",
-                       "no event loop for a thread: no descriptors left");
+                       "thread has no event loop: no file descriptors left");
             for (uint32_t done = 0; done < i; done++) {
                 thread_join(&system->threads[done]);
                 thread_fini(&system->threads[done]);
@@ -579,7 +583,7 @@ int sherd_start(struct sherd_system *system)
         result = system_pool_open(system);
     for (uint32_t i = 0; result == 0 && i < system->thread_count; i++) {
         if (thread_start(&system->threads[i]) != 0) {
-            system_log(system, TRACE_ERROR, "host", "a thread cannot start");
+            system_log(system, TRACE_ERROR, "host", "thread cannot start: check the limits of threads and memory");
             result = SHERD_ESYSTEM;
         }
     }

@@ -30,12 +30,12 @@ static void written(void *context, const char *error)
     system->durable_is_behind = error != NULL;
     if (error)
         system_log(system, TRACE_ERROR, "ddata",
-                   "durable keys that were acknowledged are not stored, and "
-                   "others not acknowledged error=\"%s\"",
+                   "acknowledged durable keys not stored, and no more "
+                   "acknowledged error=\"%s\"",
                    error);
     else
         system_log(system, TRACE_WARNING, "ddata",
-                   "durable keys that were acknowledged are stored by now");
+                   "acknowledged durable keys stored again");
 }
 
 static void warn_of_durable(void *context, const char *text)

@@ -26,7 +26,8 @@ static void set_levels(struct sherd_system *system)
         if (!log_set_level(system->log, module,
                            log_level_of(config_text(config, setting.key))))
             system_log(system, TRACE_WARNING, "config",
-                       "too many modules with a level of their own key=%s",
+                       "log level ignored: too many modules have one of their "
+                       "own key=%s",
                        setting.key);
     }
 }

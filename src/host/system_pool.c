@@ -14,7 +14,7 @@ static void job_done(void *context, struct job *job)
 static void job_late(void *context, const char *name, uint64_t running_ns)
 {
     system_log(context, TRACE_WARNING, "host",
-               "a job does not end: it is left behind job=\"%s\" seconds=%llu",
+               "job still runs, left behind at the end job=\"%s\" seconds=%llu",
                name, (unsigned long long)(running_ns / 1000000000));
 }
 
@@ -31,7 +31,7 @@ int system_pool_open(struct sherd_system *system)
     if (pool_open(&system->pool, &options) == 0)
         return 0;
     system_log(system, TRACE_ERROR, "host",
-               "a thread of the pool cannot start threads=%u",
+               "thread of the pool cannot start threads=%u",
                (unsigned)options.threads);
     return SHERD_ESYSTEM;
 }
@@ -43,6 +43,6 @@ void system_pool_close(struct sherd_system *system)
     system->pool = NULL;
     if (dropped)
         system_log(system, TRACE_WARNING, "host",
-                   "jobs were not run: the node has ended jobs=%u",
+                   "jobs not run: the node has ended jobs=%u",
                    (unsigned)dropped);
 }

@@ -491,7 +491,7 @@ static void look_again(struct tls *tls, uint64_t now)
 {
     if (file_watch_are_late(tls->file_watch))
         tls_log(tls, TRACE_ERROR,
-                "TLS files do not answer: the ones before stay in use");
+                "TLS files not read in time: the former ones stay in use");
     if (now - tls->looked_at < tls->options.reload_after)
         return;
     tls->looked_at = now;
@@ -660,7 +660,7 @@ void tls_close(struct tls *tls)
         return;
     if (file_watch_close(tls->file_watch))
         tls_log(tls, TRACE_WARNING,
-                "TLS files do not answer: who reads them is left behind");
+                "TLS files not read in time: the reading thread is left behind");
     content_fini(&tls->content);
     uv_mutex_destroy(&tls->mutex);
     mem_free(tls);

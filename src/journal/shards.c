@@ -248,7 +248,7 @@ void shards_reply(struct journal *journal, uint64_t now,
     } else {
         /* A claim is repeatable: an equal fence is this owner's own. */
         trace_put(journal->options.trace, TRACE_WARNING, "journal",
-                  "claim failed type=%s shard=%s detail=\"%s\"",
+                  "claim of a shard failed type=%s shard=%s detail=\"%s\"",
                   (const char *)shard->type.data,
                   (const char *)shard->name.data, reply->error);
         journal->status.retries++;

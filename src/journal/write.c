@@ -187,7 +187,7 @@ static void repeat(struct journal *journal, uint64_t now,
                    struct journal_request *reply)
 {
     trace_put(journal->options.trace, TRACE_WARNING, "journal",
-              "outcome of a commit unknown, reading back events=%u "
+              "outcome of a commit unknown, journal read back events=%u "
               "attempt=%u detail=\"%s\"",
               reply->records.count, journal->repeat_attempt + 1,
               reply->error);

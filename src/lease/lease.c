@@ -150,7 +150,7 @@ void lease_leave(struct lease *lease, uint64_t now, uint64_t at)
     if (at > now) {
         lease->left_until = at;
         trace_put(lease->trace, TRACE_INFO, "lease",
-                  "lease is left to run out name=%s ms=%llu", lease->name,
+                  "lease left to expire name=%s ms=%llu", lease->name,
                   (unsigned long long)((at - now) / MS));
     }
     lease_release(lease, now);

@@ -497,7 +497,7 @@ void gossip_send_tell_stats(struct member *member, uint64_t now)
     for (uint32_t i = 0; i < member->views.count; i++)
         unreachable += !member->views.items[i].reachable;
     trace_put(member->trace, TRACE_INFO, "member",
-              "gossip members=%u seen-by=%u unreachable=%u clock=%u "
+              "gossip summary members=%u seen-by=%u unreachable=%u clock=%u "
               "received=%llu merged=%llu sent=%llu statuses-received=%llu "
               "statuses-sent=%llu heartbeats=%llu responses=%llu",
               member->gossip.members.count, seen, unreachable,

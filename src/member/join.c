@@ -86,7 +86,7 @@ static void found_cluster(struct member *member, uint64_t now,
     add_member(member, member->self);
     member_settle(member, now);
     leader_act(member, now, outbox);
-    trace_put(member->trace, member->info_level, "member", "founded a cluster");
+    trace_put(member->trace, member->info_level, "member", "cluster founded by this node");
 }
 
 bool join_may_move(const struct member *member, const struct address *address)
@@ -210,8 +210,8 @@ static void ignore(struct member *member, const struct node_id *joiner)
     trace_put(member->trace, member->info_level, "member",
               "join ignored: %s peer=%s",
               member->is_preparing
-                  ? "the cluster prepares for its end"
-                  : "this node is on its way out, others may take it in",
+                  ? "the cluster shuts down"
+                  : "this node leaves, the joiner must ask another member",
               address_text(&joiner->address, text, sizeof text));
 }
 

@@ -316,8 +316,8 @@ static void lead(struct member *member, uint64_t now, struct outbox *outbox)
               member->unconverged == 60);
     if (member->unconverged == 20 || member->unconverged % 60 == 0)
         trace_put(member->trace, member->info_level, "member",
-                  "leader cannot act: not all reachable members have seen the "
-                  "same gossip ticks=%u seen=%u members=%u",
+                  "leader cannot act: no convergence, not all reachable "
+                  "members have seen the gossip ticks=%u seen=%u members=%u",
                   member->unconverged, gossip_seen_count(&member->gossip),
                   member->gossip.members.count);
     raise_weakly(member);
@@ -351,7 +351,7 @@ static void trace_reach(struct member *member, const struct profile *subject,
     char text[ADDRESS_TEXT_MAX];
 
     trace_put(member->trace, ends ? member->info_level : TRACE_WARNING,
-              "member", "member is %s member=%s",
+              "member", "member %s member=%s",
               status == REACHABLE ? "reachable again" : "unreachable",
               kept_address_text(subject->address, text, sizeof text));
 }

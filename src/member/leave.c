@@ -58,7 +58,7 @@ static void set_down(struct member *member, struct gossip_member *found,
     found->status = MEMBER_DOWN;
     member_probe(member, PROBE_MEMBER_DOWNED, node, why);
     trace_put(member->trace, TRACE_WARNING, "member",
-              "member is down member=%s",
+              "member downed member=%s",
               address_text(&node->address, text, sizeof text));
 }
 
@@ -136,7 +136,7 @@ void leave_begin_exiting(struct member *member)
     member->is_exiting = true;
     member->is_dirty = true;
     trace_put(member->trace, member->info_level, "member",
-              "exiting: hand over");
+              "exiting, singletons and coordinators are handed over");
 }
 
 /* Confirms to the leader that others see without this node, and to the next one. */
@@ -234,7 +234,7 @@ void leave_check_down(struct member *member, struct outbox *outbox)
         return;
     }
     trace_put(member->trace, TRACE_ERROR, "member",
-              "this node was declared down: it must end and start anew");
+              "this node was downed: it stops, and must be started again");
     gossip_send_to_some(member, NEWS_SPREAD, outbox);
     member_stop(member);
 }
@@ -276,7 +276,8 @@ void leave_check_refused(struct member *member)
         (voices * 2 <= electors && !member->settings.one_word_ends))
         return;
     trace_put(member->trace, TRACE_ERROR, "member",
-              "this node was removed from the cluster, say voices=%u of=%u",
+              "this node was removed from the cluster, by the word of members "
+              "voices=%u of=%u",
               voices, electors);
     member_stop(member);
 }
@@ -294,7 +295,7 @@ void member_refused(struct member *member, uint64_t now,
             vec_remove(&member->refusers, i);
     vec_push(&member->refusers, *by);
     trace_put(member->trace, TRACE_WARNING, "member",
-              "a member takes this node for removed member=%s",
+              "member considers this node removed member=%s",
               address_text(&by->address, text, sizeof text));
     leave_check_refused(member);
     member_settle(member, now);

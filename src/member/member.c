@@ -191,7 +191,7 @@ void member_stop(struct member *member)
     gossip_send_forget_replies(member);
     gossip_receive_forget(member);
     member->is_dirty = true;
-    trace_put(member->trace, member->info_level, "member", "stopped status=%s",
+    trace_put(member->trace, member->info_level, "member", "membership stopped status=%s",
               member_status_text(member->last_status));
 }
 
@@ -476,7 +476,9 @@ void member_cannot_read(struct member *member, enum verdict verdict,
         member->counters.dropped_hostile++;
     if (verdict == WIRE_BEYOND)
         trace_put(member->trace, TRACE_ERROR, "member",
-                  "a %s passes a limit of this node, nothing of it is taken from=%s host_bytes_max=%d roles_max=%d role_bytes_max=%d version_bytes_max=%d members_max=%d",
+                  "%s dropped: it exceeds a limit of this node from=%s "
+                  "host_bytes_max=%d roles_max=%d role_bytes_max=%d "
+                  "version_bytes_max=%d members_max=%d",
                   what, address_text(&from->address, text, sizeof text),
                   HOST_MAX, MEMBER_ROLES_MAX, MEMBER_ROLE_SIZE_MAX,
                   VERSION_SIZE_MAX, GOSSIP_MEMBERS_MAX);
@@ -495,7 +497,8 @@ void member_receive(struct member *member, uint64_t now, uint64_t wall_ms,
     /* Logged at each power of two, because the sender repeats such a message every second. */
     if (count != before && !(count & (count - 1)))
         trace_put(member->trace, TRACE_WARNING, "member",
-                  "a message of membership is dropped: it cannot be read, or breaks a rule peer=%s manifest=%.*s dropped=%llu",
+                  "membership message dropped: unreadable or against the "
+                  "protocol peer=%s manifest=%.*s dropped=%llu",
                   address_text(&inbound->from.address, text, sizeof text),
                   (int)inbound->manifest.size,
                   (const char *)inbound->manifest.data,

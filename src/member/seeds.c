@@ -185,8 +185,7 @@ static void trace_differing(struct member *member, const struct compat *asked,
 
     (void)compat_agree(&member->config, asked, &reasons);
     trace_put(member->trace, TRACE_WARNING, "member",
-              "a node that wants to join has another configuration peer=%s "
-              "reason=\"%.*s\"",
+              "joining node has another configuration peer=%s reason=\"%.*s\"",
               address_text(&joiner->address, text, sizeof text),
               (int)reasons.size,
               reasons.data ? (const char *)reasons.data : "");
@@ -268,8 +267,8 @@ static void accept(struct member *member, uint64_t now,
     } else {
         if (bad || answer == CONFIG_UNCHECKED)
             trace_put(member->trace, TRACE_WARNING, "member",
-                      "joining without a configuration that is known to agree "
-                      "seed=%s reason=\"%.*s\"",
+                      "joining, though the configuration differs or was not "
+                      "compared seed=%s reason=\"%.*s\"",
                       text, (int)reasons.size,
                       reasons.data ? (const char *)reasons.data : "");
         join_address(member, now, address, true, outbox);

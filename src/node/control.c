@@ -89,7 +89,8 @@ static void for_nobody(struct control *control, const struct inbound *inbound)
                           inbound->payload);
     if (!control->unknown++)
         trace_put(machine->trace, TRACE_DEBUG, "node",
-                  "message for nobody serializer=%d manifest=%.*s path=%.*s",
+                  "message for an unknown recipient serializer=%d "
+                  "manifest=%.*s path=%.*s",
                   inbound->serializer, (int)inbound->manifest.size,
                   (const char *)inbound->manifest.data,
                   (int)inbound->recipient.size,
@@ -394,7 +395,8 @@ void control_stored(struct control *control, struct journal_request *request)
     control->stirred = true;
     if (request->result != BACKEND_DONE)
         trace_put(machine->trace, TRACE_ERROR, "journal",
-                  "no term for the coordinator type=%s error=\"%s\"",
+                  "coordinator got no term from the journal, tried again "
+                  "type=%s error=\"%s\"",
                   machine->node->names[request->tag].name, request->error);
     control_listed(control, (uint32_t)request->tag, request);
     if (coordinator) /* term 0 is refused there, and requested again */

@@ -159,8 +159,8 @@ void data_durable_put(struct control *control, uint32_t replicator,
         news->bytes.size > DURABLE_VALUE_MAX) {
         store->failures++;
         trace_put(control->machine->trace, TRACE_ERROR, "ddata",
-                  "a durable key cannot be stored: it has 1 to %d bytes, and "
-                  "its value at most %d key-bytes=%zu value-bytes=%zu",
+                  "durable key not stored: a key has 1 to %d bytes, its value "
+                  "at most %d key-bytes=%zu value-bytes=%zu",
                   DURABLE_KEY_MAX, DURABLE_VALUE_MAX, news->key.size,
                   news->bytes.size);
         buf_fini(&key);
@@ -415,8 +415,8 @@ static void load_some(struct control *control)
     note_result(control, true, "");
     if (store->left)
         trace_put(machine->trace, TRACE_WARNING, "ddata",
-                  "keys that are durable no more are on the disk as they were "
-                  "then, and are not loaded: keys=%llu",
+                  "keys on disk not loaded, since they are not durable by "
+                  "configuration keys=%llu",
                   (unsigned long long)store->left);
     trace_put(machine->trace,
               request->may_lack_keys ? TRACE_ERROR

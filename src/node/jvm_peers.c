@@ -34,9 +34,9 @@ static bool report(struct control *control, const struct member_view *view)
         if (contact && contact->shares)
             continue;
         trace_put(machine->trace, TRACE_ERROR, "node",
-                  "a node that is not of this library has the role of an "
-                  "entity type: give the type a role that only nodes of this "
-                  "library have type=%s role=\"%s\" member=%s:%u",
+                  "JVM member has the role of an entity type: give the type a "
+                  "role that only nodes of this library have type=%s "
+                  "role=\"%s\" member=%s:%u",
                   machine->node->names[i].name, role ? role : "",
                   node->address.host, node->address.port);
     }

@@ -112,7 +112,8 @@ static void fenced(struct lane *lane, uint32_t type,
     char text[SHARD_TEXT_MAX];
 
     trace_put(lane->machine->trace, TRACE_ERROR, "shard",
-              "fenced: another node owns it, or shall at once: its entities end here type=%s shard=%d",
+              "shard fenced, its entities stop: another node owns it, or will "
+              "at once type=%s shard=%d",
               lane->machine->node->names[type].name, news->shard);
     lane_drain(lane);
     actors_shard_fenced(lane->actors, (uint16_t)type, news->shard);

@@ -44,11 +44,14 @@ void control_remembered_all(struct control *control, uint32_t type,
 
     if (counts->strays)
         trace_put(control->machine->trace, TRACE_INFO, "coordinator",
-                  "shards are stored whose numbers are above the type's: what they remember moves to others type=%s number-of-shards=%u count=%u",
+                  "stored shards above number-of-shards: their remembered "
+                  "entities move to other shards type=%s number-of-shards=%u "
+                  "count=%u",
                   names->name, names->shards, counts->strays);
     if (counts->unknown)
         trace_put(control->machine->trace, TRACE_WARNING, "coordinator",
-                  "shards are stored whose ids are no numbers of shards: their entities do not start type=%s count=%u",
+                  "stored shards have ids that are not numbers: their entities "
+                  "do not start type=%s count=%u",
                   names->name, counts->unknown);
 }
 

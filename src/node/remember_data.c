@@ -171,8 +171,8 @@ static void listed(struct control *control, struct remember_call *call)
         return;
     if (call->why) {
         trace_put(machine->trace, TRACE_WARNING, "coordinator",
-                  "shards with remembered entities are not known, asked for "
-                  "again type=%s why=\"%s\"",
+                  "shards with remembered entities not read, tried again "
+                  "type=%s why=\"%s\"",
                   name_of(control, call->type), call->why);
         control->remember_data.waiting += !type->remembering.read_at;
         type->remembering.read_at = machine->now + READ_AGAIN;
@@ -202,8 +202,8 @@ static void end(struct control *control, struct remember_call *call)
     (void)map_take(&control->remember_data.calls, map_u64(&call->number));
     if (call->strange)
         trace_put(control->machine->trace, TRACE_WARNING, "shard",
-                  "remembered entities whose ids have no place here: a text "
-                  "of 1 to %d bytes type=%s shard=%d count=%llu",
+                  "remembered entities ignored: an id is a text of 1 to %d "
+                  "bytes type=%s shard=%d count=%llu",
                   ID_SIZE_MAX, name_of(control, call->type), call->shard,
                   (unsigned long long)call->strange);
     if (call->kind == CALL_STORE && !call->why && !call->id_count)
@@ -526,8 +526,8 @@ static void begin_write(struct control *control, struct remember_call *call)
             refuse_start(call, id);
     if (call->id_count)
         trace_put(control->machine->trace, TRACE_ERROR, "shard",
-                  "entities are not started: their ids are no texts (UTF-8), which distributed data does not keep; keep them in the "
-                  "journal (remember-entities-store = eventsourced) "
+                  "entities not started: distributed data keeps only ids that "
+                  "are UTF-8; set remember-entities-store = eventsourced "
                   "type=%s shard=%d entities=%llu",
                   name_of(control, call->type), call->shard,
                   (unsigned long long)call->id_count);
@@ -563,10 +563,10 @@ static bool refuse_starts(struct control *control, struct remember_call *call,
     }
     call->stops_only[index] = true;
     trace_put(control->machine->trace, TRACE_ERROR, "shard",
-              "entities are not started, or not after this node's end: a key of "
-              "remembered entities would be larger than a message; use more shards, or keep them in the "
-              "journal (remember-entities-store = eventsourced) "
-              "type=%s shard=%d key=%u entities=%llu",
+              "entities not started, or not remembered beyond this node: their "
+              "key would be larger than a message; use more shards, or set "
+              "remember-entities-store = eventsourced type=%s shard=%d key=%u "
+              "entities=%llu",
               name_of(control, call->type), call->shard, index,
               (unsigned long long)(call->id_count - before));
     return has_stops;

@@ -55,7 +55,8 @@ void remember_follow_list(struct control *control, uint32_t type)
     replicator_unsubscribe(replicator, token, buf_slice(&key)); /* of the previous coordinator */
     if (!replicator_subscribe(replicator, token, buf_slice(&key)))
         trace_put(control->machine->trace, TRACE_ERROR, "coordinator",
-                  "shards with remembered entities cannot be followed type=%s",
+                  "shards with remembered entities not followed: distributed "
+                  "data has too many subscribers type=%s",
                   name_of(control, type));
     buf_fini(&key);
 }
@@ -95,10 +96,10 @@ static void follow(struct control *control, uint32_t lane,
     }
     if (!is_told && !data->is_crowded)
         trace_put(control->machine->trace, TRACE_WARNING, "shard",
-                  "remembered entities cannot be followed, there are too many "
-                  "keys: who is taken out or put in late by a former node of "
-                  "a shard is seen by its next read only; others are not said "
-                  "type=%s shard=%d keys_max=%d",
+                  "remembered entities not followed, too many keys: late "
+                  "changes by a former node of the shard count from the next "
+                  "read on; further ones are not logged type=%s shard=%d "
+                  "keys_max=%d",
                   name_of(control, letter->type), letter->shard,
                   REMEMBER_FOLLOWED_MAX);
     data->is_crowded |= !is_told;

@@ -132,7 +132,8 @@ void control_tell_removed(struct control *control,
     node = contact_node(contact);
     if (!life->is_reported)
         trace_put(machine->trace, TRACE_INFO, "node",
-                  "a removed member goes on, and is told so peer=%s:%u",
+                  "removed member still runs, told that it was removed "
+                  "peer=%s:%u",
                   node.address.host, node.address.port);
     life->is_reported = true;
     tell(control, &node);

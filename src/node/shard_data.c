@@ -443,7 +443,8 @@ void shard_data_begin(struct control *control, uint32_t type)
         replicator_unsubscribe(replicator, token, buf_slice(&key)); /* of the coordinator before */
         if (!replicator_subscribe(replicator, token, buf_slice(&key)))
             trace_put(control->machine->trace, TRACE_ERROR, "coordinator",
-                      "the coordinator's state cannot be followed type=%s",
+                      "state of the coordinator not followed: distributed data "
+                      "has too many subscribers type=%s",
                       control->machine->node->names[type].name);
         buf_fini(&key);
     }
@@ -528,9 +529,8 @@ static void trace_failure(struct control *control,
     case REPLICATOR_SUCCESS:
         if (call->is_read && !is_usable(news->value))
             trace_put(control->machine->trace, TRACE_ERROR, "coordinator",
-                      "the key of the coordinator's state has another type, "
-                      "and keeps it while one member with the role runs "
-                      "type=%s key=%s",
+                      "key of the coordinator's state has another type until "
+                      "all members with the role have stopped type=%s key=%s",
                       control->machine->node->names[call->type].name,
                       call->is_fences ? "fences" : "state");
         return;
@@ -540,7 +540,7 @@ static void trace_failure(struct control *control,
         return;
     default:
         trace_put(control->machine->trace, TRACE_ERROR, "coordinator",
-                  "distributed data refuses the coordinator's state "
+                  "distributed data refuses the state of the coordinator "
                   "type=%s key=%s answer=%s",
                   control->machine->node->names[call->type].name,
                   call->is_fences ? "fences" : "state",

@@ -35,7 +35,7 @@ static void late_step(struct control *control, enum sherd_phase phase)
 {
     control->late++;
     trace_put(control->machine->trace, TRACE_WARNING, "node",
-              "not done in time phase=%s", sherd_phase_text(phase));
+              "shutdown phase not done in time phase=%s", sherd_phase_text(phase));
 }
 
 /* Logs each late region, with what is left there. */
@@ -51,7 +51,7 @@ static void name_late_regions(struct control *control)
         if (control->types[i].region_stopped)
             continue;
         trace_put_all(machine->trace, TRACE_WARNING, "node",
-                  "a region has not stopped type=%s shards=%u coordinator=%s",
+                  "region not stopped type=%s shards=%u coordinator=%s",
                   machine->node->names[i].name, region_hosted_count(region),
                   coordinator ? address_text(&coordinator->address, text,
                                              sizeof text)
@@ -64,7 +64,7 @@ static void name_late_singletons(struct control *control)
     for (uint32_t i = 0; i < control->type_count; i++)
         if (!control->types[i].exit_done)
             trace_put_all(control->machine->trace, TRACE_WARNING, "node",
-                      "a coordinator is not handed over type=%s state=%s",
+                      "coordinator not handed over type=%s state=%s",
                       control->machine->node->names[i].name,
                       control->types[i].singleton
                           ? singleton_state_text(singleton_state(
@@ -90,7 +90,7 @@ static void name_late_lanes(struct control *control)
     for (uint32_t i = 0; i < control->machine->settings->lanes; i++)
         if (!lane_has_ended(control, i))
             trace_put(control->machine->trace, TRACE_WARNING, "node",
-                      "actors of a lane have not ended lane=%u", i);
+                      "actors of a lane not stopped lane=%u", i);
 }
 
 /* Returns false if there is no task, or the phase is off. */
@@ -355,7 +355,7 @@ static void name_late_links(struct control *control)
 
         if (count)
             trace_put_all(control->machine->trace, TRACE_WARNING, "node",
-                      "the last frames did not leave in time peer=%s frames=%u",
+                      "last frames not sent in time peer=%s frames=%u",
                       kept_address_text(contact->address, text, sizeof text),
                       count);
     }
@@ -425,8 +425,8 @@ static void tasks_step(struct control *control, bool late)
         !is_on_its_way(control) &&
         control->machine->settings->phases_fatal[phase]) {
         trace_put(control->machine->trace, TRACE_ERROR, "node",
-                  "the graceful end has failed, and the node goes on: a task "
-                  "was late, and recover is off phase=%s",
+                  "coordinated shutdown failed and the node goes on: a phase "
+                  "was late, and its recover is off phase=%s",
                   sherd_phase_text((enum sherd_phase)phase));
         enter(control, ENDING_FAILED, 0);
         return;
@@ -527,7 +527,8 @@ static void links_step(struct control *control, bool late)
         name_late_links(control);
     if (control->late)
         trace_put(control->machine->trace, TRACE_WARNING, "node",
-                  "ended with late=%u: see above what was not done in time",
+                  "node ended, parts of the shutdown were late, see the lines "
+                  "above late=%u",
                   control->late);
     control->ending = ENDING_DONE;
     machine_want(control->machine, &want);

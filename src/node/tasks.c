@@ -40,8 +40,8 @@ void control_task(struct control *control, struct letter *letter)
         return;
     }
     trace_put(control->machine->trace, TRACE_WARNING, "node",
-              "shutdown task refused: twice, too late or too many task=%s "
-              "phase=%s tasks=%u",
+              "shutdown task refused: added twice, too late, or too many "
+              "task=%s phase=%s tasks=%u",
               task.name, sherd_phase_text((enum sherd_phase)task.phase),
               control->tasks.count);
     mem_free(task.name);

@@ -191,12 +191,12 @@ static void trace_news(struct trace *trace,
 
     if (news->kind == MEMBER_NEWS_CENTER_UNREACHABLE)
         trace_put(trace, TRACE_WARNING, "member",
-                  "a data center is unreachable; nobody there is downed for "
-                  "it data-center=\"%s\"",
+                  "data center unreachable, none of its members is downed for "
+                  "that data-center=\"%s\"",
                   news->detail);
     else if (news->kind == MEMBER_NEWS_CENTER_REACHABLE)
         trace_put(trace, level, "member",
-                  "a data center is reachable again data-center=\"%s\"",
+                  "data center reachable again data-center=\"%s\"",
                   news->detail);
     else if (news->view)
         trace_put(trace, level, "member", "%s member=%s:%u status=%s",

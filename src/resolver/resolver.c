@@ -455,8 +455,9 @@ static void warn_too_many(struct resolver *resolver)
 
     if (is_too_many && !resolver->was_too_many)
         trace_put(resolver->trace, TRACE_WARNING, "resolver",
-                  "more members than two quorums less one: a partition would "
-                  "down them all members=%u quorum_size=%u",
+                  "more members than 2 * quorum-size - 1: a partition would "
+                  "down them all members=%u quorum_size=%u hint=\"raise "
+                  "static-quorum.quorum-size\"",
                   (unsigned)strategy_size(&side),
                   (unsigned)resolver->settings.strategy.quorum_size);
     resolver->was_too_many = is_too_many;

@@ -247,7 +247,8 @@ void coordinator_term(struct coordinator *coordinator, uint64_t now,
         REACHED("the store gave a term that is not above all that were seen");
         /* 0: the store gave none and logged why */
         trace_put(coordinator->trace, term ? TRACE_ERROR : TRACE_DEBUG, "coordinator",
-                  "the store gave an old term type=%s term=%llu seen=%llu",
+                  "the journal gave an old term, asked again type=%s term=%llu "
+                  "seen=%llu",
                   coordinator->type, (unsigned long long)term, (unsigned long long)coordinator->term_seen);
         timers_put(&coordinator->timers, now + SECOND, TIMER_TERM, 0, 0);
         return;

@@ -90,7 +90,8 @@ static void receive_shutdown(struct coordinator *coordinator,
     region->is_shutting_down = true; /* settling starts the hand-offs */
     coordinator->may_fill = true;
     trace_put(coordinator->trace, TRACE_INFO, "coordinator",
-              "region shuts down type=%s region=%.*s shards=%u",
+              "region shuts down, its shards are handed off type=%s "
+              "region=%.*s shards=%u",
               coordinator->type, (int)region->ref.size, region->ref.data,
               region->shards.count);
 }

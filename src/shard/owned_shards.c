@@ -133,7 +133,7 @@ static void set_state(struct hosted *hosted, int64_t index,
     else if (old != HOSTED_ABSENT && state == HOSTED_ABSENT)
         hosted->count--;
     trace_put(hosted->trace, TRACE_DEBUG, "hosted",
-              "state type=%s shard=%d from=%s to=%s", hosted->type,
+              "shard state changed type=%s shard=%d from=%s to=%s", hosted->type,
               (int)(index - hosted->shard_count + 1),
               owned_state_name((enum owned_state)old),
               owned_state_name(state));

@@ -504,7 +504,7 @@ static void give_up_soon(struct region *region, uint64_t now)
         return;
     region->shutdown_at = now + NOBODY_TIME;
     trace_put(region->trace, TRACE_WARNING, "region",
-              "no member hosts this type: what waits for it is given up "
+              "no member hosts this type: waiting messages are given up "
               "type=%s in_s=%u",
               region->type, (unsigned)(NOBODY_TIME / SECOND));
 }
@@ -530,7 +530,8 @@ void region_tick(struct region *region, uint64_t now)
         !region->stopped) {
         REACHED("a region's shutdown took too long");
         trace_put(region->trace, TRACE_WARNING, "region",
-                  "shutdown took too long type=%s shards=%u", region->type,
+                  "shutdown of a region took too long, its shards are stopped "
+                  "by force type=%s shards=%u", region->type,
                   region->hosted_count);
         force_stop(region, now);
     }

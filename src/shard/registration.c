@@ -171,7 +171,7 @@ void registrant_remove(struct coordinator *coordinator, uint64_t now,
                   node_equal(&region->node, &coordinator->identity->node);
 
     trace_put(coordinator->trace, TRACE_INFO, "coordinator",
-              "region gone type=%s region=%.*s shards=%u", coordinator->type,
+              "region removed type=%s region=%.*s shards=%u", coordinator->type,
               (int)region->ref.size, region->ref.data, region->shards.count);
     for (uint32_t i = 0; i < coordinator->regions.count; i++) {
         if (coordinator->regions.items[i] == region) {
@@ -315,8 +315,8 @@ static void lose(struct coordinator *coordinator, struct shard *shard,
 {
     coordinator->counters.lost_claims++;
     trace_put(coordinator->trace, TRACE_WARNING, "coordinator",
-              "region lost a shard type=%s shard=%.*s region=%.*s "
-              "winner=%.*s",
+              "region lost a shard, another one has the higher fence type=%s "
+              "shard=%.*s region=%.*s winner=%.*s",
               coordinator->type, (int)shard->id.size, shard->id.data,
               (int)loser->ref.size, loser->ref.data,
               (int)shard->home->ref.size, shard->home->ref.data);
@@ -393,7 +393,7 @@ static void take_another_term(struct coordinator *coordinator)
     coordinator->is_active = false;
     coordinator_probe(coordinator, PROBE_COORDINATOR_ENDED);
     trace_put(coordinator->trace, TRACE_WARNING, "coordinator",
-              "a higher term was reported type=%s own=%llu seen=%llu",
+              "a region reported a higher term type=%s own=%llu seen=%llu",
               coordinator->type, (unsigned long long)coordinator->term,
               (unsigned long long)coordinator->term_seen);
     coordinator_news_put(coordinator, COORDINATOR_NEWS_WANTS_TERM,
@@ -419,10 +419,10 @@ void coordinator_outbid(struct coordinator *coordinator, uint64_t now,
         coordinator->outbid_term = stored_term; /* until the members change */
         if (!coordinator->counters.outbids_left++)
             trace_put(coordinator->trace, TRACE_ERROR, "coordinator",
-                      "higher terms of the store are not outbid any more, so "
-                      "it refuses what entities of their shards persist, until "
-                      "the coordinator starts anew: does another cluster use "
-                      "the store? type=%s own=%llu stored=%llu times=%d",
+                      "coordinator takes no more higher terms, so the journal "
+                      "refuses events of its shards until it restarts: does "
+                      "another cluster use the journal? type=%s own=%llu "
+                      "stored=%llu times=%d",
                       coordinator->type,
                       (unsigned long long)coordinator->term,
                       (unsigned long long)stored_term,

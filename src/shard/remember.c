@@ -537,7 +537,7 @@ void remember_loaded(struct remember *remember, uint64_t now, int32_t shard)
             if (!((struct remembered *)entry.value)->queued)
                 remember_due_put(remember, at, entry.value);
         trace_put(remember->options.trace, TRACE_DEBUG, "shard",
-                  "its remembered entities are loaded type=%s shard=%d entities=%u",
+                  "remembered entities loaded type=%s shard=%d entities=%u",
                   remember->options.type, shard, at->ids.count);
         remember_tell(remember, REMEMBER_LOADED, shard, NULL);
     } else {

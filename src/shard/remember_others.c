@@ -112,8 +112,8 @@ void remember_changed(struct remember *remember, uint64_t now, int32_t shard,
     count = (uint32_t)(remember->counters.late - late);
     if (count)
         trace_put(trace, TRACE_INFO, "shard",
-                  "remembered entities that a former node of their shard has "
-                  "put in late are started type=%s shard=%d entities=%u",
+                  "remembered entities started that a former node of the shard "
+                  "added late type=%s shard=%d entities=%u",
                   remember->options.type, shard, count);
     if (count && !is_lined_up)
         remember_line_up(remember, now, at, shard);
@@ -124,8 +124,8 @@ void remember_changed(struct remember *remember, uint64_t now, int32_t shard,
     count = queue_missing(remember, at, key);
     if (count)
         trace_put(trace, TRACE_INFO, "shard",
-                  "remembered entities that a former node of their shard has "
-                  "taken out are stored again type=%s shard=%d entities=%u",
+                  "remembered entities stored again that a former node of the "
+                  "shard removed type=%s shard=%d entities=%u",
                   remember->options.type, shard, count);
     remember_write_next(remember, now, at, shard);
 }

@@ -369,8 +369,7 @@ static void failed(struct coordinator *coordinator, uint64_t now,
     trace_put(coordinator->trace,
               state_store->failures < 5 ? TRACE_WARNING : TRACE_ERROR,
               "coordinator",
-              "the coordinator's state could not be %s, tried again type=%s "
-              "failures=%u",
+              "coordinator's state not %s, tried again type=%s failures=%u",
               what, coordinator->type, state_store->failures);
     state_store->is_paused = true;
     timers_put(&coordinator->timers, now + (PAUSE << doublings), TIMER_KEEP, 0,
@@ -466,8 +465,8 @@ void coordinator_read(struct coordinator *coordinator, uint64_t now,
     } else {
         coordinator->counters.malformed++;
         trace_put(coordinator->trace, TRACE_ERROR, "coordinator",
-                  "the stored state cannot be read and is made anew of what "
-                  "regions report type=%s",
+                  "stored state of the coordinator is unreadable, rebuilt from "
+                  "reports of regions type=%s",
                   coordinator->type);
         state_store->is_anew = true;
         settle_loaded(coordinator, false);
@@ -525,8 +524,8 @@ void coordinator_foreign(struct coordinator *coordinator, uint64_t now,
         stored_fini(&stored);
     }
     trace_put(coordinator->trace, TRACE_WARNING, "coordinator",
-              "another coordinator's state was found and is written over "
-              "type=%s own=%llu seen=%llu",
+              "state of another coordinator found, overwritten type=%s "
+              "own=%llu seen=%llu",
               coordinator->type, (unsigned long long)coordinator->term,
               (unsigned long long)seen);
     if (coordinator->is_active) /* a term that two clocks made equal belongs to neither */

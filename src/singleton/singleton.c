@@ -126,7 +126,7 @@ static void answer(struct singleton *singleton, const struct inbound *inbound,
 static void enter(struct singleton *singleton, enum singleton_state state)
 {
     trace_put(singleton->trace, TRACE_INFO, "singleton",
-              "state path=%.*s from=%s to=%s",
+              "singleton state changed path=%.*s from=%s to=%s",
               (int)path_plain(buf_slice(&singleton->path)).size,
               singleton->path.data, singleton_state_text(singleton->state),
               singleton_state_text(state));
@@ -189,7 +189,7 @@ static void begin_anew(struct singleton *singleton)
     REACHED("a hand-over is given up and begins anew");
     singleton->counters.stuck++;
     trace_put(singleton->trace, TRACE_ERROR, "singleton",
-              "hand-over given up, begins anew path=%.*s",
+              "hand-over timed out, started again path=%.*s",
               (int)path_plain(buf_slice(&singleton->path)).size,
               singleton->path.data);
     singleton_forget_previous(singleton);

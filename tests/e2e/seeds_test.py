@@ -84,7 +84,7 @@ def said(cluster, text):
 
 
 def found_by(cluster):
-    return [node.name for node in cluster.nodes if "founded a cluster" in cluster.log(node)]
+    return [node.name for node in cluster.nodes if "cluster founded by this node" in cluster.log(node)]
 
 
 def end_all(cluster):

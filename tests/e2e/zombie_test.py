@@ -123,7 +123,7 @@ def logged_fences(cluster, zombie):
 def check_refused(cluster, client, zombie, asks, fences):
     """The store refused what it had to write, for fences that were there before it woke; nobody heard of it but as refused."""
     log = cluster.log(zombie)
-    refused = re.search(r' level=warning module=journal node=\S+ msg="fenced: writes refused, another node owns the shard" '
+    refused = re.search(r' level=warning module=journal node=\S+ msg="writes refused by the fence: another node owns the shard" '
                         r'entities=[1-9]\d*\n', log)
     fenced = logged_fences(cluster, zombie)
     refusals = client.asker.refusals(asks)

@@ -240,11 +240,11 @@ static void keep_line(void *user, enum sherd_log_level level,
 {
     (void)user;
     (void)module;
-    if (strstr(line, "the journal's log grows")) {
+    if (strstr(line, "write-ahead log of the journal grows")) {
         assert_int_equal(level, 2);
         snprintf(growing, sizeof growing, "%s", line);
         atomic_fetch_add(&begins, 1);
-    } else if (strstr(line, "the journal's log is emptied again")) {
+    } else if (strstr(line, "write-ahead log of the journal is short again")) {
         atomic_fetch_add(&ends, 1);
     }
 }

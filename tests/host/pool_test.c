@@ -255,7 +255,7 @@ static void look_at_line(void *user, enum sherd_log_level level,
     (void)module;
     if (strstr(line, "handler took long"))
         atomic_fetch_add(&dawdled, 1);
-    if (strstr(line, "a job does not end") && strstr(line, "slow work"))
+    if (strstr(line, "job still runs, left behind at the end") && strstr(line, "slow work"))
         atomic_fetch_add(&lines, 1);
 }
 

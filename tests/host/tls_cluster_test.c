@@ -662,7 +662,7 @@ static void a_port_that_others_reach_is_not_plain(void **state)
     opens_not(NULL, "0.0.0.0", NULL, SHERD_ECONFIG, "and connections are plain\" bind=0.0.0.0");
     opens_not(NULL, NULL, bind, SHERD_ECONFIG, "allow-plain");
     (void)snprintf(both, sizeof both, "%ssherd.remote.allow-plain = on", bind);
-    opens_not(NULL, NULL, both, 0, "whoever reaches this node's address can do what nodes do");
+    opens_not(NULL, NULL, both, 0, "each program that reaches this address can act as a node");
     opens_not(&keys, NULL, bind, 0, "");
     assert_false(was_logged("plain"));
     assert_true(is_plain(NULL, both));

@@ -46,7 +46,7 @@ static void a_stalled_mount_blocks_neither_connections_nor_closing(void **state)
         assert_true(tls_look(tls, 2 * SECOND) == version);
         uv_sleep(1);
     }
-    assert_string_equal(tls_logged, "TLS files do not answer: the ones before stay in use");
+    assert_string_equal(tls_logged, "TLS files not read in time: the former ones stay in use");
     tls_logged[0] = 0;
     assert_true(tls_look(tls, 4 * SECOND) == version);
     assert_string_equal(tls_logged, ""); /* reported once */
@@ -61,7 +61,7 @@ static void a_stalled_mount_blocks_neither_connections_nor_closing(void **state)
     serves(tls, 6 * SECOND, "second");
     mount_holds(1);
     tls_close(tls);
-    assert_string_equal(tls_logged, "TLS files do not answer: who reads them is left behind");
+    assert_string_equal(tls_logged, "TLS files not read in time: the reading thread is left behind");
     mount_go_on();
     mount_holds(0);
     keys_fini(&keys);

@@ -193,7 +193,7 @@ def remembered(cluster):
     come = changed(data, jvms[0], lives)
     ours[2].say(f"passivate {entities[1]}")
     entities = [entity for entity in entities if entity != entities[1]] + [come]
-    homes[lives].expect(f'^log INFO shard: .*"remembered entities that a former node of their shard has taken out are stored again" type={TYPE} '
+    homes[lives].expect(f'^log INFO shard: .*"remembered entities stored again that a former node of the shard removed" type={TYPE} '
                         f"shard={shard_of(lives)} entities=1$", start)
     held(data, jvms, entities)
     check_stores(data, jvms, entities)

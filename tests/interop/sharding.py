@@ -9,7 +9,7 @@ JVM = ["cluster.roles=[jvm]", "cluster.sharding.role=jvm"]
 NATIVE = ["cluster.roles=[native]", "cluster.sharding.role=native"]
 PROMPT = 30  # seconds for an answer on a busy machine: a region that took part and fell silent would hold a hand-off up for 60
 STEP = 0.2   # seconds between two rounds of questions
-REFUSED = "^log ERROR node: .*not of this library.*type=E.*member="
+REFUSED = "^log ERROR node: .*JVM member has the role.*type=E.*member="
 
 
 class Asking:

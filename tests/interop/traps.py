@@ -207,7 +207,7 @@ def told(cluster):
     j2.resume()
     never(lambda: len(s1.status()) != len(cluster.nodes) and "it is back", 3, "a JVM node goes on that was removed")
     s2.resume()
-    s2.expect("^log WARNING .*a member takes this node for removed", start)
+    s2.expect("^log WARNING .*member considers this node removed", start)
     s2.expect("^ended -[0-9]+ ", start)
     cluster.wait_up("the others after that")
 

@@ -142,7 +142,7 @@ static void a_failing_entity_restarts_with_its_messages(void **state)
     lab_entity_tell(TYPE_A, "x", 7);
     lab_run();
     lab_expect("x+ x.60 x+ x.7 ");
-    assert_true(lab_traced("receive failed: it ends"));
+    assert_true(lab_traced("receive failed, actor stopped"));
 }
 
 static void an_entity_that_cannot_start_backs_off(void **state)
@@ -499,7 +499,7 @@ static void stopping_all_stops_actors_and_shards(void **state)
     assert_false(lab_traced("did not stop in time"));
     lab_advance(1000);
     assert_int_equal(actors_alive(lab.actors), 0);
-    assert_true(lab_traced("why=\"it is not done with its stop\" id=y"));
+    assert_true(lab_traced("why=\"has not finished its stop\" id=y"));
     assert_int_equal(lab.empty_count, 2);
 }
 
@@ -524,7 +524,7 @@ static void the_first_late_entities_are_named(void **state)
     lab_run();
     lab_advance(1000);
     while (trace_next(lab.trace, &line))
-        named += strstr(line.text, "why=\"it is not done with its stop\"") !=
+        named += strstr(line.text, "why=\"has not finished its stop\"") !=
                  NULL;
     assert_int_equal(named, STOP_LATE_NAMED_MAX);
     assert_int_equal(actors_alive(lab.actors), 0);

@@ -239,7 +239,7 @@ static void an_actor_spawned_after_a_failed_write_never_runs(void **state)
     lab_run();
     lab_expect("x.1 ");
     assert_int_equal(lab_status().actors, 1);
-    assert_true(lab_traced("an event is too large size=200001 most=200000"));
+    assert_true(lab_traced("event too large, entity stops size=200001 max=200000"));
 }
 
 static void a_spawned_actor_stops_when_all_stop(void **state)

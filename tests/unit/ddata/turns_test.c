@@ -259,7 +259,7 @@ static uint32_t made(struct lone *lone)
     uint32_t count = 0;
 
     while (trace_next(lone->trace, &line))
-        count += strstr(line.text, "a value is large") != NULL;
+        count += strstr(line.text, "value is large") != NULL;
     return count;
 }
 

@@ -126,7 +126,7 @@ static void statistics_are_logged_at_their_interval(void **state)
     net_run(net, 20 * SECOND);
     while (trace_next(net->trace, &line)) {
         lines++;
-        assert_memory_equal(line.text, "gossip members=3 seen-by=3 unreachable=0 clock=", 47);
+        assert_memory_equal(line.text, "gossip summary members=3 seen-by=3 unreachable=0 clock=", 55);
         assert_non_null(strstr(line.text, " received="));
     }
     assert_int_equal(lines, 4);

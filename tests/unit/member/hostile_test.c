@@ -321,7 +321,7 @@ static uint32_t errors(struct fixture *fixture)
     while (trace_next(fixture->trace, &line)) {
         if (line.level != TRACE_ERROR)
             continue;
-        assert_non_null(strstr(line.text, "passes a limit of this node"));
+        assert_non_null(strstr(line.text, "exceeds a limit of this node"));
         count++;
     }
     return count;
@@ -474,7 +474,7 @@ static void rubbish_is_counted(void **state)
     assert_int_equal(counters->unknown_manifest, 2);
     assert_int_equal(counters->dropped_malformed, 11);
     /* with the first, second, fourth and eighth */
-    assert_int_equal(warned(fixture, "a message of membership is dropped"), 4);
+    assert_int_equal(warned(fixture, "membership message dropped"), 4);
     assert_int_equal(counters->dropped_state,
                      1); /* not even read */
     assert_int_equal(sent(fixture, "IJA"), 0);

@@ -423,7 +423,7 @@ static void a_node_that_downed_all_others_ends_alone(void **state)
 
         assert_false(world_node(world, i)->has_ended);
         assert_true(
-            world_logged(world, i, "takes this node for removed member=n3"));
+            world_logged(world, i, "considers this node removed member=n3"));
         status = world_status(world, i);
         for (uint32_t k = 0; k < 3; k++)
             assert_true(status.members[k].reachable);
@@ -498,7 +498,7 @@ static void a_full_shutdown_prepares_all_members_first(void **state)
     start(world, 3, 1);
     world_run(world, 15 * SECOND);
     expect(&ear, "");
-    assert_true(world_logged(world, 0, "join ignored: the cluster prepares for its end peer=n3"));
+    assert_true(world_logged(world, 0, "join ignored: the cluster shuts down peer=n3"));
     world_leave(world, 3);
     began = world_now(world);
     for (uint32_t i = 0; i < 3; i++)

@@ -304,12 +304,12 @@ static void a_downed_member_counts_as_unreachable(void **state)
 
     (void)state;
     pair_off(world, 1, 2);
-    while (!world_logged(world, 1, "member is unreachable member=n2") ||
-           !world_logged(world, 2, "member is unreachable member=n1"))
+    while (!world_logged(world, 1, "member unreachable member=n2") ||
+           !world_logged(world, 2, "member unreachable member=n1"))
         world_run(world, 100 * MS);
     world_down(world, 0, 4);
     world_run(world, 20 * SECOND);
-    assert_false(world_logged(world, 0, "member is unreachable member=n4"));
+    assert_false(world_logged(world, 0, "member unreachable member=n4"));
     assert_ended(world, 0, 4);
     world_free(world);
 }

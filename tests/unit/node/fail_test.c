@@ -706,7 +706,7 @@ static void messages_for_an_unknown_incarnation_end(void **state)
     world_run(world, 5 * MS); /* the lane hears of it */
     player.other.node = world_node(world, 2)->settings.identity.node.uid;
     player.other.actor = player.ref.actor;
-    assert_false(world_logged(world, 1, "member is down"));
+    assert_false(world_logged(world, 1, "member downed"));
     world_crash(world, 2);
     world_run(world, 100 * MS);
     status = world_status(world, 1);

@@ -82,7 +82,7 @@ static void run(struct fixture *fixture, uint64_t time)
             else if (want.kind == WANT_STORE)
                 journal_request_free(want.request); /* there is no answer */
         while (trace_next(machine_trace(fixture->machine), &line))
-            fixture->logged |= strstr(line.text, "not of this library") != NULL;
+            fixture->logged |= strstr(line.text, "JVM member has the role") != NULL;
     }
 }
 

@@ -13,7 +13,7 @@
 #include "node/control.h"
 
 #define COUNT 4
-#define WORD "takes this node for removed"
+#define WORD "considers this node removed"
 
 static struct control *control_of(struct world *world, uint32_t index)
 {

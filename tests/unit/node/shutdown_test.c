@@ -309,7 +309,7 @@ static void a_node_not_seen_as_exiting_has_not_left(void **state)
     assert_true(world_logged(world, 1,
                              "shutdown task not done in time "
                              "phase=cluster-leave task=work"));
-    assert_true(world_logged(world, 1, "a region has not stopped type=E"));
+    assert_true(world_logged(world, 1, "region not stopped type=E"));
     assert_int_equal(world_node(world, 1)->error, SHERD_ETIME);
     world_free(world);
 }
@@ -369,7 +369,7 @@ static void late_tasks_are_logged_and_given_up(void **state)
     assert_true(world_logged(world, 1,
                              "shutdown task not done in time "
                              "phase=service-stop task=work"));
-    assert_true(world_logged(world, 1, "ended with late=2"));
+    assert_true(world_logged(world, 1, "see the lines above late=2"));
     world_free(world);
 }
 
@@ -428,17 +428,17 @@ static void actors_and_frames_that_remain_are_logged(void **state)
     assert_true(world_logged(world, 1,
                              "not done in time phase=actor-system-terminate"));
     assert_true(world_logged(world, 1,
-                             "actors of a lane have not ended lane=0"));
+                             "actors of a lane not stopped lane=0"));
     assert_true(world_logged(world, 1,
-                             "the last frames did not leave in time peer=n0"));
-    assert_true(world_logged(world, 1, "ended with late=2"));
+                             "last frames not sent in time peer=n0"));
+    assert_true(world_logged(world, 1, "see the lines above late=2"));
     assert_int_equal(world_node(world, 1)->error, 0);
     world_free(world);
     /* with time, lanes give their frames up by themselves */
     world = stuck(54, 0, players);
     assert_true(world_until(world, world_node_ended, &index, 60 * SECOND));
-    assert_false(world_logged(world, 1, "actors of a lane have not ended"));
-    assert_true(world_logged(world, 1, "ended with late=1"));
+    assert_false(world_logged(world, 1, "actors of a lane not stopped"));
+    assert_true(world_logged(world, 1, "see the lines above late=1"));
     world_free(world);
 }
 
@@ -821,7 +821,7 @@ static void a_failed_hand_over_waits_for_its_coordinators(void **state)
         world_run(world, MS);
     given_up = world_now(world);
     assert_in_range(given_up - exiting, 59 * SECOND / 10, 65 * SECOND / 10);
-    assert_true(world_logged(world, 0, "a coordinator is not handed over type=E"));
+    assert_true(world_logged(world, 0, "coordinator not handed over type=E"));
     assert_int_equal(seen.living, 1);
     world_run(world, 20 * SECOND);
     assert_false(seen.together);

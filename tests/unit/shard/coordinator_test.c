@@ -66,7 +66,7 @@ static void a_missing_term_is_not_logged_as_an_old_one(void **state)
     assert_false(trace_next(scene->trace, &line));
     give_term(scene, 3);
     assert_true(trace_next(scene->trace, &line));
-    assert_non_null(strstr(line.text, "an old term type=T term=3 seen=9"));
+    assert_non_null(strstr(line.text, "an old term, asked again type=T term=3 seen=9"));
     assert_false(trace_next(scene->trace, &line));
     scene_free(scene);
 }
@@ -1190,7 +1190,7 @@ static void outbidding_is_limited(void **state)
     assert_int_equal(counter(scene, outbids_left), 2);
     while (trace_next(scene->trace, &line))
         said += line.level == TRACE_ERROR &&
-                strstr(line.text, "not outbid any more") != NULL;
+                strstr(line.text, "takes no more higher terms") != NULL;
     assert_int_equal(said, 1);
     scene_free(scene);
 }
