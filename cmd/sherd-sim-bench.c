@@ -160,7 +160,7 @@ bool sizes_good(const char *sizes)
     while (next_size(&text))
         ;
     if (!text)
-        (void)usage_error("--nodes %s: wanted are numbers of nodes, such as 5,50,1000",
+        (void)usage_error("--nodes %s: expected numbers of nodes such as 5,50,1000",
                           sizes);
     return text != NULL;
 }

@@ -304,7 +304,7 @@ int command_run(const struct command *command)
     bool good;
 
     if (!command->has_seeds && !command->time_limit)
-        return usage_error("run wants --seeds or --time");
+        return usage_error("run needs --seeds or --time");
     if (!command_options(command, 1, &probe))
         return EXIT_USAGE;
     if (command->report && !report_begins(command))

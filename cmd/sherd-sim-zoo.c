@@ -529,13 +529,13 @@ static bool read_cover(const char *folder, struct mark_list *marks,
     bool good = read_report(folder, "marks.txt", &text);
 
     if (good && !mark_merge(marks, buf_slice(&text))) {
-        (void)usage_error("%s/marks.txt has a line that is no mark", folder);
+        (void)usage_error("%s/marks.txt has a line that is not a mark", folder);
         good = false;
     }
     text.size = 0;
     good = good && read_report(folder, "cells.txt", &text);
     if (good && !cells_merge(cells, buf_slice(&text))) {
-        (void)usage_error("%s/cells.txt has a line that is no cell", folder);
+        (void)usage_error("%s/cells.txt has a line that is not a cell", folder);
         good = false;
     }
     buf_fini(&text);

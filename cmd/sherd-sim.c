@@ -431,7 +431,7 @@ int read_case(const struct command *command, struct options *options,
     uint64_t seed;
 
     if (!parse_seed(command->words[0], &seed))
-        return usage_error("%s is no seed", command->words[0]);
+        return usage_error("%s is not a seed: give a number", command->words[0]);
     if (!command_options(command, seed, options))
         return EXIT_USAGE;
     if (command->schedule)
@@ -486,7 +486,7 @@ static int value_error(size_t option, const char *value)
     } else {
         put_limits(settings[option].name, argument, &text);
     }
-    status = usage_error("--%s %s: wanted is %.*s", settings[option].name,
+    status = usage_error("--%s %s: expected %.*s", settings[option].name,
                          value, (int)text.size, (const char *)text.data);
     buf_fini(&text);
     return status;
@@ -516,9 +516,9 @@ static int read_options(int argc, char **argv, size_t which,
         size_t i = 0;
 
         if (found == ':')
-            return usage_error("%s wants a value", argv[optind - 1]);
+            return usage_error("%s needs a value", argv[optind - 1]);
         if (found == '?')
-            return usage_error("there is no option %s", argv[optind - 1]);
+            return usage_error("unknown option %s", argv[optind - 1]);
         while (found < 256 ? settings[i].letter != found
                            : i != (size_t)found - 256)
             i++;
@@ -539,7 +539,7 @@ int main(int argc, char **argv)
 
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (argc < 2)
-        return usage_error("which command?");
+        return usage_error("no command given");
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
         !strcmp(argv[1], "help")) {
         help();
@@ -548,7 +548,7 @@ int main(int argc, char **argv)
     while (which < COMMANDS && strcmp(argv[1], commands[which].name) != 0)
         which++;
     if (which == COMMANDS)
-        return usage_error("there is no command %s", argv[1]);
+        return usage_error("unknown command %s", argv[1]);
     for (int i = 2; i < argc; i++) {
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
             help();
@@ -564,13 +564,13 @@ int main(int argc, char **argv)
     if (!status && !(commands[which].bit & (ON_BENCH | ON_SCALE)) &&
         command.sizes &&
         strchr(command.sizes, ','))
-        status = usage_error("--nodes %s: wanted is A..B|N", command.sizes);
+        status = usage_error("--nodes %s: expected A..B|N", command.sizes);
     if (!status && command.mutant &&
         commands[which].bit & (ON_RUN | ON_REPLAY | ON_SHRINK))
         zoo_choose(zoo_find(command.mutant));
     if (!status && command.mutant && zoo_find(command.mutant) == ZOO_NONE &&
         commands[which].bit != ON_ZOO)
-        status = usage_error("--mutant: one at a time");
+        status = usage_error("--mutant: give one name; sherd-sim zoo takes all");
     if (!status)
         status = commands[which].act(&command);
     vec_fini(&command.sets);

@@ -683,7 +683,7 @@ static int take_argument(struct arguments *arguments, int option,
         if (snprintf(arguments->journal, sizeof arguments->journal, "sqlite:%s",
                      value) < (int)sizeof arguments->journal)
             return 0;
-        fprintf(stderr, "airports: --journal: a path this long is none\n");
+        fprintf(stderr, "airports: --journal: the path is too long\n");
         return 1;
     case 'i':
         arguments->input = value;
@@ -728,11 +728,11 @@ static int read_arguments(struct arguments *arguments, int argc, char **argv)
         if (take_argument(arguments, option, optarg))
             return 1;
     if (optind != argc) {
-        fprintf(stderr, "airports: %s: it takes only options\n", argv[optind]);
+        fprintf(stderr, "airports: unexpected argument %s: only options are taken\n", argv[optind]);
         return 1;
     }
     if (!arguments->input || !arguments->options.port) {
-        fprintf(stderr, "airports: --input and --port are needed\n");
+        fprintf(stderr, "airports: --input and --port are required\n");
         return 1;
     }
     arguments->options.seed_nodes = arguments->seeds;

@@ -59,7 +59,7 @@ static void merge(struct sherd_ctx *ctx, struct cart *cart, const struct sherd_m
     value = (struct sherd_bytes){ cart->text, strlen(cart->text) };
     if ((siblings != 1 || found.size != value.size || memcmp(found.data, value.data, value.size) != 0) &&
         sherd_store_put(ctx, store, "cart", sherd_store_context(msg), value, NULL, WRITTEN))
-        fprintf(stderr, "the cart is no value\n");
+        fprintf(stderr, "cart: the store refuses the value\n");
 }
 
 /* [store] */

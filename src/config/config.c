@@ -304,7 +304,8 @@ static bool flatten(struct config *config, const struct field *field,
 
     if (config->settings.count >= CONFIG_KEYS_MAX)
         return config_problem_set(problem, field->place,
-                                  "more than %d keys; do the ${...} multiply?",
+                                  "more than %d keys; check whether the ${...} "
+                                  "multiply",
                                   CONFIG_KEYS_MAX);
     if (size)
         buf_put_u8(key, '.');

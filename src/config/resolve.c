@@ -35,16 +35,15 @@ static bool go_on(struct resolver *resolver, struct place place)
         resolver->failed = true;
         return config_problem_set(
             resolver->problem, place,
-            "the ${...} grow beyond the limits of keys (%d), "
-            "values (%d) or memory; do they multiply?",
+            "the ${...} exceed the limits of keys (%d), values (%d) or memory; "
+            "check whether they multiply",
             CONFIG_KEYS_MAX, CONFIG_NODES_MAX);
     }
     if (resolver->depth > CONFIG_LINKS_MAX) {
         resolver->failed = true;
         return config_problem_set(
             resolver->problem, place,
-            "the ${...} lead on more than %d deep, or in a "
-            "circle; break it",
+            "the ${...} nest deeper than %d or form a cycle; break it",
             CONFIG_LINKS_MAX);
     }
     return true;
@@ -374,8 +373,8 @@ static struct node *resolve(struct resolver *resolver, struct node *node)
         if (node->kind == NODE_CHAIN)
             return node->partial;
         (void)config_problem_set(resolver->problem, node->place,
-                                 "a ${...} inside refers to the value that it "
-                                 "stands in; break the circle");
+                                 "a ${...} inside refers to its own value; "
+                                 "break the cycle");
         return fail(resolver);
     }
     node->busy = true;

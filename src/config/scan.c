@@ -139,7 +139,8 @@ static bool read_unicode(struct scan *scan, struct buf *buf)
     }
     if (code == 0 || (code >= 0xd800 && code < 0xe000))
         return config_problem_set(scan->problem, place,
-                                  "\\u%04x is no character of its own", code);
+                                  "\\u%04x is half of a character; write both "
+                                  "halves", code);
     put_utf8(buf, code);
     return true;
 }

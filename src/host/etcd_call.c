@@ -151,7 +151,8 @@ int etcd_calls_open(struct etcd_calls **opened,
     for (uint32_t i = 0; good && i < options->endpoint_count; i++)
         good = put_endpoint(calls, options->endpoints[i], error, size);
     if (good && !calls->endpoints.count) {
-        (void)snprintf(error, size, "no endpoint of etcd");
+        (void)snprintf(error, size, "etcd has no endpoints: set the key "
+                                    "endpoints");
         good = false;
     }
     if (!good) {

@@ -54,7 +54,8 @@ static int read_formats(struct settings *settings,
                         size_t size)
 {
     if (options->format_count > FORMATS_MAX) {
-        (void)snprintf(error, size, "options.format_count is %u; at most %d",
+        (void)snprintf(error, size, "options.format_count is %u; it must be at "
+                                    "most %d",
                        (unsigned)options->format_count, FORMATS_MAX);
         return SHERD_EINVAL;
     }
@@ -71,8 +72,8 @@ static int read_formats(struct settings *settings,
         }
         if (!good) {
             (void)snprintf(error, size,
-                           "options.formats[%u]: serializer %d is not an "
-                           "application's, or it is there twice",
+                           "options.formats[%u]: serializer %d is reserved, or "
+                           "appears twice",
                            (unsigned)i, (int)format.serializer);
             return SHERD_EINVAL;
         }
@@ -192,7 +193,7 @@ static int read_random(struct settings *settings, char *error, size_t size)
 
     do {
         if (getrandom(random, sizeof random, 0) != sizeof random) {
-            (void)snprintf(error, size, "no random numbers: %s",
+            (void)snprintf(error, size, "cannot get random numbers: %s",
                            strerror(errno));
             return SHERD_ESYSTEM;
         }

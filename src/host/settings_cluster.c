@@ -95,7 +95,7 @@ static int check_self(const struct settings *settings, char *error, size_t size)
     if (!(node->phi_threshold > 0))
         return settings_refuse(settings, error, size,
                                "cluster.failure-detector.threshold",
-                               "must be above 0");
+                               "must be greater than 0");
     return 0;
 }
 

@@ -169,14 +169,17 @@ static int read_expiries(struct settings *settings, char *error, size_t size)
         expiry.after_ms = after / MS;
         if (expiry.after_ms < (uint64_t)EXPIRE_ROUNDS_MIN * interval)
             return settings_refuse(settings, error, size, setting.key,
-                                   "is %llu ms; members learn of each other's uses by gossip: it must be at least %d "
-                                   "times the gossip-interval of %llu ms",
+                                   "is %llu ms; it must be at least %d times "
+                                   "the gossip-interval of %llu ms, by which "
+                                   "members learn of uses",
                                    (unsigned long long)expiry.after_ms,
                                    EXPIRE_ROUNDS_MIN,
                                    (unsigned long long)interval);
         if (settings->expiries.count >= EXPIRIES_MAX)
             return settings_refuse(settings, error, size, setting.key,
-                                   "is one too many: at most %d may expire; a last * makes a prefix",
+                                   "is one too many: at most %d entries; a * "
+                                   "at the end makes one for all keys that "
+                                   "begin so",
                                    EXPIRIES_MAX);
         vec_push(&settings->expiries, expiry);
     }

@@ -17,7 +17,7 @@ int settings_read_large(struct settings *settings, char *error, size_t size)
 
     if (count > LARGE_DESTINATIONS_MAX)
         return settings_refuse(settings, error, size, DESTINATIONS,
-                               "has %u entries; %d are the most",
+                               "has %u entries; at most %d are allowed",
                                (unsigned)count, LARGE_DESTINATIONS_MAX);
     for (uint32_t i = 0; i < count; i++) {
         const char *entry = config_list_at(config, DESTINATIONS, i);
@@ -25,8 +25,9 @@ int settings_read_large(struct settings *settings, char *error, size_t size)
         if (!large_entry_good(entry))
             return settings_refuse(
                 settings, error, size, DESTINATIONS,
-                "has \"%s\", which is no path: \"/user/name\", with \"*\" for "
-                "an element or at an element's end, or \"**\" as the last one",
+                "has \"%s\", which is not a path: \"/user/name\", with \"*\" "
+                "for an element or at an element's end, or \"**\" as the last "
+                "one",
                 entry);
         vec_push(&settings->large_destinations, entry);
     }

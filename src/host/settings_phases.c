@@ -91,16 +91,15 @@ static int read_phase(struct settings *settings, enum sherd_phase phase,
     if (settings->node.phases_off[phase] && is_step(phase) &&
         phase != SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION)
         return settings_refuse(settings, error, size, key,
-                               "cannot be off: others wait until this node "
-                               "has left, handed over and ended");
+                               "cannot be off: other members wait until this "
+                               "node has left, handed over and ended");
     settings->node.phases_fatal[phase] =
         !config_bool(config, key_of(key, phase, "recover"));
     if (settings->node.phases_fatal[phase] &&
         phase >= SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION)
         return settings_refuse(settings, error, size, key,
-                               "cannot be off: a node that stopped halfway "
-                               "out would be neither in the cluster nor "
-                               "gone");
+                               "cannot be off: a node that stops in the middle "
+                               "of leaving is neither a member nor removed");
     return check_order(settings, phase, error, size);
 }
 

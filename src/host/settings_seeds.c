@@ -113,7 +113,8 @@ int settings_read_seeds(struct settings *settings, char *error, size_t size)
     if (file[0] && node->seed_node_count)
         return settings_refuse(settings, error, size,
                                "cluster.seed-nodes-file",
-                               "is set, and cluster.seed-nodes too");
+                               "is set, and cluster.seed-nodes too: set one of "
+                               "the two");
     if (file[0]) {
         settings->finder.file = file;
         node->finds_seeds = true;

@@ -101,12 +101,13 @@ static int set_options(struct config *config,
     int level = (int)options->log_level;
 
     if (options->lanes > LANES_MAX) {
-        (void)snprintf(error, size, "options.lanes is %u; at most %d",
+        (void)snprintf(error, size, "options.lanes is %u; it must be at most %d",
                        (unsigned)options->lanes, LANES_MAX);
         return SHERD_EINVAL;
     }
     if (level < 0 || level > SHERD_LOG_DEBUG) {
-        (void)snprintf(error, size, "options.log_level is %d; 0 to %d", level,
+        (void)snprintf(error, size,
+                       "options.log_level is %d; it must be from 0 to %d", level,
                        SHERD_LOG_DEBUG);
         return SHERD_EINVAL;
     }

@@ -36,7 +36,7 @@ static int read_counts(struct settings *settings, char *error, size_t size)
         return settings_refuse(settings, error, size,
                                STRANGERS "reserved-for-peers",
                                "leaves none of %u connections to a node that "
-                               "comes for the first time",
+                               "connects for the first time; it must be less",
                                limits->waiting_max);
     limits->strangers_max = limits->waiting_max - reserved;
     return 0;

@@ -40,7 +40,8 @@ int settings_read_tls(struct settings *settings, char *error, size_t size)
     }
     if (!config_bool(config, MUTUAL)) {
         (void)snprintf(error, size,
-                       MUTUAL " is off; nodes always prove who they are");
+                       MUTUAL " is off; it must be on: nodes always verify "
+                              "each other");
         return SHERD_ECONFIG;
     }
     for (uint32_t i = 0; i < count; i++)

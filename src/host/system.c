@@ -151,8 +151,8 @@ static int open_listener(struct sherd_system *system)
     system_log_name(system);
     if (strchr(settings->node.identity.node.address.host, '_'))
         system_log(system, TRACE_INFO, "host",
-                   "the host's name has an underscore: nodes of JVMs cannot "
-                   "answer this node host=%s",
+                   "host name has an underscore: JVM nodes cannot answer this "
+                   "node host=%s",
                    settings->node.identity.node.address.host);
     return check_plain(system);
 }

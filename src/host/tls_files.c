@@ -645,7 +645,7 @@ int tls_open(struct tls **tls, const struct tls_options *options, uint64_t now,
     }
     take_content(opened, reading);
     if (!start_looks(opened, reading)) {
-        (void)snprintf(error, size, "TLS: a thread cannot start");
+        (void)snprintf(error, size, "TLS: thread cannot start");
         tls_close(opened);
         return -1;
     }

@@ -222,6 +222,10 @@ class Refusals:
         try:
             wait(lambda: "akka://Strangers@" in self.cluster.log(seed), "another system's name: the seed says nothing", 60)
             wait(lambda: "no seed node took this node in" in self.said("foreign.log"), "another system's name: it says nothing", 60)
+            said = self.said("foreign.log")
+            for words in (f"silent={seed.address} ", "another system name, protocol or transport than akka://Strangers",
+                          f"\"handshake not answered\" peer={seed.address} "):
+                self.cluster.expect(words in said, f"another system's name: the joiner does not say: {words}")
         finally:
             self.end(process, "another system's name")
         lines = self.cluster.log(seed).count("Strangers")

@@ -857,7 +857,7 @@ static void an_invalid_log_level_is_reported(void **state)
     (void)state;
     options.log_level = (enum sherd_log_level)-1;
     assert_int_equal(sherd_open(&system, &options), SHERD_EINVAL);
-    assert_true(was_logged("options.log_level is -1; 0 to 4"));
+    assert_true(was_logged("options.log_level is -1; it must be from 0 to 4"));
 }
 
 static void a_status_joins_all_machines(void **state)

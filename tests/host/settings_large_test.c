@@ -50,9 +50,9 @@ static void invalid_destinations_are_refused(void **state)
         const char *text, *said;
     } rows[] = {
         { ARTERY "large-message-destinations = [\"/user/x\", \"user\"]",
-          "large-message-destinations has \"user\", which is no path" },
+          "large-message-destinations has \"user\", which is not a path" },
         { ARTERY "large-message-destinations = [\"/user/a**\"]",
-          "which is no path" },
+          "which is not a path" },
         { ARTERY "advanced.maximum-large-frame-size = 255 KiB",
           "maximum-large-frame-size must be from 262144 to 16777216 bytes" },
         { ARTERY "advanced.maximum-large-frame-size = 17 MiB",

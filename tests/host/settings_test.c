@@ -255,7 +255,7 @@ static void bad_members_are_refused(void **state)
         { "akka.cluster.app-version = \"1.a.b.c.d-\"",
           "cluster.app-version cannot be used" },
         { "akka.cluster.failure-detector.threshold = 0",
-          "cluster.failure-detector.threshold must be above 0" },
+          "cluster.failure-detector.threshold must be greater than 0" },
     };
     struct sherd_options options = { .journal = "memory" };
     struct settings settings;

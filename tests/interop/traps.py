@@ -52,7 +52,7 @@ def mistaken(cluster):
         cluster.drop(node)
     s2.expect(f"^log WARNING association: .*{wrong[0].address}.*127.0.0.1:{s2.port}")
     s1.expect(f"^log WARNING association: .*Other@{wrong[1].address}")
-    wrong[4].expect("^log INFO .*the host's name has an underscore: nodes of JVMs cannot answer")
+    wrong[4].expect("^log INFO .*host name has an underscore: JVM nodes cannot answer")
     for node in wrong[2:]:
         node.expect("^log WARNING .*no seed node took this node in")
     check_outside(cluster, wrong, "asked by wrong names")

@@ -30,37 +30,37 @@ def expect(what, good, *seen):
 
 def wrong_options_are_refused():
     for words, said in (
-            ([], "which command"),
-            (["frob"], "no command frob"),
+            ([], "no command given"),
+            (["frob"], "unknown command frob"),
             (["run"], "--seeds or --time"),
-            (["run", "--seeds"], "wants a value"),
-            (["run", "--seeds", "x"], "--seeds x: wanted is A..B|N"),
-            (["run", "--seeds", "9..3"], "wanted is A..B|N"),
-            (["run", "--seeds", "0"], "wanted is A..B|N"),
-            (["run", "--seeds", f"3..{2**64 - 1}"], "wanted is A..B|N"),
-            (["zoo", "--max-seeds", f"{2**64 - 1}"], "wanted is N"),
-            (["run", "--frob", "1"], "no option --frob"),
+            (["run", "--seeds"], "needs a value"),
+            (["run", "--seeds", "x"], "--seeds x: expected A..B|N"),
+            (["run", "--seeds", "9..3"], "expected A..B|N"),
+            (["run", "--seeds", "0"], "expected A..B|N"),
+            (["run", "--seeds", f"3..{2**64 - 1}"], "expected A..B|N"),
+            (["zoo", "--max-seeds", f"{2**64 - 1}"], "expected N"),
+            (["run", "--frob", "1"], "unknown option --frob"),
             (["run", "--seeds", "3", "--nodes", "0"], "--nodes 0"),
-            (["run", "--seeds", "3", "--nodes", "1001"], "--nodes 1001: wanted is A..B|N, 1 to 1000"),
+            (["run", "--seeds", "3", "--nodes", "1001"], "--nodes 1001: expected A..B|N, 1 to 1000"),
             (["run", "--seeds", "3", "--nodes", "3,5"], "--nodes 3,5"),
             (["run", "--seeds", "3", "--mode", "blue"],
-             "--mode blue: wanted is MODE: swarm, lite, churn"),
+             "--mode blue: expected MODE: swarm, lite, churn"),
             (["replay", "1", "--mutant", "blue"],
-             "--mutant blue: wanted is NAME: A2, A3, "),
+             "--mutant blue: expected NAME: A2, A3, "),
             (["shrink", "1", "--budget", "0s"],
-             "--budget 0s: wanted is TIME, more than 0"),
+             "--budget 0s: expected TIME, more than 0"),
             (["run", "--seeds", "3", "--until", "5s"], "not for run"),
             (["run", "--seeds", "3", "--set", "nodes"], "NAME=VALUE"),
             (["run", "--seeds", "3", "--set", "nods=3"], "no such option"),
-            (["run", "--seeds", "3", "-j", "257"], "--jobs 257: wanted is N, 1 to 256"),
-            (["replay", "3", "--until", "721h"], "wanted is TIME|event=N, more than 0, at most 720h, as 240s"),
-            (["replay", "3", "--until", "event=0"], "wanted is TIME|event=N"),
-            (["replay", "3", "--until", "0s"], "wanted is TIME|event=N, more than 0"),
-            (["run", "--seeds", "3", "--length", "0s"], "wanted is A..B|TIME, more than 0, at most 720h, as 2m..20m"),
+            (["run", "--seeds", "3", "-j", "257"], "--jobs 257: expected N, 1 to 256"),
+            (["replay", "3", "--until", "721h"], "expected TIME|event=N, more than 0, at most 720h, as 240s"),
+            (["replay", "3", "--until", "event=0"], "expected TIME|event=N"),
+            (["replay", "3", "--until", "0s"], "expected TIME|event=N, more than 0"),
+            (["run", "--seeds", "3", "--length", "0s"], "expected A..B|TIME, more than 0, at most 720h, as 2m..20m"),
             (["run", "--seeds", "3", "--time", "5"], "--time 5"),
             (["run", "--seeds", "3", "more"], "usage"),
             (["replay"], "usage"),
-            (["replay", "x"], "x is no seed"),
+            (["replay", "x"], "x is not a seed"),
             (["replay", "1", "--schedule", "/nonexistent"], "/nonexistent"),
             (["replay", "1", "--log", "loud"], "--log loud"),
             (["replay", "1", "--dump", "3"], "--dump 3"),
@@ -341,7 +341,7 @@ def cells_are_reported(folder, out):
     with open(os.path.join(folder, "cells.txt"), "a", encoding="utf-8") as file:
         file.write("1 1 crash member lost\n")
     status, _, err = run("cover", folder)
-    expect("a malformed line of cells", status == 2 and "cells.txt has a line that is no cell" in err, err)
+    expect("a malformed line of cells", status == 2 and "cells.txt has a line that is not a cell" in err, err)
     for name in ("cells.txt", "marks.txt"):
         with open(os.path.join(folder, name), "w", encoding="utf-8"):
             pass

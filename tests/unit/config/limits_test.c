@@ -134,7 +134,7 @@ static void chains_have_a_limit(void **state)
             put(&buf, "app.k%d = ${app.k%d}\n", i, i - 1);
         buf_put_text(&buf, "app.k0 = 1\n");
         if (extra)
-            refused(&buf, "more than 96 deep");
+            refused(&buf, "nest deeper than 96");
         else if (!read_all(&buf))
             fail_msg("%s", problem.text);
     }
@@ -157,7 +157,7 @@ static void memory_has_a_limit(void **state)
         for (int i = 0; i < copies; i++)
             put(&buf, "app.a%d = \"%d\"${app.k}\n", i, i);
         if (extra)
-            refused(&buf, "or memory; do they multiply?");
+            refused(&buf, "or memory; check whether they multiply");
         else if (!read_all(&buf))
             fail_msg("%s", problem.text);
     }
