@@ -151,6 +151,9 @@ static bool has_node(const char *option, uint32_t node, uint64_t nodes)
 static bool read_looks(const struct command *command, uint64_t nodes,
                        struct looks *looks)
 {
+    looks->log_node = looks->dump_node = NODE_ALL;
+    looks->level = TRACE_INFO;
+    if (command->log && !read_log(command->log, looks)) {
         (void)usage_error("--log %s: expected all, or "
                           "node=N,level=LEVEL,from=TIME",
                           command->log);
@@ -159,6 +162,7 @@ static bool read_looks(const struct command *command, uint64_t nodes,
     looks->dumps = command->dump != NULL;
     if (command->dump && strcmp(command->dump, "all") != 0 &&
         (strncmp(command->dump, "node=", 5) != 0 ||
+         !take_node(command->dump + 5, &looks->dump_node))) {
         (void)usage_error("--dump %s: expected all, or node=N",
                           command->dump);
         return false;

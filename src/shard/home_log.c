@@ -76,7 +76,7 @@ static void put_line(const struct coordinator *coordinator,
                   (unsigned long long)shard->fence.epoch);
 }
 
-/* Of a hand-off: each has lines of its own already. */
+/* A hand-off: each has lines of its own already. */
 static bool is_handed_off(enum shard_cause cause)
 {
     return cause == SHARD_CAUSE_REBALANCE || cause == SHARD_CAUSE_SHUTDOWN;

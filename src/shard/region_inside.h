@@ -58,7 +58,7 @@ struct entry {
     struct hosting *hosting;
 };
 
-/* Of a member. */
+/* Bits that describe a member. */
 #define MARK_ROLE 1        /* it has the role of the type */
 #define MARK_UNREACHABLE 2
 #define MARK_HEARD 4       /* a message about the type came from there: it has the type */

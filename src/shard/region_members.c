@@ -255,7 +255,7 @@ static bool has_type(const struct region *region,
     return false;
 }
 
-/* What is known of the node that should run the coordinator. */
+/* Returns what the region knows about the node that should run the coordinator. */
 static const char *silence_text(const struct region *region)
 {
     const struct kept_peer *member = find(region, region->oldest.uid);
