@@ -215,19 +215,12 @@ static enum trace_level loss_level(const struct link *link)
                                                            : TRACE_WARNING;
 }
 
-/* A node of another system name takes the connection and answers nothing, as Akka's do. */
 static void say_unanswered(const struct link *link, const char *reason)
 {
-    const struct identity *self = link->sender->self;
     char text[ADDRESS_TEXT_MAX];
 
-    trace_put(link->sender->trace, loss_level(link), "link",
-              "handshake not answered peer=%s stream=%d lane=%u waiting=%u "
-              "reason=\"%s\" hint=\"see the log there; a node that has another "
-              "system name or protocol than %s://%s does not answer\"",
-              kept_address_text(link->peer, text, sizeof text),
-              (int)link->stream, link->sender->lane, link->chunks.frames,
-              reason, self->protocol, self->system);
+    link_log_unanswered(link->sender, loss_level(link), kept_address_text(link->peer, text, sizeof text),
+                        (int)link->stream, link->chunks.frames, reason);
 }
 
 /* ---- states ---- */
@@ -773,19 +766,6 @@ bool link_next_news(struct link *link, struct link_news *news)
 enum link_state link_state(const struct link *link)
 {
     return (enum link_state)link->state;
-}
-
-const char *link_state_text(enum link_state state)
-{
-    static const char *const texts[] = {
-        [LINK_IDLE] = "idle",
-        [LINK_CONNECTING] = "connecting",
-        [LINK_HANDSHAKING] = "handshaking",
-        [LINK_OPEN] = "open",
-        [LINK_BACKING_OFF] = "backing off",
-    };
-
-    return texts[state];
 }
 
 uint64_t link_uid(const struct link *link)
