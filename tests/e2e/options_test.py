@@ -101,7 +101,7 @@ def check_refusals(program, folder):
 def check_inputs(airports):
     header = "date,delay,distance,origin,destination\n"
     cases = [("empty", b"", "is empty"), ("header", header.encode(), "no flights"), ("other", b"a,b,c\n1,2,3\n", ":1: the first line"),
-             ("noise", b"\x1f\x8b\x08\xff" * 100, "not a text"),
+             ("noise", b"\x1f\x8b\x08\xff" * 100, "not a text file"),
              ("short", header.encode() + b"2001/01/01 00:47,66,1750,DTW\n", ":2: not date,delay")]
     with tempfile.TemporaryDirectory(prefix="sherd-input-") as folder:
         for name, data, wanted in cases:
