@@ -98,9 +98,9 @@ def run_again(command, folder):
 
 
 def run_kept(program, folder):
-    """Runs --keep on a terminal, if there is one. A second run on the same data is refused. The kept
-    nodes end on the printed command. --again starts on the data with its own input, and refuses
-    another input."""
+    """Runs --keep on a terminal, if there is one. A second run on the same data is refused. The
+    kept nodes end on the printed command. --again starts on the data with its own input, and
+    refuses another input."""
     again = DEMO + ["--program", program, "--data", os.path.join(folder, "data-4000"), "--again", "--nodes", "4"]
     pids = []
     try:
