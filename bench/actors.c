@@ -1,7 +1,10 @@
-/* Benchmarks of the actor core on one lane, next to limit programs (bench/limits): no sockets, no threads, no node.
+/* Measures the actor core on one lane, and its limit programs (bench/limits), without sockets,
+ * threads and a node.
  *
- * usage: bench_actors [repetitions] [part of a row's name]
- * Rows: ours and the limit interleaved, median of the repetitions (default 5) after one that is dropped. */
+ * usage: actors [REPETITIONS] [NAME]
+ *
+ * NAME is a part of a row's name. Ours and the limit run in turns. The figures are medians of the
+ * repetitions (default 5) after one that is dropped. */
 #define _GNU_SOURCE
 #include "limits/limits.h"
 
@@ -19,7 +22,7 @@
 #define SHARDS 100
 
 static struct actors *actors;
-static uint64_t left; /* messages or actors until the end */
+static uint64_t left; /* remaining messages or actors */
 static uint64_t timeouts;
 static const struct sherd_bytes nothing;
 
@@ -124,7 +127,7 @@ static double our_ring(uint64_t messages)
                                  : slice_of(NULL, 0));
         run_all();
     }
-    /* The first one learns of the last by a message of its own. */
+    /* A message tells the first actor the reference of the last. */
     refs[0] = actors_spawn(actors, &pinger, slice_of(&refs[99999], 16));
     left = messages;
     for (int i = 0; i < 1000; i++)
@@ -199,7 +202,7 @@ static double our_fan_in(uint64_t messages)
     return result;
 }
 
-/* --- row 5: asks, 64 outstanding, each with a time-out --- */
+/* --- row 5: 64 outstanding asks, each with a time-out --- */
 
 static enum sherd_next on_asked(struct sherd_ctx *ctx, void *self,
                                 const struct sherd_msg *msg)
@@ -254,18 +257,18 @@ static double our_asks(uint64_t asks)
     return result;
 }
 
-/* --- row 5: what a pending time-out takes. The node that is asked is this
- * program: an answer comes when PENDING others wait for theirs. --- */
+/* --- row 5: memory and time of a pending time-out. This program answers the asks in place of
+ * another node; PENDING asks are open when it answers one. --- */
 
 #define PENDING 1000000
-#define ASKERS 20 /* each of them may have 65,535 open asks */
+#define ASKERS 20 /* an actor can have 65,535 open asks */
 #define PART 100  /* asks in a turn */
 
 static struct far_ask {
-    uint64_t ask; /* 0: a tell, in place of it */
+    uint64_t ask; /* 0: a tell */
     uint64_t actor;
 } far_asks[PENDING];
-static uint32_t far_count; /* so far; the oldest is overwritten */
+static uint32_t far_count; /* number of asks so far; the table keeps the last PENDING */
 static bool far_asking;
 static uint64_t far_now = 1000000000; /* the lane's clock */
 
@@ -291,7 +294,7 @@ static enum sherd_next on_ask_far(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
-/* Takes what was asked out of the lane. */
+/* Takes the asks out of the lane into the table. */
 static void far_take(void)
 {
     struct message *message;
@@ -318,7 +321,7 @@ static void far_answer(const struct far_ask *asked)
     actors_deliver(actors, message);
 }
 
-/* So many of them under way, more than before. */
+/* Adds this number of open asks or tells. */
 static void far_fill(const struct sherd_ref *askers, bool asking,
                      uint32_t count)
 {
@@ -341,7 +344,7 @@ static void far_open(struct sherd_ref *askers)
     lane_open(NULL);
     for (int i = 0; i < ASKERS; i++)
         askers[i] = actors_spawn(actors, &asker, slice_of(NULL, 0));
-    far_fill(askers, false, PENDING); /* memory of messages is there */
+    far_fill(askers, false, PENDING); /* allocates the memory of messages */
 }
 
 static double our_timeout_bytes(void)
@@ -351,7 +354,7 @@ static double our_timeout_bytes(void)
     long before;
 
     far_open(askers);
-    far_fill(askers, true, PENDING / 100); /* what there is once is there */
+    far_fill(askers, true, PENDING / 100); /* allocates memory that exists only once */
     before = bench_rss();
     far_fill(askers, true, PENDING - PENDING / 100);
     actors_status(actors, &status);
@@ -360,7 +363,7 @@ static double our_timeout_bytes(void)
     return (double)(bench_rss() - before) / (PENDING - PENDING / 100);
 }
 
-/* ns for one there and back while the others wait. */
+/* Returns the ns of one message and its answer while the other asks wait. */
 static double far_trip(uint64_t trips)
 {
     uint64_t begin = bench_now();
@@ -370,22 +373,22 @@ static double far_trip(uint64_t trips)
 
         for (uint32_t k = 0; k < PART; k++)
             far_answer(&far_asks[oldest + k]); /* PART divides PENDING */
-        far_now += PART * 100; /* ten million a second: none of them runs out */
+        far_now += PART * 100; /* 10 million asks in a second, so no time-out expires */
         actors_step(actors, far_now, 0);
         far_take();
     }
     return (double)(bench_now() - begin) / (double)trips;
 }
 
-/* What an ask costs above a tell and a tell back: to start the time-out, to
- * find it by the answer, and to cancel it. */
+/* Returns the cost of an ask above a tell and a tell back: starting the time-out, finding it by the
+ * answer, and cancelling it. */
 static double our_timeout_ns(uint64_t trips)
 {
     struct sherd_ref askers[ASKERS];
     double told, asked;
 
     far_open(askers);
-    (void)far_trip(trips / 4); /* unmeasured */
+    (void)far_trip(trips / 4); /* not measured */
     told = far_trip(trips);
     far_fill(askers, true, PENDING);
     (void)far_trip(trips / 4);
@@ -499,7 +502,7 @@ static double our_plain_bytes(uint32_t count)
     return (double)(bench_rss() - before) / count;
 }
 
-/* Starts entities user-0000000 ... and lets each handle a message. */
+/* Starts the entities user-0000000 and so on. Each handles one message. */
 static double start_entities(uint32_t count, double *bytes)
 {
     long before;
@@ -535,7 +538,7 @@ static double our_entity_bytes(uint32_t count)
 {
     double bytes;
 
-    (void)start_entities(count, &bytes); /* only the bytes are asked for */
+    (void)start_entities(count, &bytes); /* only the bytes are needed */
     return bytes;
 }
 
@@ -548,7 +551,7 @@ static double our_entity_create(uint32_t count)
     return result;
 }
 
-/* A source that asks for nothing: 100 tells a turn to random entities, as an actor does it. */
+/* An actor that sends 100 tells in a turn to random entities, and waits for nothing. */
 static uint64_t to_send;
 static uint32_t entity_count;
 static uint64_t random_state;
@@ -651,7 +654,7 @@ static const struct row {
     const char *number, *name, *unit;
     double (*ours)(void);
     double (*limit)(void);
-    double goal; /* percent of the limit, for bytes and ns at most that; 0: none */
+    double goal; /* in percent of the limit; an upper bound for bytes and ns; 0: none */
 } rows[] = {
     { "1", "tell ping-pong / atomic mailboxes", "M/s", ours_1, pin_1, 60 },
     { "1+", "tell ping-pong / plain mailboxes", "M/s", ours_1, plain_1, 50 },
@@ -669,7 +672,7 @@ static const struct row {
     { "10+", "sharded tell, 1,000,000 entities", "M/s", ours_10m, limit_10m, 40 },
 };
 
-/* In a process of its own: a heap that nobody used before. */
+/* Measures in a new process, so that the heap is unused. */
 static double alone(double (*measure)(void))
 {
     double result = 0;

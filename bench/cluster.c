@@ -1,16 +1,13 @@
-/* Rows 2, 3 (two lanes), 9 to 12, 22 and 23 through the public interface, with
- * real systems: one measurement of one row.
+/* Measures whole nodes through the public interface: rows 2, 3 (two lanes), 9 to 12, 22 and 23. One
+ * run makes one measurement of one row.
  *
- * usage: cluster ROW [ARGUMENTS]     prints "name value" lines; see `rows`
- * below
+ * usage: cluster ROW [ARGUMENTS]     prints "name value" lines; see `rows` below
  *
- * What is measured runs in an actor; the entities count, and answer when they
- * are asked to. Where two nodes are needed the other one is a process of its
- * own: it hosts all shards, this one is a proxy. One lane for each node, this
- * process on processor 1 and the other on processor 0, unless a row says
- * otherwise. Everything is closed loop: a bounded number of messages is under
- * way. bench/run measures the limit programs and the peers in turns with this.
- */
+ * An actor measures. The entities count messages, and answer on request. If a row needs two nodes,
+ * the other node is in a second process: it owns all shards, and this node is a proxy. Each node
+ * has one lane, this process runs on processor 1 and the other on processor 0, unless a row says
+ * otherwise. The number of messages underway is limited. bench/run runs this program, the limit
+ * programs and the peers in turns. */
 #define _GNU_SOURCE
 #include "systems.h"
 
@@ -27,14 +24,14 @@ static const struct sherd_bytes nothing;
 static const uint8_t body_bytes[BODY_SIZE] = {1};
 static const struct sherd_bytes body = {body_bytes, BODY_SIZE};
 
-/* What the actor of a row is to do, and what it found. One row at a time. */
+/* The task of the row's actor, and its results. */
 static struct {
     uint32_t entities;
     uint32_t window;
     uint64_t messages;
-    double rate;     /* millions a second */
+    double rate;     /* million messages in a second */
     double cpu_rate; /* the same by this process's processor time */
-    double writes;   /* a message */
+    double writes;   /* writes for each message */
     double micros[SAMPLES_MAX];
     uint32_t sample_count;
 } work;
@@ -52,11 +49,10 @@ static double percentile(double part)
     return work.micros[(uint32_t)(part * (work.sample_count - 1))];
 }
 
-/* ---- rows 10 and 11: tells to entities, a window under way in two halves ----
- */
+/* ---- rows 10 and 11: tells to entities; the window underway has two halves ---- */
 
 struct producer {
-    int warm; /* the entities run */
+    int warm; /* 2: the entities run, and the measurement begins */
     uint64_t sent;
     uint64_t wanted;
     uint32_t credit; /* halves that may be sent */
@@ -112,7 +108,7 @@ static enum sherd_next on_producer(struct sherd_ctx *ctx, void *self,
     }
     if (producer->credit < 2)
         return SHERD_CONTINUE;
-    if (producer->warm < 2) { /* a tenth unmeasured */
+    if (producer->warm < 2) { /* the first tenth is not measured */
         producer->wanted = producer->warm ? work.messages : work.messages / 10;
         producer->warm++;
         begin_telling(ctx, producer);
@@ -161,12 +157,12 @@ static void row_tell_there(char **arguments)
     printf("messages_a_write %.1f\n", 1 / work.writes);
     printf("undelivered %llu\n", (unsigned long long)undelivered(system));
     sherd_close(system);
-    /* With what it did before: little when many messages are measured. */
+    /* This includes the receiver's start, which is little compared with many messages. */
     printf("receiver_ns %.1f\n",
            end_other(&other) / (double)(work.messages + work.messages / 10));
 }
 
-/* ---- row 9: the first message of many entities, each answered ---- */
+/* ---- row 9: the first message to each of many entities, and its answer ---- */
 
 struct starter {
     uint64_t sent;
@@ -197,7 +193,7 @@ static enum sherd_next on_starter(struct sherd_ctx *ctx, void *self,
     if (msg->kind != SHERD_MESSAGE)
         return SHERD_CONTINUE;
     starter->answered++;
-    if (starter->answered == 2000) { /* the shards are allocated by now */
+    if (starter->answered == 2000) { /* all shards are allocated */
         starter->began_at = now_ns();
         starter->cpu_began_at = cpu_ns();
     }
@@ -244,8 +240,7 @@ static void row_start_there(char **arguments)
     (void)end_other(&other);
 }
 
-/* ---- row 12: asks over the network, one at a time; row 22: the first one of
- * each shard ---- */
+/* ---- row 12: asks over the network, one at a time; row 22: the first ask of each shard ---- */
 
 struct asker {
     uint32_t asked;
@@ -299,8 +294,7 @@ static void row_ask_there(char **arguments)
     (void)end_other(&other);
 }
 
-/* Ids of entities in different shards, by Java's String.hashCode as everywhere
- * in sharding. */
+/* Chooses ids of entities in different shards (by Java's String.hashCode). */
 #define SHARDS_MAX 1100
 static char shard_ids[SHARDS_MAX][32];
 
@@ -325,7 +319,7 @@ static void find_ids(uint32_t shards)
     }
 }
 
-/* One shard after the other up to a tenth, then all others at once. */
+/* Asks a tenth of the shards one after the other, then all others at once. */
 struct allocator {
     uint32_t asked, answered;
     uint64_t asked_at;
@@ -394,7 +388,7 @@ struct pinger {
     int same;
 };
 
-static int same_lane; /* the pair stays on one lane */
+static int same_lane; /* whether the pair stays on one lane */
 
 static void look(struct sherd_ctx *ctx, struct pinger *pinger)
 {
@@ -497,7 +491,7 @@ static void begin_fan_in(struct sherd_ctx *ctx, struct sink *sink,
         order(ctx, sink, sink->producers[i]);
 }
 
-/* An entity says where it is. */
+/* Takes the reference of an entity. */
 static void on_found(struct sherd_ctx *ctx, struct sink *sink,
                      struct sherd_bytes where)
 {
@@ -509,7 +503,7 @@ static void on_found(struct sherd_ctx *ctx, struct sink *sink,
     if (sink->found < PRODUCERS)
         look_for_producer(ctx, sink);
     else
-        begin_fan_in(ctx, sink, work.messages / 10); /* unmeasured */
+        begin_fan_in(ctx, sink, work.messages / 10); /* not measured */
 }
 
 static enum sherd_next on_sink(struct sherd_ctx *ctx, void *self,
@@ -554,9 +548,9 @@ static void row_fan_in(char **arguments)
     sherd_close(system);
 }
 
-/* ---- row 23: what a node costs that has nothing to do ---- */
+/* ---- row 23: the cost of an idle node ---- */
 
-/* Nodes that only belong to the cluster, in another process. */
+/* Runs nodes that are only members of the cluster, in another process. */
 static void idle_nodes(int port_in, uint32_t nodes)
 {
     uint16_t port = 0;
@@ -564,7 +558,7 @@ static void idle_nodes(int port_in, uint32_t nodes)
 
     if (read(port_in, &port, sizeof port) == sizeof port) {
         for (uint32_t i = 0; i < nodes; i++)
-            (void)open_node(port, 1, NULL, 1, 100); /* ends with the process */
+            (void)open_node(port, 1, NULL, 1, 100); /* the node ends with the process */
         while (read(port_in, &byte, 1) > 0)
             ;
     }

@@ -1,13 +1,15 @@
-/* Distributed data of whole systems through the public interface, and the same merges without any of it. One measurement a run:
+/* Measures distributed data of whole nodes through the public interface, and the same merges alone:
+ * row 24 of bench/run. One run makes one measurement:
  *
- *   ddata local KEYS UPDATES            one node: local updates of counters, 200 on their way
- *   ddata map KEYS UPDATES              its limit: a map, a copy of the counter, an addition, a merge
- *   ddata majority WINDOW KEYS UPDATES  three nodes in this process, over TCP
- *   ddata bytes deltas|full ELEMENTS    what an update of a set of so many elements costs three nodes in bytes on their sockets
- *   ddata heal KEYS BYTES               two nodes and one that were cut off from each other, and each side changed all the keys: how long
- *                                       until all three have the same under each
- *
- * Row 24 of bench/run; current numbers are in docs/figures.md. */
+ *   ddata local KEYS UPDATES            local updates of counters on one node, 200 underway
+ *   ddata map KEYS UPDATES              its limit: a map, a copy of the counter, an addition,
+ *                                       a merge
+ *   ddata majority WINDOW KEYS UPDATES  updates at level majority on three nodes in this process,
+ *                                       over TCP
+ *   ddata bytes deltas|full ELEMENTS    bytes on the sockets of three nodes for one update of a set
+ *                                       with this number of elements
+ *   ddata heal KEYS BYTES               time after a partition until three nodes have the same
+ *                                       values; both sides have changed all keys */
 #define _DEFAULT_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -33,14 +35,14 @@
 #define NODES 3
 #define PATIENCE_MS 600000
 
-/* What the one actor of a run does. */
+/* The task of the run's actor. */
 static struct {
     struct sherd_consistency consistency;
     uint32_t keys;
     uint32_t window;
     uint64_t updates;
     uint64_t failed;
-    double *micros; /* of each */
+    double *micros; /* duration of each update */
     uint64_t began_at, cpu_began_at;
 } work;
 
@@ -48,7 +50,7 @@ struct writer {
     uint64_t begun, ended;
 };
 
-static uint64_t at_of[WINDOW_MAX]; /* that the update of a tag began */
+static uint64_t at_of[WINDOW_MAX]; /* start of the update with this tag */
 
 static int compare(const void *left, const void *right)
 {
@@ -63,9 +65,9 @@ static double percentile(double part)
     return work.micros[(uint64_t)(part * (double)(work.updates - 1))];
 }
 
-static size_t key_size; /* bytes of a key, at least */
+static size_t key_size; /* smallest number of bytes of a key */
 
-/* key: SHERD_DATA_KEY_MAX + 1 bytes. */
+/* Writes a key. The buffer has SHERD_DATA_KEY_MAX + 1 bytes. */
 static void key_put(char *key, uint32_t number)
 {
     size_t size;
@@ -105,7 +107,7 @@ static enum sherd_next on_writer(struct sherd_ctx *ctx, void *self,
     work.micros[writer->ended++] =
         (double)(now_ns() - at_of[msg->tag]) / 1e3;
     if (writer->begun < work.updates)
-        begin_update(ctx, writer, msg->tag); /* which is free again */
+        begin_update(ctx, writer, msg->tag); /* the tag is free again */
     if (writer->ended < work.updates)
         return SHERD_CONTINUE;
     finish();
@@ -124,7 +126,7 @@ static void set_work(uint32_t window, uint32_t keys, uint64_t updates)
         exit(1);
 }
 
-/* Updates, without and then with being measured. */
+/* Runs updates, first without and then with measurement. */
 static void write_all(struct sherd_system *system, uint32_t window,
                       uint32_t keys, uint64_t updates)
 {
@@ -165,7 +167,7 @@ static void row_map(char **arguments)
 
     for (uint32_t i = 0; i < keys; i++) {
         id_put(key, i);
-        (void)map_put(&map, slice_text(key), dd_new(DD_GCOUNTER)); /* there was none */
+        (void)map_put(&map, slice_text(key), dd_new(DD_GCOUNTER)); /* the key is new */
     }
     began_at = cpu_ns();
     for (uint64_t i = 0; i < updates; i++) {
@@ -220,12 +222,13 @@ static void row_majority(char **arguments)
 
 /* ---- bytes ---- */
 
-/* As by default a fifth of the time between two gossips is that between two rounds of deltas; both are half of the default. */
+/* The time between two rounds of deltas is a fifth of the gossip interval, as by default. Both are
+ * half of the default here. */
 #define GOSSIP "1000ms"
-#define ROUND_MS 1100 /* from one update to the next: mostly each travels alone */
+#define ROUND_MS 1100 /* between two updates, so that mostly each is sent alone */
 #define ROUNDS 15
 
-static uint32_t elements; /* that the set has, and then one more each round */
+static uint32_t elements; /* number in the set; each round adds one */
 
 static void add_elements(struct sherd_ctx *ctx, uint32_t count)
 {
@@ -288,7 +291,7 @@ static void row_bytes(char **arguments)
              has_deltas ? "on" : "off");
     open_three(systems, config);
     run_actor(systems[0], "filler", sizeof(uint32_t), on_filler);
-    usleep(3000 * 1000); /* all have it, and it rests */
+    usleep(3000 * 1000); /* until all nodes have the set and nothing is sent */
     before = socket_bytes();
     usleep(ROUNDS * ROUND_MS * 1000);
     idle = socket_bytes() - before;
@@ -303,12 +306,12 @@ static void row_bytes(char **arguments)
 /* ---- a heal ---- */
 
 #define LOOK_MS 20
-#define FILES_MAX 1024 /* that this process may have open */
+#define FILES_MAX 1024 /* largest number of open files of this process */
 
-/* Whom this process does not reach while it is cut off. */
+/* The nodes that this process cannot reach during the partition. */
 static struct {
     atomic_int is_cut;
-    atomic_int refused; /* connections */
+    atomic_int refused; /* connections that were refused */
     uint16_t ports[2];
     int count;
 } far;
@@ -323,7 +326,7 @@ static int is_far(const struct sockaddr *address)
     return 0;
 }
 
-/* In the place of libc's: nobody there answers while it is cut off. */
+/* Replaces libc's connect. It refuses connections to the other side during the partition. */
 __attribute__((visibility("default"))) int connect(int file, const struct sockaddr *address, socklen_t size)
 {
     if (atomic_load(&far.is_cut) && is_far(address)) {
@@ -334,7 +337,8 @@ __attribute__((visibility("default"))) int connect(int file, const struct sockad
     return (int)syscall(SYS_connect, file, address, size);
 }
 
-/* What this process has opened to those is over; they do the same. */
+/* Begins the partition: shuts this process's connections to the other side down. The other side
+ * does the same. */
 static void cut_off(void)
 {
     atomic_store(&far.is_cut, 1);
@@ -344,12 +348,12 @@ static void cut_off(void)
 
         if (getpeername(file, (struct sockaddr *)&address, &size) == 0 &&
             is_far((struct sockaddr *)&address))
-            (void)shutdown(file, SHUT_RDWR); /* or it has ended */
+            (void)shutdown(file, SHUT_RDWR); /* fails if the connection has ended */
     }
 }
 
-/* Counters, to which each side has added one: so who counts two has the same as any other one that does. */
-static int sides; /* whose additions are looked for */
+/* Each side adds one to every counter. So a node that counts 2 has the changes of both sides. */
+static int sides; /* expected value of every counter */
 
 static int is_whole(const struct sherd_msg *msg)
 {
@@ -360,7 +364,7 @@ static int is_whole(const struct sherd_msg *msg)
     return is;
 }
 
-/* Looks at one key after the other, at each until it is what so many sides have made of it. */
+/* Reads one key after the other, each until its counter has the expected value. */
 static enum sherd_next on_looker(struct sherd_ctx *ctx, void *self,
                                  const struct sherd_msg *msg)
 {
@@ -383,7 +387,7 @@ static enum sherd_next on_looker(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
-/* Until so many members are unreachable for it. */
+/* Waits until the node sees this number of members as unreachable. */
 static void wait_unreachable(struct sherd_system *system, uint32_t wanted)
 {
     for (uint32_t count = ~wanted; count != wanted; usleep(10000)) {
@@ -398,7 +402,7 @@ static void wait_unreachable(struct sherd_system *system, uint32_t wanted)
     }
 }
 
-/* Until the node has what so many sides have added. */
+/* Waits until the node has the additions of this number of sides under all keys. */
 static void wait_whole(struct sherd_system *system, int many)
 {
     sides = many;
@@ -413,11 +417,11 @@ static void expect(int done)
 
 static void heal(void)
 {
-    expect(atomic_load(&far.refused)); /* else it was no cut */
+    expect(atomic_load(&far.refused)); /* otherwise there was no partition */
     atomic_store(&far.is_cut, 0);
 }
 
-/* A node of this side adds one to each key. */
+/* Adds one to every key on a node of this side. */
 static void write_keys(struct sherd_system *system)
 {
     set_work(LOCAL_WINDOW, work.keys, work.keys);
@@ -425,8 +429,9 @@ static void write_keys(struct sherd_system *system)
     expect(!work.failed);
 }
 
-/* The side of one node: says its port, is told those of the others, is cut off, says that it has written, is told that it is not cut off
- * any more, and says when it has all. */
+/* Runs the side with one node. It writes its port, reads the ports of the others, begins the
+ * partition, writes all keys and reports this. When it reads the word to heal, it ends the
+ * partition, and reports the time when it has all changes. */
 _Noreturn static void be_far(int in, int out)
 {
     struct sherd_system *system = open_node(0, 1, NULL, 0, 10);
@@ -475,7 +480,7 @@ static void row_heal(char **arguments)
     }
     for (int i = 0; i < 2; i++)
         wait_members(systems[i], NODES);
-    usleep(500 * 1000); /* it knows, too */
+    usleep(500 * 1000); /* until the other process knows, too */
     expect(write(in[1], ports, sizeof ports) == sizeof ports);
     cut_off();
     for (int i = 0; i < 2; i++)
@@ -497,7 +502,7 @@ static void row_heal(char **arguments)
         sherd_close(systems[i]);
 }
 
-/* ---- all ---- */
+/* ---- all rows ---- */
 
 static const struct row {
     const char *name;

@@ -1,10 +1,11 @@
-/* The same as node/downing.c, without a lease. */
+/* Feeds a split brain resolver and carries out its decisions, as node/downing.c does, but without a
+ * lease. */
 #include "judge.h"
 
 #include "base/timers.h"
 
 #define STABLE (20 * SECOND) /* stable-after */
-#define UNSTABLE (15 * SECOND) /* down-all-when-unstable: three quarters of that */
+#define UNSTABLE (15 * SECOND) /* down-all-when-unstable: three quarters of stable-after */
 
 void judge_open(struct judge *judge, const struct node_id *self,
                 bool is_patient, uint64_t now)

@@ -1,5 +1,6 @@
-/* A split brain resolver beside a member, as node/downing.c wires them: what the member sees goes in, whom to down comes out and is done.
- * For rounds.c: no roles, one data center, keep-majority with the reference's settings. */
+/* Connects a split brain resolver to a membership core, as node/downing.c does, for rounds.c. The
+ * resolver gets the member's view, and its decisions are carried out. It has no roles, one data
+ * center, and keep-majority with the default settings. */
 #ifndef SHERD_BENCH_JUDGE_H
 #define SHERD_BENCH_JUDGE_H
 
@@ -15,19 +16,20 @@ struct judge {
     VEC(struct side_record) records;
 };
 
-/* What a step decided; nodes are lent until the next step. */
+/* The decision of a step. The nodes are lent until the next step. */
 struct judgement {
     VEC(struct node_id) downed;
-    bool is_unstable; /* down-all-when-unstable did it */
+    bool is_unstable; /* whether down-all-when-unstable decided */
 };
 
-/* is_patient: down-all-when-unstable is off. */
+/* is_patient: whether down-all-when-unstable is off. */
 void judge_open(struct judge *judge, const struct node_id *self,
                 bool is_patient, uint64_t now);
 void judge_close(struct judge *judge);
 void judge_see(struct judge *judge, const struct member *member,
-               uint64_t now); /* after its news */
-/* Does what is due, to the member too: its news are to be taken afterwards. False: nobody is downed. */
+               uint64_t now); /* call it after the member's news */
+/* Decides if a decision is due, and downs the nodes in the member, whose news the caller must then
+ * read. Returns false if no node is downed. */
 bool judge_step(struct judge *judge, struct member *member, uint64_t now,
                 struct outbox *outbox, struct judgement *judgement);
 uint64_t judge_deadline(const struct judge *judge,

@@ -1,15 +1,14 @@
-/* Rows 14 and 15: events persisted and replayed by persistent entities, against
- * SQLite alone at the same group size (the limit), in turns in one run.
+/* Measures how fast persistent entities store and recover events, and SQLite alone with the same
+ * group size (the limit), in turns: rows 14 and 15.
  *
  * usage: persist [DIRECTORY] [REPETITIONS] [SECONDS]
  *
- * Ours is the whole way of a user's command: an actor tells an entity, which
- * persists an event and answers, and the answer leaves when the event is
- * durable (persist_entities.h). While a group of k is committed the next one is
- * collected, as 2 k entities have a command each under way. The limit inserts k
- * events of integer keys and commits. Both have the settings of the store:
- * synchronous=FULL, a log of the same size that was filled before, the same
- * cache. */
+ * Ours is the whole path of a user's command: an actor tells an entity, which persists an event and
+ * answers; the answer leaves after the event is durable (persist_entities.h). During the commit of
+ * a group of k events the next group is collected, because 2 k entities have a command underway.
+ * The limit inserts k events with integer keys and commits. Both have the settings of the SQLite
+ * backend: synchronous=FULL, a write-ahead log of the same size that was filled before, and the
+ * same cache. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -63,7 +62,7 @@ static const char *file_path(const char *name, const char *end)
 
     at = (at + 1) % 4;
     (void)snprintf(path[at], sizeof path[at], "%s/sherd-bench-%s%s", directory,
-                   name, end); /* cut: the open fails */
+                   name, end); /* the open fails if it was cut off */
     return path[at];
 }
 
@@ -72,7 +71,7 @@ static void drop_file(const char *name)
     static const char *const ends[] = { "", "-wal", "-shm", "-turn" };
 
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        (void)unlink(file_path(name, ends[i])); /* may not be there */
+        (void)unlink(file_path(name, ends[i])); /* the file may not exist */
 }
 
 /* --- the limit: SQLite alone --- */
@@ -90,7 +89,8 @@ static void run_sql(sqlite3 *db, const char *sql)
     }
 }
 
-/* Zeros up to the size at which the log is emptied, as the store does: a sync need not record that the file has grown. */
+/* Fills the log up to the size at which it is reset, as the SQLite backend does. Then a sync need
+ * not store a new file size. */
 static void fill_log(const char *path)
 {
     static uint8_t zeros[4096 + 24];
@@ -158,7 +158,7 @@ static double median(double *values, int count)
     return values[count / 2];
 }
 
-/* Thousand events a second; the median wait of one commit in us. */
+/* Returns thousand events in a second, and the median time of a commit in us. */
 static double raw_write(uint32_t group, uint32_t entities, double *wait_us)
 {
     struct raw raw = raw_open("raw");
@@ -201,7 +201,7 @@ static void raw_fill(struct raw *raw, int64_t entities, int64_t events)
     }
 }
 
-/* Million events a second. */
+/* Returns million events in a second. */
 static double raw_scan(struct raw *raw)
 {
     sqlite3_stmt *query;
@@ -219,7 +219,7 @@ static double raw_scan(struct raw *raw)
     return (double)events / since(start) / 1e6;
 }
 
-/* Thousand entities a second, one event each, in the order of entity_at. */
+/* Returns thousand entities in a second, with one event each, in the order of entity_at. */
 static double raw_recover(struct raw *raw)
 {
     sqlite3_stmt *query;
@@ -275,7 +275,7 @@ static double sync_wait_us(void)
         }
         check(fsync(file) == 0);
     }
-    (void)close(file); /* nothing depends on it */
+    (void)close(file); /* its data is not needed */
     (void)unlink(file_path("sync", ""));
     return median(waits, 500);
 }
@@ -297,7 +297,7 @@ static void write_rows(int count)
     double raw_waits[REPS_MAX], syncs[REPS_MAX];
     char what[64];
 
-    for (int i = -1; i < count; i++) { /* the first one warms up */
+    for (int i = -1; i < count; i++) { /* the first round warms up */
         int at = i < 0 ? 0 : i;
 
         limit[at] = raw_write(1, 1, &raw_waits[at]);

@@ -1,4 +1,4 @@
-/* Persistent entities through the public interface; see persist_entities.h. */
+/* Runs persistent entities through the public interface; see persist_entities.h. */
 #define _GNU_SOURCE
 #include "persist_entities.h"
 
@@ -11,15 +11,15 @@
 enum { PERSIST = 1, TELL_COUNT };
 
 #define UNDER_WAY_MAX 2000
-#define WARM_IDS 1000 /* of no events: enough to open every shard */
+#define WARM_IDS 1000 /* entities without events, enough to start every shard */
 #define WAITS_MAX 200000
 
-/* An entity: how many events it has. */
+/* The state of an entity: the number of its events. */
 struct counter {
     uint32_t events;
 };
 
-/* What its answer says. */
+/* The body of its answer. */
 struct answer {
     uint32_t number;
     uint32_t events;
@@ -69,18 +69,19 @@ static struct sherd_system *open_journal(const char *path)
     };
     struct sherd_system *system;
 
-    (void)snprintf(journal, sizeof journal, "sqlite:%s", path); /* cut: the open fails */
+    /* the open fails if it was cut off */
+    (void)snprintf(journal, sizeof journal, "sqlite:%s", path);
     system = open_system(&options, &type);
     wait_members(system, 1);
     return system;
 }
 
-/* ---- the actor that drives: one run of the program has one at a time ---- */
+/* ---- the driver: one actor at a time ---- */
 
 static struct {
     uint32_t entities;
-    uint32_t events;  /* expected of each, or to be made */
-    double seconds;   /* 0: until all of `wanted` have answered */
+    uint32_t events;  /* events of each entity, expected or to store */
+    double seconds;   /* 0: runs until all entities have answered */
     uint64_t wanted;
     double rate;
     double waits[WAITS_MAX];
@@ -88,10 +89,10 @@ static struct {
 } work;
 
 struct driver {
-    uint32_t warm; /* answers of WARM_IDS so far */
+    uint32_t warm; /* answers of the WARM_IDS so far */
     uint64_t sent, answered;
     uint64_t began_at;
-    uint64_t sent_at; /* of the last command */
+    uint64_t sent_at; /* time of the last command */
 };
 
 static void command(struct sherd_ctx *ctx, const char *kind, uint32_t number,
@@ -133,7 +134,7 @@ static void expect(const struct sherd_msg *msg, uint32_t events)
     exit(1);
 }
 
-/* The shards are open when as many answers are here as there were questions. */
+/* Starts all shards: they run when all of these entities have answered. */
 static int is_warm(struct sherd_ctx *ctx, struct driver *driver,
                    const struct sherd_msg *msg)
 {

@@ -1,4 +1,5 @@
-/* Rows 14 and 15 as a user meets them: persistent entities of a node of its own, on a journal in a file. */
+/* Stores and recovers events of persistent entities on a node with a journal file, for rows 14 and
+ * 15. */
 #ifndef SHERD_BENCH_PERSIST_ENTITIES_H
 #define SHERD_BENCH_PERSIST_ENTITIES_H
 
@@ -6,19 +7,22 @@
 
 #define EVENT_SIZE 100
 
-/* Entities persist an event for each command, and answer when it is durable; each has one command under way. Runs for so many
- * seconds on a new journal in the file; thousand events a second. wait_us: null, or the median time from command to answer. */
+/* Runs entities on a new journal file for this number of seconds. Each entity has one command
+ * underway, persists an event for it, and answers when it is durable. Returns thousand events in a
+ * second. wait_us: null, or gets the median time from command to answer. */
 double entities_write(const char *path, uint32_t entities, double seconds, double *wait_us);
-/* Makes a journal in the file: entities with so many events each. */
+/* Writes a journal file in which each entity has this number of events. */
 void entities_fill(const char *path, uint32_t entities, uint32_t events);
-/* A new node on that file is asked for all of them, in the order of entity_at: thousand entities a second that were recovered.
- * Their shards are open when it begins. Fails when an event is missing. */
+/* Starts a node on this file and asks all entities in the order of entity_at, after all shards have
+ * started. Returns thousand recovered entities in a second. Ends the program if an event is
+ * missing. */
 double entities_recover(const char *path, uint32_t entities, uint32_t events);
 
-/* The entities from 0, each once, in an order that is not that of the file. */
+/* Returns the entity at a place in an order that differs from the file's. Each entity appears
+ * once. */
 static inline uint32_t entity_at(uint32_t place, uint32_t entities)
 {
-    return (uint32_t)((uint64_t)place * 7919 % entities); /* a prime, and no divisor of a round number */
+    return (uint32_t)((uint64_t)place * 7919 % entities); /* a prime that divides no round number */
 }
 
 #endif

@@ -1,9 +1,11 @@
-/* A node with many remembered entities ends and starts again: how long until all of them run, without a message.
+/* Measures how long a node with many remembered entities needs after a restart until all entities
+ * run without a message.
  *
  *   remember ENTITIES FILE [all|paced|constant] [persist] [moved]
  *
- * FILE is a new journal. With persist each entity has one event of 100 bytes, which is read before it runs. With moved there is one shard
- * less at the second start, so that nearly all entities belong to other shards than before. */
+ * FILE is a new journal. With persist, each entity has one event of 100 bytes and recovers it
+ * before it runs. With moved, the second start has one shard less, so that nearly all entities are
+ * in other shards than before. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +40,7 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
-/* Speaks to each entity once. */
+/* Sends one message to each entity. */
 struct driver {
     uint32_t sent, answered;
 };
@@ -86,7 +88,8 @@ static struct sherd_system *open_kept(const char *file, const char *strategy,
         .remember = 1,
     };
 
-    (void)snprintf(journal, sizeof journal, "sqlite:%s", file); /* cut: the open fails */
+    /* the open fails if it was cut off */
+    (void)snprintf(journal, sizeof journal, "sqlite:%s", file);
     (void)snprintf(config, sizeof config,
                    "akka.cluster.sharding.entity-recovery-strategy = %s",
                    strategy);
@@ -105,7 +108,7 @@ static uint64_t running(struct sherd_system *system)
     return count;
 }
 
-/* Usage on the right stream; what main is to return. */
+/* Prints the usage and returns the exit status. */
 static int tell_usage(int help)
 {
     (void)fprintf(
@@ -160,7 +163,7 @@ int main(int argc, char **argv)
     while (running(system) < entities)
         usleep(2000);
     (void)getrusage(RUSAGE_SELF, &usage);
-    printf("started again with %u shards, strategy %s: all run after %.2f s, peak memory of the process %ld MiB\n",
+    printf("restart with %u shards, strategy %s: all entities run after %.2f s, peak memory of the process %ld MiB\n",
            shards, strategy, (double)(now_ns() - began) / 1e9, usage.ru_maxrss / 1024);
     sherd_close(system);
     return 0;

@@ -1,21 +1,39 @@
-/* How many rounds of gossip membership takes: cores alone in virtual time, without sockets, links or types, so that thousands fit into
- * one process. bench/scale --rounds runs it beside its limit (limits/gossip.c).
+/* Measures how many rounds of gossip membership needs. The membership cores run alone in virtual
+ * time, without sockets and entity types, so that thousands fit into one process. bench/scale
+ * --rounds runs it beside its limit (limits/gossip.c).
  *
- * usage: rounds NODES SEED PAUSE_MS [SLOW BLOCKED_MS RUNNING_MS MINUTES still|cut [down|patient [lowest]]]
+ * usage: rounds NODES SEED PAUSE_MS [SLOW BLOCKED_MS RUNNING_MS MINUTES still|cut
+ *                                    [down|patient [lowest]]]
  *
- * Prints "name value" lines; PAUSE_MS is acceptable-heartbeat-pause, all else the reference's: gossip and heartbeats each second, so
- * that seconds are rounds. start: all start at once, the first three are the seeds; until each sees all up. crash_first, crash_all:
- * one stands still; until somebody takes it for unreachable, and until all do. change_first, change_all: one is told to leave, while
- * the leader does nothing; until somebody knows that all have seen it, and until all know that.
+ * PAUSE_MS is acceptable-heartbeat-pause. All other settings are Akka's defaults: gossip and
+ * heartbeats every second, so that seconds are rounds. Prints "name value" lines, in seconds:
  *
- * With more arguments: so many nodes stand still again and again (slow.h), and nobody is downed. fine_told, slow_told: how often one took one of the
- * others, or of those, for unreachable; fine_failed: somebody did, after nobody did; fine_downed: of those, somebody for 20 s, so that a
- * resolver might down it. limits/swim.c says the same of SWIM.
+ *   start         all nodes start at once, with three seed nodes; until each sees all up
+ *   crash_first   one node stops; until one node sees it as unreachable
+ *   crash_all     the same; until all nodes do
+ *   change_first  one node is told to leave, and the leader does nothing; until one node knows that
+ *                 all have seen this
+ *   change_all    the same; until all nodes know it
  *
- * down: each has a split brain resolver (judge.h); patient: with down-all-when-unstable off. lowest: those that are slow have the lowest
- * addresses, so that the leader is one of them. Who reads that it is down, or that it was removed, ends and starts at once with a new uid,
- * as who is dead in SWIM refutes that. fine_ended, slow_ended: such ends of a life; fine_by_slow and so on: whose resolver had decided on it
- * first; decisions: how often one downed somebody, unstable: of these, since nothing was stable. */
+ * With more arguments, SLOW nodes are blocked again and again (slow.h), and no node is downed.
+ * Names begin with slow_ for these nodes and with fine_ for the others:
+ *
+ *   fine_told     times that one node saw one as unreachable
+ *   fine_failed   times that at least one node saw one as unreachable
+ *   fine_downed   such times in which one node did so for 20 s, so that a resolver may down it
+ *
+ * limits/swim.c prints the same for SWIM.
+ *
+ * down: each node has a split brain resolver (judge.h). patient: the same, with
+ * down-all-when-unstable off. lowest: the slow nodes have the lowest addresses, so that one of them
+ * is the leader. A node that learns that it is down or removed ends, and starts at once with a new
+ * uid, as a node in SWIM refutes its death:
+ *
+ *   fine_ended      incarnations that ended
+ *   fine_by_slow... such ends that the resolver of a slow node (fine node, the node itself, none)
+ *                   decided first
+ *   fine_decisions  times that such a node downed others
+ *   fine_unstable   such times by down-all-when-unstable */
 #include "limits/limits.h"
 
 #include <stdio.h>
@@ -32,48 +50,48 @@
 
 #define SEEDS 3
 #define PORT 2551
-#define NODES_MAX 5000 /* of one gossip */
+#define NODES_MAX 5000 /* members in one gossip */
 #define WALL_MS UINT64_C(1700000000000)
-#define WAY_MIN (50 * MS / 1000) /* of a message */
+#define WAY_MIN (50 * MS / 1000) /* shortest time of a message underway */
 #define WAY_SPREAD MS
 #define LOOK (20 * MS)
 #define PATIENCE (200 * SECOND)
 #define NO_SERIALIZER (-1)
-#define STILL_MS 60000 /* between two of the leader's looks where it shall do nothing */
+#define STILL_MS 60000 /* leader-actions-interval in which the leader does nothing */
 
 enum kind { STEP, ARRIVAL };
 
-/* Who may have decided on the end of a life, as counts are indexed. */
+/* The kind of node that decided on the end of an incarnation: an index of counts. */
 enum judges { BY_FINE, BY_SLOW, BY_ITSELF, BY_NOBODY, JUDGES };
 
 struct place {
     struct cluster *cluster;
     struct identity identity;
     struct member *member;
-    uint64_t *met; /* a bit for each node that it has spoken with */
-    uint64_t due;  /* its step */
-    uint32_t generation; /* of the timer for that */
+    uint64_t *met; /* a bit for each node with which it exchanged messages */
+    uint64_t due;  /* time of its next step */
+    uint32_t generation; /* generation of the timer for this step */
     bool is_dead;
-    struct judge judge; /* where there are any */
-    enum judges decided; /* by whom it is downed */
-    struct map removed; /* uids of lives that were downed: each of them a place */
-    uint64_t told_at; /* one of these that it was */
+    struct judge judge; /* its resolver, if nodes have one */
+    enum judges decided; /* the node that first downed it */
+    struct map removed; /* uid of a downed incarnation -> place */
+    uint64_t told_at; /* time of its last notice to a removed node */
 };
 
 struct message {
     uint32_t from, to; /* indexes of places */
     uint64_t from_uid;
-    uint64_t to_uid; /* 0: any */
-    int32_t serializer; /* NO_SERIALIZER: it was removed, says who sends it */
+    uint64_t to_uid; /* 0: any incarnation */
+    int32_t serializer; /* NO_SERIALIZER: a notice that the recipient was removed */
     struct buf bytes; /* sender, recipient, manifest, payload */
     size_t sizes[4];
 };
 
-/* With resolvers; by whether it is a slow node. */
+/* Counts of runs with resolvers. Index 1 is for slow nodes, 0 for the others. */
 struct ends {
-    uint64_t by[2][JUDGES]; /* lives that ended, and who had decided on it */
-    uint64_t decisions[2];  /* of such nodes */
-    uint64_t unstable[2];   /* of these: since nothing was stable */
+    uint64_t by[2][JUDGES]; /* incarnations that ended, by the node that decided */
+    uint64_t decisions[2];  /* decisions of these nodes to down others */
+    uint64_t unstable[2];   /* such decisions by down-all-when-unstable */
 };
 
 struct cluster {
@@ -84,18 +102,18 @@ struct cluster {
     struct address seeds[SEEDS];
     uint64_t now;
     uint32_t count;
-    uint32_t differed; /* who is asked first whether all agree */
-    const struct slow *slow; /* null: nobody is */
+    uint32_t differed; /* the node that is checked first for agreement */
+    const struct slow *slow; /* null: no node is slow */
     struct doubts doubts;
     struct member_settings settings;
     bool has_judges, is_patient;
-    bool is_reversed; /* the last place has the lowest address */
+    bool is_reversed; /* whether the last place has the lowest address */
     struct ends ends;
 };
 
 /* ---- messages ---- */
 
-/* Of the port that a place has, and the other way round. */
+/* Converts the index of a place to the offset of its port, and back. */
 static uint32_t turned(const struct cluster *cluster, uint32_t index)
 {
     return cluster->is_reversed ? cluster->count - 1 - index : index;
@@ -117,7 +135,7 @@ static void meet(struct place *place, uint32_t other)
     place->met[other / 64] |= UINT64_C(1) << other % 64;
 }
 
-/* As after a handshake. */
+/* Returns the form of messages to a peer, as after a handshake. */
 static enum peer_form form_of(const void *user, const struct node_id *node)
 {
     const struct place *place = user;
@@ -168,7 +186,7 @@ static void free_message(struct message *message)
     mem_free(message);
 }
 
-/* That somebody is missed is counted of slow clusters. */
+/* Handles a member's news. Counts suspicions if there are slow nodes. */
 static void heard(struct cluster *cluster, uint32_t by,
                   const struct member_news *news)
 {
@@ -190,7 +208,7 @@ static void open_place(struct cluster *cluster, uint32_t index);
 static void close_place(struct cluster *cluster, uint32_t index);
 static void settle(struct cluster *cluster, uint32_t index);
 
-/* Whoever is downed ends, and is there again at once. */
+/* Ends a downed node and starts a new incarnation at once. */
 static void start_again(struct cluster *cluster, uint32_t index)
 {
     struct place *place = &cluster->places[index];
@@ -218,7 +236,7 @@ static uint64_t deadline(const struct place *place)
     return judged < due ? judged : due;
 }
 
-/* After each call of a core. */
+/* Collects the news, messages and deadline of a core. Runs after each call of it. */
 static void settle(struct cluster *cluster, uint32_t index)
 {
     struct place *place = &cluster->places[index];
@@ -248,7 +266,7 @@ static void settle(struct cluster *cluster, uint32_t index)
         timers_put(&cluster->timers, due, STEP, index, place->generation);
 }
 
-/* Of each life the first decision counts. */
+/* Counts a decision. For each incarnation, the first decision counts. */
 static void decided(struct cluster *cluster, uint32_t by,
                     const struct judgement *judgement)
 {
@@ -294,7 +312,7 @@ static void step(struct cluster *cluster, const struct timer *timer)
     settle(cluster, (uint32_t)timer->id);
 }
 
-/* As node/removed_notice.c: who was removed and goes on is told so. */
+/* Sends a notice to a removed node that still sends, as node/removed_notice.c does. */
 static void tell_removed(struct cluster *cluster, struct place *by,
                          const struct message *of)
 {
@@ -311,7 +329,8 @@ static void tell_removed(struct cluster *cluster, struct place *by,
     post(cluster, message);
 }
 
-/* Between lives that are over nothing is said: a connection is to a life. */
+/* Returns whether a message is to or from an incarnation that has ended or was removed. Connections
+ * belong to an incarnation. */
 static bool is_late(struct cluster *cluster, const struct message *message)
 {
     struct place *to = &cluster->places[message->to];
@@ -441,7 +460,7 @@ static void cluster_free(struct cluster *cluster)
     mem_free(cluster);
 }
 
-/* It comes when the node goes on, behind what came before. */
+/* Delays an event of a blocked node until the node runs again. The order of events stays. */
 static bool is_held(struct cluster *cluster, const struct timer *timer)
 {
     uint32_t node = timer->kind == STEP
@@ -474,7 +493,7 @@ static void run(struct cluster *cluster, uint64_t end)
     cluster->now = end;
 }
 
-/* ---- what is waited for ---- */
+/* ---- conditions ---- */
 
 typedef bool holds(struct cluster *cluster, const struct member *member,
                    uint32_t about);
@@ -540,7 +559,7 @@ static bool holds_for_all(struct cluster *cluster, holds *condition,
     return true;
 }
 
-/* Seconds from `since` until it holds for one, or for all. */
+/* Runs until the condition holds for one node, or for all. Returns the seconds since `since`. */
 static double wait_for(struct cluster *cluster, uint64_t since,
                        holds *condition, uint32_t about, bool all)
 {
@@ -548,7 +567,7 @@ static double wait_for(struct cluster *cluster, uint64_t since,
 
     while (!(all ? holds_for_all : holds_for_one)(cluster, condition, about)) {
         if (cluster->now >= patience) {
-            fprintf(stderr, "rounds: no agreement of %u nodes\n",
+            fprintf(stderr, "rounds: %u nodes did not agree in time\n",
                     cluster->count);
             exit(1);
         }
@@ -557,15 +576,15 @@ static double wait_for(struct cluster *cluster, uint64_t since,
     return (double)(cluster->now - since) / SECOND;
 }
 
-/* ---- what is measured ---- */
+/* ---- measurements ---- */
 
 static void report(const char *name, double value)
 {
     printf("%s %.3f\n", name, value);
-    (void)fflush(stdout); /* a large one takes minutes */
+    (void)fflush(stdout); /* a large cluster takes minutes */
 }
 
-/* At any time of a round. */
+/* Runs to a random time of a round. */
 static void draw_time(struct cluster *cluster)
 {
     run(cluster, cluster->now + 2 * SECOND + rng_below(&cluster->rng, SECOND));
@@ -582,7 +601,7 @@ static void start_and_crash(uint32_t count, uint64_t seed, uint32_t pause_ms)
     report("start", wait_for(cluster, SECOND, sees_all_up, 0, true));
     report("start_cpu_s", (double)(bench_now() - cpu) / SECOND);
     report("start_rss_mib", (double)bench_rss() / (1024 * 1024));
-    run(cluster, cluster->now + 20 * SECOND); /* intervals are known */
+    run(cluster, cluster->now + 20 * SECOND); /* the detectors learn the intervals */
     draw_time(cluster);
     since = cluster->now;
     cluster->places[dead].is_dead = true;
@@ -591,7 +610,8 @@ static void start_and_crash(uint32_t count, uint64_t seed, uint32_t pause_ms)
     cluster_free(cluster);
 }
 
-/* The leader moves all to up at its second look; the third is far. */
+/* Measures a change while the leader does nothing: it moves all nodes to up at its second action,
+ * and the third is far away. */
 static void change(uint32_t count, uint64_t seed)
 {
     struct cluster *cluster = cluster_new(count, seed);
@@ -651,7 +671,7 @@ static void be_slow(struct cluster *cluster, const struct slow *slow,
         report_ends(&cluster->ends);
 }
 
-/* How slow ones are judged, and which they are. False: a word is wrong. */
+/* Reads the arguments about resolvers and addresses. Returns false if a word is wrong. */
 static bool read_how(struct cluster *cluster, int count, char **words)
 {
     cluster->has_judges = count > 0;

@@ -1,5 +1,5 @@
-/* Nodes that stand still again and again, and who is taken for failed meanwhile: what rounds.c does to membership's cores and
- * limits/swim.c to SWIM. */
+/* Blocks some nodes again and again, and counts the suspicions of all nodes. rounds.c uses it for
+ * the membership cores, and limits/swim.c for SWIM. */
 #ifndef SHERD_BENCH_SLOW_H
 #define SHERD_BENCH_SLOW_H
 
@@ -11,14 +11,15 @@
 
 #define SLOW_USAGE "SLOW BLOCKED_MS RUNNING_MS MINUTES still|cut"
 #define SLOW_MS UINT64_C(1000000) /* ns */
-#define SLOW_LONG (20000 * SLOW_MS) /* so long must nothing have changed before a resolver downs anybody: stable-after */
+#define SLOW_LONG (20000 * SLOW_MS) /* the default of stable-after */
 
 struct slow {
     uint32_t nodes;
-    uint32_t count;   /* of those, the last ones */
-    uint64_t blocked; /* ns, then: */
-    uint64_t running; /* ns */
-    bool is_cut; /* blocked is only what it sends and gets; else nothing runs, as in a process that is stopped */
+    uint32_t count;   /* number of slow nodes, the last ones */
+    uint64_t blocked; /* ns that a slow node is blocked, then */
+    uint64_t running; /* ns that it runs */
+    /* only the messages of a blocked node are held; otherwise it does not run either */
+    bool is_cut;
 };
 
 static inline bool slow_is(const struct slow *slow, uint32_t node)
@@ -26,7 +27,8 @@ static inline bool slow_is(const struct slow *slow, uint32_t node)
     return node >= slow->nodes - slow->count;
 }
 
-/* Until when the node is blocked; now: it is not. Each has a phase of its own. */
+/* Returns the time until which the node is blocked, or now if it is not. Each node has its own
+ * phase. */
 static inline uint64_t slow_until(const struct slow *slow, uint32_t node,
                                   uint64_t now)
 {
@@ -38,7 +40,8 @@ static inline uint64_t slow_until(const struct slow *slow, uint32_t node,
     return at < slow->blocked ? now + slow->blocked - at : now;
 }
 
-/* From the words of SLOW_USAGE; length: ns. False: one is wrong. */
+/* Reads the words of SLOW_USAGE. length: time of the run in ns. Returns false if a word is
+ * wrong. */
 static inline bool slow_read(struct slow *slow, uint32_t nodes, char **words,
                              uint64_t *length)
 {
@@ -54,15 +57,15 @@ static inline bool slow_read(struct slow *slow, uint32_t nodes, char **words,
            (slow->is_cut || strcmp(words[4], "still") == 0);
 }
 
-/* Counts of those that are slow (1) and of the others (0). */
+/* The suspicions of a run. Index 1 of the counts is for slow nodes, 0 for the others. */
 struct doubts {
     const struct slow *slow;
-    uint64_t *since;    /* for each observer and node: taken for failed; 0 = not */
-    uint32_t *by;       /* for each node: so many observers do */
-    bool *is_long;      /* one of them for SLOW_LONG */
-    uint64_t told[2];   /* one node that takes one for failed */
-    uint64_t failed[2]; /* somebody does, after nobody did */
-    uint64_t downed[2]; /* of those, for SLOW_LONG */
+    uint64_t *since;    /* for each observer and node, when the suspicion began; 0: none */
+    uint32_t *by;       /* for each node, the number of observers that suspect it */
+    bool *is_long;      /* for each node, whether one observer suspected it for SLOW_LONG */
+    uint64_t told[2];   /* suspicions of single observers */
+    uint64_t failed[2]; /* times in which at least one observer suspects the node */
+    uint64_t downed[2]; /* such times with a suspicion of SLOW_LONG */
 };
 
 static inline void doubts_open(struct doubts *doubts, const struct slow *slow)

@@ -1,10 +1,13 @@
-/* How long a cluster of real processes takes to start: row 21.
+/* Measures how long a cluster of real processes takes to start.
  *
  * usage: start NODES [CONFIG]
  *
- * Processes with a node each, on loopback, with one entity type; the first is alone, all others are started at once and have it for
- * their seed. Prints "name value" lines: all_up_s, from the first one's start until each of them sees all up, and cpu_s, what they
- * took until then and to their end. CONFIG: the text of a configuration, for all. */
+ * Each process has one node on loopback with one entity type. The first founds the cluster; then
+ * all others start at once and have it as their seed node. CONFIG is the text of a configuration
+ * for all nodes.
+ *
+ * Prints "name value" lines: all_up_s, the time from the start of the first node until every node
+ * sees all up; and cpu_s, the processor time of all processes until their end. */
 #define _GNU_SOURCE
 #include "systems.h"
 
@@ -16,10 +19,10 @@
 #include <unistd.h>
 
 #define NODES_MAX 500
-#define LOOK_US 50000 /* each look is a question to all threads of a node */
+#define LOOK_US 50000 /* between two status reads; each asks all threads of a node */
 #define PATIENCE_US 120000000
 
-/* The ends of pipes: said is written by nodes, end is closed by the first process. */
+/* Two pipes: nodes write to `said`; the first process closes `end` to end all nodes. */
 struct pipes {
     int said[2];
     int end[2];
@@ -54,7 +57,8 @@ static void say(const struct pipes *pipes, uint16_t port)
         _exit(1);
 }
 
-/* Says its port when it is up itself and first, and once more when it sees all. */
+/* Runs a node. The first node writes its port when it has started. Every node writes its port when
+ * it sees all up. */
 static void be_node(const struct pipes *pipes, uint16_t seed, uint32_t nodes,
                     const char *config)
 {
@@ -71,7 +75,7 @@ static void be_node(const struct pipes *pipes, uint16_t seed, uint32_t nodes,
     say(pipes, sherd_port(system));
     while (read(pipes->end[0], &byte, 1) > 0)
         ;
-    _exit(0); /* all end at once, none leaves */
+    _exit(0); /* all nodes end at once, without leaving */
 }
 
 static pid_t start_node(const struct pipes *pipes, uint16_t seed,
@@ -96,7 +100,7 @@ static uint16_t hear(const struct pipes *pipes)
     uint16_t port = 0;
 
     if (read(pipes->said[0], &port, sizeof port) != sizeof port) {
-        fprintf(stderr, "bench: a node ended, or did not see all up\n");
+        fprintf(stderr, "bench: a node ended, or did not see all nodes up in time\n");
         exit(1);
     }
     return port;
@@ -120,7 +124,7 @@ int main(int argc, char **argv)
     open_pipe(pipes.said);
     open_pipe(pipes.end);
     began = now_ns();
-    (void)start_node(&pipes, 0, (uint32_t)nodes, config); /* ends with this process, as all do */
+    (void)start_node(&pipes, 0, (uint32_t)nodes, config); /* the child ends with this process */
     seed = hear(&pipes);
     for (unsigned long i = 1; i < nodes; i++)
         (void)start_node(&pipes, seed, (uint32_t)nodes, config);
@@ -130,7 +134,7 @@ int main(int argc, char **argv)
     printf("all_up_s %.3f\n", (double)(now_ns() - began) / 1e9);
     close(pipes.end[1]);
     for (unsigned long i = 0; i < nodes; i++)
-        (void)wait(NULL); /* they end: their pipe is closed */
+        (void)wait(NULL); /* the children end, because their pipe is closed */
     (void)getrusage(RUSAGE_CHILDREN, &used); /* cannot fail */
     printf("cpu_s %.3f\n",
            (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +

@@ -1,4 +1,4 @@
-/* Real systems for the benchmarks; see systems.h. */
+/* Starts real nodes for the benchmarks; see systems.h. */
 #define _GNU_SOURCE
 #include "systems.h"
 
@@ -48,10 +48,11 @@ void pin(int first, int last)
     for (int i = first; i <= last; i++)
         CPU_SET(i, &cpus);
     if (sched_setaffinity(0, sizeof cpus, &cpus) != 0)
-        perror("sched_setaffinity"); /* the figures are less steady, no more */
+        perror("sched_setaffinity"); /* not fatal: the figures are less steady */
 }
 
-/* Linux names a thread in a file; the id of a thread is its folder's name. */
+/* Reads the lane's number from the name of a thread. Linux has this name in a file; the folder's
+ * name is the thread's id. */
 static int is_lane(const char *task, unsigned *lane)
 {
     char path[300];
@@ -93,7 +94,7 @@ void fail(const char *what, int error)
     exit(1);
 }
 
-/* "user-123": what the limit programs use too, without printf's cost. */
+/* The limit programs use the same ids. printf would be too slow. */
 void id_put(char *id, uint32_t number)
 {
     char digits[12];
@@ -119,8 +120,7 @@ uint64_t random_next(uint64_t *state)
     return *state = x;
 }
 
-/* Stands in for libc's, so that the writes of the library on sockets are
- * counted, and their bytes. */
+/* Replaces libc's send, to count the library's writes on sockets and their bytes. */
 static uint64_t writes;
 static _Atomic uint64_t written;
 
@@ -322,7 +322,7 @@ double end_other(const struct other *other)
     struct rusage used = {0};
 
     close(other->end_out);
-    (void)wait4(other->process, NULL, 0, &used); /* our child: it ends */
+    (void)wait4(other->process, NULL, 0, &used); /* cannot fail: it is our child */
     return ns_of(used.ru_utime) + ns_of(used.ru_stime);
 }
 
@@ -353,7 +353,7 @@ void run_actor(struct sherd_system *system, const char *name,
     pthread_once(&once, make_finished);
     if (!kept)
         exit(1);
-    *kept = behavior; /* it must outlive the actor, and does so to the end */
+    *kept = behavior; /* it must outlive the actor, and is never freed */
     error = sherd_system_spawn(system, kept, nothing);
     if (error)
         fail("cannot spawn", error);

@@ -1,5 +1,6 @@
-/* What the benchmarks of whole systems have in common: clocks, processors, a node, another node in a process of its own, and
- * an actor that measures. One measurement for each run of a program: what is said here is true once a process. */
+/* Contains what the benchmarks of whole nodes share: clocks, pinning to processors, a node, a
+ * second node in another process, and an actor that measures. A program makes one measurement in
+ * each run, so these functions keep global state. */
 #ifndef SHERD_BENCH_SYSTEMS_H
 #define SHERD_BENCH_SYSTEMS_H
 
@@ -9,31 +10,36 @@
 
 /* Messages that the entities of every row understand. */
 enum { COUNT = 1, ANSWER, ANSWERED, GO, WHERE, FEED };
-#define FEED_COUNT 1000 /* messages to who sends FEED, the last of them FEED */
+#define FEED_COUNT 1000 /* messages that the sender of FEED gets, the last of them FEED */
 
-uint64_t now_ns(void); /* monotonic */
-uint64_t cpu_ns(void); /* processor time of this process */
-uint64_t socket_writes(void); /* writes on sockets by this process so far */
-uint64_t socket_bytes(void); /* and their bytes */
-void pin(int first, int last); /* this process, and those it starts, to these processors */
-void pin_lanes(void); /* of a node that has several: lane 1 to processor 0, lane 2 to 1 */
-uint64_t random_next(uint64_t *state); /* xorshift; *state not 0 */
-void id_put(char *id, uint32_t number); /* "user-123"; id: 32 bytes */
-void fail(const char *what, int error); /* says it and ends the process */
+uint64_t now_ns(void); /* returns monotonic time */
+uint64_t cpu_ns(void); /* returns the processor time of this process */
+uint64_t socket_writes(void); /* returns the number of this process's writes on sockets */
+uint64_t socket_bytes(void); /* returns the number of bytes in these writes */
+void pin(int first, int last); /* pins this process and its later children to these processors */
+void pin_lanes(void); /* pins lane 1 of a node to processor 0, and lane 2 to processor 1 */
+uint64_t random_next(uint64_t *state); /* xorshift; *state is not 0 */
+void id_put(char *id, uint32_t number); /* writes "user-123"; id has 32 bytes */
+void fail(const char *what, int error); /* prints the error and ends the process */
 
-struct sherd_system *open_system(const struct sherd_options *options, const struct sherd_entity_type *type); /* started */
-/* A node of entity type "User", whose entities count, and answer when they are asked to. seed: 0 = alone, else another node's
- * port on this host. lanes: 0 = all processors. config: may be null. */
+/* Opens and starts a node with one entity type. */
+struct sherd_system *open_system(const struct sherd_options *options, const struct sherd_entity_type *type);
+/* Starts a node with the entity type "User", whose entities count messages and answer on request.
+ * seed: the port of another node on this host, or 0 to found a cluster. lanes: 0 means one for each
+ * processor. config: may be null. */
 struct sherd_system *open_node(uint16_t seed, uint32_t lanes, const char *config, int proxy, uint32_t shards);
-void wait_members(struct sherd_system *system, uint32_t wanted); /* until this node and so many in all are up */
-const char *poll_config(const char *poll); /* auto, latency or frugal; lent until the next call */
-uint64_t undelivered(struct sherd_system *system); /* messages, for whatever reason */
+/* waits until this number of members is up */
+void wait_members(struct sherd_system *system, uint32_t wanted);
+/* Returns a configuration. poll: auto, latency or frugal. The text is lent until the next call. */
+const char *poll_config(const char *poll);
+uint64_t undelivered(struct sherd_system *system); /* returns the number of undelivered messages */
 /* Runs one actor until it calls finish(). */
 void run_actor(struct sherd_system *system, const char *name, size_t state_size,
                enum sherd_next (*receive)(struct sherd_ctx *, void *, const struct sherd_msg *));
 void finish(void);
 
-/* The other process: a node alone that hosts, and ends with this one. */
+/* The other process: a node that founds the cluster, owns all shards, and ends with this
+ * process. */
 struct other {
     pid_t process;
     int port_in;
@@ -41,7 +47,8 @@ struct other {
 };
 
 struct other start_other(int processor, uint32_t lanes, const char *config, uint32_t shards);
-uint16_t port_of(const struct other *other); /* waits for it; once */
-double end_other(const struct other *other); /* its processor time, in ns */
+uint16_t port_of(const struct other *other); /* waits for the port; call it once */
+/* ends the process; returns its processor time in ns */
+double end_other(const struct other *other);
 
 #endif

@@ -1,25 +1,28 @@
-/* Airports: the program that each node process of the demonstration runs. A sharded, persistent entity for each airport, fed
- * with the flights of a file, and a feeder that sends them and waits for every answer.
+/* Runs one node of the demonstration. Each airport is a sharded, persistent entity. A feeder, an
+ * actor of each node, sends the flights of a file to the airports and waits for every answer.
  *
- *   airports --port N [--seed HOST:PORT]... --journal FILE --input FILE [--lanes N] [--config FILE] [--name CLUSTER]
- *            [--shards N] [--twice N] [--patience SECONDS]
+ *   airports --port N [--seed HOST:PORT]... --journal FILE --input FILE [--lanes N]
+ *            [--config FILE] [--name CLUSTER] [--shards N] [--twice N] [--patience SECONDS]
  *
- * --patience: a command without an answer is sent again after so long (20), also where the machine stood still meanwhile.
- * --twice: every Nth command is delivered twice, so that a test sees whether that is found.
+ *   --patience SECONDS   send a command again after this time without an answer (default: 20)
+ *   --twice N            deliver every Nth command twice, so that a test can check the counts
  *
- * It reads commands, one a line, from standard input and writes one line for each answer:
- *   commands FROM TO RATE  sends commands FROM..TO-1, RATE a second; a flight has two, numbered twice its line in the file and
- *                        one more
- *   rate RATE            another pace
- *   closing MS           an airport takes so long to close, from here on
- *   status               members, shards, entities
- *   totals               asks every airport of the file for its totals
- *   down HOST:PORT       declares a member dead
- *   leave                hands its shards off and leaves the cluster; so does the end of the input. It is fed meanwhile, until
- *                        its shards are gone: what it was given and did not send by then is said in lines "unsent FROM TO"
- *   keep                 goes on without input; SIGTERM and SIGINT mean leave
- * Lines written: feed, fed, leaving, unsent, closed, counter, ignored, status, undelivered, total, totals, left; see the
- * functions that print them. */
+ * The node reads instructions from standard input, one in each line:
+ *
+ *   commands FROM TO RATE  send the commands FROM to TO - 1, RATE in each second. Flight number N
+ *                          of the file, from 0, has two commands: 2 N departs, 2 N + 1 arrives.
+ *   rate RATE              change the rate
+ *   closing MS             from now on an airport takes MS milliseconds to stop
+ *   status                 print members, shards and entities
+ *   totals                 ask every airport of the file for its totals, and print them
+ *   down HOST:PORT         declare a member down
+ *   leave                  hand off the shards and leave the cluster, as at the end of the input.
+ *                          The feeder sends until the shards are gone. Lines "unsent FROM TO"
+ *                          return the commands that it did not send.
+ *   keep                   run without input; SIGTERM or SIGINT means leave
+ *
+ * The node writes lines that begin with feed, fed, leaving, unsent, closed, counter, ignored,
+ * status, undelivered, total, totals or left. The functions that print them define their fields. */
 #include <sherd/sherd.h>
 
 #include <errno.h>
@@ -33,16 +36,17 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DEPARTED = 1, ARRIVED, GET_TOTALS, DONE, TOTALS, CLOSE }; /* messages; DEPARTED and ARRIVED are events too */
-enum { FEED = 100, RATE, STATUS, ASK_TOTALS };          /* to the feeder */
+/* Messages of an airport. DEPARTED and ARRIVED are its events, too. */
+enum { DEPARTED = 1, ARRIVED, GET_TOTALS, DONE, TOTALS, CLOSE };
+enum { FEED = 100, RATE, STATUS, ASK_TOTALS }; /* messages to the feeder */
 enum { TICK = 1 };
 
-#define WINDOW 1024         /* commands without an answer yet */
-#define REPORT_EACH 20      /* ms; what was acknowledged after the last report is not known outside */
+#define WINDOW 1024     /* largest number of commands without an answer */
+#define REPORT_EACH 20  /* ms between two "feed" lines */
 #define AIRPORTS_MAX 1000
-#define LOOK 500            /* ms between two looks whether the node has ended, or is to end */
-#define LOOK_LEAVING 20     /* ms, once it leaves */
-#define CLOSING 20          /* ms that an airport takes to close, before it moves or is passivated, unless told */
+#define LOOK 500        /* ms between two checks whether the node has ended or has to end */
+#define LOOK_LEAVING 20 /* the same while the node leaves */
+#define CLOSING 20      /* ms that an airport takes to stop, unless "closing" changes it */
 
 /* ---- the entity ---- */
 
@@ -54,11 +58,11 @@ struct command {
 struct totals {
     uint32_t departures;
     uint32_t arrivals;
-    int64_t delay;   /* of departures, minutes in all */
+    int64_t delay;   /* sum over departures, in minutes */
 };
 
 static atomic_uint closing_ms = CLOSING;
-static atomic_uint ignored; /* commands that were there already, of all airports that have been here */
+static atomic_uint ignored; /* commands that an airport of this node had already stored */
 
 struct airport {
     struct totals totals;
@@ -114,7 +118,7 @@ static enum sherd_next airport_receive(struct sherd_ctx *ctx, void *self,
         return SHERD_STOP;
     if (msg->kind != SHERD_MESSAGE)
         return SHERD_CONTINUE;
-    if (msg->msg == CLOSE) { /* what comes from here on waits for the next home */
+    if (msg->msg == CLOSE) { /* later messages wait until the shard has its next home */
         sherd_timer(ctx, TICK, atomic_load(&closing_ms));
     } else if (msg->msg == GET_TOTALS) {
         sherd_reply(ctx, TOTALS,
@@ -126,7 +130,8 @@ static enum sherd_next airport_receive(struct sherd_ctx *ctx, void *self,
             atomic_fetch_add(&ignored, 1);
         else
             sherd_persist(ctx, msg->msg, msg->body);
-        sherd_reply(ctx, DONE, (struct sherd_bytes){ NULL, 0 }); /* leaves when it is durable */
+        /* The reply leaves after the event is durable. */
+        sherd_reply(ctx, DONE, (struct sherd_bytes){ NULL, 0 });
     }
     return SHERD_CONTINUE;
 }
@@ -149,7 +154,7 @@ static uint32_t flight_count;
 static char airports[AIRPORTS_MAX][8];
 static uint32_t airport_count;
 
-/* False: there are AIRPORTS_MAX already. */
+/* Adds an airport to the list, once. Returns 0 if the list is full. */
 static int note_airport(const char *code)
 {
     for (uint32_t i = 0; i < airport_count; i++)
@@ -161,11 +166,11 @@ static int note_airport(const char *code)
     return 1;
 }
 
-/* Null, or what is wrong with the line. */
+/* Returns null, or an error text if the line is wrong. */
 static const char *read_flight(const char *line, struct flight *flight)
 {
     if (strchr(line, '"'))
-        return "quoted fields are not read";
+        return "quoted fields are not supported";
     if (sscanf(line, "%*[^,],%" SCNd32 ",%*[^,],%7[^,],%7[^,\r\n]",
                &flight->delay, flight->origin, flight->destination) != 3)
         return "not date,delay,distance,origin,destination";
@@ -230,34 +235,34 @@ static int read_flights(const char *path)
 
 /* ---- the feeder ---- */
 
-/* A command on its way; its index is the tag of its ask. */
+/* A command without an answer. Its index in the table is the tag of its ask. */
 struct sending {
-    uint32_t number; /* flight * 2 + (1: arrival) */
-    uint64_t since;  /* ms */
+    uint32_t number; /* flight * 2, plus 1 for the arrival */
+    uint64_t since;  /* time of the first sending, in ms */
     int busy;
 };
 
 struct feeder {
     struct sherd_system *system;
-    uint32_t next, end; /* commands: two for each flight */
-    uint32_t rate;
-    double credit;
-    uint64_t ticked;
+    uint32_t next, end; /* the commands that are still to send */
+    uint32_t rate;      /* commands in a second */
+    double credit;      /* commands that may be sent now */
+    uint64_t ticked;    /* time of the last change of the credit, in ms */
     struct sending sendings[WINDOW];
     uint32_t busy;
     uint32_t sent, acked, retried;
-    uint64_t wait_max; /* ms, since the last line */
-    uint64_t reported;
-    uint32_t totals_open;
+    uint64_t wait_max;    /* longest wait since the last "feed" line, in ms */
+    uint64_t reported;    /* time of the last "feed" line, in ms */
+    uint32_t totals_open; /* airports that have not sent their totals */
     int feeding;
-    int closed; /* this node leaves and hosts nothing any more: nothing is sent */
-    int ends;   /* and goes on to end when all answers are here */
+    int closed; /* this node leaves and owns no shard: the feeder sends nothing */
+    int ends;   /* the shutdown waits for the last answers */
 };
 
 static struct sherd_ref feeder_ref;
 static atomic_int feeder_ready;
-static uint32_t twice;         /* > 0: every so many-th command is delivered twice */
-static uint32_t patience = 20; /* s; then the command is sent again */
+static uint32_t twice;         /* N > 0: every Nth command is delivered twice */
+static uint32_t patience = 20; /* seconds until a command without an answer is sent again */
 
 static void send_command(struct sherd_ctx *ctx, const struct feeder *feeder,
                          uint32_t index)
@@ -283,7 +288,7 @@ static void report(struct sherd_ctx *ctx, struct feeder *feeder)
     for (uint32_t i = 0; i < WINDOW; i++)
         if (feeder->sendings[i].busy && now - feeder->sendings[i].since > oldest)
             oldest = now - feeder->sendings[i].since;
-    flockfile(stdout); /* one line, whatever another thread prints */
+    flockfile(stdout); /* another thread may print at the same time */
     printf("feed acked %" PRIu32 " retried %" PRIu32 " wait_ms %" PRIu64
            " open %" PRIu32 " next %" PRIu32,
            feeder->acked, feeder->retried, oldest, feeder->busy,
@@ -297,7 +302,7 @@ static void report(struct sherd_ctx *ctx, struct feeder *feeder)
     feeder->reported = now;
 }
 
-/* Commands that went nowhere: somebody else may send them, and it is no second time. */
+/* Returns commands that no airport has received, so that another node can send them. */
 static void give_back(uint32_t first, uint32_t end)
 {
     if (first < end)
@@ -355,7 +360,8 @@ static void start_feed(struct sherd_ctx *ctx, struct feeder *feeder,
     feed(ctx, feeder);
 }
 
-/* The shards of this node are gone, and it is about to be: what is on its way is waited for, the rest is others'. */
+/* Stops the feeder after this node has handed off its shards. It waits for open answers and returns
+ * the commands that it has not sent. */
 static void close_feeder(struct feeder *feeder)
 {
     if (feeder->closed)
@@ -368,7 +374,7 @@ static void close_feeder(struct feeder *feeder)
     printf("closed %" PRIu32 "\n", feeder->sent);
 }
 
-/* Its region took commands until its shards were gone. */
+/* The shutdown's task in its phase cluster-leave. The region has taken commands until now. */
 static void leave(struct sherd_ctx *ctx, struct feeder *feeder)
 {
     close_feeder(feeder);
@@ -377,7 +383,7 @@ static void leave(struct sherd_ctx *ctx, struct feeder *feeder)
         sherd_shutdown_done(ctx, SHERD_CLUSTER_LEAVE);
 }
 
-/* Before the hand-off begins. */
+/* The shutdown's first task, before the hand-off begins. */
 static void begin_to_leave(struct sherd_ctx *ctx, const struct feeder *feeder)
 {
     printf("leaving %" PRIu32 "\n", feeder->sent);
@@ -414,7 +420,7 @@ static void answered(struct sherd_ctx *ctx, struct feeder *feeder,
     }
     sending = &feeder->sendings[msg->tag];
     if (msg->kind == SHERD_NO_ANSWER && feeder->closed &&
-        msg->reason == SHERD_REASON_SHUTTING_DOWN) { /* another node sends it again */
+        msg->reason == SHERD_REASON_SHUTTING_DOWN) { /* another node sends the command */
         feeder->retried++;
         give_back(sending->number, sending->number + 1);
         sending->busy = 0;
@@ -423,7 +429,7 @@ static void answered(struct sherd_ctx *ctx, struct feeder *feeder,
     }
     if (msg->kind == SHERD_NO_ANSWER) {
         feeder->retried++;
-        fprintf(stderr, "airports: again: %s, %s %s\n",
+        fprintf(stderr, "airports: sends a command again: %s, %s %s\n",
                 sherd_reason_text(msg->reason), sherd_stage_text(msg->stage),
                 msg->where);
         send_command(ctx, feeder, msg->tag);
@@ -443,7 +449,7 @@ static void start_feeder(struct sherd_ctx *ctx, struct feeder *feeder,
     memcpy(&feeder->system, msg->body.data, sizeof feeder->system);
     if (sherd_shutdown_task(ctx, SHERD_BEFORE_SERVICE_UNBIND, "feeder") ||
         sherd_shutdown_task(ctx, SHERD_CLUSTER_LEAVE, "answers"))
-        abort(); /* one actor, one task of each */
+        abort(); /* it cannot fail: one actor adds one task to each of two phases */
     feeder_ref = sherd_self(ctx);
     atomic_store(&feeder_ready, 1);
 }
@@ -528,12 +534,13 @@ static int tell_feeder(struct sherd_system *system, uint32_t msg,
                        const void *data, size_t size)
 {
     while (!atomic_load(&feeder_ready))
-        ; /* the actor starts within microseconds */
+        ; /* the feeder starts within microseconds */
     return sherd_system_tell(system, feeder_ref, msg,
                              (struct sherd_bytes){ data, size });
 }
 
-/* A signal, which every thread blocks, says that it is to leave. */
+/* Returns whether a signal asks the node to leave. Every thread blocks these signals, so they stay
+ * pending. */
 static int is_to_leave(void)
 {
     sigset_t told;
@@ -542,7 +549,7 @@ static int is_to_leave(void)
            sigismember(&told, SIGINT);
 }
 
-/* False when the node has ended, or is to leave. */
+/* Returns 0 when the node has ended or must leave. */
 static int goes_on(struct sherd_system *system)
 {
     struct sherd_status status;
@@ -552,13 +559,14 @@ static int goes_on(struct sherd_system *system)
     return error != SHERD_ESTATE && !is_to_leave();
 }
 
-/* The next line of standard input; null at its end, or when the node does not go on: it is looked at so often. */
+/* Returns the next line of standard input. Returns null at the end of the input, or when the node
+ * must end, which is checked every look_ms milliseconds. */
 static const char *next_line(struct sherd_system *system, int look_ms,
                              char *line, int size)
 {
     struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
 
-    while (poll(&input, 1, look_ms) == 0) /* stdin is not buffered: no line is hidden from poll */
+    while (poll(&input, 1, look_ms) == 0) /* stdin has no buffer that could hide a line from poll */
         if (!goes_on(system))
             return NULL;
     return is_to_leave() ? NULL : fgets(line, size, stdin);
@@ -601,14 +609,15 @@ static void run_commands(struct sherd_system *system)
     while ((line = next_line(system, leaving ? LOOK_LEAVING : LOOK, buffer,
                              sizeof buffer)) != NULL) {
         if (!strcmp(line, "leave\n")) {
-            leaving = 1; /* and is told its pace meanwhile */
+            leaving = 1; /* the node still takes instructions, such as rate */
             sherd_leave(system);
             continue;
         }
         if (!strcmp(line, "keep\n")) {
             keep = 1;
-            (void)setsid(); /* the end of the terminal is none of its; fails only if it is so already */
-            if (!freopen("/dev/null", "w", stdout)) /* who read it goes */
+            /* The node outlives the terminal. setsid fails only if this is already a session. */
+            (void)setsid();
+            if (!freopen("/dev/null", "w", stdout)) /* the reader of the pipe ends */
                 break;
         }
         error = run_command(system, line);
@@ -633,17 +642,18 @@ static void usage(FILE *to)
 
 enum { SEEDS_MAX = 7 };
 
-/* What the command line says. */
+/* The parsed command line. */
 struct arguments {
     struct sherd_options options;
-    const char *seeds[SEEDS_MAX + 1]; /* ended by null */
+    const char *seeds[SEEDS_MAX + 1]; /* the last one is null */
     size_t seed_count;
     const char *input;
     char journal[4096];
-    uint32_t shards; /* of the type; 0: as configured */
+    uint32_t shards; /* shards of the entity type */
 };
 
-/* A whole number from `least` to `most`. */
+/* Reads a whole number from `least` to `most`. Prints an error and returns 1 if the text is
+ * another. */
 static int read_number(const char *name, const char *text, uint32_t least,
                        uint32_t most, uint32_t *number)
 {
@@ -702,7 +712,7 @@ static int take_argument(struct arguments *arguments, int option,
         return read_number("twice", value, 1, UINT32_MAX, &twice);
     case 'a':
         return read_number("patience", value, 1, 3600, &patience);
-    default: /* getopt_long has said what is wrong */
+    default: /* getopt_long has printed the error */
         return 1;
     }
 }
@@ -793,7 +803,7 @@ int main(int argc, char **argv)
     (void)sigemptyset(&ends);
     (void)sigaddset(&ends, SIGTERM);
     (void)sigaddset(&ends, SIGINT);
-    (void)sigprocmask(SIG_BLOCK, &ends, NULL); /* fails only for a wrong word; see goes_on */
+    (void)sigprocmask(SIG_BLOCK, &ends, NULL); /* cannot fail; is_to_leave reads these signals */
     error = sherd_open(&system, &arguments.options);
     if (!error)
         error = run(system, arguments.shards);

@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
-"""Counts what a run of the airports left in the journal, against the file alone.
+"""Compares the events that a run of airports left in the journal with the input file.
 
     airports_check.py JOURNAL INPUT [LIMIT]
 
-Shares no code with the entities: it reads the journal's SQLite file as docs/protocol/journal.md describes it, and the input
-as text. A command is (flight, departed or arrived); each must be stored exactly once, for the airport the file names.
+Shares no code with the entities: reads the journal's SQLite file as docs/protocol/journal.md
+describes it, and the input as text. A command is a flight and one of departed and arrived. The
+journal must contain each command exactly once, for the airport that the input names. LIMIT: only
+the first LIMIT flights of the input.
 Prints: commands N lost N doubled N strange N
+A strange event is one that the input does not explain. Exit status 0 if none is lost, doubled or
+strange.
 """
 import csv
 import pathlib
@@ -27,10 +31,12 @@ def varint(data, at):
 
 
 def stored(journal):
-    """(airport, flight, 1 departed or 2 arrived, delay) of every event: those of an airport in the order of its journal."""
+    """Yields (airport, flight, 1 departed or 2 arrived, delay) of every event. Events of one
+    airport keep the journal's order."""
     database = sqlite3.connect(f"{pathlib.Path(journal).absolute().as_uri()}?mode=ro", uri=True)
+    # A pid that begins with | is a shard's own stream: the airports that it remembers.
     rows = database.execute("SELECT entity.pid, event.record FROM event JOIN entity ON entity.id = event.entity "
-                            "WHERE entity.pid NOT LIKE '|%' "  # a shard's own: which airports it remembers
+                            "WHERE entity.pid NOT LIKE '|%' "
                             "ORDER BY event.entity, event.seq")
     for persistence_id, record in rows:
         kind, at = varint(record, 1)
@@ -42,7 +48,8 @@ def stored(journal):
 
 
 def read_arguments():
-    """JOURNAL, INPUT, and LIMIT or None; ends with the usage when they are others."""
+    """Returns JOURNAL, INPUT, and LIMIT or None. Prints the usage and ends if the arguments are
+    wrong."""
     words = sys.argv[1:]
     asked = words == ["--help"]
     if asked or not 2 <= len(words) <= 3 or words[0].startswith("-") or not all(re.fullmatch(r"\d+", word) for word in words[2:]):

@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
-"""The demonstration: real processes, real flights, a node that joins and a node that leaves, nothing lost.
+"""Runs the demonstration: a cluster of airports processes stores real flights while one node joins
+and another leaves.
 
-    airports_demo.py --program BUILD/examples/airports --input FILE [--nodes N] [--keep] [--again] [--kill] [--data DIR]
-                     [--move-commands N] [--twice N]
+    airports_demo.py --program BUILD/examples/airports --input FILE [--nodes N] [--keep] [--again]
+                     [--kill] [--data DIR] [--move-commands N] [--twice N]
 
-Starts N nodes on loopback with one SQLite journal, feeds every flight of the file as two commands through all of their
-regions, lets a node join and another leave while feeding, through the leaving one, too, compares every airport with a direct pass over the
-file, counts lost and doubled commands in the journal and those that are not in the order in which a node sent them, stops all,
-starts again and compares once more. Exit status 0 only if all is exact, no command was sent or delivered twice, and each move saw
-enough commands while its shards went: --move-commands, by default 2,000, of a small file a twentieth of its commands, and at least
-one that was held.
+1. Starts N nodes on loopback with one SQLite journal.
+2. Feeds every flight of the file as two commands, through the regions of all nodes. One node joins
+   and another leaves meanwhile; the leaving node sends commands, too.
+3. Compares every airport with a direct pass over the file. Counts commands in the journal that are
+   lost, doubled, or stored in another order than a node sent them.
+4. Stops all nodes, starts them again, and compares once more.
+
+Exit status 0 only if all airports are exact, no command was sent or delivered twice, and each of
+the two moves of shards saw enough commands. These are --move-commands (default: 2,000, or a
+twentieth of a small file's commands), and at least one that was held while its shard moved.
 """
 import argparse
 import os
@@ -26,25 +31,27 @@ import airports_kept
 from airports_check import stored
 from free_port import free_port
 
-MOVE_COMMANDS = 2000 # at least so many commands see each move, but
-MOVE_PART = 20       # of a small file one of so many
-QUARTER = 1 / 4      # of the file is fed when the join begins, and at least twice that when the leave begins
-JOIN_SHARE = 3 / 8   # of the file, at most, see the join
-REST_SHARE = 1 / 16  # of the file, at least, is fed when both are over
-FLIGHTS_MIN = 4000   # fewer are fed before a node has started
-SHARDS = 60          # of airports.c
-SHARDS_EACH = 2      # at least, when a node has joined: then one moves after the other
-AIRPORTS_MAX = 1000  # of airports.c
-LINE_MAX = 253       # bytes that airports.c reads of a line, before a CR and LF
-JOIN_SECONDS = 1.0   # from the first shard that goes to the last, at least about
-LEAVE_SECONDS = 0.6  # from the word to leave to the last of the shards, about
-CLOSING = 0.6, 5.0   # seconds that an airport of the leaving node takes to close, at least and at most
-MOVE_LOOK = 0.05     # seconds between two looks at the shards while a node joins
-LOOK_EACH = 0.2      # seconds between two looks at the members while commands are fed
-PATIENCE = 120       # seconds until a phase counts as stuck
-ANSWERED = 60        # seconds until a command without an answer is sent again, where nothing is killed: only a machine that stands still for so long doubles one
+MOVE_COMMANDS = 2000  # each move must see this number of commands,
+MOVE_PART = 20        # or, of a small file, one command in MOVE_PART
+QUARTER = 1 / 4       # part of the file before the join; twice this part is fed before the leave
+JOIN_SHARE = 3 / 8    # largest part of the file during the join
+REST_SHARE = 1 / 16   # smallest part of the file after both moves
+FLIGHTS_MIN = 4000    # with fewer, all flights are fed before a node has started
+SHARDS = 60           # as in airports.c
+SHARDS_EACH = 2       # smallest number for each node after the join, so that several shards move
+AIRPORTS_MAX = 1000   # as in airports.c
+LINE_MAX = 253        # bytes of a line that airports.c reads, without CR and LF
+JOIN_SECONDS = 1.0    # shortest time from the first moved shard of the join to the last, about
+LEAVE_SECONDS = 0.6   # time from the instruction to leave to the last moved shard, about
+CLOSING = 0.6, 5.0    # limits in seconds of the time that a leaving node's airport takes to stop
+MOVE_LOOK = 0.05      # seconds between two looks at the shards while a node joins
+LOOK_EACH = 0.2       # seconds between two looks at the members while commands are fed
+PATIENCE = 120        # seconds without progress until a phase counts as stuck
+# Seconds until a command without an answer is sent again, in a run that kills no node. A command is
+# doubled only if the machine stands still for this long.
+ANSWERED = 60
 HERE = os.path.dirname(os.path.abspath(__file__))
-WANTED = "--input wants a file with the line date,delay,distance,origin,destination and flights below it"
+WANTED = "the first line of --input must be date,delay,distance,origin,destination, and flights must follow"
 
 
 class Failed(Exception):
@@ -52,7 +59,7 @@ class Failed(Exception):
 
 
 class Node:
-    """One node process, its lines, and what it said last."""
+    """One node process, and the state that its output lines report."""
 
     def __init__(self, demo, name, seeds, port):
         self.name = name
@@ -67,7 +74,8 @@ class Node:
                                         text=True, bufsize=1)
         self.acked = self.retried = 0
         self.wait_max = 0
-        self.held = self.ignored = 0  # commands that waited for a shard's home; that its airports had already
+        self.held = 0     # commands that waited for the home of a shard
+        self.ignored = 0  # commands that an airport of this node had already stored
         self.busy = False
         self.status = None
         self.counters = {}
@@ -75,16 +83,17 @@ class Node:
         self.collecting = {}
         self.left = None
         self.feedable = True
-        self.given = range(0)  # commands it was given last
-        self.unacked = []      # those of them that it has not acknowledged
-        self.open = []         # those of them that it had sent when it said so last
-        self.unsent = []       # first and end of commands that it gives back
-        self.leaving = self.closed = None  # commands sent when it began to leave, when it sent no more
+        self.given = range(0)  # the last commands that it was given
+        self.unacked = []      # commands among these without an answer
+        self.open = []         # commands among these that it had sent at its last report
+        self.unsent = []       # ranges (first, end) of commands that it returned
+        self.leaving = None    # number of sent commands when it began to leave
+        self.closed = None     # number of sent commands when it stopped sending
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
 
     def ended(self):
-        """True when the process has ended and its last line was read."""
+        """Returns whether the process has ended; its last line has then been read."""
         if self.process.poll() is None:
             return False
         self.reader.join(PATIENCE)
@@ -93,7 +102,7 @@ class Node:
     def read(self):
         for line in self.process.stdout:
             if not line.endswith("\n"):
-                break  # it was killed while it wrote
+                break  # the process was killed during a write
             words = line.split()
             if words[0] == "feed":
                 self.acked, self.retried = int(words[2]), int(words[4])
@@ -133,7 +142,7 @@ class Node:
         self.process.stdin.flush()
 
     def give(self, first, end):
-        """What it is about to be told to feed; it must not be busy with something else."""
+        """Notes the commands that the node is about to get. The node must not be busy."""
         self.given = range(first, end)
         self.unacked = list(self.given)
 
@@ -164,9 +173,9 @@ COLUMNS = ["date", "delay", "distance", "origin", "destination"]
 
 
 def read_flight(line, place):
-    """One row; what airports.c would read in another way, or not at all, is refused."""
+    """Returns one row. Refuses a line that airports.c would read differently or not at all."""
     if '"' in line:
-        raise Failed(f"{place}: quoted fields are not read; write the values without quotes")
+        raise Failed(f"{place}: quoted fields are not supported; write the values without quotes")
     if re.search(r"[\r\0]", line):
         raise Failed(f"{place}: a carriage return or a zero byte in the line")
     fields = line.split(",")
@@ -174,19 +183,19 @@ def read_flight(line, place):
         raise Failed(f"{place}: not {','.join(COLUMNS)}")
     row = dict(zip(COLUMNS, fields))
     if not re.fullmatch(r"-?[0-9]{1,9}", row["delay"]):
-        raise Failed(f"{place}: the delay is not a number: {row['delay']!r}")
+        raise Failed(f"{place}: the delay is not a whole number: {row['delay']!r}")
     for name in ("origin", "destination"):
         if not re.fullmatch(r"[A-Za-z0-9]{1,7}", row[name]):
-            raise Failed(f"{place}: the {name} is not an airport's code: {row[name]!r}")
+            raise Failed(f"{place}: the {name} must have 1 to 7 letters and digits: {row[name]!r}")
     return row
 
 
 def read_flights(path):
-    """The rows of the input; what is wrong with it is said with its line."""
+    """Returns the rows of the input. Raises Failed with the line number of the first error."""
     flights = []
     airports = set()
     try:
-        with open(path, newline="\n") as file:  # lines as airports.c reads them
+        with open(path, newline="\n") as file:  # splits lines as airports.c does
             for number, line in enumerate(file, 1):
                 line = line.removesuffix("\n").removesuffix("\r")
                 if number > 1:
@@ -197,7 +206,7 @@ def read_flights(path):
                 if len(airports) > AIRPORTS_MAX:
                     raise Failed(f"{path}:{number}: more than {AIRPORTS_MAX} airports")
     except UnicodeDecodeError as error:
-        raise Failed(f"{path}: not a text ({error}): {WANTED}") from None
+        raise Failed(f"{path}: not a text file ({error}): {WANTED}") from None
     except OSError as error:
         raise Failed(f"{path}: {error.strerror}: {WANTED}") from None
     if not flights:
@@ -206,7 +215,7 @@ def read_flights(path):
 
 
 def shard_of(airport):
-    """As all nodes compute it: Java's String.hashCode."""
+    """Returns the shard of an airport, as every node computes it: Java's String.hashCode."""
     value = 0
     for letter in airport:
         value = (31 * value + ord(letter)) & 0xFFFFFFFF
@@ -215,31 +224,36 @@ def shard_of(airport):
 
 def check_enough(path, flights, nodes):
     if len(flights) < FLIGHTS_MIN:
-        raise Failed(f"{path}: {len(flights)} flights; at least {FLIGHTS_MIN} are needed: each of two moves must see a good part of "
-                     "them, and the file must outlast both")
+        raise Failed(f"{path}: {len(flights)} flights; at least {FLIGHTS_MIN} are needed, so that each of the two moves sees enough "
+                     "commands and some remain")
     early = flights[:int(len(flights) * QUARTER)]
     airports = {flight[end] for flight in early for end in ("origin", "destination")}
     shards = {shard_of(airport) for airport in airports}
     least = SHARDS_EACH * (nodes + 1)
     if len(shards) < least:
         raise Failed(f"{path}: the first {len(early)} flights, those before the join, have {len(airports)} airports in {len(shards)} of "
-                     f"{SHARDS} shards; at least {least} shards are needed, or none has to move to node {nodes + 1}: take a file with "
+                     f"{SHARDS} shards; at least {least} shards are needed, or no shard moves to node {nodes + 1}: use a file with "
                      "more airports")
 
 
 class Pace:
-    """Commands a second in all, by the size of the file. A move has its share of the file. Nobody knows when its shards go, within
-    milliseconds on a quiet machine and seconds on a busy one: so it is fed fast at first and ever slower, always by a part of what
-    is left, and what is there when the shards go is in proportion to how long they take."""
+    """Chooses the rate of feeding, in commands in a second for the whole cluster, by the size of
+    the file.
+
+    A move has a share of the file. The time when its shards move is unknown: milliseconds on a
+    quiet machine, seconds on a busy one. So the rate is high at first and then falls, always to a
+    part of the rest of the share. The number of commands that a move sees is then in proportion to
+    its duration."""
 
     def __init__(self, commands):
-        self.fast = min(7000, commands // 4)    # while nothing moves
-        self.burst = 20000                      # at most while shards move
-        self.slow = min(600, commands // 200)   # while a node starts; 30 s of it are a seventh of the file
-        self.trickle = max(1, commands // (8 * PATIENCE))  # two moves that get stuck do not use up the last share
+        self.fast = min(7000, commands // 4)    # while no shard moves
+        self.burst = 20000                      # limit while shards move
+        self.slow = min(600, commands // 200)   # while a node starts; in 30 s a seventh of the file
+        self.trickle = max(1, commands // (8 * PATIENCE))  # two stuck moves leave the last share
 
     def of_move(self, left, seconds, first, limit):
-        """With that much of the share left, so long after the shards could go at first; `first` seconds are as one."""
+        """Returns the rate during a move. left: the rest of its share; seconds: time since shards
+        could move, at least `first`."""
         return max(self.trickle, min(limit, int(left / (2 * max(seconds, first)))))
 
 
@@ -253,23 +267,26 @@ class Demo:
         os.makedirs(self.data, exist_ok=True)
         self.journal = os.path.join(self.data, "journal.db")
         self.count = options.nodes
-        self.extra = [] if options.kill else ["--patience", str(ANSWERED)]  # for every node
+        # arguments of every node
+        self.extra = [] if options.kill else ["--patience", str(ANSWERED)]
         if options.twice:
             self.extra = self.extra + ["--twice", str(options.twice)]
         self.needed = options.move_commands or min(MOVE_COMMANDS, 2 * len(self.flights) // MOVE_PART)
         self.nodes = []
         self.gone = []
         self.next = 0
-        self.again = []   # first and end of commands that were given to a node and are to be given to another
-        self.gives = []   # first and end of all that was given, in that order
+        self.again = []   # ranges (first, end) of commands that another node must send
+        self.gives = []   # ranges (first, end) of all commands that were given, in this order
         self.pace = Pace(2 * len(self.flights))
-        self.chunk = max(1, min(100, len(self.flights) // (40 * self.count)))  # flights given to a node at a time
+        # flights that a node gets at a time
+        self.chunk = max(1, min(100, len(self.flights) // (40 * self.count)))
         self.rate = self.pace.fast
 
     # ---- nodes ----
 
     def start(self, name, seeds=None, port=None):
-        """Its seeds are the first node there is, unless said; without any it founds a cluster."""
+        """Starts a node. Its seed is the first running node by default. Without a seed it founds a
+        cluster."""
         if seeds is None:
             seeds = [node.address for node in self.nodes[:1]]
         node = Node(self, name, seeds, port or free_port())
@@ -285,17 +302,18 @@ class Demo:
                 if any(member.split("/")[1] != "1" for member in status["members"]):
                     return False
             return True
-        wait(all_up, "the nodes did not come up", step=0.2)
+        wait(all_up, "not all nodes came up", step=0.2)
 
     def crash(self, node):
-        """kill -9; what it had acknowledged counts, what it had open is fed again by others."""
+        """Kills a node with SIGKILL. Commands that it acknowledged count; others send its open
+        commands again."""
         node.process.kill()
         node.process.wait()
         self.forget(node)
 
     def forget(self, node):
-        """It is no feeder from here on and is not asked any more."""
-        node.reader.join(0.2)  # a killed one ends its lines
+        """From now on the node gets no commands and no requests."""
+        node.reader.join(0.2)  # the output of a killed node ends
         self.nodes.remove(node)
         self.gone.append(node)
 
@@ -385,11 +403,11 @@ class Demo:
             if not self.feed_some():
                 if condition():
                     break
-                raise Failed(f"{what}: all flights are fed and it has not happened")
+                raise Failed(f"{what}: not finished when all flights were fed")
             if self.acked() != stuck:
                 stuck, end = self.acked(), time.monotonic() + PATIENCE
             if time.monotonic() > end:
-                raise Failed(f"{what}: nothing moved for {PATIENCE} s")
+                raise Failed(f"{what}: no command was acknowledged for {PATIENCE} s")
             self.progress(what)
             time.sleep(0.005)
         self.progress(what)
@@ -401,7 +419,7 @@ class Demo:
                         not any(node.busy for node in self.nodes), what)
 
     def feed_until_gone(self, node):
-        """Until nobody has it as a member."""
+        """Feeds until no node has this node as a member."""
         look_at = 0.0
 
         def gone():
@@ -413,8 +431,8 @@ class Demo:
         self.feed_until(gone, f"{node.name} is to be removed")
 
     def feed_again(self, node):
-        """What a node that is gone had been given and had not acknowledged, fed by others; nothing that it had acknowledged, so
-        that a loss of that shows."""
+        """Gives the unacknowledged commands of a dead node to the others. Acknowledged commands are
+        not sent again, so that a loss of one is found."""
         if not node.busy:
             return
         node.busy = False
@@ -430,7 +448,7 @@ class Demo:
     # ---- looking ----
 
     def get_statuses(self, nodes):
-        """Of all at once: feeding stands still meanwhile."""
+        """Asks all these nodes at the same time, because feeding stops until they have answered."""
         for node in nodes:
             node.ask_status()
         for node in nodes:
@@ -451,11 +469,12 @@ class Demo:
         return [int(node.status["shards"]) for node in self.nodes]
 
     def held(self):
-        """As the last looks saw it."""
+        """Returns the held commands of all nodes at their last status."""
         return sum(node.held for node in self.nodes + self.gone)
 
     def ignored(self):
-        """Commands that an entity had already: they were delivered twice."""
+        """Returns the number of commands that an airport had already stored: they were delivered
+        twice."""
         for node in self.nodes:
             node.get_status()
         return sum(node.ignored for node in self.nodes + self.gone)
@@ -473,11 +492,14 @@ class Demo:
         node = self.nodes[0]
         node.totals, node.collecting = None, {}
         node.say("totals")
-        wait(lambda: node.totals is not None, "the totals did not come")
+        wait(lambda: node.totals is not None, f"{node.name} did not report the totals")
         return node.totals
 
     def compare(self):
-        """Every airport against the file; returns the number of wrong ones."""
+        """Compares every airport with the file.
+
+        Returns the number of wrong airports, the totals of the entities, and the number of airports
+        in the file."""
         wanted = self.direct_pass()
         found = self.totals()
         wrong = 0
@@ -492,16 +514,21 @@ class Demo:
     # ---- the run ----
 
     def move(self, name, look, share, first):
-        """One move under traffic, which has begun: returns how many commands it saw from its first shard to its last, how many of
-        those were held, and its seconds. look: of it, None before a shard went, False while they go, True when the last has gone;
-        share: of commands that it may see; first: of Pace.of_move."""
+        """Feeds during one move of shards, which has already begun.
+
+        look: returns None before the first shard has moved, False while shards move, True after the
+        last one. share: the number of commands that the move may use. first: as for Pace.of_move.
+        Returns the commands between the first and the last moved shard, the number of those that
+        were held, and the time in seconds."""
         for node in self.nodes:
             node.wait_max = 0
         self.get_statuses(self.nodes)
         began = None
         before = self.acked(), self.held(), time.monotonic()
-        chunk, self.chunk = self.chunk, max(5 * self.chunk, self.needed // 2)  # enough at every pace, with a part held
-        self.chunk = min(self.chunk, max(chunk, len(self.flights) // (4 * len(self.nodes))))  # and with a part left for what follows
+        # A chunk is large enough for every rate and for held commands, and leaves a part of the
+        # file.
+        chunk, self.chunk = self.chunk, max(5 * self.chunk, self.needed // 2)
+        self.chunk = min(self.chunk, max(chunk, len(self.flights) // (4 * len(self.nodes))))
 
         def over():
             nonlocal began, before
@@ -520,24 +547,25 @@ class Demo:
 
         self.feed_until(over, name)
         self.chunk = chunk
-        self.set_rate(self.pace.slow)  # until what else belongs to it is done
+        self.set_rate(self.pace.slow)  # until the checks of this move are done
         return [end - start for start, end in zip(began, before)]
 
     def check_move(self, name, seen, held, seconds):
-        """It is over, and what was held in it has been answered: returns the longest wait of a command."""
+        """Checks and prints a move whose held commands have been answered. Returns the longest wait
+        of a command in ms."""
         waited = max(node.wait_max for node in self.nodes + self.gone)
         print(f"  {name}: {seconds:.1f} s, {seen} commands meanwhile, {held} held, longest wait {waited} ms", flush=True)
         if seen < self.needed or held <= 0:
-            raise Failed(f"{name}: the move saw {seen} commands, {self.needed} are needed, and held {held}: that proves nothing")
+            raise Failed(f"{name}: the move saw {seen} commands and held {held}; it must see {self.needed} and hold one")
         return waited
 
     def check_fed(self):
-        """Commands were acknowledged through the region of every node that there was."""
+        """Checks that every node acknowledged commands that were sent through its region."""
         nodes = sorted(self.nodes + self.gone, key=lambda node: int(node.name[1:]))
         print("commands through the region of " + ", ".join(f"{node.name} {node.acked}" for node in nodes), flush=True)
         idle = [node.name for node in nodes if not node.acked]
         if idle:
-            raise Failed(f"nothing was fed through {' '.join(idle)}: that proves nothing")
+            raise Failed(f"no command was sent through {' '.join(idle)}")
 
     def begin_join(self):
         self.look_at = 0.0
@@ -552,29 +580,30 @@ class Demo:
         self.look_at = now + MOVE_LOOK
         shares = self.shares()
         if joiner.status["up"] == "1" and not joiner.feedable:
-            joiner.feedable = True  # commands through its own region only when it is a member
+            joiner.feedable = True  # it gets commands only after it is a member
             self.set_rate(self.rate)
         if not shares[-1]:
             return None
         return sum(shares) >= self.placed and max(shares) - min(shares) <= 1 and joiner.feedable
 
     def begin_leave(self, node, speed):
-        """speed: commands a second that this machine takes. Airports take so long to close that enough come meanwhile."""
-        node.feedable = False  # until it is given what it is to send while it leaves
+        """Prepares a node to leave. speed: commands in a second that this machine can process. The
+        airports of the node take long enough to stop that enough commands arrive meanwhile."""
+        node.feedable = False  # until it gets the commands that it sends while it leaves
         self.leaving = node
         node.leaving_said = False
         least, most = CLOSING
         node.say(f"closing {int(1000 * min(most, max(least, 2.5 * self.needed / speed)))}")
 
     def shards_left(self):
-        """Of the leaving node, as look() of move()."""
+        """Returns the state of the leaving node's shards, as `look` of move()."""
         node = self.leaving
         if not node.leaving_said:
             if node.busy:
                 return None
             node.feedable = True
             self.give(node, (len(self.flights) - self.next) // len(self.nodes), self.rate // len(self.nodes))
-            node.say("leave")  # and it gives back what it cannot send any more
+            node.say("leave")  # it returns the commands that it can no longer send
             node.leaving_said = True
             node.ask_status()
         gone = node.closed is not None or node.ended() or node.status is not None and node.status["shards"] == "0"
@@ -590,17 +619,17 @@ class Demo:
             return False
         if node in self.nodes:
             if node.left != 0:
-                raise Failed(f"{node.name} did not leave gracefully: {node.left}; see {node.log.name}")
+                raise Failed(f"{node.name} did not leave gracefully: error {node.left}; see {node.log.name}")
             if node.busy:
                 raise Failed(f"{node.name} left before it had all answers; see {node.log.name}")
-            self.feed_some()  # what it gave back
+            self.feed_some()  # takes over the commands that the node returned
             self.nodes.remove(node)
             self.gone.append(node)
             self.set_rate(self.rate)
         return True
 
     def begin(self):
-        """All nodes are up, a quarter is fed."""
+        """Starts all nodes and feeds a quarter of the file."""
         print(f"{len(self.flights)} flights of {self.input}, journal {self.journal}", flush=True)
         for index in range(self.count):
             self.start(f"n{index + 1}")
@@ -632,7 +661,7 @@ class Demo:
         through = leaver.closed - leaver.leaving
         print(f"  {leaver.name} sent {through} commands of its own while it left")
         if not through:
-            raise Failed("the leaving node was fed nothing: that proves nothing")
+            raise Failed(f"no command was sent through {leaver.name} while it left")
         self.table(f"after {leaver.name} left")
         self.feed_until(lambda: self.acked() >= total, "feeding")
         print(f"longest wait of a command during the two moves: {waited} ms")
@@ -640,8 +669,10 @@ class Demo:
         return self.finish(allows_retries=False)
 
     def finish(self, allows_retries):
-        """All is fed: compares, stops, starts again, compares once more. After a crash commands are sent again, and there is no one
-        order in which a node sent them."""
+        """After the file is fed: compares, stops, starts again, and compares once more. Returns the
+        exit status.
+
+        allows_retries: after a crash, commands are sent again, and their order is not checked."""
         wrong, found, airports = self.compare()
         self.busiest(found)
         lost, doubled = self.check()
@@ -662,14 +693,15 @@ class Demo:
         return 0 if exact else 1
 
     def end(self, exact):
-        """What is wrong is not kept."""
+        """Ends the run: a wrong result is never kept."""
         if self.keep and exact:
             airports_kept.leave_running(self)
         else:
             self.stop_all()
 
     def run_again(self):
-        """Starts on kept data: every airport must be there, recovered from the journal."""
+        """Starts on kept data. Every airport must recover from the journal. Returns the exit
+        status."""
         print(f"{len(self.flights)} flights of {self.input}, journal {self.journal}", flush=True)
         self.restart()
         wrong, found, airports = self.compare()
@@ -698,13 +730,14 @@ class Demo:
         if len(words) != 8:
             raise Failed(f"the check of the journal failed: {result.stderr}")
         if words[7] != "0":
-            raise Failed(f"the journal has {words[7]} records that the file does not explain")
+            raise Failed(f"the journal has {words[7]} events that the file does not explain")
         return int(words[3]), int(words[5])
 
     def out_of_order(self):
-        """Commands that an airport's journal has behind a later one of the same give."""
+        """Returns the number of commands that an airport stored after a later one of the same
+        range."""
         give_of = {}
-        for give, (first, end) in enumerate(self.gives):  # the last one counts: what came before was given back
+        for give, (first, end) in enumerate(self.gives):  # the last range counts
             give_of.update(dict.fromkeys(range(first, end), give))
         last, mixed = {}, 0
         for airport, flight, kind, _ in stored(self.journal):
@@ -723,27 +756,27 @@ class Demo:
 
 
 def end_on_signals():
-    """By the way of an exception, so that what was begun is cleaned up."""
+    """Turns signals into an exception, so that the nodes and the folder are cleaned up."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, lambda number, _: sys.exit(128 + number))
 
 
 def clean_up(demo, options, leaves):
-    """Ends its nodes and removes its folder. leaves: what a failure can be understood by stays."""
+    """Ends the nodes and removes the folder. leaves: keep the folder with the logs of a failure."""
     if not demo:
         return
     demo.kill_all()
     if options.data:
         return
     if leaves:
-        print(f"demo: the logs of its nodes and their journal are in {demo.data}", file=sys.stderr)
+        print(f"demo: the nodes' logs and their journal are in {demo.data}", file=sys.stderr)
     else:
         shutil.rmtree(demo.data, ignore_errors=True)
 
 
 def prepare(options):
-    """Refuses what will not do, before anything is touched."""
+    """Checks the input and the kept data before the run changes anything."""
     given = options.input is not None
     options.input = options.input or os.path.join(HERE, "data", "flights-20k.csv")
     flights = read_flights(options.input)
@@ -769,22 +802,22 @@ def main():
     parser.add_argument("--nodes", type=int, default=3)
     parser.add_argument("--keep", action="store_true", help="leave the nodes running at the end")
     parser.add_argument("--again", action="store_true", help="start on the data that --keep left")
-    parser.add_argument("--kill", action="store_true", help="instead of a join and a leave: kill -9 of the coordinator's node")
-    parser.add_argument("--data")
-    parser.add_argument("--move-commands", type=int, help="so many commands at least are to see each move")
-    parser.add_argument("--twice", type=int, help="the nodes deliver every so many-th command twice: a run that must fail")
-    parser.add_argument("--check-input", action="store_true", help="only say whether the file will do")
+    parser.add_argument("--kill", action="store_true", help="kill the coordinator's node with SIGKILL; no node joins or leaves")
+    parser.add_argument("--data", help="folder of the journal and the logs (default: a temporary one)")
+    parser.add_argument("--move-commands", type=int, help="smallest number of commands that each move must see")
+    parser.add_argument("--twice", type=int, help="deliver every Nth command twice, which the run must report as wrong")
+    parser.add_argument("--check-input", action="store_true", help="only check the input file")
     options = parser.parse_args()
     if not 2 <= options.nodes <= 16:
-        parser.error("--nodes: 2 to 16")
+        parser.error("--nodes: must be from 2 to 16")
     if options.kill and (options.keep or options.again):
-        parser.error("--kill: not with --keep or --again")
+        parser.error("--kill does not work with --keep or --again")
     if options.kill and options.nodes < 3:
-        parser.error("--kill: 3 nodes at least, or no majority is left")
+        parser.error("--kill needs --nodes 3 or more, or no majority is left")
     if not options.program and not options.check_input:
-        parser.error("--program is needed")
+        parser.error("--program is required")
     if options.again and not options.data:
-        parser.error("--again: --data is needed")
+        parser.error("--again needs --data")
     end_on_signals()
     demo = None
     try:
@@ -797,7 +830,7 @@ def main():
         print(f"demo: {error}", file=sys.stderr)
         code = 1
     except KeyboardInterrupt:
-        print("\ndemo: interrupted: its nodes are ended", file=sys.stderr)
+        print("\ndemo: interrupted; the nodes are ended", file=sys.stderr)
         code = 130
     except BaseException:
         clean_up(demo, options, leaves=False)
@@ -808,5 +841,7 @@ def main():
 
 
 if __name__ == "__main__":
-    import airports_demo  # once more, by the name that airports_kill.py knows: or its failures were not caught here
+    # Imports this file again under the name that airports_kill.py uses: otherwise there would be
+    # two classes Failed, and this program would not catch the failures of the other.
+    import airports_demo
     sys.exit(airports_demo.main())

@@ -1,12 +1,12 @@
-"""What --keep leaves, and --again starts on: nodes that go on by themselves, their journal, and the input that it was made of. See
-airports_demo.py."""
+"""Implements --keep and --again of airports_demo.py. --keep leaves the nodes running, with their
+journal and a copy of the input. --again starts on that journal."""
 import filecmp
 import os
 import re
 import shutil
 
-PIDS = "pids"        # of the nodes that go on
-INPUT = "input.csv"  # a copy: whoever starts again compares with what was fed, wherever that file is by then
+PIDS = "pids"        # file with the process ids of the nodes that were left running
+INPUT = "input.csv"  # copy of the input, with which --again compares
 
 
 class Refused(Exception):
@@ -14,7 +14,7 @@ class Refused(Exception):
 
 
 def running(data):
-    """Pids of the nodes that a run with --keep left in that folder."""
+    """Returns the process ids of the nodes that a run with --keep left running on this folder."""
     try:
         with open(os.path.join(data, PIDS)) as file:
             pids = file.read().split()
@@ -27,37 +27,42 @@ def is_node(pid):
     try:
         program = os.readlink(f"/proc/{pid}/exe")
     except OSError:
-        return False  # it has ended, or belongs to somebody else
-    return os.path.basename(program.removesuffix(" (deleted)")) == "airports"  # deleted: it was built anew since
+        return False  # the process has ended, or belongs to another user
+    # " (deleted)" means that the program was rebuilt meanwhile.
+    return os.path.basename(program.removesuffix(" (deleted)")) == "airports"
 
 
 def how_to_end(pids):
-    return (f"kill {' '.join(map(str, pids))}    (they leave the cluster, and end within seconds; "
-            "within minutes where one of them was killed)")
+    return (f"kill {' '.join(map(str, pids))}    (the nodes leave the cluster and end within seconds; "
+            "within minutes if one of them was killed)")
 
 
 def check(options, given):
-    """Refuses what would harm kept data, or be compared with the wrong file. given: --input was. Returns the file to read."""
+    """Refuses a run that would harm kept data or compare it with another file. given: whether
+    --input was given.
+
+    Returns the path of the input to read."""
     pids = running(options.data)
     if pids:
-        raise Refused(f"the cluster that --keep left is still running, {len(pids)} nodes on the data in {options.data}; "
+        raise Refused(f"the cluster of an earlier --keep is still running: {len(pids)} nodes on the data in {options.data}; "
                      f"end it first:\n  {how_to_end(pids)}")
     if not options.again:
         for path in ours(options.data):
             if os.path.basename(path) != INPUT and is_same(path, options.input):
-                raise Refused(f"--input {options.input}: a new run with --keep removes it; copy it to another folder first")
+                raise Refused(f"--input {options.input}: a new run with --keep removes it; copy the file to another folder first")
         return options.input
     kept = os.path.join(options.data, INPUT)
     if not os.path.exists(kept):
-        raise Refused(f"nothing was kept in {options.data}: run with --keep first")
+        raise Refused(f"there is no kept data in {options.data}: run with --keep first")
     if given and not filecmp.cmp(options.input, kept, shallow=False):
-        raise Refused(f"--input {options.input}: the kept journal was made of another file, of which {kept} is a copy; --again "
-                     "compares with that: leave --input out")
+        raise Refused(f"--input {options.input}: the kept journal was made of another file; {kept} is a copy of it, and --again "
+                     "compares with that copy: leave --input out")
     return kept
 
 
 def ours(data):
-    """What a run with --keep leaves in that folder, as paths; what else is in it is none of ours."""
+    """Returns the paths of all files that a run with --keep leaves in this folder. The folder may
+    contain other files."""
     names = os.listdir(data) if os.path.isdir(data) else []
     return [os.path.join(data, name) for name in names
             if re.fullmatch(rf"journal\.db.*|[nr][0-9]+\.log|{PIDS}|{re.escape(INPUT)}", name)]
@@ -68,14 +73,14 @@ def is_same(old, path):
 
 
 def clear(data, path):
-    """For a new run with --keep, which reads the file at `path`: that stays."""
+    """Removes the files of an earlier run with --keep, except `path`, the input of the new run."""
     for old in ours(data):
         if not is_same(old, path):
             os.remove(old)
 
 
 def leave_running(demo):
-    """Its nodes go on without it."""
+    """Leaves the nodes running after the demonstration ends, and prints how to end them."""
     kept = os.path.join(demo.data, INPUT)
     if not is_same(kept, demo.input):
         shutil.copyfile(demo.input, kept)

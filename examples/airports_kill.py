@@ -1,5 +1,8 @@
-"""The demonstration of a crash: kill -9 of the node that runs the coordinator, in the middle of feeding. Nobody helps: the others
-miss it, their split brain resolver downs it, a new coordinator starts, its shards start elsewhere. See airports_demo.py."""
+"""Implements --kill of airports_demo.py: the node that runs the coordinator is killed with SIGKILL
+under traffic.
+
+The cluster repairs itself: the failure detectors notice the crash, the split brain resolver downs
+the node, a new coordinator starts, and the shards of the dead node start elsewhere."""
 import os
 import signal
 import time
@@ -9,17 +12,17 @@ from airports_demo import Demo, Failed
 RESOLVER = {"SHERD__CLUSTER__DOWNING_PROVIDER_CLASS": "akka.cluster.sbr.SplitBrainResolverProvider",
             "SHERD__CLUSTER__SPLIT_BRAIN_RESOLVER__STABLE_AFTER": "2s"}
 
-DRAIN = 0.05  # seconds until the last lines of a node that stands still are read
+DRAIN = 0.05  # seconds after which the last lines of a stopped node have been read
 
 
 class KillDemo(Demo):
     def __init__(self, options):
         super().__init__(options)
-        os.environ.update(RESOLVER)  # of the nodes
+        os.environ.update(RESOLVER)  # the nodes inherit it
         self.victim = None
-        self.seen, self.seen_at = [], 0.0  # what it said was open, and when it was heard
-        self.since = {}       # command that is open at the victim -> before its first sending
-        self.stall_max = 0.0  # seconds from there to the answer that another node got
+        self.seen, self.seen_at = [], 0.0  # open commands of the victim's last report, and its time
+        self.since = {}       # open command of the victim -> a time before its first sending
+        self.stall_max = 0.0  # longest time in seconds from there to another node's answer
 
     def feed_some(self):
         if self.victim:
@@ -27,7 +30,8 @@ class KillDemo(Demo):
         return super().feed_some()
 
     def caught(self):
-        """It stands still, and by its last line it has commands open; else it goes on."""
+        """Stops the victim. Returns whether its last report has open commands; if not, the victim
+        continues."""
         os.kill(self.victim.process.pid, signal.SIGSTOP)
         time.sleep(DRAIN)
         self.look()
@@ -36,7 +40,8 @@ class KillDemo(Demo):
         return bool(self.since)
 
     def look(self):
-        """While the victim lives, what it has open: sent after the line before. Then, what has been answered at last."""
+        """Before the crash, notes the victim's open commands: each was sent after the report
+        before. After the crash, notes the commands that another node has completed."""
         now = time.monotonic()
         if self.victim in self.nodes:
             opened = self.victim.open
@@ -57,14 +62,14 @@ class KillDemo(Demo):
             node.wait_max = 0
         self.victim, self.seen, self.seen_at = victim, victim.open, time.monotonic()
         self.since = dict.fromkeys(victim.open, self.seen_at)
-        self.rate = self.pace.slow  # so that the file outlasts the crash
+        self.rate = self.pace.slow  # so that the file is long enough for the crash
         self.set_rate(self.rate)
         self.feed_until(lambda: victim.busy and victim.open and self.caught(), "feeding")
         before, started = self.acked(), time.monotonic()
         self.crash(victim)
         print(f"{victim.name}, the coordinator's node, is killed", flush=True)
         self.feed_until_gone(victim)
-        print(f"  crash: missed, downed and removed after {time.monotonic() - started:.1f} s, {self.acked() - before} commands "
+        print(f"  crash: detected, downed and removed after {time.monotonic() - started:.1f} s, {self.acked() - before} commands "
               "meanwhile")
         self.feed_again(victim)
         self.set_rate(self.pace.fast)
@@ -73,9 +78,9 @@ class KillDemo(Demo):
         self.feed_all()
         self.look()
         if self.since:
-            raise Failed(f"open at {victim.name} and not answered since: {sorted(self.since)}")
-        print(f"open at {victim.name} when it died: answered elsewhere {self.stall_max * 1000:.0f} ms after they were sent at the latest")
+            raise Failed(f"these open commands of {victim.name} were never answered: {sorted(self.since)}")
+        print(f"open commands of {victim.name}: answered through other nodes at most {self.stall_max * 1000:.0f} ms after they were sent")
         print(f"longest stall of a command: {max(self.stall_max * 1000, *(node.wait_max for node in self.nodes)):.0f} ms")
         if not self.retried():
-            raise Failed("no command had to be sent again: the crash proves nothing")
+            raise Failed("no command had to be sent again, so the crash proves nothing")
         return self.finish(allows_retries=True)

@@ -1,7 +1,9 @@
-/* A shopping cart that nobody locks: an N/R/W store, and what to do with siblings.
+/* Keeps a shopping cart in an N/R/W store without locks, and merges siblings: values that several
+ * nodes wrote at the same time.
  *
- *   cart PORT [HOST:PORT] ITEM...   a node of a cluster, that of HOST:PORT or its own: puts the items into the cart, and prints the
- *                                   cart whenever it has changed, until SIGINT or SIGTERM */
+ *   cart PORT [HOST:PORT] ITEM...   joins the cluster of HOST:PORT, or founds one. Puts the items
+ *                                   into the cart, and prints the cart whenever it changes, until
+ *                                   SIGINT or SIGTERM */
 #include <sherd/sherd.h>
 
 #include <signal.h>
@@ -12,16 +14,17 @@
 enum { LOOK = 1, FOUND, WRITTEN };
 enum { CART_MAX = 1000 };
 
-static char **items; /* ended by null */
+static char **items; /* to put into the cart; the last one is null */
 static struct sherd_ref store;
 static struct sherd_system *node;
 
 struct cart {
-    char text[CART_MAX]; /* the items, in order, a blank behind each */
-    char printed[CART_MAX];
+    char text[CART_MAX];    /* the items, sorted, with a blank after each */
+    char printed[CART_MAX]; /* the text that was printed last */
 };
 
-/* In order, and once. One for which there is no room is left out. */
+/* Inserts an item at its place in the sorted text. Ignores an item that is in the cart, or that
+ * does not fit. */
 static void add(char *cart, const char *item, size_t size)
 {
     char *at = cart;
@@ -36,7 +39,9 @@ static void add(char *cart, const char *item, size_t size)
     at[size] = ' ';
 }
 
-/* All that is in one of the siblings is in the cart. */
+/* Makes the cart the union of all siblings and of this node's items. Writes the cart back if it
+ * differs from the stored value, or if there was not exactly one. The context of the read tells the
+ * store which siblings the new value replaces. */
 static void merge(struct sherd_ctx *ctx, struct cart *cart, const struct sherd_msg *msg)
 {
     struct sherd_bytes value, found = { "", 0 };
@@ -73,7 +78,7 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self, const struct s
         return SHERD_STOP;
     if (msg->kind == SHERD_ANSWER && msg->tag == FOUND &&
         (msg->msg == SHERD_STORE_FOUND || msg->msg == SHERD_STORE_NOT_FOUND))
-        merge(ctx, self, msg); /* other answers: too few nodes yet, or too slow; it looks again */
+        merge(ctx, self, msg); /* after any other answer, such as too few nodes, it reads again */
     if (msg->kind == SHERD_STARTED || msg->tag == FOUND)
         sherd_timer(ctx, LOOK, 300);
     return SHERD_CONTINUE;
@@ -86,9 +91,10 @@ static void on_signal(int number)
     sherd_leave(node);
 }
 
-static void obey(void (*handler)(int))
+static void handle_signals(void (*handler)(int))
 {
-    (void)sigaction(SIGINT, &(struct sigaction){ .sa_handler = handler }, NULL); /* it cannot fail for these two */
+    /* sigaction cannot fail for these two signals. */
+    (void)sigaction(SIGINT, &(struct sigaction){ .sa_handler = handler }, NULL);
     (void)sigaction(SIGTERM, &(struct sigaction){ .sa_handler = handler }, NULL);
 }
 
@@ -113,9 +119,9 @@ int main(int argc, char **argv)
     if (!error)
         error = sherd_system_spawn(node, &shopper, (struct sherd_bytes){ NULL, 0 });
     if (!error) {
-        obey(on_signal);
+        handle_signals(on_signal);
         error = sherd_wait(node);
-        obey(SIG_DFL);
+        handle_signals(SIG_DFL);
     }
     sherd_close(node);
     return error != 0;

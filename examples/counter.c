@@ -1,7 +1,10 @@
-/* The Counter of the sharding manual: an entity that counts, is asked for its value, passivates when idle, and gets a stop
- * message of its own before it ends. One node, no configuration:   counter
+/* Runs the Counter of Akka's sharding documentation: an entity that counts, answers with its value,
+ * passivates on request, and receives a stop message before it ends.
  *
- * An entity is addressed by its type and id; it is started by the first message, wherever its shard lives. */
+ *   counter    one node, without configuration
+ *
+ * A message names an entity by its type and id. The first message starts the entity, on the node
+ * that owns its shard. */
 #include <sherd/sherd.h>
 
 #include <inttypes.h>
@@ -31,7 +34,7 @@ static enum sherd_next counter_receive(struct sherd_ctx *ctx, void *self,
                                           sizeof counter->value });
         return SHERD_CONTINUE;
     case IDLE:
-        sherd_passivate(ctx); /* GOODBYE_COUNTER follows */
+        sherd_passivate(ctx); /* the entity then receives GOODBYE_COUNTER */
         return SHERD_CONTINUE;
     case GOODBYE_COUNTER:
         printf("%s says goodbye at %" PRIu32 "\n",
@@ -42,7 +45,7 @@ static enum sherd_next counter_receive(struct sherd_ctx *ctx, void *self,
     }
 }
 
-/* A plain actor that plays the user. */
+/* An actor that is not sharded: it sends messages to the entity and prints the answer. */
 static enum sherd_next user_receive(struct sherd_ctx *ctx, void *self,
                                     const struct sherd_msg *msg)
 {

@@ -1,4 +1,5 @@
-/* A counter that remembers:   first [JOURNAL]   Run it twice. */
+/* Counts clicks in an entity whose events are stored. Run it twice.
+ *   first [JOURNAL] */
 #include <sherd/sherd.h>
 
 #include <stdio.h>
@@ -8,10 +9,10 @@ enum { CLICK = 1, CLICKS };
 static struct sherd_system *node;
 static const struct sherd_bytes nothing;
 
-/* The entity: state changes only in apply, which storing and replay share. */
+/* Changes the entity's state: when an event is stored, and in recovery. */
 static void apply(void *self, uint32_t type, struct sherd_bytes event)
 {
-    (void)event; /* a click carries nothing */
+    (void)event; /* a click has no data */
     *(int *)self += type == CLICK;
 }
 
@@ -20,12 +21,13 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
 {
     if (msg->kind == SHERD_MESSAGE && msg->msg == CLICK) {
         sherd_persist(ctx, CLICK, nothing);
+        /* The reply leaves after the event is durable. */
         sherd_reply(ctx, CLICKS, (struct sherd_bytes){ self, sizeof(int) });
-    } /* the answer leaves when the event is durable */
+    }
     return SHERD_CONTINUE;
 }
 
-/* A plain actor that asks it, wherever in the cluster it lives. */
+/* An actor that asks the entity, on whichever node the entity runs. */
 static enum sherd_next user(struct sherd_ctx *ctx, void *self,
                             const struct sherd_msg *msg)
 {

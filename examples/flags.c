@@ -1,8 +1,10 @@
-/* Feature flags that all nodes share, and a counter over the cluster: distributed data.
+/* Shares feature flags and a counter between all nodes, as distributed data.
  *
- *   flags                               a cluster of one: switches a flag on, counts, and leaves
- *   flags PORT [HOST:PORT] [FLAG...]    a node of a cluster, that of HOST:PORT or its own: switches these flags on and prints
- *                                       every change, until SIGINT or SIGTERM */
+ *   flags                               founds a cluster of one node, switches one flag on, counts
+ *                                       one visit, and leaves
+ *   flags PORT [HOST:PORT] [FLAG...]    joins the cluster of HOST:PORT, or founds one. Switches
+ *                                       these flags on, counts one visit, and prints every change,
+ *                                       until SIGINT or SIGTERM */
 #include <sherd/sherd.h>
 
 #include <signal.h>
@@ -13,14 +15,15 @@
 enum { SWITCHED = 1, COUNTED, FLAGS, VISITS };
 
 static struct sherd_system *node;
-static char **wanted; /* flags to switch on, ended by null */
-static int stays;
+static char **wanted; /* the flags to switch on; the last one is null */
+static int stays;     /* whether the node runs until a signal */
 static int has_begun;
 
-/* More than half of the members have a change before the answer comes. */
+/* An update is answered after a majority of the members has stored it, or after 3 s. */
 static const struct sherd_consistency majority = { SHERD_MAJORITY, 0, 3000 };
 
-/* The node is up. Before that it knows no other member, so a majority would be this process alone. */
+/* Runs once this node is up. Earlier, this node knows no other member, so it alone would be the
+ * majority. */
 /* [write] */
 static void begin(struct sherd_ctx *ctx)
 {
@@ -38,7 +41,7 @@ static void begin(struct sherd_ctx *ctx)
                       COUNTED);
     if (sherd_data_subscribe(ctx, "flags", FLAGS) ||
         sherd_data_subscribe(ctx, "visits", VISITS))
-        fprintf(stderr, "too many subscriptions\n");
+        fprintf(stderr, "flags: too many subscriptions\n");
 }
 /* [write end] */
 
@@ -87,7 +90,7 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
     if (msg->msg == SHERD_DATA_CHANGED)
         print(msg);
     else if (msg->msg != SHERD_DATA_UPDATED)
-        printf("%s: answer %u\n", sherd_data_key(msg), msg->msg);
+        printf("%s: not updated, answer %u\n", sherd_data_key(msg), msg->msg);
     if (msg->msg == SHERD_DATA_CHANGED && msg->tag == VISITS && !stays)
         sherd_leave(node);
     return SHERD_CONTINUE;
@@ -99,15 +102,15 @@ static void on_signal(int number)
     sherd_leave(node);
 }
 
-static void obey(void (*handler)(int))
+static void handle_signals(void (*handler)(int))
 {
     struct sigaction action = { .sa_handler = handler };
 
-    (void)sigaction(SIGINT, &action, NULL); /* it cannot fail for these two */
+    (void)sigaction(SIGINT, &action, NULL); /* cannot fail for these signals */
     (void)sigaction(SIGTERM, &action, NULL);
 }
 
-/* Runs until the node has left. */
+/* Starts the node and waits until it has left the cluster. */
 static int run(const struct sherd_options *options)
 {
     static const struct sherd_behavior behavior = { .name = "flags",
@@ -121,15 +124,15 @@ static int run(const struct sherd_options *options)
         error = sherd_system_spawn(node, &behavior,
                                    (struct sherd_bytes){ NULL, 0 });
     if (!error) {
-        obey(on_signal);
+        handle_signals(on_signal);
         error = sherd_wait(node);
-        obey(SIG_DFL);
+        handle_signals(SIG_DFL);
     }
     sherd_close(node);
     return error;
 }
 
-/* 0: it is none. */
+/* Returns the port, or 0 if the text is not a port. */
 static uint16_t read_port(const char *text)
 {
     char *end;

@@ -1,15 +1,17 @@
-"""Ports for nodes whose ports others must know before they start."""
+"""Chooses free ports for nodes whose ports must be known before they start."""
 import random
 import socket
 import threading
 
-PORTS = 10000, 32768  # below those that a system gives to connections, which may have got one of these when its node starts
+# Below the ephemeral ports: a connection may take one of those before the node listens on it.
+PORTS = 10000, 32768
 given = set()
 lock = threading.Lock()
 
 
 def free_port():
-    """On loopback, and none twice: who has it may not listen there yet, or not any more."""
+    """Returns a port that is free on loopback. Never returns a port twice, because its first owner
+    may not listen yet, or not now."""
     for _ in range(1000):
         port = random.randrange(*PORTS)
         with lock, socket.socket() as sock:

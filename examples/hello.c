@@ -1,9 +1,12 @@
-/* HelloWorld of the sharding manual: a persistent entity that knows the people it has greeted, and is asked.
+/* Greets people through a persistent entity that stores whom it has greeted. Akka's sharding
+ * documentation calls this entity HelloWorld.
  *
- *   hello [PATH]    greets and prints; what it knows is in the SQLite journal at PATH (hello.db), and grows with each run;
- *                   the last folder of PATH is made when it is missing
+ *   hello [PATH]    greets and prints. The events are in the SQLite journal at PATH (default:
+ *                   hello.db), so the next run knows the same people. If the last folder of PATH
+ *                   is missing, it is created.
  *
- * The entity changes its state only in `apply`, which storing and replay share; its answer leaves when the event is durable. */
+ * The entity changes its state only in hello_apply, which runs when an event is stored and again in
+ * recovery. The entity's answer leaves after the event is durable. */
 #include <sherd/sherd.h>
 
 #include <stdio.h>
@@ -15,7 +18,7 @@ enum { GREETED = 1 };
 #define PEOPLE_MAX 100
 #define NAME_MAX 32
 
-/* The state: KnownPeople. */
+/* The entity's state: the people whom it has greeted. */
 struct hello {
     char people[PEOPLE_MAX][NAME_MAX];
     int count;
@@ -77,13 +80,14 @@ static enum sherd_next user_receive(struct sherd_ctx *ctx, void *self,
     } else {
         return SHERD_CONTINUE;
     }
-    if (msg->tag == 3) /* answers of one entity come in order */
+    if (msg->tag == 3) /* the last: answers of one entity arrive in order */
         sherd_leave(*system);
     return SHERD_CONTINUE;
 }
 
-/* -1: the words of the command line will do; else it has told how to call it, and returns the exit status. */
-static int told_usage(int argc, char **argv, int most, const char *usage)
+/* Returns -1 if the command line is valid: at most `most` words, and no option. Otherwise prints
+ * the usage and returns the exit status. */
+static int usage_status(int argc, char **argv, int most, const char *usage)
 {
     int help = argc > 1 && !strcmp(argv[1], "--help");
 
@@ -110,7 +114,7 @@ int main(int argc, char **argv)
                                          .state_size = sizeof(void *),
                                          .receive = user_receive };
     struct sherd_system *system = NULL;
-    int error = told_usage(argc, argv, 2, "hello [PATH]");
+    int error = usage_status(argc, argv, 2, "hello [PATH]");
 
     if (error >= 0)
         return error;

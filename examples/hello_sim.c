@@ -1,6 +1,6 @@
-/* HelloWorld under faults: nodes crash, links break, the disk fails; who was greeted stays known.   hello_sim [SEEDS] */
+/* Tests that the entity of hello.c forgets no person under faults.   hello_sim [SEEDS] */
 int hello_main(int argc, char **argv);
-#define main hello_main /* hello.c is tested as it is */
+#define main hello_main /* hello.c is tested unchanged */
 #include "hello.c"
 #undef main
 
@@ -14,7 +14,7 @@ static int greet(struct sherd_sim *sim, uint32_t node, const char *name)
 
     if (sherd_sim_entity_ask(sim, node, "HelloWorld", "world", GREET, body,
                              5000, &answer) || answer.reason)
-        return -1; /* dead, or not answered: it may have heard us or not */
+        return -1; /* no answer: the entity may or may not have stored the name */
     return *(const int *)answer.body.data;
 }
 
@@ -52,7 +52,7 @@ int main(int argc, char **argv)
                                                .type_count = 1,
                                                .faults = SHERD_SIM_ALL };
     uint64_t seeds = argc > 1 ? strtoull(argv[1], NULL, 10) : 100;
-    int status = told_usage(seeds ? argc : 3, argv, 2, "hello_sim [SEEDS]");
+    int status = usage_status(seeds ? argc : 3, argv, 2, "hello_sim [SEEDS]");
 
     return status >= 0 ? status :
         sherd_sim_seeds(&options, 1, seeds, greeted_stay_known, NULL) != 0;

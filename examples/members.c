@@ -1,6 +1,7 @@
-/* Who is in the cluster, as it changes: joins and prints every event until it is told to end (Ctrl-C).
+/* Joins a cluster and prints every cluster event, until SIGINT (Ctrl-C) or SIGTERM.
  *
- *   members HOST:PORT [SEED...]    e.g. members 127.0.0.1:25521 127.0.0.1:25520; without seeds a cluster of its own */
+ *   members HOST:PORT [SEED...]    for example: members 127.0.0.1:25521 127.0.0.1:25520
+ *                                  Without a seed it founds a cluster. */
 #include <sherd/sherd.h>
 
 #include <signal.h>
@@ -23,7 +24,7 @@ static enum sherd_next listen(struct sherd_ctx *ctx, void *self,
                event.member.address[0] ? event.member.address : "nobody",
                sherd_cluster_event_text(event.kind), event.role[0] ? " " : "",
                event.role);
-    (void)fflush(stdout); /* a pipe's reader shall see it at once */
+    (void)fflush(stdout); /* so that the reader of a pipe sees the line now */
     return SHERD_CONTINUE;
 }
 
@@ -35,15 +36,15 @@ static void on_signal(int number)
     sherd_leave(system_here);
 }
 
-static void obey(void (*handler)(int))
+static void handle_signals(void (*handler)(int))
 {
     struct sigaction action = { .sa_handler = handler };
 
-    (void)sigaction(SIGINT, &action, NULL); /* it cannot fail for these two */
+    (void)sigaction(SIGINT, &action, NULL); /* cannot fail for these signals */
     (void)sigaction(SIGTERM, &action, NULL);
 }
 
-/* Runs until the node has left. */
+/* Starts the node and waits until it has left the cluster. */
 static int run(const struct sherd_options *options)
 {
     static const struct sherd_behavior listener = { .name = "listener",
@@ -57,15 +58,15 @@ static int run(const struct sherd_options *options)
         error = sherd_system_spawn(system_here, &listener,
                                    (struct sherd_bytes){ NULL, 0 });
     if (error == 0) {
-        obey(on_signal);
+        handle_signals(on_signal);
         error = sherd_wait(system_here);
-        obey(SIG_DFL);
+        handle_signals(SIG_DFL);
     }
     sherd_close(system_here);
     return error;
 }
 
-/* HOST:PORT. False when it is none. */
+/* Reads HOST:PORT into the options. Returns 0 if the text has another form. */
 static int read_address(struct sherd_options *options, char *text)
 {
     char *colon = strrchr(text, ':');

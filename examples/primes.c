@@ -1,6 +1,9 @@
-/* Slow work in a job: an entity counts primes on a thread of the pool, and answers others meanwhile.   primes [BELOW]
+/* Does slow work in a job: an entity counts primes on a thread of the pool, and answers other
+ * messages during the count.
  *
- * In its handler the counting would stop every entity of the lane for as long as it takes. */
+ *   primes [BELOW]
+ *
+ * In the entity's handler, the count would block every entity of the lane. */
 #include <sherd/sherd.h>
 
 #include <stdio.h>
@@ -13,9 +16,9 @@ enum { PRIMES = 1 };                      /* the tag of its jobs */
 static struct sherd_system *node;
 static const struct sherd_bytes nothing;
 
-/* What a job needs, and its result: nobody else has it while the job runs. */
+/* The input and the result of a job. Only the job uses this memory while it runs. */
 struct primes {
-    uint32_t below;
+    uint32_t below; /* 0 after the count: there was no memory for it */
     uint32_t count;
 };
 
@@ -32,7 +35,7 @@ static void count_primes(void *arg)
             composite[j] = 1;
     }
     if (!composite)
-        primes->below = 0; /* no memory: nothing is counted */
+        primes->below = 0;
     free(composite);
 }
 
@@ -43,7 +46,8 @@ static void start_counting(struct sherd_ctx *ctx, struct sherd_bytes body)
 
     if (primes)
         memcpy(&primes->below, body.data, sizeof primes->below);
-    if (!primes || sherd_job_start(ctx, &job, primes, PRIMES)) /* given */
+    /* sherd_job_start takes primes over, also when it returns an error. */
+    if (!primes || sherd_job_start(ctx, &job, primes, PRIMES))
         sherd_reply(ctx, BUSY, nothing);
 }
 
@@ -52,7 +56,7 @@ static enum sherd_next mathematician(struct sherd_ctx *ctx, void *self,
 {
     (void)self;
     if (msg->kind == SHERD_MESSAGE && msg->msg == COUNT)
-        start_counting(ctx, msg->body); /* and answers when it is done */
+        start_counting(ctx, msg->body); /* the reply follows with SHERD_JOB */
     if (msg->kind == SHERD_MESSAGE && msg->msg == HELLO)
         sherd_reply(ctx, HELLO, nothing);
     if (msg->kind == SHERD_JOB) {
@@ -79,7 +83,7 @@ static void print(const struct sherd_msg *msg)
     }
 }
 
-/* A plain actor that asks for the count, and at once for something else. */
+/* An actor that asks for the count, and right away for a greeting. */
 static enum sherd_next user(struct sherd_ctx *ctx, void *self,
                             const struct sherd_msg *msg)
 {

@@ -1,7 +1,10 @@
-/* Keys that expire: a session's basket, in distributed data.   sessions
+/* Keeps the baskets of sessions in distributed data, under keys that expire.
  *
- * The members forget the basket after two seconds without use. For some minutes after that, a member that changes the same key
- * finds in it what it had put there (docs/guide/replicated-data.md says why). So a new basket gets a new key. */
+ *   sessions
+ *
+ * A key expires when no member has used it for two seconds. A member that uses an expired key again
+ * within some minutes finds its old items (docs/guide/replicated-data.md explains why). So a new
+ * session takes a new key. */
 #include <sherd/sherd.h>
 
 #include <stdio.h>
@@ -45,16 +48,16 @@ static void on_data(struct sherd_ctx *ctx, const struct sherd_msg *msg)
     if (msg->msg == SHERD_DATA_EXPIRED) {
         printf("%s: expired\n", sherd_data_key(msg));
         has_expired = 1;
-        put(ctx, sherd_data_key(msg), "pear"); /* the apple is in it, too */
+        put(ctx, sherd_data_key(msg), "pear"); /* the apple comes back, too */
     } else if (msg->msg == SHERD_DATA_CHANGED) {
         print(msg);
         if (!is_old)
             sherd_leave(node);
         else if (has_expired)
-            put(ctx, "session-2", "pear"); /* and in this nothing else */
+            put(ctx, "session-2", "pear"); /* a new key has only the pear */
         is_done = !is_old;
     } else if (msg->msg != SHERD_DATA_UPDATED) {
-        printf("%s: answer %u\n", sherd_data_key(msg), msg->msg);
+        printf("%s: not updated, answer %u\n", sherd_data_key(msg), msg->msg);
     }
 }
 
@@ -80,7 +83,8 @@ int main(int argc, char **argv)
         .alone = 1,
         .port = SHERD_PORT_ANY,
         .log_level = SHERD_LOG_WARNING,
-        /* Long beside any partition, where it is not an example. */
+        /* In production, expire a key only after much more time than any
+         * partition lasts. */
         .config_text =
             "akka.cluster.distributed-data {\n"
             "  gossip-interval = 200 ms\n"

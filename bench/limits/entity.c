@@ -1,4 +1,5 @@
-/* Limit: the smallest entity that can be found, run and passivated: 48 bytes and a table slot. See limits.h. */
+/* Measures the smallest entity that can be found, run and passivated: 48 bytes and a slot of a
+ * table. See limits.h. */
 #include "limits.h"
 
 #include <stdio.h>
@@ -66,7 +67,7 @@ double limit_entity_bytes(uint32_t entities)
 {
     double bytes;
 
-    (void)make(entities, &bytes); /* only the bytes are asked for */
+    (void)make(entities, &bytes); /* only the bytes are needed */
     return bytes;
 }
 

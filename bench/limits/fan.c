@@ -1,6 +1,7 @@
-/* Limit: four producers on one worker and their consumer on another. Mailboxes are words that the other worker pushes into by
- * compare and swap, a run queue is its worker's own, an actor that somebody else made runnable comes through the worker's inbox,
- * and memory goes back to its owner in chains of 32. Both workers poll. See limits.h. */
+/* Measures the minimal work of four producers on one worker and their consumer on another. The
+ * other worker pushes into a mailbox, which is one word, by compare and swap. Each worker has its
+ * own run queue. An actor that the other worker made runnable comes through the worker's inbox.
+ * Memory returns to its owner in chains of 32. Both workers poll. See limits.h. */
 #define _GNU_SOURCE
 #include "limits.h"
 
@@ -12,7 +13,7 @@
 
 #define IDLE ((struct note *)1)
 #define BATCH 100
-#define WINDOW 1000 /* messages of a producer before it waits */
+#define WINDOW 1000 /* messages that a producer sends before it waits */
 #define RETURN_EACH 32
 #define PRODUCERS 4
 #define LOOK_EACH 64 /* actors run between two looks at the inbox */
@@ -33,7 +34,7 @@ struct actor {
     _Alignas(128) _Atomic(struct note *) top; /* IDLE: not scheduled */
     _Alignas(128) struct note *first;
     struct actor *queued;
-    uint64_t state; /* messages of a producer so far */
+    uint64_t state; /* messages that a producer has sent */
     int home;
 };
 
@@ -41,8 +42,8 @@ struct worker {
     _Alignas(128) _Atomic(struct actor *) inbox;
     _Alignas(128) _Atomic(struct note *) returned;
     _Alignas(128) struct actor *first, *last; /* run queue */
-    struct note *notes;                        /* free ones */
-    struct note *back, *back_last; /* the other worker's */
+    struct note *notes;                        /* free notes */
+    struct note *back, *back_last; /* notes that belong to the other worker */
     int back_count;
 };
 
@@ -168,7 +169,7 @@ static void on_produce(int me, struct actor *actor, struct note *note)
     }
 }
 
-/* Takes the whole stack and turns it round; false: the actor is idle. */
+/* Takes the whole stack and reverses it. Returns false if the actor is idle. */
 static int refill(struct actor *actor)
 {
     struct note *top = atomic_exchange_explicit(&actor->top, NULL,

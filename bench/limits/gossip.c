@@ -1,28 +1,30 @@
-/* Gossip with nothing but who has seen what: each node has rounds of its own, speaks to one member in each, to three while less than
- * half have seen, and both then know what either knew. No messages, no versions, no members that come and go. */
+/* Simulates gossip that carries only which nodes have seen one change. Each node has its own
+ * rounds. In a round it exchanges its knowledge with one member, or with three while fewer than
+ * half have seen the change. There are no messages and no versions, and the members do not
+ * change. */
 #include "limits.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define THIRDS 3 /* of a round */
+#define THIRDS 3 /* parts of a round */
 #define MILLION 1000000
 
 struct view {
-    uint64_t *seen; /* a bit for each node that is known to have seen it; none: this one has not */
-    uint32_t count; /* of bits */
-    uint32_t phase; /* of a third of a round, in millionths of a round */
+    uint64_t *seen; /* bits of the nodes that have seen the change; empty if this one has not */
+    uint32_t count; /* number of bits */
+    uint32_t phase; /* phase in a third of a round, in millionths of a round */
     uint32_t begins; /* the third in which its rounds begin */
-    uint32_t extra; /* exchanges that are left of this round */
+    uint32_t extra; /* remaining exchanges of this round */
 };
 
 struct gossip {
     struct view *views;
     uint32_t nodes;
     uint32_t words;
-    uint32_t know_all; /* nodes that know of all that they have seen it */
-    double share; /* of rounds that go to who has not seen it */
+    uint32_t know_all; /* nodes that know that all have seen the change */
+    double share; /* share of rounds to nodes that have not seen the change */
     uint64_t random;
 };
 
@@ -36,7 +38,7 @@ static bool has_seen(const struct view *view, uint32_t node)
     return view->seen[node / 64] >> node % 64 & 1;
 }
 
-/* One of those that are not known to have seen it, if the round goes to such a one; else any. */
+/* Chooses a node: by `share` one that is not known to have seen the change, otherwise any. */
 static uint32_t choose(struct gossip *gossip, uint32_t node)
 {
     const struct view *view = &gossip->views[node];
@@ -77,7 +79,7 @@ static bool is_slow(const struct gossip *gossip, const struct view *view)
     return view->count && view->count < gossip->nodes / 2;
 }
 
-/* A node's third of a round; the first is the round itself. */
+/* Runs a node's third of a round. The first third has the normal exchange. */
 static void third(struct gossip *gossip, uint32_t node, bool is_first)
 {
     struct view *view = &gossip->views[node];
@@ -98,7 +100,7 @@ static int by_phase(const void *left, const void *right)
     return (a->phase > b->phase) - (a->phase < b->phase);
 }
 
-/* Rounds begin in any of the three thirds. */
+/* Draws the third in which a node's rounds begin. */
 static void open(struct gossip *gossip)
 {
     gossip->words = gossip->nodes / 64 + 1;

@@ -1,5 +1,4 @@
-/* One measurement of one limit program; prints "name value" lines as
- * ../cluster.c does.
+/* Runs one measurement of one limit program. Prints "name value" lines, as ../cluster.c does.
  *
  * usage: limits split MESSAGES | fan MESSAGES | pipe 0|1 ENTITIES MESSAGES |
  * create ENTITIES | tell ENTITIES WINDOW MESSAGES | ask 0|1 ASKS |
@@ -30,7 +29,7 @@ static uint64_t number(const char *text)
     return strtoull(text, NULL, 10);
 }
 
-/* Medians of so many seeds. */
+/* Prints the medians over the seeds. */
 static int by_size(const void *left, const void *right)
 {
     const double *a = left, *b = right;
@@ -53,7 +52,7 @@ static void gossip(uint32_t nodes, double share, uint32_t seeds)
     free(all);
 }
 
-/* words: has health, nodes, seed, those of SLOW_USAGE. */
+/* words: has_health, nodes, seed, and the words of SLOW_USAGE. */
 static bool swim(char **words)
 {
     struct slow slow;

@@ -1,4 +1,4 @@
-/* What programs are measured by. */
+/* Measures processor time and resident memory for the benchmarks. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -11,11 +11,12 @@ uint64_t bench_now(void)
 {
     struct timespec time;
 
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time); /* nothing here sleeps: other load disturbs less */
+    /* no program here sleeps, and other load disturbs less */
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-/* Not statm, which is behind by up to some hundred pages. */
+/* Reads smaps_rollup, because statm may lag by some hundred pages. */
 static long resident_now(void)
 {
     FILE *file = fopen("/proc/self/smaps_rollup", "r");
@@ -35,6 +36,6 @@ long bench_rss(void)
     static int called;
 
     if (!called++)
-        (void)resident_now(); /* brings in the pages that reading needs */
+        (void)resident_now(); /* the first read may need new pages itself */
     return resident_now();
 }

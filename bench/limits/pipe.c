@@ -1,4 +1,4 @@
-/* Limit: what a sharded tell costs when nothing is wasted. See limits.h. */
+/* Measures the minimal work of a sharded tell. See limits.h. */
 #include "limits.h"
 
 #include <stdlib.h>

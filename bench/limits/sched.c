@@ -1,4 +1,5 @@
-/* Limit: a minimal actor core with messages of 64 bytes from a slab, a run queue, and nothing else. See limits.h. */
+/* Measures a minimal actor core: messages of 64 bytes from a slab, a run queue, and nothing else.
+ * See limits.h. */
 #include "limits.h"
 
 #include <stdatomic.h>
@@ -33,8 +34,8 @@ struct actor {
 static struct {
     int atomic;
     struct actor *first, *last; /* run queue */
-    struct note *notes;         /* free ones */
-    struct actor *actors;       /* free ones */
+    struct note *notes;         /* free notes */
+    struct actor *actors;       /* free actors */
     uint64_t goal, done;
     uint64_t count;
 } world;
@@ -99,7 +100,7 @@ static inline void deliver(struct actor *actor, struct note *note)
         schedule(actor);
 }
 
-/* Takes the whole stack and turns it round; false: the actor is idle. */
+/* Takes the whole stack and reverses it. Returns false if the actor is idle. */
 static int refill(struct actor *actor)
 {
     struct note *top = atomic_exchange_explicit(&actor->top, NULL,

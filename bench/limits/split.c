@@ -1,6 +1,6 @@
-/* Limit: one pair of actors on two workers. Mailboxes are words that the other
- * worker pushes into by compare and swap; memory goes back to its owner; both
- * workers poll. See limits.h. */
+/* Measures the minimal work of one pair of actors on two workers. A mailbox is one word into which
+ * the other worker pushes by compare and swap. Memory returns to its owner. Both workers poll. See
+ * limits.h. */
 #define _GNU_SOURCE
 #include "limits.h"
 
@@ -20,7 +20,7 @@ struct note {
 static struct worker {
     _Alignas(128) _Atomic(struct note *) mailbox;
     _Alignas(128) _Atomic(struct note *) returned;
-    _Alignas(128) struct note *notes; /* free ones */
+    _Alignas(128) struct note *notes; /* free notes */
 } workers[2];
 
 static _Atomic int done;

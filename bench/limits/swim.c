@@ -1,7 +1,9 @@
-/* SWIM (Das, Gupta, Motivala 2002) with suspicion, as plain as it is described, and with what Lifeguard (Dadgar, Phillips, Currey
- * 2017) adds: a node that gets no answers, or has to refute, waits longer for them, a suspicion that few share lasts longer, and who is
- * suspected hears of it when it is pinged. Settings are those of the second paper: a period of 1 s, half a second for the direct answer,
- * three helpers, 5 log10 N periods of suspicion. No message is lost; only nodes are slow. */
+/* Simulates SWIM (Das, Gupta, Motivala 2002) with suspicion, and the extensions of Lifeguard
+ * (Dadgar, Phillips, Currey 2017). With these, a node that gets no answers or has to refute a
+ * suspicion waits longer for answers; a suspicion that few nodes share lasts longer; and a ping
+ * tells a suspected node about the suspicion. Settings are those of the second paper: a period of 1
+ * s, 0.5 s for the direct answer, three helpers, 5 log10 N periods of suspicion. No message is
+ * lost; only nodes are slow. */
 #include "limits.h"
 
 #include <math.h>
@@ -10,19 +12,19 @@
 
 #define PERIOD (1000 * SLOW_MS)
 #define DIRECT (500 * SLOW_MS)
-#define SPREAD (200 * SLOW_MS) /* between two rounds of gossip of what is new */
+#define SPREAD (200 * SLOW_MS) /* between two rounds of gossip */
 #define HELPERS 3
 #define FANOUT 3
-#define UPDATES 8     /* in a message, at most */
-#define LONGER 6      /* a suspicion that nobody shares lasts so many times as long: Lifeguard's beta */
-#define SHARED 3      /* so many others end that */
+#define UPDATES 8     /* largest number in a message */
+#define LONGER 6      /* factor for a suspicion that no node shares: Lifeguard's beta */
+#define SHARED 3      /* number of nodes that reduce the factor to 1 */
 #define HEALTH_MAX 8
 
 enum status { ALIVE, SUSPECT, DEAD };
 enum kind { TICK, INDIRECT, GOSSIP, EXPIRE, PING, ASK, ACK, NEWS };
 
 struct update {
-    uint16_t node, from; /* from: who suspects */
+    uint16_t node, from; /* from: the node that suspects */
     uint16_t status;
     uint32_t incarnation;
 };
@@ -30,8 +32,9 @@ struct update {
 struct event {
     uint64_t at, order;
     enum kind kind;
-    uint16_t to, from, about; /* about: whom a helper pings, or for whom; EXPIRE: who is suspected */
-    uint32_t number;          /* of the probe, or the suspicion */
+    /* about: the node that a helper pings, or that asked; EXPIRE: the suspected node */
+    uint16_t to, from, about;
+    uint32_t number;          /* number of the probe or of the suspicion */
     uint32_t count;
     struct update updates[UPDATES];
 };
@@ -39,23 +42,23 @@ struct event {
 struct view {
     enum status status;
     uint32_t incarnation;
-    uint32_t number; /* of the suspicion */
-    uint32_t left;   /* so often is it told yet */
+    uint32_t number; /* number of the suspicion */
+    uint32_t left;   /* messages that will still carry the update */
     uint64_t since;
     uint32_t shared;
     uint16_t sharers[SHARED];
-    uint16_t told_by; /* of what is told */
+    uint16_t told_by; /* the node that suspects, in the update */
 };
 
 struct node {
     struct view *views;
-    uint16_t *order; /* in which the others are probed */
+    uint16_t *order; /* the order in which it probes the others */
     uint32_t next;
     uint32_t incarnation;
     uint32_t number;
     uint16_t probed;
     bool is_answered;
-    uint32_t health; /* 0 = good */
+    uint32_t health; /* 0: good */
 };
 
 struct swim {
@@ -64,7 +67,7 @@ struct swim {
     struct event *heap;
     uint32_t count, capacity;
     uint64_t order, now, random;
-    uint32_t limit; /* how often an update is told */
+    uint32_t limit; /* number of messages that carry an update */
     bool has_health;
     struct doubts *doubts;
 };
@@ -120,9 +123,9 @@ static void timer(struct swim *swim, uint16_t node, enum kind kind,
                               .from = node, .about = about, .number = number });
 }
 
-/* ---- what is told ---- */
+/* ---- updates ---- */
 
-/* What was told least goes first. */
+/* Puts the updates that were sent least into the message. */
 static void fill(struct swim *swim, struct node *node, struct event *event)
 {
     for (uint32_t left = swim->limit; left && event->count < UPDATES; left--)
@@ -165,7 +168,7 @@ static void bad(struct swim *swim, struct node *node)
     node->health += swim->has_health && node->health < HEALTH_MAX;
 }
 
-/* A suspicion of somebody who has not suspected it before makes Lifeguard's shorter. */
+/* With Lifeguard, a suspicion becomes shorter when another node shares it. */
 static void share(struct swim *swim, uint16_t by, const struct update *update)
 {
     struct view *view = &swim->nodes[by].views[update->node];
@@ -226,7 +229,7 @@ static void hear(struct swim *swim, uint16_t by, const struct update *update)
         set(swim, by, update);
 }
 
-/* ---- what a node does ---- */
+/* ---- nodes ---- */
 
 static uint16_t other(struct swim *swim, uint16_t self)
 {
@@ -235,7 +238,8 @@ static uint16_t other(struct swim *swim, uint16_t self)
     return (uint16_t)(node + (node >= self));
 }
 
-/* Each of the others once, in a random order, then in another one. */
+/* Chooses the next node to probe: each of the others once in a random order, then in a new
+ * order. */
 static uint16_t next_probed(struct swim *swim, struct node *node)
 {
     uint32_t others = swim->slow->nodes - 1;
@@ -266,7 +270,8 @@ static void tick(struct swim *swim, uint16_t self)
     node->is_answered = false;
     longer = node->health + 1;
     node->probed = next_probed(swim, node);
-    if (node->views[node->probed].status == SUSPECT) /* who is suspected hears of it: Lifeguard's buddy system */
+    /* A ping tells a suspected node about the suspicion: Lifeguard's buddy system. */
+    if (node->views[node->probed].status == SUSPECT)
         node->views[node->probed].left += swim->has_health;
     if (node->views[node->probed].left > swim->limit)
         node->views[node->probed].left = swim->limit;
@@ -308,7 +313,7 @@ static void act(struct swim *swim, const struct event *event)
         if (view->status == SUSPECT && view->number == event->number)
             set(swim, event->to, &(struct update){ event->about, event->to, DEAD, view->incarnation });
         break;
-    case ASK: /* the answer goes to who asks, past the helper: nothing is lost on the way back here */
+    case ASK: /* the answer goes directly to the asking node, because no message is lost here */
         if (event->about != event->to)
             send(swim, event->to, event->about, PING, event->from, event->number);
         break;
@@ -358,7 +363,7 @@ void limit_swim(const struct slow *slow, uint64_t seed, int has_health,
 
         swim.now = event.at;
         if (until > event.at && !(slow->is_cut && is_timer)) {
-            event.at = until; /* in the order in which they came */
+            event.at = until; /* events keep their order */
             put(&swim, event);
             continue;
         }

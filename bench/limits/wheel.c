@@ -1,17 +1,18 @@
-/* Limit: a time-out that can be cancelled and found by a number: 24 bytes in a list of its tick. See limits.h. */
+/* Measures a minimal time-out that can be found by a number and cancelled: 24 bytes in the list of
+ * its tick. See limits.h. */
 #include "limits.h"
 
 #include <stdlib.h>
 
-#define TICKS 8192 /* all time-outs are within them: one level */
+#define TICKS 8192 /* longer than every time-out, so one level is enough */
 
 struct pending {
-    uint32_t next, prev; /* in its bucket, or the free list */
+    uint32_t next, prev; /* neighbours in its bucket or in the free list */
     uint32_t number;     /* changes with each use */
     uint32_t owner, tag, due;
 };
 
-static struct pending *wheel; /* the first TICKS are heads */
+static struct pending *wheel; /* the first TICKS elements are heads of buckets */
 static uint32_t free_first, used;
 
 static uint64_t start(uint32_t due, uint32_t tag)
@@ -56,7 +57,7 @@ void limit_timeouts(uint32_t pending, uint64_t count, double *bytes, double *ns)
     if (!handles)
         exit(1);
     for (uint32_t i = 0; i < pending; i++)
-        handles[i] = 0; /* its pages are there */
+        handles[i] = 0; /* touches the pages */
     before = bench_rss();
     wheel = calloc(TICKS + pending + 1ul, sizeof *wheel);
     for (uint32_t i = 0; i < TICKS; i++)

@@ -1,7 +1,6 @@
-/* Limit: messages and asks between two processes over loopback TCP, with
- * framing, table, mailbox and handler and nothing else: no membership, no
- * routes, no refs. The receiver is on processor 0, the sender on 1. See
- * limits.h. */
+/* Measures the minimal work of messages and asks between two processes over loopback TCP: framing,
+ * table, mailbox and handler. There is no membership, no route and no reference. The receiver runs
+ * on processor 0, the sender on 1. See limits.h. */
 #define _GNU_SOURCE
 #include "limits.h"
 
@@ -26,9 +25,9 @@
 #define SAMPLES_MAX 100000
 
 struct head {
-    uint32_t size; /* of what follows it */
+    uint32_t size; /* bytes after this field */
     uint16_t shard;
-    uint8_t kind; /* 1: wants an answer */
+    uint8_t kind; /* 1: the sender wants an answer */
     uint8_t id_size;
     uint32_t tag;
 };
@@ -75,7 +74,7 @@ static void start_listening(void)
     must(listen(listener, 8) == 0);
 }
 
-/* No delay, not blocking. */
+/* Sets TCP_NODELAY, and makes the socket nonblocking. */
 static int prepare(int fd)
 {
     int one = 1;
@@ -117,7 +116,8 @@ static void write_all(int fd, const char *bytes, size_t size)
     }
 }
 
-/* At least one byte; polls for 50 us first if `spin`. 0 at the end. */
+/* Reads at least one byte. If `spin`, polls for 50 us first. Returns 0 at the end of the
+ * connection. */
 static size_t read_some(int fd, int epoll, int spin, char *bytes, size_t size)
 {
     for (;;) {
@@ -186,7 +186,7 @@ static void serve(uint32_t entities, int spin)
     }
 }
 
-/* Sends back whatever comes: the kernel's part of an ask. */
+/* Sends all bytes back: only the kernel's part of an ask. */
 static void echo(int spin)
 {
     char bytes[4096];
@@ -220,7 +220,7 @@ static size_t put(char *bytes, uint32_t number, uint8_t kind, uint32_t tag)
     return head.size + 4;
 }
 
-/* The other end, as the sender sees it. */
+/* The receiver, as the sender sees it. */
 struct peer {
     pid_t process;
     int fd, epoll, spin;
@@ -251,7 +251,7 @@ static void close_peer(struct peer *peer)
     waitpid(peer->process, NULL, 0);
 }
 
-/* Waits for answers; returns how many came. */
+/* Waits for answers. Returns their number. */
 static uint32_t take_answers(struct peer *peer)
 {
     uint32_t count = 0;
@@ -286,7 +286,7 @@ double limit_wire_tell(uint32_t entities, uint32_t window, uint64_t messages)
 
     open_peer(&peer, entities, 1);
     write_all(peer.fd, bytes, put(bytes, 1, 1, 0));
-    (void)take_answers(&peer); /* the table is filled */
+    (void)take_answers(&peer); /* now the table is full */
     began_at = now_ns();
     for (uint64_t sent = 0; sent < messages; credit--) {
         if (credit == 0)
@@ -332,7 +332,7 @@ void limit_wire_ask(int spin, uint32_t asks, double *p50, double *p99)
         uint64_t asked_at = now_ns();
 
         write_all(peer.fd, bytes, sizeof bytes);
-        (void)take_answers(&peer); /* one is under way */
+        (void)take_answers(&peer); /* one ask is underway */
         if (i >= warm)
             micros[i - warm] = (double)(now_ns() - asked_at) / 1e3;
     }
@@ -350,7 +350,7 @@ double limit_wire_burst(uint32_t trips)
 
     must(trips <= sizeof bytes / 104);
     for (uint32_t i = 0; i < trips; i++)
-        bytes[104 * i] = 100; /* the size of what follows it */
+        bytes[104 * i] = 100; /* the size of the rest of the frame */
     open_peer(&peer, 0, 1);
     for (int warm = 1; warm >= 0; warm--) {
         began_at = now_ns();
@@ -359,8 +359,7 @@ double limit_wire_burst(uint32_t trips)
 
             write_all(peer.fd, bytes, 104ul * count);
             sent += count;
-            /* More than that would fill the sockets' buffers, and both ends
-             * would wait for room. */
+            /* More would fill the sockets' buffers, and both ends would wait for space. */
             while (back < trips && (sent == trips || sent - back > 512))
                 back += take_answers(&peer);
         }

@@ -1,7 +1,7 @@
-// The peer in C++ Actor Framework 0.17: one measurement, printed as "name value" lines.
+// Measures C++ Actor Framework 0.17 for one row. Prints "name value" lines.
 //
 // caf THREADS ROW      ROW: pingpong fanin ask spawn memory
-// ask: requests with a time-out of 5 s, 1 and 64 outstanding; the better one counts.
+// ask: requests with a time-out of 5 s, with 1 and with 64 outstanding; the better result counts.
 // caf server PORT | caf client-tell PORT | caf client-ask PORT
 #include "caf/all.hpp"
 #include "caf/io/all.hpp"
@@ -29,7 +29,7 @@ using ask_atom = atom_constant<atom("ask")>;
 using entity_atom = atom_constant<atom("entity")>;
 using sync_atom = atom_constant<atom("sync")>;
 
-// Millions a second: of processor time of the whole process, and of time.
+// Returns millions in a second: by processor time of the whole process, and by elapsed time.
 struct rates {
     double cpu, wall;
 };
@@ -52,7 +52,7 @@ template <class Work> static rates rate(double count, Work work)
 
 template <class Work> static void tell(Work work)
 {
-    work(); // the second time counts
+    work(); // only the second run counts
     rates found = work();
     printf("cpu_rate %.4f\nrate %.4f\n", found.cpu, found.wall);
     fflush(stdout);

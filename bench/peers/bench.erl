@@ -1,15 +1,16 @@
-%% The peer in Erlang: one measurement, printed as "name value" lines.
+%% Measures Erlang for one row. Prints "name value" lines.
 %%
 %% erl +S SCHEDULERS -noshell -s bench run ROW          ROW: pingpong fanin ask spawn memory
-%% erl +S 1 -name server@127.0.0.1 ... -s bench server  1000 processes behind one that looks them up
+%% erl +S 1 -name server@127.0.0.1 ... -s bench server       1000 processes and one for look-ups
 %% erl +S 1 -name client@127.0.0.1 ... -s bench client ROW   ROW: tell direct ask; stops the server
 %%
-%% ask: gen_server:call with its time-out, by one process and by 64 of them; the better one counts. direct: tells to the
-%% processes themselves, which the client knows: what a layer of sharding would have to find is given.
+%% ask: gen_server:call with its time-out, by 1 process and by 64 processes; the better result
+%% counts. direct: tells to the processes themselves. The client knows them, so no layer of sharding
+%% has to find them.
 -module(bench).
 -export([run/1, server/0, client/1]).
 
-%% Millions a second: of processor time of the whole node, and of time.
+%% Returns millions in a second: by processor time of the whole node, and by elapsed time.
 rate(Count, Work) ->
     {Cpu, _} = statistics(runtime),
     Begin = erlang:monotonic_time(nanosecond),
@@ -22,7 +23,7 @@ tell(Name, Value) -> io:format("~s ~.4f~n", [Name, Value * 1.0]).
 
 tell_rate({Cpu, Rate}) -> tell("cpu_rate", Cpu), tell("rate", Rate).
 
-%% The second time counts.
+%% Only the second run counts.
 twice(Work) -> Work(), Work().
 
 run([pingpong]) -> tell_rate(twice(fun() -> pingpong(1000000) end)), halt();
@@ -184,7 +185,7 @@ tells(Server, Body, N) ->
     end,
     tells(Server, Body, N - 1).
 
-%% All of it takes one connection, in order: what the server answers is behind the tells to the others.
+%% All messages use one connection in order, so the server's answer comes after all tells.
 direct(Server, _, _, 0) -> Server ! {sync, self()};
 direct(Server, Pids, Body, N) ->
     element(1 + (N rem 1000), Pids) ! {tell, Body},

@@ -1,5 +1,8 @@
-"""A client that is no member of the cluster: it asks entities by the wire and hears every frame that a node sends it. Nobody
-removes it, so that nothing hides from it what a node says which is a member no more."""
+"""A client outside the cluster. It asks entities with frames of the wire protocol and reads every
+frame that a node sends to it.
+
+Members close the connections of a removed node. This client does not, so it also sees the frames of
+such a node."""
 import itertools
 import socket
 import struct
@@ -13,7 +16,8 @@ LANES = 1
 
 
 class Reply:
-    """What came for an ask: the uid of the node that wrote it, and the manifest: "m" and a number, or "U" (not delivered)."""
+    """A reply to an ask: the uid of its sender, the manifest ("m" and a number, or "U" for
+    undelivered), and the payload."""
 
     def __init__(self, uid, manifest, payload):
         self.uid, self.manifest, self.payload = uid, manifest, payload
@@ -46,7 +50,7 @@ class Asker:
                 wire.field(1003, generation))
 
     def link(self, port, stream):
-        """Under the lock. The connection to that node, made at first use."""
+        """Returns the connection to a node; opens it at its first use. The caller has the lock."""
         if (port, stream) not in self.out:
             target = wire.Node(self.node.system, port, 0)
             sock = wire.connect(target)
@@ -58,13 +62,15 @@ class Asker:
         return self.out[port, stream]
 
     def greet(self, port):
-        """Makes itself known to a node, which can answer then what another has passed on to it."""
+        """Introduces the client to a node. The node can then answer an ask that another node has
+        passed on."""
         with self.lock:
-            self.link(port, wire.CONTROL)  # the node's own links are confirmed there
+            self.link(port, wire.CONTROL)  # carries the handshake replies for the node's own links
             self.link(port, wire.ORDINARY)
 
     def ask(self, port, type_name, entity, number, body=b""):
-        """Asks an entity through the region of the node at a port; the number that `replies` has its answer under."""
+        """Asks an entity through the region of the node at this port. Returns the key of the answer
+        in `replies`."""
         ask = next(self.asks)
         message = wire.field(1, body) + wire.field(2, OWN) + wire.field(4, f"m{number}")
         payload = wire.field(1, entity) + wire.field(2, message)
@@ -78,7 +84,8 @@ class Asker:
         return ask
 
     def answers(self, asks, uid=None):
-        """Those of the asks that were answered (by one node), not counting what was not delivered."""
+        """Returns the asks that got an answer, from the node `uid` if it is given. An undelivered
+        ask has no answer."""
         with self.lock:
             return [ask for ask in asks
                     if any(reply.manifest[0] == "m" and uid in (None, reply.uid) for reply in self.replies[ask])]
@@ -88,7 +95,7 @@ class Asker:
             return [ask for ask in asks if any(reply.manifest == "U" for reply in self.replies[ask])]
 
     def reasons(self, asks):
-        """Why they were not delivered: numbers of enum sherd_reason."""
+        """Returns the reasons of undelivered asks, as numbers of enum sherd_reason."""
         with self.lock:
             return {reply.payload[0] for ask in asks for reply in self.replies[ask] if reply.manifest == "U"}
 

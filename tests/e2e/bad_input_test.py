@@ -1,5 +1,6 @@
-"""Bad input to a live cluster under traffic: frames, envelopes and gossip that are wrong or hostile; nodes that must not start or
-must not join. Each is a clear error or is dropped, and the cluster is unharmed: its members stay, every command counts once."""
+"""Sends bad input to a live cluster under traffic: wrong or hostile frames, envelopes and gossip,
+and nodes that must not start or join. Each is dropped or causes a clear error. The members stay,
+and every command counts once."""
 import os
 import random
 import shutil
@@ -19,15 +20,16 @@ NOBODY = 65534
 STRANGER = 0x0102030405060708  # a uid
 
 
-# ---- what is said to a node ----
+# ---- hostile messages ----
 
 def attack_frames(target, seed):
-    """Bytes that are no frames, or frames that are no envelopes: (name, parts)."""
+    """Yields (name, parts) of bytes that are not frames, and of frames that are not envelopes."""
     chance = random.Random(seed)
     noise = chance.randbytes(400)
     stranger = wire.Node(target.system, free_port(), STRANGER)
     hello = wire.handshake(stranger, target)
-    yield "wrong magic", [b"PEKK\x01", hello]  # the first: the node says one refusal of a second
+    # This comes first, because a node logs only one refusal in a second.
+    yield "wrong magic", [b"PEKK\x01", hello]
     for stream in (wire.CONTROL, wire.ORDINARY):
         start = wire.PREAMBLE + bytes([stream])
         yield f"only a preamble {stream}", [start]
@@ -44,7 +46,7 @@ def attack_frames(target, seed):
         yield f"a truncated second frame {stream}", [start, hello, hello[:50]]
         yield f"another system's handshake {stream}", [
             start, wire.handshake(wire.Node("Strangers", stranger.port, STRANGER + 1), target)]
-        yield f"a handshake for somebody else {stream}", [
+        yield f"a handshake for another node {stream}", [
             start, wire.handshake(stranger, wire.Node(target.system, 1, 0))]
         for index in range(6):
             bent = bytearray(hello[4:])
@@ -66,23 +68,24 @@ def bend(chance, data, times):
 
 
 def attack_gossip(target, members, seed):
-    """Messages of a made-up node that has shaken hands: it is no member, and what it says about members is not true."""
+    """Yields (name, sender, manifest, payload) of messages from an invented node after a valid
+    handshake. It is not a member, and its gossip is false."""
     chance = random.Random(seed)
     stranger = wire.Node(target.system, free_port(), STRANGER + 2)
     known = [target] + members
     everyone = known + [stranger]
     down = wire.gossip(everyone, [2], 1000000, statuses=[4] * len(known) + [1])
     lies = [
-        ("that all members are down", down),
-        ("of a member twice", wire.gossip([target, target, stranger], [0, 1, 2])),
-        ("that names no such index", wire.gossip(everyone, [9], 5)),
-        ("of an unknown status", wire.gossip(everyone, [0], 5, statuses=[77] * len(everyone))),
-        ("of nobody", wire.gossip([], [], 1)),
-        ("with a clock of nonsense", wire.gossip(everyone, [0], 2 ** 63, hashes=["x" * 5000] * len(everyone))),
+        ("with all members down", down),
+        ("with one member twice", wire.gossip([target, target, stranger], [0, 1, 2])),
+        ("with an invalid index", wire.gossip(everyone, [9], 5)),
+        ("with an unknown status", wire.gossip(everyone, [0], 5, statuses=[77] * len(everyone))),
+        ("without members", wire.gossip([], [], 1)),
+        ("with an invalid clock", wire.gossip(everyone, [0], 2 ** 63, hashes=["x" * 5000] * len(everyone))),
     ]
     for name, data in lies:
         yield f"gossip {name}", stranger, "GE", wire.gossip_envelope(stranger, target, data)
-        yield f"a member's gossip {name}, from a stranger", stranger, "GE", wire.gossip_envelope(members[0], target, data)
+        yield f"gossip of a member {name}, sent by an unknown node", stranger, "GE", wire.gossip_envelope(members[0], target, data)
     bomb = wire.gzip.compress(bytes(50 * 1024 * 1024))
     yield "gossip that unpacks to 50 MiB", stranger, "GE", wire.gossip_envelope(stranger, target, b"", bomb)
     yield "gossip that is not packed", stranger, "GE", wire.gossip_envelope(stranger, target, b"", down)
@@ -96,7 +99,7 @@ def attack_gossip(target, members, seed):
     yield "a status", stranger, "GS", status
     for index in range(10):
         yield f"a bent status {index}", stranger, "GS", bend(chance, status, 1 + index % 4)
-    yield "a welcome nobody asked for", stranger, "W", wire.gzip.compress(
+    yield "an unrequested welcome", stranger, "W", wire.gzip.compress(
         wire.field(1, stranger.cluster_unique()) + wire.field(2, down))
     for manifest in ("IJ", "IJA", "IJN", "J", "W", "GE", "GS", "HB", "HBR", "EC", "ZZ", ""):
         yield f"noise as {manifest or 'nothing'}", stranger, manifest, chance.randbytes(200)
@@ -105,7 +108,7 @@ def attack_gossip(target, members, seed):
 # ---- nodes that do not start or do not join ----
 
 class Refusals:
-    """Starts nodes with something wrong and looks at what they say."""
+    """Starts nodes with wrong settings and checks their errors."""
 
     def __init__(self, cluster):
         self.cluster = cluster
@@ -129,8 +132,8 @@ class Refusals:
         return words
 
     def run(self, case, wanted, program=None, user=None, **changed):
-        """The program ends by itself, says all of `wanted`, and its exit status is 1."""
-        commands, open_end = os.pipe()  # no end of input, which would be a reason to leave
+        """Checks that the program ends with exit status 1 and prints all texts of `wanted`."""
+        commands, open_end = os.pipe()  # at the end of its input, the program would leave
         try:
             result = subprocess.run(self.command(program, **changed), stdin=commands, stdout=subprocess.PIPE,
                                     stderr=subprocess.STDOUT, text=True, timeout=60, user=user)
@@ -143,25 +146,26 @@ class Refusals:
         print(f"  {case}: {said[said.find('msg='):][:200]}", flush=True)
         self.cluster.expect(result.returncode == 1, f"{case}: exit status {result.returncode}: {result.stdout}")
         for text in wanted:
-            self.cluster.expect(text in result.stdout, f"{case}: says nothing of \"{text}\": {result.stdout}")
+            self.cluster.expect(text in result.stdout, f"{case}: does not print \"{text}\": {result.stdout}")
 
     def configuration(self):
         self.run("a wrong key", ["wrong.conf:1:1", "unknown key", "did you mean", "number-of-shards"],
                  config=self.file("wrong.conf", "akka.cluster.sharding.number-of-shard = 10\n"))
         self.run("a wrong value", ["value.conf:2:", "number-of-shards", "from 1 to 10000", "many"],
                  config=self.file("value.conf", "\nakka.cluster.sharding.number-of-shards = many\n"))
-        self.run("a brace too few", ["brace.conf:1:", "not closed"], config=self.file("brace.conf", "akka { cluster {\n"))
-        self.run("no such file", ["missing.conf", "No such file"], config=os.path.join(self.folder, "missing.conf"))
+        self.run("a missing brace", ["brace.conf:1:", "not closed"], config=self.file("brace.conf", "akka { cluster {\n"))
+        self.run("a missing file", ["missing.conf", "No such file"], config=os.path.join(self.folder, "missing.conf"))
 
     def journal(self):
         self.run("a folder that is a file", ["cannot open", "Not a directory"], journal=self.cluster.input + "/x.db")
         self.run("a journal that is a folder", ["Is a directory"], journal=self.folder)
-        self.run("no database", ["not a database"], journal=self.file("noise.db", os.urandom(100000)))
+        self.run("a journal that is not a database", ["not a database"], journal=self.file("noise.db", os.urandom(100000)))
         self.run("another cluster's journal", ["belongs to cluster", "Airports", "Strangers"],
                  journal=self.cluster.journal, name="Strangers")
 
     def rights(self):
-        """Root may write anywhere, so that the program runs as nobody, from a place that nobody may read."""
+        """Root may write everywhere. So the program runs as the user nobody, from a folder that
+        this user may read."""
         place = tempfile.mkdtemp(prefix="sherd-e2e-rights-")
         try:
             os.chmod(place, 0o755)
@@ -197,7 +201,7 @@ class Refusals:
             return file.read()
 
     def end(self, process, what):
-        process.stdin.close()  # it leaves
+        process.stdin.close()  # the node leaves at the end of its input
         try:
             process.wait(60)
         except subprocess.TimeoutExpired:
@@ -206,26 +210,27 @@ class Refusals:
             self.cluster.expect(False, f"{what}: the node does not leave")
 
     def another_number_of_shards(self, seed):
-        """The number that a program gives for its type is the coordinator's to refuse: the node is a member without shards."""
+        """The node becomes a member, but the coordinator refuses the number of shards that the
+        program sets for its type."""
         process = self.started("shards.log", seed=seed.address, shards=61, journal=self.cluster.journal)
         try:
             wait(lambda: "the coordinator refuses this region" in self.said("shards.log"), "another number-of-shards: no error", 60)
         finally:
             self.end(process, "another number-of-shards")
-        self.cluster.expect("60 in the cluster and 61 on the node" in self.said("shards.log"), "the numbers are not named")
+        self.cluster.expect("60 in the cluster and 61 on the node" in self.said("shards.log"), "the log does not name both numbers")
         wait(lambda: len(self.cluster.members(seed)) == len(self.cluster.nodes), "the refused node is still a member", 60, 0.2)
         print("  another number-of-shards of the type: refused by the coordinator", flush=True)
 
     def another_system(self, seed):
-        """It is never let in, tries again for as long as it likes, and neither log is flooded."""
+        """A node of another system never joins. It tries again, and neither log gets many lines."""
         process = self.started("foreign.log", seed=seed.address, name="Strangers")
         try:
-            wait(lambda: "akka://Strangers@" in self.cluster.log(seed), "another system's name: the seed says nothing", 60)
-            wait(lambda: "no seed node took this node in" in self.said("foreign.log"), "another system's name: it says nothing", 60)
+            wait(lambda: "akka://Strangers@" in self.cluster.log(seed), "another system's name: the seed does not log it", 60)
+            wait(lambda: "no seed node took this node in" in self.said("foreign.log"), "another system's name: the node does not log it", 60)
             said = self.said("foreign.log")
             for words in (f"silent={seed.address} ", "another system name, protocol or transport than akka://Strangers",
                           f"\"handshake not answered\" peer={seed.address} "):
-                self.cluster.expect(words in said, f"another system's name: the joiner does not say: {words}")
+                self.cluster.expect(words in said, f"another system's name: the joining node does not log: {words}")
         finally:
             self.end(process, "another system's name")
         lines = self.cluster.log(seed).count("Strangers")
@@ -240,19 +245,22 @@ def wait_fed(cluster, what):
 
 
 def check_counters(cluster, messages):
-    """What the attacked node counted; its neighbour, which nobody attacked, refused and dropped next to nothing."""
+    """Checks the counters of the attacked node, and that the other node refused and dropped almost
+    nothing."""
     attacked, other = cluster.nodes[:2]
     for node in (attacked, other):
         node.get_status()
         print(f"{node.name}: {', '.join(f'{name} {number}' for name, number in node.counters.items())}", flush=True)
-    for name, least in (("connections refused", 20),  # of those of attack_frames each wrong start and each late one
+    # "connections refused" counts each wrong first frame and each late one of attack_frames.
+    for name, least in (("connections refused", 20),
                         ("frames malformed", 4), ("frames refused", 10),
                         ("messages malformed", 1), ("gossip dropped", messages // 2)):
         cluster.expect(attacked.counters[name] >= least, f"{name}: {attacked.counters[name]}, not {least} or more")
-    for name in ("peers refused", "asked refused", "watches refused", "names forgotten", "removed forgotten"):  # nothing came near these limits
+    # No limit was reached.
+    for name in ("peers refused", "asked refused", "watches refused", "names forgotten", "removed forgotten"):
         cluster.expect(attacked.counters[name] == 0, f"{name}: {attacked.counters[name]}")
     for name in ("connections refused", "frames malformed", "messages malformed"):
-        cluster.expect(other.counters[name] == 0, f"{name} on the node that was let alone: {other.counters[name]}")
+        cluster.expect(other.counters[name] == 0, f"{name} on the other node: {other.counters[name]}")
 
 
 def test(cluster):
@@ -266,7 +274,7 @@ def test(cluster):
         cluster.expect(wire.send(target, *parts), f"{name}: the node answered on the sender's connection")
         count += 1
     print(f"{count} connections with bad frames", flush=True)
-    with wire.connect(target) as silent:  # one that says nothing is hung up on
+    with wire.connect(target) as silent:  # the node closes a connection without data
         began = time.monotonic()
         cluster.feed_some()
         silent.settimeout(30)
@@ -280,7 +288,7 @@ def test(cluster):
         wire.send(target, wire.PREAMBLE + bytes([wire.ORDINARY if count % 2 else wire.CONTROL]),
                   wire.handshake(sender, target), wire.to_daemon(sender, target, manifest, payload))
         count += 1
-    print(f"{count} hostile messages of a made-up node", flush=True)
+    print(f"{count} hostile messages of an invented node", flush=True)
     cluster.check_members()
 
     refusals = Refusals(cluster)
@@ -295,7 +303,7 @@ def test(cluster):
     log = cluster.log(cluster.nodes[0])
     for text in ("wrong magic", "frame too large", "frame of no bytes", "frame dropped", "sender refused",
                  "said nothing in time", "akka://Strangers@"):
-        cluster.expect(text in log, f"the node never said \"{text}\"")
+        cluster.expect(text in log, f"the node never logged \"{text}\"")
     lines = log.count("\n")
     cluster.expect(lines < 1000, f"{lines} lines in the log of the node that was attacked")
     print(f"{lines} lines in the log of the node that was attacked")

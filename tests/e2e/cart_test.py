@@ -1,5 +1,7 @@
-"""A cart in an N/R/W store: three processes put something into it at the same time, and all see all; one leaves, and the
-cart is what it was for one that comes then.   cart_test.py CART"""
+"""Tests examples/cart.c: four processes put items into one cart at the same time, and all see all
+items. One process leaves, and a process that joins later sees the same cart.
+
+usage: cart_test.py CART"""
 import sys
 
 from cluster import Speaker, free_port
@@ -22,13 +24,13 @@ def main():
     try:
         for number, node in enumerate(nodes):
             expect(node.says("cart: apples bread eggs milk "), f"node {number} sees the whole cart")
-        expect(nodes.pop().end() == 0, "one leaves")
+        expect(nodes.pop().end() == 0, "one node leaves")
         nodes.append(Speaker(cart, str(free_port()), address, "tea"))
         for number, node in enumerate(nodes):
-            expect(node.says("cart: apples bread eggs milk tea "), f"of those that stay {number} sees what came, and what was")
+            expect(node.says("cart: apples bread eggs milk tea "), f"node {number} sees the old items and the new one")
     finally:
         codes = [node.end() for node in reversed(nodes)]
-    expect(codes == [0] * len(nodes), f"all leave: {codes}")
+    expect(codes == [0] * len(nodes), f"all nodes leave: {codes}")
     return 1 if failed else 0
 
 

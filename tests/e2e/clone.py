@@ -1,4 +1,4 @@
-"""A copy of this tree in another place, for tests that build in it."""
+"""Copies this tree to another place, for tests that build there."""
 import os
 import shutil
 import subprocess
@@ -7,12 +7,12 @@ from cluster import ROOT, Failed
 
 
 def clean_environment():
-    """Without what git tells its hooks."""
+    """Returns the environment without the variables that git sets for its hooks."""
     return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
 
 
 def git(folder, *words):
-    """What it says, or None."""
+    """Returns git's output, or None if git fails."""
     try:
         return subprocess.run(["git", "-C", folder, *words], env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                               text=True, check=True).stdout
@@ -21,7 +21,8 @@ def git(folder, *words):
 
 
 def clone(place):
-    """A clone with what was changed here and not committed; where git does not have this tree, a copy without what was built."""
+    """Makes a clone that includes uncommitted changes. If git does not track this tree, copies it
+    without builds."""
     top = git(ROOT, "rev-parse", "--show-toplevel")
     if top is None or not os.path.samefile(top.rstrip("\n"), ROOT):
         shutil.copytree(ROOT, place, symlinks=True, ignore=shutil.ignore_patterns("build", ".git", ".cache", "__pycache__"))

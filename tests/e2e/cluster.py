@@ -1,4 +1,5 @@
-"""What the end-to-end tests share: a cluster of airports nodes (examples/airports_demo.py), and ways to hurt it."""
+"""Starts and damages a cluster of airports nodes (examples/airports_demo.py), for the end-to-end
+tests."""
 import argparse
 import contextlib
 import os
@@ -13,7 +14,7 @@ import threading
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FLIGHTS = os.path.join(ROOT, "examples", "data", "flights-20k.csv")
-LOG_LINES = 40  # of each node, shown when a test fails
+LOG_LINES = 40  # lines of each node's log that a failed test shows
 sys.path.insert(0, os.path.join(ROOT, "examples"))
 
 import airports_demo  # noqa: E402
@@ -22,7 +23,8 @@ from airports_demo import Demo, Failed, end_on_signals, free_port, wait  # noqa:
 
 
 def make_folder(kind):
-    """A folder for this process; those of processes that were killed before they could remove theirs go now."""
+    """Makes a temporary folder. Also removes the folders of processes that were killed before they
+    could do so."""
     where = tempfile.gettempdir()
     for name in os.listdir(where):
         owner = re.fullmatch(f"sherd-{kind}-([0-9]+)-[^/]*", name)
@@ -32,7 +34,7 @@ def make_folder(kind):
 
 
 def first_flights(folder, count):
-    """The path of a file of so many flights."""
+    """Returns the path of a file with the first flights."""
     path = os.path.join(folder, f"{count}.csv")
     with open(FLIGHTS) as whole, open(path, "w") as part:
         part.writelines(line for _, line in zip(range(count + 1), whole))
@@ -48,18 +50,19 @@ def is_running(pid):
 
 
 def lose_one(journal):
-    """The last event of the airport that has the most."""
+    """Deletes the last event of the airport with the most events."""
     with contextlib.closing(sqlite3.connect(journal)) as database, database:
         database.execute("DELETE FROM event WHERE (entity, seq) IN (SELECT entity, seq FROM event ORDER BY seq DESC LIMIT 1)")
 
 
 class Cluster(Demo):
-    """A demonstration without its script: tests start, feed, kill and compare as they like."""
+    """The demonstration without its script: each test decides when to start, feed, kill and
+    compare."""
 
     def __init__(self, program, nodes=3, flights=None, keep=False):
         self.folder = tempfile.mkdtemp(prefix="sherd-kept-") if keep else make_folder("e2e")
         source = FLIGHTS
-        if flights:  # only so many of them
+        if flights:
             source = first_flights(self.folder, flights)
         super().__init__(argparse.Namespace(program=program, input=source, keep=False, kill=True, data=self.folder, nodes=nodes, move_commands=None,
                                             twice=None))
@@ -81,7 +84,7 @@ class Cluster(Demo):
              f"{node.name} is still a member", seconds, 0.2)
 
     def lose(self, node):
-        """Killed, and for all others gone."""
+        """Kills and downs a node. Returns after all others have removed it."""
         self.crash(node)
         self.down(node)
         self.wait_gone(node)
@@ -94,7 +97,7 @@ class Cluster(Demo):
         wait(lambda: self.running() == count, f"not {count} entities run, as before", 90, 0.2)
 
     def check_members(self):
-        """Every node sees exactly the nodes of this cluster, up and reachable."""
+        """Checks that every node sees exactly the nodes of this cluster, up and reachable."""
         wanted = {node.address: ["1", "1"] for node in self.nodes}
         for node in self.nodes:
             seen = self.members(node)
@@ -106,7 +109,7 @@ class Cluster(Demo):
             return file.read()
 
     def check_exact(self):
-        """Every airport, and every record of the journal, against the file."""
+        """Compares every airport and every record of the journal with the file."""
         wrong, _, airports = self.compare()
         lost, doubled = self.check()
         gaps, late = self.gaps(), self.late()
@@ -117,14 +120,15 @@ class Cluster(Demo):
     # ---- the journal ----
 
     def gaps(self):
-        """Entities whose events are not numbered 1, 2, 3, ..."""
+        """Returns the number of entities whose events are not numbered 1, 2, 3, ..."""
         with contextlib.closing(sqlite3.connect(self.journal)) as database:
             return database.execute(
                 "SELECT count(*) FROM (SELECT entity FROM event GROUP BY entity "
                 "HAVING max(seq) != count(*) OR min(seq) != 1)").fetchone()[0]
 
     def late(self):
-        """Records of an older fence behind one of a newer in the stream of an entity: an owner of its shard that was none any more."""
+        """Returns the number of records that follow a record with a higher fence: a former owner of
+        the shard wrote them."""
         last, count = {}, 0
         with contextlib.closing(sqlite3.connect(self.journal)) as database:
             for entity, record in database.execute("SELECT entity, record FROM event ORDER BY entity, seq"):
@@ -136,19 +140,19 @@ class Cluster(Demo):
         return count
 
     def fences(self):
-        """{shard: (term, epoch)} that the journal has."""
+        """Returns the fences in the journal: {shard: (term, epoch)}."""
         with contextlib.closing(sqlite3.connect(self.journal)) as database:
             return {shard: (term, epoch) for shard, term, epoch in
                     database.execute("SELECT shard, term, epoch FROM fence WHERE type = 'Airport'")}
 
     def stored(self):
-        """Events in the journal."""
+        """Returns the number of events in the journal."""
         with contextlib.closing(sqlite3.connect(self.journal)) as database:
             return database.execute("SELECT count(*) FROM event").fetchone()[0]
 
     @contextlib.contextmanager
     def journal_locked(self):
-        """Nobody writes to the journal inside this block."""
+        """No process can write to the journal inside this block."""
         with contextlib.closing(sqlite3.connect(self.journal, timeout=20, isolation_level=None)) as database:
             database.execute("BEGIN IMMEDIATE")
             try:
@@ -162,13 +166,13 @@ class Cluster(Demo):
             raise Failed(what)
 
 
-def in_the_midst(node):
-    """Of what it was given, a part is acknowledged and a part is not."""
+def is_partly_acknowledged(node):
+    """Returns whether some but not all commands of the node's last range are acknowledged."""
     return node.busy and 0 < len(node.unacked) < len(node.given)
 
 
 def stop_process(node):
-    """SIGSTOP; returns when the process stands still."""
+    """Stops a node with SIGSTOP. Returns after the process has stopped."""
     os.kill(node.process.pid, signal.SIGSTOP)
 
     def stopped():
@@ -186,7 +190,8 @@ def show_logs(folder):
 
 
 def main(test, description, nodes=3, flights=None):
-    """Runs test(cluster); prints the ends of the nodes' logs when it fails. The first argument is the airports program."""
+    """Runs test(cluster). Prints the ends of the nodes' logs if it fails. The first argument of the
+    script is the airports program."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("program")
     parser.add_argument("--keep", action="store_true", help="keep the logs and the journal")
@@ -214,7 +219,7 @@ def main(test, description, nodes=3, flights=None):
 
 
 class Speaker:
-    """A process, and the lines that it has printed."""
+    """A process and the lines that it has printed."""
 
     def __init__(self, *command):
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

@@ -1,14 +1,18 @@
-"""Crashes under traffic: kill -9 of another host, of the coordinator's node (the first seed), of the first seed when it is back as
-the youngest member, of the next coordinator; each is downed by command. Entities answer elsewhere with every acknowledged event;
-nothing is lost, nothing is stored twice, and nodes join by what is left of the seeds."""
+"""Tests crashes under traffic. A command downs each crashed node.
+
+Nodes are killed with SIGKILL in this order: a node without coordinator; the coordinator's node,
+which is the first seed; the first seed again after it came back as the youngest member; the next
+coordinator's node. Entities continue elsewhere with every acknowledged event. No command is lost or
+stored twice. New nodes join through the remaining seeds."""
 import sys
 
-from cluster import in_the_midst, main
+from cluster import is_partly_acknowledged, main
 
 
 def crash_and_down(cluster, node, what):
-    """In the midst of its commands; the others go on with theirs while it is missed and removed."""
-    cluster.feed_until(lambda: in_the_midst(node), "feeding")
+    """Kills the node while some of its commands are open, and downs it. The others continue to feed
+    until it is removed."""
+    cluster.feed_until(lambda: is_partly_acknowledged(node), "feeding")
     cluster.crash(node)
     cluster.down(node)
     cluster.feed_until_gone(node)
@@ -17,14 +21,14 @@ def crash_and_down(cluster, node, what):
 
 
 def first_seed_as_youngest(cluster, address):
-    """A new life of the first seed, which does not found a cluster of its own, but joins the one that the second seed is in. It
-    hosts shards and feeds, and is not the coordinator's node, when it is killed and downed. A new node then has a first seed that
-    does not answer."""
+    """Starts a new incarnation of the first seed. It does not found a second cluster, but joins the
+    cluster of the second seed. It owns shards and feeds, without the coordinator, and is killed and
+    downed. The next new node has a first seed that does not answer."""
     seeds = [address, cluster.nodes[0].address]
     back = cluster.start("n1b", seeds, int(address.rsplit(":", 1)[1]))
     cluster.wait_up()
     cluster.feed_until(lambda: int(back.get_status()["shards"]) > 0, "feeding")
-    cluster.expect(back.address == seeds[0] and cluster.wait_coordinator() is not back, "the first seed is the coordinator's again")
+    cluster.expect(back.address == seeds[0] and cluster.wait_coordinator() is not back, "the first seed has the coordinator again")
     crash_and_down(cluster, back, "first seed and youngest member")
     joiner = cluster.start("n5", seeds)
     cluster.wait_up()
@@ -37,8 +41,8 @@ def test(cluster):
     cluster.rate = 5000
     cluster.feed_until(lambda: cluster.acked() >= total // 8, "feeding")
     coordinator = cluster.wait_coordinator()
-    cluster.expect(coordinator is cluster.nodes[0], "the first node is the coordinator's")
-    crash_and_down(cluster, cluster.nodes[2], "another host")
+    cluster.expect(coordinator is cluster.nodes[0], "the first node does not have the coordinator")
+    crash_and_down(cluster, cluster.nodes[2], "a node without coordinator")
     cluster.feed_until(lambda: cluster.acked() >= total // 4, "feeding")
     cluster.start("n4")
     cluster.wait_up()

@@ -1,6 +1,10 @@
-"""./demo itself, to its end: in a clone of this tree (a copy, where git does not have it) whose path has a space, called from elsewhere,
-without installing. Twice in a row, of which the second builds nothing; with four nodes on a small file, kept, and started again; and
-once more when an event of that is lost, which must not be exact; and with a crash. Each time the exit status and the whole last line."""
+"""Runs ./demo as a user does, in a clone of this tree (a copy if git does not track it) whose path
+has a space.
+
+The runs are: two whole ones, of which the second builds nothing; one on a small file with four
+nodes and --keep, and --again on its data; --again after an event was deleted, which must fail; and
+--kill. Each run is checked by its exit status and its last line. The command is called from another
+folder, and does not install packages."""
 import os
 import re
 import shutil
@@ -28,7 +32,7 @@ def expect(condition, what):
 
 
 class Command:
-    """./demo of a clone, called with words."""
+    """The command ./demo of a clone."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -39,7 +43,8 @@ class Command:
         self.environment = {**clean_environment(), "TMPDIR": self.temporary}
 
     def run(self, status, last, *words):
-        """Its output, which ends with that line, a regular expression."""
+        """Runs ./demo with these words. Checks the status and the last line, a regular expression.
+        Returns the output."""
         begun = time.monotonic()
         process = subprocess.Popen([os.path.join(self.place, "demo"), "--no-install", *words], cwd=self.folder, env=self.environment,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
@@ -59,7 +64,7 @@ class Command:
         return os.path.join(self.place, "build", "demo-data", name)
 
     def kept(self):
-        """Pids of its nodes that go on."""
+        """Returns the process ids of the nodes that --keep left running."""
         try:
             with open(self.data("pids")) as file:
                 return [int(line) for line in file if self.is_its(int(line))]
@@ -74,7 +79,7 @@ class Command:
 
 
 def run_whole(command):
-    """Twice; the second time there is nothing to build. Nothing but build/ is changed, and no temporary file is left."""
+    """Runs twice; the second run builds nothing. Only build/ changes. No temporary file stays."""
     flights = os.path.join(command.place, "examples", "data", "flights-20k.csv")
     before = git(command.place, "status", "--porcelain")
     demo_report.check_run(command.run(0, WHOLE), flights, 3, False)
@@ -89,28 +94,29 @@ def run_whole(command):
 
 
 def run_small(command):
-    """Options, a relative path and another number of nodes reach the cluster; what was kept is ended as it says."""
+    """Options, a relative path and another number of nodes reach the cluster. The printed command
+    ends the kept nodes."""
     path = first_flights(command.folder, FEW)
     text = command.run(0, SMALL, "--input", os.path.basename(path), f"--nodes={NODES}", "--keep")
     demo_report.check_run(text, path, NODES, True)
     pids = command.kept()
-    expect(len(pids) == NODES, f"of {NODES} nodes only {pids} were kept")
+    expect(len(pids) == NODES, f"--keep left the nodes {pids}, not {NODES}")
     told = re.search(r"^end them: (kill [0-9 ]*[0-9])", text, re.M)
     subprocess.run(["bash", "-c", told[1]], check=True)
-    wait(lambda: not command.kept(), "what was kept does not end", 60)
+    wait(lambda: not command.kept(), "the kept nodes do not end", 60)
     demo_report.check_again(command.run(0, AGAIN, "--again"), path, NODES_AGAIN)
 
 
 def run_wrong(command):
-    """An exit status of 0 is for what is exact only."""
+    """After an event was deleted, the exit status is 1."""
     lose_one(command.data("journal.db"))
     command.run(1, LOST, "--again")
 
 
 def run_crash(command):
-    """The coordinator's node is killed; what that shows is looked at in demo_test.py."""
+    """The coordinator's node is killed. demo_test.py checks the whole output of such a run."""
     text = command.run(0, CRASH, "--kill")
-    expect(re.search("^longest stall of a command: [1-9][0-9]* ms$", text, re.M), "it does not tell the longest stall")
+    expect(re.search("^longest stall of a command: [1-9][0-9]* ms$", text, re.M), "./demo --kill does not print the longest stall")
 
 
 def main():

@@ -1,11 +1,13 @@
-"""What the demonstration prints for a person, compared with the file: for demo_test.py."""
+"""Checks the output of the demonstration against its input file, for demo_test.py and
+demo_command_test.py."""
 import csv
 import re
 
 BAR = 40     # characters
 BUSIEST = 10
+# the last line of a run, by the number of flights
 LAST_LINES = {20000: "flights 20000 commands 40000 lost 0 doubled 0 retried 0 airports 224 exact yes",
-              4000: "flights 4000 commands 8000 lost 0 doubled 0 retried 0 airports 201 exact yes"}  # of so many flights
+              4000: "flights 4000 commands 8000 lost 0 doubled 0 retried 0 airports 201 exact yes"}
 
 
 class Wrong(Exception):
@@ -18,13 +20,13 @@ def expect(condition, what):
 
 
 def hash_of(airport):
-    """Java's String.hashCode, of the letters of an airport."""
+    """Returns Java's String.hashCode of an airport's code."""
     value = sum(ord(letter) * 31 ** place for place, letter in enumerate(reversed(airport))) % 2 ** 32
     return value - 2 ** 32 if value >= 2 ** 31 else value
 
 
 class Input:
-    """The file, counted without the demonstration."""
+    """The totals of the input file, counted without code of the demonstration."""
 
     def __init__(self, path):
         self.airports = {}  # code -> [departures, arrivals, delay]
@@ -40,36 +42,40 @@ class Input:
 
 
 def read_table(text, title):
-    """Rows of who hosts what: (node, address, shards, entities, coordinator or ""), and the sum below them."""
+    """Returns the rows of the table under this title: (node, address, shards, entities, coordinator
+    or None). Checks the sum."""
     found = re.findall(rf"^{title}\n((?:  .* shards .*\n)+)", text, re.M)
-    expect(len(found) == 1, f"{len(found)} tables \"{title}\"")
+    expect(len(found) == 1, f"\"{title}\" has {len(found)} tables, not one")
     *lines, last = found[0].splitlines()
     rows = [re.fullmatch(r"  (\w+) +(127\.0\.0\.1:\d+) +shards +(\d+)  entities +(\d+)( \*coordinator)?", line) for line in lines]
-    expect(all(rows), f"\"{title}\" has other lines: {lines}")
+    expect(all(rows), f"\"{title}\" has unexpected lines: {lines}")
     total = re.fullmatch(r"  (\d+) shards on (\d+) nodes", last)
     expect(total and int(total[2]) == len(rows), f"\"{title}\" does not end with its number of nodes, {len(rows)}: {last}")
     rows = [(row[1], row[2], int(row[3]), int(row[4]), row[5]) for row in rows]
-    expect(sum(row[2] for row in rows) == int(total[1]), f"\"{title}\": {rows} have not {total[1]} shards")
+    expect(sum(row[2] for row in rows) == int(total[1]), f"\"{title}\": the shards of {rows} are not {total[1]} in all")
     expect(len({row[1] for row in rows}) == len(rows), f"\"{title}\" has an address twice: {rows}")
-    expect(sum(row[4] is not None for row in rows) == 1, f"\"{title}\" has not one coordinator: {rows}")
+    expect(sum(row[4] is not None for row in rows) == 1, f"\"{title}\" must have one coordinator: {rows}")
     return rows
 
 
 def check_tables(text, wanted, given):
-    """wanted: titles and nodes in the order of the text. Shards get more while the first flights come, but for those of a node that is
-    gone, which come back when a flight needs them; all airports have answered before the last table, so all are there."""
+    """Checks all tables. wanted: titles and nodes in the order of the text.
+
+    The number of shards grows while the first flights arrive. It falls only when a node is gone,
+    whose shards come back when a flight needs them. All airports have answered before the last
+    table, so it must contain all shards and airports."""
     shards = 0
     for title, nodes in wanted:
         rows = read_table(text, title)
         expect([row[0] for row in rows] == nodes, f"\"{title}\" shows other nodes than {nodes}: {rows}")
         before, shards = 0 if title.startswith("after n") else shards, sum(row[2] for row in rows)
         expect(before <= shards <= given.shards, f"\"{title}\": {shards} shards, {before} before, {given.shards} in all")
-        expect(0 < sum(row[3] for row in rows) <= len(given.airports), f"\"{title}\": {rows} are more airports than there are")
+        expect(0 < sum(row[3] for row in rows) <= len(given.airports), f"\"{title}\": more airports than the file has: {rows}")
         if title == "after the join":
             hosted = [row[2] for row in rows]
-            expect(max(hosted) - min(hosted) <= 1, f"the shares after the join differ by more than one: {hosted}")
+            expect(max(hosted) - min(hosted) <= 1, f"shards of the nodes after the join differ by more than one: {hosted}")
         if title in ("before the stop", "started again"):
-            expect(shards == given.shards and sum(row[3] for row in rows) == len(given.airports), f"\"{title}\": not all are there: {rows}")
+            expect(shards == given.shards and sum(row[3] for row in rows) == len(given.airports), f"\"{title}\": a shard or an airport is missing: {rows}")
 
 
 def check_busiest(text, given):
@@ -84,16 +90,17 @@ def check_busiest(text, given):
 
 
 def check_order(text, patterns):
-    """Each stands behind the one before."""
+    """Checks that the text has all these patterns in this order."""
     at = 0
     for pattern in patterns:
         found = re.compile(pattern, re.M).search(text, at)
-        expect(found, f"there is no \"{pattern}\" at its place")
+        expect(found, f"\"{pattern}\" is missing at its place")
         at = found.end()
 
 
 def check_run(text, path, nodes, kept):
-    """A whole run with a join and a leave, of a file, with so many nodes at the start."""
+    """Checks the output of a run with a join and a leave. nodes: number at the start; kept: whether
+    the run had --keep."""
     given = Input(path)
     first = [f"n{number + 1}" for number in range(nodes)]
     more = first + [f"n{nodes + 1}"]
@@ -119,7 +126,7 @@ def check_run(text, path, nodes, kept):
 
 
 def check_again(text, path, nodes):
-    """A start on kept data."""
+    """Checks the output of a run with --again."""
     given = Input(path)
     check_tables(text, [("started again", [f"r{number + 1}" for number in range(nodes)])], given)
     check_busiest(text, given)
@@ -129,19 +136,20 @@ def check_again(text, path, nodes):
 
 
 def check_progress(text, flights):
-    """The bar of a terminal, which goes on from nothing to all through every phase."""
+    """Checks the progress bar on a terminal: it grows from nothing to all commands through every
+    phase."""
     frames = re.findall(r"\r  \[(#*)(\.*)\] +([0-9]+)/([0-9]+) (\w[\w ]*?) *(?=\r|\n)", text)
     for done, left, acked, total, _ in frames:
         expect(int(total) == 2 * flights and len(done) + len(left) == BAR and len(done) == int(acked) * BAR // int(total),
                f"a bar of {len(done)} and {len(left)} for {acked} of {total}")
     counts = [int(frame[2]) for frame in frames]
     expect(counts == sorted(counts) and len(set(counts)) >= BAR and counts[0] < flights // 2 and counts[-1] == 2 * flights,
-           f"the bar does not go on step by step from nothing to all: {counts[:1]} to {counts[-1:]}, {len(set(counts))} steps")
-    first = {}  # phase -> what was fed when it began
+           f"the bar does not grow step by step from nothing to all: {counts[:1]} to {counts[-1:]}, {len(set(counts))} steps")
+    first = {}  # phase -> commands acknowledged when it began
     for frame in frames:
         first.setdefault(frame[4], int(frame[2]))
     expect(flights // 2 <= first["join"] < flights * 3 // 4 and flights <= first["leave"],
-           f"the join does not begin with a quarter fed, or the leave not with another one: {first}")
+           f"the join must begin after a quarter of the file, and the leave after another: {first}")
     phases = [frame[4] for frame in frames]
     phases = [phase for index, phase in enumerate(phases) if phases[index - 1:index] != [phase]]
     expect(phases == ["feeding", "join", "feeding", "leave", "n2 leaves", "feeding"], f"the bar's phases are {phases}")

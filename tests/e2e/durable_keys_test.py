@@ -1,5 +1,9 @@
-"""What was acknowledged of a durable key outlives kill -9 in mid-write: of a node alone, and of all three of a cluster, of which two
-that come back have all that most had.   durable_keys_test.py DURABLE_NODE"""
+"""Acknowledged items of a durable key survive SIGKILL during a write.
+
+Once, one node alone is killed. Then all three nodes of a cluster are killed; two of them start
+again, and they have every item that a majority had.
+
+usage: durable_keys_test.py DURABLE_NODE"""
 import os
 import shutil
 import subprocess
@@ -9,7 +13,7 @@ import threading
 
 from cluster import free_port
 
-SECONDS = 60  # far more than anything takes
+SECONDS = 60  # time limit of each step, far more than it takes
 failed = []
 
 
@@ -32,7 +36,7 @@ class Node:
         for line in self.process.stdout:
             words = line.split()
             if not line.endswith("\n"):
-                continue  # it was killed in mid-line
+                continue  # the node was killed during a write
             with self.more:
                 if words[0] == "has":
                     self.has = set(words[1:])
@@ -60,14 +64,14 @@ class Node:
 def alone(program, folder, nodes):
     port = free_port()
     acknowledged = []
-    for turn in range(2):  # the second one begins with a file that was left in mid-write
+    for turn in range(2):  # the second node starts on the file of the killed one
         node = Node(program, folder, port, "local")
         nodes.append(node)
-        expect(node.wait(lambda: set(acknowledged) <= node.has), f"alone: all {len(acknowledged)} are there again")
+        expect(node.wait(lambda: set(acknowledged) <= node.has), f"alone: all {len(acknowledged)} items are recovered")
         node.go()
-        expect(node.wait(lambda: len(node.done) >= 40 * (turn + 1)), "alone: it adds more")
+        expect(node.wait(lambda: len(node.done) >= 40 * (turn + 1)), "alone: the node adds items")
         node.kill()
-        expect(not node.late, f"alone: all are acknowledged {node.late[:3]}")
+        expect(not node.late, f"alone: all items are acknowledged {node.late[:3]}")
         acknowledged += node.done
     return acknowledged
 
@@ -81,22 +85,23 @@ def three(program, folder, nodes):
         return node
 
     first = [start(index) for index in range(3)]
-    first[0].go()  # that all see its items shows that all are members
-    expect(all(node.wait(lambda node=node: node.has) for node in first), "three: they are a cluster")
+    first[0].go()  # all nodes are members once they all have its items
+    expect(all(node.wait(lambda node=node: node.has) for node in first), "three: all nodes are members")
     for node in first[1:]:
         node.go()
-    expect(all(node.wait(lambda node=node: len(node.done) >= 30) for node in first), "three: all add")
+    expect(all(node.wait(lambda node=node: len(node.done) >= 30) for node in first), "three: all nodes add items")
     for node in first:
         node.process.kill()
     for node in first:
         node.kill()
-    # A majority of two or three has one of the first two in it, and before that the first one was alone.
+    # A majority of two or three nodes includes one of the first two. Before that, the first was
+    # alone.
     acknowledged = {item for node in first for item in node.done}
     again = [start(index) for index in range(2)]
     for node in again:
-        expect(node.wait(lambda node=node: acknowledged <= node.has), f"three: two have all {len(acknowledged)}")
+        expect(node.wait(lambda node=node: acknowledged <= node.has), f"three: two nodes have all {len(acknowledged)} items")
     again.append(start(2))
-    expect(again[2].wait(lambda: acknowledged <= again[2].has), "three: the third one has them too")
+    expect(again[2].wait(lambda: acknowledged <= again[2].has), "three: the third node gets all items")
     for node in again:
         node.kill()
 

@@ -1,9 +1,12 @@
-/* A node whose key "kept" is durable: adds items to it, several at a time, and says each that was acknowledged.
+/* Runs a node with the durable key "kept". Adds items to the key, several at a time, and prints
+ * each acknowledged item.
  *
- *   durable_node PORT DIRECTORY LEVEL [HOST:PORT]    LEVEL: local or majority; with HOST:PORT it joins that node, else it is alone
+ *   durable_node PORT DIRECTORY LEVEL [HOST:PORT]
  *
- * Lines: "has ITEM..." whenever the value changes, "done ITEM" for each acknowledgement, "late ITEM" for another answer. After
- * a line on its input it adds. */
+ * LEVEL is local or majority. The node joins the cluster of HOST:PORT, or founds one.
+ *
+ * Prints "has ITEM..." when the value changes, "done ITEM" for an acknowledgement, and "late ITEM"
+ * for another answer. It begins to add items when it reads a line from its input. */
 #include <sherd/sherd.h>
 
 #include <stdio.h>
@@ -12,7 +15,7 @@
 
 enum { AT_A_TIME = 4 };
 
-#define HAS UINT32_MAX /* the tag of what is told of the value */
+#define HAS UINT32_MAX /* tag of the subscription */
 
 static struct sherd_system *node;
 static struct sherd_consistency consistency = { SHERD_LOCAL, 0, 10000 };
@@ -110,7 +113,7 @@ int main(int argc, char **argv)
     (void)snprintf(config, sizeof config,
                    "akka.cluster.distributed-data.durable { keys = [\"kept\"]\n"
                    " lmdb.dir = \"%s\" }",
-                   argv[2]); /* cut is refused */
+                   argv[2]); /* sherd_open refuses a text that was cut off */
     options.config_text = config;
     error = run(&options);
     if (error)

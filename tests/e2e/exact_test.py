@@ -1,7 +1,11 @@
-"""What exact means. A node stores the flights of a small file while its journal can not be written for a moment: commands are sent
-again, each is stored once, and a run that allows no retries is not exact. Then the counting program (examples/airports_check.py)
-on copies of that journal and that file: as they are, and each changed in one way that it must count. Last what the demonstration
-makes of its counts, of a move that saw too little or held nothing, and of a node that was fed nothing, and what the other tests see of gaps and late writes."""
+"""Tests the checks of the demonstration: a run is exact only if it is.
+
+1. A node stores a small file while its journal is locked for a moment. Commands are sent again,
+   each is stored once, and a run that allows no retries is not exact.
+2. The counting program (examples/airports_check.py) runs on copies of the journal and the file:
+   unchanged, and each changed in one way that it must count.
+3. The demonstration must report these counts, a move that saw too few commands or held none, and a
+   node without commands. The other tests must find gaps and late writes (cluster.py)."""
 import contextlib
 import io
 import os
@@ -15,23 +19,23 @@ import sys
 from cluster import ROOT, Failed, main, varint, wait
 
 FLIGHTS_USED = 60
-LOCK_SECONDS = 0.2  # that a write waits for the journal
+LOCK_SECONDS = 0.2  # a write waits this long for the journal's lock
 os.environ["SHERD__JOURNAL__SQLITE__LOCK_TIMEOUT"] = f"{int(1000 * LOCK_SECONDS)} ms"
 CHECK = [sys.executable, "-B", os.path.join(ROOT, "examples", "airports_check.py")]
 
 
 def feed_with_retries(cluster):
     cluster.start_all()
-    cluster.totals()  # every airport is there, and its shard is claimed
-    cluster.rate, cluster.chunk = 6000, 1  # one flight at a time, which has no order that retries could break
+    cluster.totals()  # starts every airport and claims every shard
+    cluster.rate, cluster.chunk = 6000, 1  # with one flight at a time, retries break no order
     with cluster.journal_locked():
         cluster.feed_some()
-        wait(lambda: cluster.retried() > 0, "nothing is sent again", 60)
+        wait(lambda: cluster.retried() > 0, "no command is sent again", 60)
     cluster.feed_all()
 
 
 def finish(cluster):
-    """What the demonstration says at the end of a run that must have no retries."""
+    """The demonstration ends a run that must have no retries: it must report them and fail."""
     with contextlib.redirect_stdout(io.StringIO()) as said:
         code = cluster.finish(allows_retries=False)
     print(said.getvalue())
@@ -44,7 +48,7 @@ def finish(cluster):
 # ---- changes of a journal ----
 
 def one(database):
-    """Some event: its entity, number and record; the last one of an airport with several."""
+    """Returns entity, number and record of the last event of an airport with several."""
     return database.execute("SELECT entity, seq, record FROM event WHERE (entity, seq) IN (SELECT entity, max(seq) FROM event "
                             "GROUP BY entity) ORDER BY seq DESC LIMIT 1").fetchone()
 
@@ -64,7 +68,7 @@ def repeat(database, times=1):
 
 
 def rewrite(database, change):
-    """change: of (kind, flight, delay)."""
+    """Rewrites one event. change: a function of (kind, flight, delay) that returns the new ones."""
     entity, seq, record = one(database)
     kind, at = varint(record, 1)
     head = record[at:-16]
@@ -85,20 +89,20 @@ def shards_own(database):
     put(database, database.execute("SELECT max(id) FROM entity").fetchone()[0], one(database)[2])
 
 
-# What is done to the journal, and what is counted then.
-CHANGES = [("nothing", lambda database: None, "lost 0 doubled 0 strange 0"),
-           ("an event is gone", delete, "lost 1 doubled 0 strange 0"),
-           ("an event is there twice", repeat, "lost 0 doubled 1 strange 0"),
-           ("an event is there three times", lambda database: repeat(database, 2), "lost 0 doubled 2 strange 0"),
-           ("one is gone, another there twice", lambda database: (delete(database), repeat(database)), "lost 1 doubled 1 strange 0"),
-           ("another delay", lambda database: rewrite(database, lambda kind, flight, delay: (kind, flight, delay + 1)),
+# A name, a change of the journal, and the counts that the program must print.
+CHANGES = [("no change", lambda database: None, "lost 0 doubled 0 strange 0"),
+           ("one event is deleted", delete, "lost 1 doubled 0 strange 0"),
+           ("one event is stored twice", repeat, "lost 0 doubled 1 strange 0"),
+           ("one event is stored three times", lambda database: repeat(database, 2), "lost 0 doubled 2 strange 0"),
+           ("one event is deleted, another stored twice", lambda database: (delete(database), repeat(database)), "lost 1 doubled 1 strange 0"),
+           ("an event has another delay", lambda database: rewrite(database, lambda kind, flight, delay: (kind, flight, delay + 1)),
             "lost 1 doubled 0 strange 1"),
-           ("departed for arrived", lambda database: rewrite(database, lambda kind, flight, delay: (3 - kind, flight, delay)),
+           ("an event says departed, not arrived", lambda database: rewrite(database, lambda kind, flight, delay: (3 - kind, flight, delay)),
             "lost 1 doubled 0 strange 1"),
-           ("no flight of the file", lambda database: rewrite(database, lambda kind, flight, delay: (kind, FLIGHTS_USED, delay)),
+           ("an event has a flight that the file lacks", lambda database: rewrite(database, lambda kind, flight, delay: (kind, FLIGHTS_USED, delay)),
             "lost 1 doubled 0 strange 1"),
-           ("at another airport", move, "lost 1 doubled 0 strange 1"),
-           ("a shard's own stream", shards_own, "lost 0 doubled 0 strange 0")]
+           ("an event is stored for another airport", move, "lost 1 doubled 0 strange 1"),
+           ("the journal has a shard's own stream", shards_own, "lost 0 doubled 0 strange 0")]
 
 
 def changed_journal(cluster, change):
@@ -110,7 +114,8 @@ def changed_journal(cluster, change):
 
 
 def changed_input(cluster, change):
-    """change: of the file's lines."""
+    """Returns the path of a copy of the file. change: a function of its lines that returns the new
+    ones."""
     path = os.path.join(cluster.folder, "changed.csv")
     with open(cluster.input) as old, open(path, "w") as new:
         new.writelines(change(old.readlines()))
@@ -128,15 +133,15 @@ def check_counts(cluster):
     for what, change, wanted in CHANGES:
         expect_count(cluster, [changed_journal(cluster, change), cluster.input], wanted, what)
     longer = changed_input(cluster, lambda lines: lines + lines[-1:])
-    expect_count(cluster, [cluster.journal, longer], "lost 2 doubled 0 strange 0", "a flight more in the file")
-    expect_count(cluster, [cluster.journal, longer, str(FLIGHTS_USED)], "lost 0 doubled 0 strange 0", "and that one not looked at")
-    expect_count(cluster, [cluster.journal, cluster.input, str(FLIGHTS_USED - 1)], "lost 0 doubled 0 strange 2", "a flight less in it")
+    expect_count(cluster, [cluster.journal, longer], "lost 2 doubled 0 strange 0", "the file has one more flight")
+    expect_count(cluster, [cluster.journal, longer, str(FLIGHTS_USED)], "lost 0 doubled 0 strange 0", "the limit excludes that flight")
+    expect_count(cluster, [cluster.journal, cluster.input, str(FLIGHTS_USED - 1)], "lost 0 doubled 0 strange 2", "the limit excludes a stored flight")
 
 
-# ---- what the demonstration makes of it ----
+# ---- the demonstration's own checks ----
 
 def fails(function, *words):
-    """What it fails with, or None."""
+    """Returns the text of the failure, or None if there is none."""
     try:
         function(*words)
     except Failed as error:
@@ -149,26 +154,26 @@ def check_demo(cluster):
         cluster.journal = changed_journal(cluster, change)
         cluster.expect(cluster.check() == wanted, f"the demonstration counts {cluster.check()}, not {wanted}")
     cluster.journal = changed_journal(cluster, CHANGES[5][1])
-    cluster.expect("1 records that the file does not explain" in (fails(cluster.check) or ""), "a strange record passes")
+    cluster.expect("1 events that the file does not explain" in (fails(cluster.check) or ""), "a strange event passes")
     cluster.needed = 2000
-    cluster.expect(fails(cluster.check_move, "join", 2000, 1, 1.0) is None, "a move that saw enough fails")
+    cluster.expect(fails(cluster.check_move, "join", 2000, 1, 1.0) is None, "a move that saw enough commands fails")
     for seen, held in (1999, 1), (2000, 0):
-        wanted = f"join: the move saw {seen} commands, 2000 are needed, and held {held}: that proves nothing"
+        wanted = f"join: the move saw {seen} commands and held {held}; it must see 2000 and hold one"
         cluster.expect(fails(cluster.check_move, "join", seen, held, 1.0) == wanted, f"a move that saw {seen} and held {held} passes")
     node = (cluster.nodes + cluster.gone)[0]
     fed, node.acked = node.acked, 0
-    cluster.expect(fails(cluster.check_fed) == f"nothing was fed through {node.name}: that proves nothing", "a node that was fed nothing passes")
+    cluster.expect(fails(cluster.check_fed) == f"no command was sent through {node.name}", "a node without commands passes")
     node.acked = fed
 
 
-# ---- what the other tests look for in it (cluster.py) ----
+# ---- checks that other tests use (cluster.py) ----
 
 def leave_gap(database):
     database.execute("DELETE FROM event WHERE entity = ? AND seq = 1", one(database)[:1])
 
 
 def write_late(database):
-    """As an owner of the shard who has lost it to a newer one."""
+    """Adds an event with a lower fence, as a former owner of the shard would."""
     entity, _, record = one(database)
     put(database, entity, record[:2] + bytes(2) + record[-16:])
 

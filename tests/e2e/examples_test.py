@@ -1,5 +1,8 @@
-"""The small examples print what they should, those with a journal twice; the README's program is examples/first.c; hello_sim.c is short; no function of an example is longer than 70 lines.   examples_test.py FIRST COUNTER HELLO
-MEMBERS PRIMES SESSIONS"""
+"""Runs the small examples and checks their output; those with a journal run twice. Also checks that
+the README shows examples/first.c unchanged, that hello_sim.c has fewer than 60 lines, and that no
+function of an example has more than 70.
+
+usage: examples_test.py FIRST COUNTER HELLO MEMBERS PRIMES SESSIONS"""
 import os
 import re
 import subprocess
@@ -21,7 +24,8 @@ Hello, Grace! People known: {}
 Hello, Barbara! People known: {}
 Hello, Ada! People known: 3
 """
-# Where the machine stands still for a basket's two seconds, one more is expired, the first value may not be told, and a later one twice.
+# These lines are always printed. If the machine stands still for two seconds, another key expires,
+# the first value may be missing, and a later one may appear twice.
 EXPIRED = ("session-1: expired", "session-1: apple pear", "session-2: pear")
 MORE_OR_LESS = ("session-1: apple", "session-2: expired")
 
@@ -42,7 +46,7 @@ def run(*command):
 
 
 def in_order(few, many):
-    """Whether the few are among the many, in their order."""
+    """Returns whether `many` contains all of `few`, in the same order."""
     rest = iter(many)
     return all(one in rest for one in few)
 
@@ -66,7 +70,8 @@ def names_silent_seed(members):
 
 
 def longest_function(source):
-    """(lines, name) of the longest function of a C file: from its brace in the first column to the one that closes it."""
+    """Returns (lines, name) of the longest function of a C file. A function begins and ends with a
+    brace in the first column."""
     longest = (0, "")
     begin = name = None
     for number, line in enumerate(source.splitlines()):
@@ -84,22 +89,22 @@ def longest_function(source):
 def main():
     first, counter, hello, members, primes, sessions = sys.argv[1:]
     expect(run(counter) == COUNTER, "counter")
-    # Which of its two answers comes first is the machine's choice; as a rule it is the quick one.
+    # The two answers come in any order; normally the greeting is first.
     expect(sorted((run(primes, "1000000") or "").splitlines()) == ["78498 primes below 1000000", "hello"],
            "primes: a job counts, and the entity answers")
     said = (run(sessions) or "").splitlines()
-    expect(in_order(EXPIRED, said) and said[-1] == EXPIRED[-1] and set(said) <= {*EXPIRED, *MORE_OR_LESS}, f"sessions: an expired key and a new one: {said}")
+    expect(in_order(EXPIRED, said) and said[-1] == EXPIRED[-1] and set(said) <= {*EXPIRED, *MORE_OR_LESS}, f"sessions: one key expires, and a new key has only new items: {said}")
     with tempfile.TemporaryDirectory(prefix="sherd-hello-") as folder:
         journal = "sqlite:" + os.path.join(folder, "first.db")
         expect(run(first, journal) == "clicks: 1\n", "first on a new journal")
-        expect(run(first, journal) == "clicks: 2\n", "first again: it remembers")
+        expect(run(first, journal) == "clicks: 2\n", "first on the same journal recovers the count")
         journal = os.path.join(folder, "hello.db")
         expect(run(hello, journal) == HELLO.format(1, 2, 3), "hello on a new journal")
-        expect(run(hello, journal) == HELLO.format(3, 3, 3), "hello again: what it knew is recovered")
-        expect(not os.path.exists(journal + "-wal"), "hello leaves no log beside its journal")
-    expect(names_silent_seed(members), "members says which seed does not answer")
+        expect(run(hello, journal) == HELLO.format(3, 3, 3), "hello on the same journal recovers the people")
+        expect(not os.path.exists(journal + "-wal"), "hello leaves no write-ahead log beside its journal")
+    expect(names_silent_seed(members), "members names the seed that does not answer")
     shown = re.findall(r"```c\n(.*?)```", read("README.md"), re.DOTALL)
-    expect(read("examples", "first.c") in shown, "the README shows examples/first.c as it is")
+    expect(read("examples", "first.c") in shown, "the README shows examples/first.c unchanged")
     lines = read("examples", "hello_sim.c").count("\n")
     expect(lines < 60, f"hello_sim.c: {lines} lines, fewer than 60")
     for name in ("first.c", "counter.c", "hello.c", "hello_sim.c", "flags.c", "sessions.c", "primes.c", "airports.c"):

@@ -1,19 +1,22 @@
-"""Checks that the C code in docs/guide/*.md is the code of compiled programs, and runs those programs that can run alone.
+"""Checks that the C code in docs/guide/*.md is the code of compiled programs, and runs those
+programs that can run alone.
 
 usage: guide_examples.py BUILD [GUIDE.md...]   (default: all guides)
        guide_examples.py --self-test
 
-The scheme, for whoever writes a guide:
+How to quote code in a guide:
 
-1. Write a complete program, examples/guide/NAME.c. CMake compiles every file there: as the program NAME of
-   BUILD/examples/guide, linked with the library, or with the simulator if the file includes <sherd/sim.h>.
-2. Mark a part of the file as a region. Regions may nest or overlap; each name is used once in a file:
+1. Write a complete program, examples/guide/NAME.c. CMake compiles every file there to the program
+   NAME of BUILD/examples/guide. It links the library, or the simulator if the file includes
+   <sherd/sim.h>.
+2. Mark a part of the file as a region. Regions may nest or overlap. A name is used once in a file:
 
        /* [tell] */
        ... lines ...
        /* [tell end] */
 
-3. Quote the region in the guide. The line before the block names the file and the region; it is not shown to the reader:
+3. Quote the region in the guide. The line before the block names the file and the region; readers
+   do not see it:
 
        <!-- examples/guide/NAME.c [tell] -->
        ```c
@@ -21,19 +24,21 @@ The scheme, for whoever writes a guide:
        ```
 
    Without a region the block is the whole file: <!-- examples/guide/NAME.c -->
-   The lines must be equal, after these changes to the file's text: lines with a marker are left out, the indentation that all
-   lines share is removed, and so are empty lines at both ends. A file elsewhere in the tree can be quoted in the same
-   way if the build compiles it, and so can a header of include/sherd.
-4. Every block of a guide that begins with ```c must have such a line. Other blocks (shell, cmake, hocon, text) are not checked.
-   Every region of examples/guide must be quoted by some guide.
-5. A program that can run alone has one or more comments that say how. Each is one run, in an empty folder, and must
-   end with status 0 within 60 s. The texts after a < are the lines of its standard input, which is empty otherwise:
+   The lines must be equal after these changes to the file's text: lines with a marker are left out;
+   the indentation that all lines share is removed; empty lines at both ends are removed. A guide
+   can quote any file of the tree that the build compiles, and every header of include/sherd.
+4. Every block of a guide that begins with ```c must have such a line. Other blocks (shell, cmake,
+   hocon, text) are not checked. A guide must quote every region of examples/guide.
+5. A program that can run alone has one or more comments of this form. Each is one run, in an empty
+   folder, and must end with status 0 within 60 s. The texts after a < are the lines of its standard
+   input, which is empty otherwise:
 
        /* [run] */
        /* [run: --once 3] */
        /* [run: 65535 < ask home; status] */
 
-   Such a program listens on a free port (SHERD_PORT_ANY, 65535), so that several tests can run at the same time.
+   Such a program listens on a free port (SHERD_PORT_ANY, 65535), so that several tests can run at
+   the same time.
 """
 import json
 import os
@@ -52,7 +57,8 @@ FENCE = re.compile(r"(`{3,})\s*(\S*)")
 
 
 def tidy(lines):
-    """The lines as a guide shows them: no shared indentation, no empty lines at the ends."""
+    """Returns the lines as a guide shows them: without shared indentation and empty lines at the
+    ends."""
     return textwrap.dedent("\n".join(lines)).strip("\n").split("\n")
 
 
@@ -67,7 +73,8 @@ def read_run(text):
 
 
 def read_source(text):
-    """Returns the regions of a file by name (None: all of the file), the runs, and what is wrong with its markers."""
+    """Returns the regions of a file by name (None: the whole file), the runs, and the errors of its
+    markers."""
     lines, regions, open_regions, runs, errors = [], {}, {}, [], []
     for number, line in enumerate(text.splitlines(), 1):
         marker = MARKER.fullmatch(line)
@@ -92,7 +99,7 @@ def read_source(text):
 
 
 def blocks(text):
-    """The fenced blocks of a guide: line, language, the text of the line before, lines."""
+    """Returns a guide's fenced blocks: (line, language, the text of the line before, lines)."""
     found, before, fence = [], "", None
     for number, line in enumerate(text.splitlines(), 1):
         match = FENCE.match(line)
@@ -116,8 +123,10 @@ def first_difference(shown, written):
 
 
 def check_guide(guide, text, source, quoted):
-    """Compares each C block with its file. source(path) returns the file's text, or a text that says why it cannot be used, as an
-    Exception. Adds what is quoted to the set."""
+    """Compares each C block with its file. Returns the errors.
+
+    source(path) returns the file's text, or raises OSError or ValueError with the reason. Adds each
+    quoted (path, region) to the set `quoted`."""
     errors = []
     for number, language, before, lines in blocks(text):
         if language != "c":
@@ -161,7 +170,7 @@ def source_of(compiled):
 
 
 def run(program, arguments, standard_input=""):
-    """Returns what went wrong, or nothing."""
+    """Runs a program in an empty folder. Returns the errors."""
     command = shlex.join([os.path.basename(program), *arguments])
     with tempfile.TemporaryDirectory(prefix="sherd-guide-") as folder:
         try:
@@ -170,7 +179,7 @@ def run(program, arguments, standard_input=""):
         except OSError as error:
             return [f"{command}: {error}"]
         except subprocess.TimeoutExpired as late:
-            return [f"{command}: not ended after {RUN_SECONDS} s\n{(late.output or b'').decode(errors='replace')}"]
+            return [f"{command}: still running after {RUN_SECONDS} s\n{(late.output or b'').decode(errors='replace')}"]
     if ended.returncode:
         return [f"{command}: ended with status {ended.returncode}\n{ended.stdout.decode(errors='replace')}"]
     return []

@@ -1,4 +1,5 @@
-"""Two processor hogs for 60 s, or HOGS_SECONDS, on a cluster of three nodes under light traffic: nobody becomes unreachable, nobody ends."""
+"""Runs two processes that use all processor time for 60 s (or HOGS_SECONDS) beside a cluster of
+three nodes under light traffic. No node becomes unreachable, and no node ends."""
 import os
 import subprocess
 import sys

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# usage: install_test.sh BUILD - installs a build into a folder whose path has a space, looks for its documents, and builds and
-# runs programs against it: the guide's first project; a consumer four ways, by pkg-config and find_package, each shared and
-# static; the README's first program likewise; an example of a test with the simulator, and one that fails.
+# usage: install_test.sh BUILD
+#
+# Installs a build into a folder whose path has a space, and checks the installed documents. Then
+# builds and runs programs against it: the guide's first project; a consumer and the README's first
+# program, each with pkg-config and find_package, shared and static; and the example of a test with
+# the simulator, once with a bug that it must find.
 set -euo pipefail
 
 build=$1
@@ -18,7 +21,7 @@ pass() {
     passed=$((passed + 1))
 }
 
-# expect NAME PROGRAM: it runs and says what the consumer says.
+# expect NAME PROGRAM: runs the program, which must print the consumer's text.
 expect() {
     local said
     said=$(LD_LIBRARY_PATH="$libdir" "$2")
@@ -29,7 +32,7 @@ expect() {
     pass "$1"
 }
 
-# expect_first NAME PROGRAM: it counts on in its journal.
+# expect_first NAME PROGRAM: runs first twice; the second run must continue with the stored count.
 expect_first() {
     local said
     said=$(LD_LIBRARY_PATH="$libdir" "$2" "sqlite:$2.db" && LD_LIBRARY_PATH="$libdir" "$2" "sqlite:$2.db") &&
@@ -40,7 +43,7 @@ expect_first() {
     pass "$1"
 }
 
-# expect_readme TEXT: the README has this line, or this part of one.
+# expect_readme TEXT: checks that a line of the README contains the text.
 expect_readme() {
     grep -qF -- "$1" "$readme" || { echo "the README lacks: $1"; exit 1; }
 }
@@ -50,15 +53,15 @@ libdir=$(dirname "$(find "$prefix" -name libsherd.a)")
 export PKG_CONFIG_PATH="$libdir/pkgconfig"
 cc=${CC:-cc}
 
-# prints TEXT COMMAND...: whether the command prints the text. It is read whole: a pipe into "grep -q" ends a command that has
-# more to say, and that counts as its failure here.
+# prints TEXT COMMAND...: succeeds if the command prints the text. The output goes to a file first:
+# a pipe into "grep -q" would end the command early, and pipefail would count that as a failure.
 prints() {
     local text=$1
     "${@:2}" >"$work/printed" || exit 1
     grep -q "$text" "$work/printed"
 }
 
-# expect_sim NAME PROGRAM: hello_sim runs some seeds, and needs no libsherd.so.
+# expect_sim NAME PROGRAM: runs some seeds of hello_sim, which must not need libsherd.so.
 expect_sim() {
     local said
     said=$("$2" 3 2>&1) || {
@@ -72,7 +75,7 @@ expect_sim() {
     pass "$1"
 }
 
-# Nothing but sherd_* is to be seen.
+# The libraries export only names that begin with sherd_.
 shown=$({ nm -D --defined-only "$libdir/libsherd.so"; nm -g --defined-only "$libdir/libsherd.a"
     nm -g --defined-only "$libdir/libsherd-sim.a"; } |
     awk 'NF == 3 && $3 !~ /^sherd_/ && $3 !~ /^SHERD_0/ { print $3 }')
@@ -96,7 +99,7 @@ prints 'SONAME.*\[libsherd\.so\.0\]' readelf -d "$libdir/libsherd.so" || {
 }
 pass "soname libsherd.so.0"
 
-# Each header alone, as C and as C++ where there is a compiler.
+# Each header compiles alone, as C, and as C++ if there is a compiler.
 for header in "$prefix"/include/sherd/*.h; do
     printf "#include <sherd/%s>\nextern int nothing;\n" "$(basename "$header")" >"$work/alone.c"
     "$cc" -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$prefix/include" -fsyntax-only "$work/alone.c"
@@ -112,7 +115,7 @@ for page in man7/sherd.7 man1/sherd-sim.1; do
 done
 pass "manual pages"
 
-# The documents, at the places where their links to each other work.
+# The documents are installed where the links between them work.
 source=$(cd "$here/../.." && pwd)
 documents=$(dirname "$(find "$prefix/share" -name CHANGELOG.md)")
 for file in README.md CHANGELOG.md LICENSE; do
@@ -142,7 +145,7 @@ pass "the guide's first cluster"
 "$prefix/bin/sherd-sim" replay 1 --mode lite --nodes 3 --length 30s >"$work/replay.log" || { cat "$work/replay.log"; exit 1; }
 pass "sherd-sim"
 
-# pkg-config quotes the spaces of its paths for a shell, hence eval.
+# pkg-config quotes spaces in paths for a shell, hence eval.
 eval "\"$cc\" -o \"$work/shared\" \"$here/consumer/main.c\" $(pkg-config --cflags --libs sherd)"
 expect "pkg-config, shared" "$work/shared"
 static=$(pkg-config --static --cflags --libs sherd | sed 's/-lsherd\b/-l:libsherd.a/')
@@ -153,14 +156,14 @@ if prints libsherd readelf -d "$work/static"; then
 fi
 expect "pkg-config, static" "$work/static"
 
-# The README's first program, by the README's command.
+# Builds the README's first program with the README's command.
 expect_readme 'cc first.c $(pkg-config --cflags --libs sherd)'
 eval "\"$cc\" -o \"$work/first\" \"$examples/first.c\" $(pkg-config --cflags --libs sherd)"
 expect_first "first.c, pkg-config, shared" "$work/first"
 eval "\"$cc\" -o \"$work/first static\" \"$examples/first.c\" $static"
 expect_first "first.c, pkg-config, static" "$work/first static"
 
-# libsherd-sim.a stands in place of libsherd; a program that names both, in any order, is none the worse.
+# libsherd-sim.a replaces libsherd. A program may still link both, in any order.
 [[ " $(pkg-config --libs sherd-sim) " != *" -lsherd "* ]] || { echo "sherd-sim asks for sherd"; exit 1; }
 for packages in sherd-sim "sherd-sim sherd" "sherd sherd-sim"; do
     # shellcheck disable=SC2086
@@ -173,22 +176,23 @@ for packages in sherd-sim "sherd-sim sherd" "sherd sherd-sim"; do
     fi
 done
 
-# A test that fails: hello.c changes its state without storing it, and hello_sim says what it saw and which seed it was.
+# Breaks hello.c, so that it changes its state without storing an event. hello_sim must report the
+# failure and its seed.
 mkdir "$work/broken"
 cp "$examples/hello_sim.c" "$work/broken"
 sed 's/sherd_persist(ctx, GREETED, msg->body)/hello_apply(self, GREETED, msg->body)/' "$examples/hello.c" >"$work/broken/hello.c"
 if cmp -s "$examples/hello.c" "$work/broken/hello.c"; then
-    echo "hello.c does not store as this test has it"
+    echo "hello.c has no line that this test can break"
     exit 1
 fi
 eval "\"$cc\" -o \"$work/broken/hello_sim\" \"$work/broken/hello_sim.c\" $(pkg-config --cflags --libs sherd-sim)"
 if "$work/broken/hello_sim" 10 2>"$work/broken/said"; then
-    echo "hello_sim does not see that hello.c forgets"
+    echo "hello_sim does not find that hello.c forgets"
     exit 1
 fi
 sed -i 's/[0-9][0-9]*/N/g' "$work/broken/said"
 for line in "Person N: N known, N before" "seed N: the test returned N at t=NmN.Ns"; do
-    grep -qxF -- "$line" "$work/broken/said" || { echo "hello_sim does not say: $line"; cat "$work/broken/said"; exit 1; }
+    grep -qxF -- "$line" "$work/broken/said" || { echo "hello_sim does not print: $line"; cat "$work/broken/said"; exit 1; }
 done
 pass "hello_sim of an entity that forgets"
 
@@ -202,7 +206,7 @@ expect_first "first.c, find_package, shared" "$work/cmake build/first_shared"
 expect_first "first.c, find_package, static" "$work/cmake build/first_static"
 expect_sim "find_package, simulator" "$work/cmake build/consumer_sim"
 
-# Moved as a whole, it still works.
+# The installed folder still works after it is moved.
 mv "$prefix" "$work/moved"
 libdir=${libdir/the prefix/moved}
 export PKG_CONFIG_PATH="$libdir/pkgconfig"

@@ -1,4 +1,5 @@
-"""What counts in the journal (examples/airports_check.py) reads the file that it is given, whatever its path has in it, and makes none."""
+"""examples/airports_check.py reads the journal that it is given, with any characters in its path,
+and creates no file."""
 import contextlib
 import os
 import shutil

@@ -1,6 +1,11 @@
-"""lease-majority with its lease in a real etcd, which the test starts and ends. Of three nodes one is killed: the other two go on,
-one with the lease. Then, of three, two are stopped: the third takes the lease although it is the minority, and goes on alone;
-when the two go on they end, since they see that the other side has the lease or has removed them. Never do two sides go on."""
+"""Tests the strategy lease-majority with a lease in a real etcd, which the test starts and ends.
+
+1. One node of three is killed. The other two continue, and one of them holds the lease.
+2. Two nodes of three are stopped. The third takes the lease, although it is the minority, and
+   continues alone. After the two resume, they end, because the other side has the lease or has
+   removed them.
+
+Two sides never continue at the same time."""
 import base64
 import json
 import os
@@ -53,17 +58,17 @@ class Etcd:
 def killed(cluster, etcd):
     cluster.start_all()
     cluster.feed_until(lambda: cluster.acked() > 500, "feeding")
-    cluster.expect(etcd.holder() is None, "a lease is held and nobody is unreachable")
+    cluster.expect(etcd.holder() is None, "a node holds the lease although no member is unreachable")
     victim = cluster.nodes[2]
     cluster.crash(victim)
     cluster.wait_gone(victim)
     holder = etcd.holder()
-    cluster.expect(holder in [node.address for node in cluster.nodes], f"the lease is held by {holder}")
+    cluster.expect(holder in [node.address for node in cluster.nodes], f"the holder of the lease is {holder}")
     cluster.check_members()
     cluster.feed_again(victim)
     cluster.feed_all()
     cluster.check_exact()
-    wait(lambda: etcd.holder() is None, "the lease is not given back", 60, 0.2)
+    wait(lambda: etcd.holder() is None, "the lease is not released", 60, 0.2)
     print("killed", flush=True)
     cluster.stop_all()
     cluster.gone += cluster.nodes
@@ -78,11 +83,11 @@ def stopped(cluster, etcd):
     cluster.nodes = [alone]
     for node in others:
         cluster.wait_gone(node)
-    cluster.expect(etcd.holder() == alone.address, f"the lease is held by {etcd.holder()}")
+    cluster.expect(etcd.holder() == alone.address, f"the holder of the lease is {etcd.holder()}")
     for node in others:
         os.kill(node.process.pid, signal.SIGCONT)
     for node in others:
-        wait(lambda: node.ended(), f"{node.name} goes on beside {alone.name}", 90, 0.2)
+        wait(lambda: node.ended(), f"{node.name} continues beside {alone.name}", 90, 0.2)
     cluster.gone += others
     cluster.check_members()
     print("stopped", flush=True)
@@ -97,7 +102,8 @@ def test(cluster):
         RESOLVER + "STABLE_AFTER": "4s",
         RESOLVER + "LEASE_MAJORITY__LEASE_IMPLEMENTATION": "etcd",
         RESOLVER + "LEASE_MAJORITY__RELEASE_AFTER": "5s",
-        "SHERD__LEASE__ETCD__ENDPOINTS": f"http://127.0.0.1:{free_port()}, {etcd.url}",  # the first one is dead
+        # No server listens on the first endpoint.
+        "SHERD__LEASE__ETCD__ENDPOINTS": f"http://127.0.0.1:{free_port()}, {etcd.url}",
     })
     try:
         killed(cluster, etcd)

@@ -1,6 +1,10 @@
-"""Every program and script takes --help, and refuses what it does not know: usage on the right stream, the right exit status,
-nothing started and no file made; what is wrong in the settings or with the journal's place is named. The demonstration refuses an input that will not do before it builds.   options_test.py
-PROGRAM..."""
+"""Checks the command line of every program and script.
+
+--help prints the usage to standard output. Unknown options print it to standard error, with exit
+status 2, start nothing and create no file. Programs name wrong settings and a wrong place of the
+journal. The demonstration refuses a wrong input before it builds.
+
+usage: options_test.py PROGRAM..."""
 import os
 import signal
 import subprocess
@@ -11,7 +15,7 @@ from cluster import ROOT
 
 SCRIPTS = ["demo", "test", ".ci/run", "bench/run", "bench/scale", "examples/airports_check.py", "tools/floors", "tools/fuzz-all", "tools/limits", "tools/buffers", "tools/mutants",
            "tools/packages", "tools/sample", "tools/sim-campaign", "tools/sim-digests", "tools/sim-seeds", "tools/states"]
-# More than the wrong options that all have in common.
+# Wrong arguments of single programs. Unknown options are tried with all programs.
 WRONG = {"first": [["-x"], ["a", "b"]], "hello": [["-x"], ["a", "b"], [""]], "hello_sim": [["x"], ["0"], ["1", "2"]],
          "counter": [["x"]], "flags": [["0"], ["x"], ["-1"], ["65536"], [""]], "cart": [["1"], ["x", "a"], ["0", "a"], ["-1", "a"], ["65536", "a"]],
          "primes": [["-x"], ["0"], ["1", "2"]],
@@ -41,7 +45,7 @@ def expect(condition, what):
 
 
 def run(command, folder, variables={}):
-    """Exit status and both outputs; no process outlives it."""
+    """Returns the exit status and both outputs. Kills all processes of the command after 30 s."""
     process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, start_new_session=True, env={**os.environ, **variables})
     try:
@@ -49,7 +53,7 @@ def run(command, folder, variables={}):
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        return None, "", "it does not end"
+        return None, "", "still running after 30 s"
     return process.returncode, out, err
 
 
@@ -61,7 +65,7 @@ def check_options(program, folder):
         code, out, err = run([program] + words, folder)
         shown = " ".join(word[:40] or '""' for word in words)
         expect(code == 2 and err and not out, f"{name} {shown}: status {code}, {out[:200]!r}, {err[:200]!r}")
-        expect(any(sign in err for sign in (name, os.path.basename(os.path.dirname(program)) + ":", "usage")), f"{name} {shown}: does not say how to call it: {err[:200]!r}")
+        expect(any(sign in err for sign in (name, os.path.basename(os.path.dirname(program)) + ":", "usage")), f"{name} {shown}: prints no usage: {err[:200]!r}")
     expect(os.listdir(folder) == [], f"{name}: leaves {os.listdir(folder)}")
     for made in os.listdir(folder):
         os.remove(os.path.join(folder, made))
@@ -74,7 +78,8 @@ JOURNALS = {"first": ["sqlite:%s"], "hello": ["%s"], "airports": FLIGHTS + ["--j
 
 
 def refusals(name, folder):
-    """(variables, words, what is said) of starts with wrong settings, a wrong configuration, a wrong place of the journal."""
+    """Yields (variables, words, expected texts) of starts with wrong settings, configuration or
+    place of the journal."""
     slip, held = os.path.join(folder, "slip.conf"), os.path.join(folder, "held")
     far = os.path.join(folder, "a", "b")
     for key, value, wanted in SETTINGS if name in STARTS else []:
@@ -89,7 +94,7 @@ def refusals(name, folder):
 
 
 def check_refusals(program, folder):
-    """Each is said with its name, and nothing is left there."""
+    """Checks that the program names each error, and that it leaves no file."""
     name = os.path.basename(program)
     for variables, words, wanted in refusals(name, folder):
         code, out, err = run([program] + words, folder, variables)
@@ -101,7 +106,7 @@ def check_refusals(program, folder):
 def check_inputs(airports):
     header = "date,delay,distance,origin,destination\n"
     cases = [("empty", b"", "is empty"), ("header", header.encode(), "no flights"), ("other", b"a,b,c\n1,2,3\n", ":1: the first line"),
-             ("noise", b"\x1f\x8b\x08\xff" * 100, "not a text"),
+             ("noise", b"\x1f\x8b\x08\xff" * 100, "not a text file"),
              ("short", header.encode() + b"2001/01/01 00:47,66,1750,DTW\n", ":2: not date,delay")]
     with tempfile.TemporaryDirectory(prefix="sherd-input-") as folder:
         for name, data, wanted in cases:
@@ -118,7 +123,7 @@ def check_inputs(airports):
 
 
 def check_links(folder):
-    """The two commands, called by a symbolic link, and by a path that is not absolute."""
+    """Calls ./demo and ./test through a symbolic link and through a relative path."""
     header = "date,delay,distance,origin,destination\n"
     with open(os.path.join(folder, "none.csv"), "w") as file:
         file.write(header)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# tools/packages where some packages are missing, with a dpkg-query, apt-get, id and sudo of its own: it says which, installs just
-# those, as root or by sudo, and nothing when all are there; what goes wrong is said. Without Maven and a JDK tests go on.
+# Tests tools/packages with fake programs dpkg-query, apt-get, id and sudo. The tool names the
+# missing packages and installs only those, as root or with sudo. It installs nothing if none is
+# missing. It reports errors. A missing Maven or JDK is not an error.
 set -uo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -16,7 +17,8 @@ fake() {
     chmod +x "$work/bin/$1"
 }
 
-# Packages named in $MISSING are not there; $UID_IS says who calls; apt-get and sudo write down what they are told.
+# The packages in $MISSING are not installed. $UID_IS is the user id. apt-get and sudo log their
+# arguments to $CALLS.
 fake dpkg-query 'for package; do :; done
 [[ " $MISSING " == *" $package "* ]] && exit 1
 echo installed'
@@ -27,7 +29,9 @@ fake id 'echo "$UID_IS"'
 passed=0
 failed=0
 
-# run NAME STATUS SAID CALLED: with $MISSING, $UID_IS and $FAILS, and $what for "build"; SAID, on both outputs, and CALLED are patterns of the whole.
+# run NAME STATUS SAID CALLED: runs tools/packages with the argument $what (default: build). SAID is
+# a pattern of both outputs, and CALLED of all calls. $FAILS is a word in the arguments of a call
+# that apt-get must fail.
 run() {
     local said status calls
     : >"$work/calls"
@@ -46,7 +50,7 @@ run() {
 update='apt-get update -qq'
 install='apt-get install .*--no-install-recommends'
 export MISSING='' UID_IS=0 FAILS=''
-run "all are there" 0 '' ''
+run "no package is missing" 0 '' ''
 MISSING='cmake liblmdb-dev'
 run "as root" 0 'installing Debian packages: cmake liblmdb-dev' "$update"$'\n'"$install cmake liblmdb-dev"
 FAILS=install
@@ -55,7 +59,7 @@ FAILS='' UID_IS=1000
 run "neither root nor sudo" 1 'needs root or sudo to install: cmake liblmdb-dev' ''
 fake sudo 'echo "sudo $*" >>"$CALLS"
 exec "$@"'
-run "by sudo" 0 'installing Debian packages: cmake liblmdb-dev' "sudo $update.*sudo env DEBIAN_FRONTEND=noninteractive $install cmake liblmdb-dev.*"
+run "with sudo" 0 'installing Debian packages: cmake liblmdb-dev' "sudo $update.*sudo env DEBIAN_FRONTEND=noninteractive $install cmake liblmdb-dev.*"
 
 rm "$work/bin/sudo"
 what=test skipped='tests of clusters with JVM nodes will be skipped'
@@ -66,14 +70,14 @@ run "no JDK, no Maven, no root, and more" 1 "needs root or sudo to install: mave
 UID_IS=0
 run "a JDK and Maven" 0 'installing Debian packages: cmake'$'\n''installing Debian packages: maven default-jdk-headless' "$update"$'\n'"$install cmake"$'\n'"$update"$'\n'"$install maven default-jdk-headless"
 FAILS=jdk
-run "a JDK cannot be had" 0 ".*E: no network.*cannot install: maven default-jdk-headless; $skipped" ".*$install maven default-jdk-headless"
+run "a JDK cannot be installed" 0 ".*E: no network.*cannot install: maven default-jdk-headless; $skipped" ".*$install maven default-jdk-headless"
 FAILS='' MISSING=''
 fake mvn ''
-run "Maven is there" 0 'installing Debian packages: default-jdk-headless' "$update"$'\n'"$install default-jdk-headless"
+run "Maven is installed" 0 'installing Debian packages: default-jdk-headless' "$update"$'\n'"$install default-jdk-headless"
 fake javac ''
-run "both are there" 0 '' ''
+run "Maven and a JDK are installed" 0 '' ''
 
-# Who asks for it: both commands, unless told not to.
+# Both commands call tools/packages, unless they have --no-install.
 for name in demo:build test:test; do
     if grep -qE "\[ \"\\\$install\" = 0 \] \|\| tools/packages ${name#*:}( |\$)" "$root/${name%:*}"; then
         passed=$((passed + 1))

@@ -1,5 +1,8 @@
-"""CMake's presets.   presets_test.py BUILD: there are those of configuring, building and testing for each way to build, and the one of this
-build, if it was made by one, lists its tests.   presets_test.py: in a clone whose path has a space, each of them is used for all three."""
+"""Tests the CMake presets.
+
+usage: presets_test.py BUILD    checks that every way to build has presets to configure, build and
+                                test, and that the preset of this build lists its tests
+       presets_test.py          uses every preset to do so, in a clone whose path has a space"""
 import glob
 import os
 import re
@@ -11,12 +14,12 @@ from clone import clean_environment, clone
 from cluster import ROOT, Failed, end_on_signals, make_folder
 
 PRESETS = ("debug", "fuzz", "release", "tsan")
-QUICK = "core_base"              # something to build
-UNBUILT = "^packages_test$"      # a test that needs nothing that is built
+QUICK = "core_base"              # a small target
+UNBUILT = "^packages_test$"      # a test that needs no target
 
 
 def run(folder, environment, *command):
-    """What it says; Failed when its status is not 0."""
+    """Returns the output. Raises Failed if the status is not 0."""
     result = subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if result.returncode:
         raise Failed(f"{' '.join(command)}: status {result.returncode}: {result.stdout[-3000:]}")
@@ -35,7 +38,7 @@ def names_of(said):
 
 
 def check_build(build):
-    """It finds the same tests by its preset and by its folder."""
+    """Checks that ctest finds the same tests by the preset and by the folder."""
     preset = os.path.basename(build)
     if preset not in PRESETS or os.path.realpath(build) != os.path.realpath(os.path.join(ROOT, "build", preset)):
         print(f"{build} was made without a preset")

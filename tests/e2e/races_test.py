@@ -1,19 +1,21 @@
-"""Nodes that ThreadSanitizer watches, each with two lanes: three are fed, a fourth joins, another leaves in the midst of its
-commands, then all leave. Nothing is lost or doubled, every node ends as it should, and none has a race to report."""
+"""Runs nodes with two lanes each under ThreadSanitizer. Three nodes are fed, a fourth joins,
+another leaves with open commands, and then all leave. No command is lost or doubled, every node
+ends with status 0, and no node reports a race."""
 import os
 import subprocess
 import sys
 
-from cluster import in_the_midst, main, wait
+from cluster import is_partly_acknowledged, main, wait
 
 REPORT = "ThreadSanitizer"
 REPORT_LINES = 60
-MOVE_RATE = 200  # commands a second while shards move: there are some for as long as that takes
+MOVE_RATE = 200  # commands in a second while shards move, so that some remain for the whole move
 os.environ["TSAN_OPTIONS"] = " ".join(["exitcode=66", os.environ.get("TSAN_OPTIONS", "")])
 
 
 def check_watched(cluster):
-    """Or it would prove nothing."""
+    """Checks that the program is built with ThreadSanitizer; otherwise the test would prove
+    nothing."""
     done = subprocess.run([cluster.program, "--help"], env=dict(os.environ, TSAN_OPTIONS="help=1"), capture_output=True, text=True)
     cluster.expect(REPORT in done.stdout + done.stderr, f"{cluster.program} is not built with ThreadSanitizer")
 
@@ -29,7 +31,7 @@ def check_races(cluster):
 
 
 def feed_while(cluster, condition, what):
-    """Until that holds, whether or not there is something left to feed."""
+    """Feeds until the condition holds, also after the file is fed."""
     wait(lambda: (cluster.feed_some(), condition())[1], what, 120)
 
 
@@ -43,8 +45,8 @@ def join(cluster):
 
 
 def leave(cluster, node):
-    """What it was given and did not send is fed by the others."""
-    cluster.feed_until(lambda: in_the_midst(node), "feeding")
+    """Lets a node with open commands leave. The others send the commands that it returns."""
+    cluster.feed_until(lambda: is_partly_acknowledged(node), "feeding")
     node.feedable = False
     node.say("leave")
     cluster.leaving = node

@@ -1,11 +1,12 @@
-"""The whole cluster ends and starts again on its journal, twice: gracefully, and by kill -9 of all nodes at once under traffic.
-Every acknowledged command is there afterwards, none twice; only what was not acknowledged is fed again."""
+"""The whole cluster ends and starts again on its journal, twice: gracefully, and by SIGKILL of all
+nodes at once under traffic. Every acknowledged command is stored once. Only unacknowledged commands
+are sent again."""
 import sys
 
-from cluster import in_the_midst, main, wait
+from cluster import is_partly_acknowledged, main, wait
 
 
-CHUNK = 500  # flights given to a node at a time: half a second of work, of which it reports many times
+CHUNK = 500  # flights that a node gets at a time: half a second of work with many reports
 
 
 def test(cluster):
@@ -14,13 +15,13 @@ def test(cluster):
     cluster.rate = 6000
     cluster.chunk = CHUNK
     cluster.feed_until(lambda: cluster.acked() >= total // 4, "feeding")
-    wait(lambda: not any(node.busy for node in cluster.nodes), "what was given is not acknowledged")
+    wait(lambda: not any(node.busy for node in cluster.nodes), "not all commands are acknowledged")
     cluster.stop_all()
     cluster.gone += cluster.nodes
     cluster.restart()
     print("stopped, started again", flush=True)
 
-    cluster.feed_until(lambda: cluster.acked() >= total // 2 and all(in_the_midst(node) for node in cluster.nodes), "feeding")
+    cluster.feed_until(lambda: cluster.acked() >= total // 2 and all(is_partly_acknowledged(node) for node in cluster.nodes), "feeding")
     killed = list(cluster.nodes)
     for node in killed:
         node.process.kill()

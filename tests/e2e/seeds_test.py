@@ -1,5 +1,6 @@
-"""Nodes that find each other: by a file that a supervisor writes when they run already, and by SRV records of a DNS server that
-first knows no such name, then answers with garbage, then names a part of them, then all."""
+"""Nodes find their seed nodes in two ways. First by a file that is written after they have started.
+Then by SRV records of a DNS server that first does not know the name, then sends garbage, then
+names some of the nodes, and then all."""
 import os
 import socket
 import struct
@@ -14,7 +15,7 @@ NODES = 3
 
 
 class Dns:
-    """Answers every question in one way, over UDP on loopback."""
+    """A DNS server on loopback (UDP). The function `answer` answers every question."""
 
     def __init__(self):
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -65,7 +66,7 @@ class Dns:
 
 
 def start_all(cluster, settings, host):
-    """All at once; each with these settings in its environment."""
+    """Starts all nodes at once, each with these settings in its environment."""
     os.environ.update(settings)
     for index in range(NODES):
         node = Node(cluster, f"{host}-{index + 1}", [], free_port())
@@ -102,16 +103,16 @@ def write(path, text):
 def by_file(cluster):
     path = os.path.join(cluster.folder, "seeds")
     start_all(cluster, {"SHERD__CLUSTER__SEED_NODES_FILE": path}, "127.0.0.1")
-    wait(lambda: said(cluster, "seeds: No such file"), "a file that is missing is not named", 30)
+    wait(lambda: said(cluster, "seeds: No such file"), "the log does not name the missing file", 30)
     cluster.expect(none_is_in(cluster), "a node is up without seed nodes")
     write(path, "# the shop\n127.0.0.1\n")
-    wait(lambda: said(cluster, "seeds:2: "), "a bad line is not named", 60)
+    wait(lambda: said(cluster, "seeds:2: "), "the log does not name the bad line", 60)
     cluster.expect(none_is_in(cluster), "a node is up without seed nodes")
     write(path, "# the shop\n" + "".join(f"{node.address} # {node.name}\n" for node in cluster.nodes))
     cluster.wait_up()
     cluster.check_members()
     founders = found_by(cluster)
-    cluster.expect(founders == [cluster.nodes[0].name], f"founded by {founders}, not by the first of the file")
+    cluster.expect(founders == [cluster.nodes[0].name], f"founded by {founders}, not by the first node of the file")
     print("by file", flush=True)
     end_all(cluster)
 
@@ -129,19 +130,19 @@ def by_dns(cluster):
         "SHERD__DNS__SERVERS": dns.address,
         "SHERD__REMOTE__ARTERY__CANONICAL__HOSTNAME": "localhost",
     }, "localhost")
-    wait(lambda: said(cluster, "Domain name not found"), "a name that is missing is not said", 30)
+    wait(lambda: said(cluster, "Domain name not found"), "the log does not name the missing name", 30)
     for answer in dns.garbage, dns.truncated:
         dns.answer = answer
         before = dns.asked
-        wait(lambda: dns.asked > before + 2 * NODES, "DNS is not asked again", 60)
-    cluster.expect(dns.names == {"_remote._tcp.shop.test"}, f"asked for {dns.names}")
+        wait(lambda: dns.asked > before + 2 * NODES, "the nodes do not ask DNS again", 60)
+    cluster.expect(dns.names == {"_remote._tcp.shop.test"}, f"the nodes asked for {dns.names}")
     ports = sorted(node.port for node in cluster.nodes)
     dns.answer = dns.srv(ports[1:])  # fewer than are required
-    wait(lambda: said(cluster, '"found seed nodes" count=2'), "two nodes are not found", 60)
+    wait(lambda: said(cluster, '"found seed nodes" count=2'), "the nodes do not find two seed nodes", 60)
     before = dns.asked
-    wait(lambda: dns.asked > before + 6 * NODES, "DNS is not asked again", 60)
+    wait(lambda: dns.asked > before + 6 * NODES, "the nodes do not ask DNS again", 60)
     cluster.expect(none_is_in(cluster), "a node is up although too few were found")
-    dns.answer = dns.srv(ports[::-1] + ports)  # in any order, and twice
+    dns.answer = dns.srv(ports[::-1] + ports)  # in another order, and twice
     cluster.wait_up()
     cluster.check_members()
     first = min(cluster.nodes, key=lambda node: node.port).name
@@ -149,7 +150,7 @@ def by_dns(cluster):
     cluster.expect(founders == [first], f"founded by {founders}, not by {first}")
     asked = dns.asked
     cluster.feed_all()
-    cluster.expect(dns.asked == asked, "nodes that are in a cluster look for one")
+    cluster.expect(dns.asked == asked, "members of a cluster still look for seed nodes")
     print("by DNS", flush=True)
     end_all(cluster)
 

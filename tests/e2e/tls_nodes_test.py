@@ -1,5 +1,7 @@
-"""A cluster of airports nodes over TLS, its certificates made by the openssl command: traffic, a node that is killed and a new one, keys
-that are replaced under traffic, and strangers at the ports. Every command counts once, and nobody without a certificate is heard."""
+"""Runs a cluster of airports nodes over TLS, with certificates from the openssl command.
+
+Unknown clients connect, the certificate is replaced under traffic, and a node is killed and another
+started. Every command counts once. The nodes refuse every peer without a certificate of the CA."""
 import os
 import socket
 import ssl
@@ -14,7 +16,8 @@ FLIGHTS = 8000
 
 
 class Keys:
-    """A CA and the nodes' certificate, in files of a folder; named to the nodes by the environment that they inherit."""
+    """A CA and the nodes' certificate, as files in a folder. The nodes inherit an environment that
+    names these files."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -40,7 +43,8 @@ class Keys:
                      "-subj", f"/CN={title}", "-keyout", f"{name}.key", "-out", f"{name}.pem")
 
     def make(self, name, ca, names="IP:127.0.0.1"):
-        """A certificate and its key, put in place one after the other, each whole."""
+        """Makes a certificate and its key. Each replaces the old file in one step, the certificate
+        first."""
         self.count += 1
         with open(self.path("names"), "w") as file:
             file.write(f"subjectAltName = {names}\n")
@@ -53,7 +57,8 @@ class Keys:
 
 
 def context(keys, name=None):
-    """Of a peer that verifies nothing and shows that certificate."""
+    """Returns the TLS context of a peer that verifies nothing and presents this certificate, or
+    none."""
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     made.check_hostname = False
     made.verify_mode = ssl.CERT_NONE
@@ -63,7 +68,7 @@ def context(keys, name=None):
 
 
 def is_heard(node, peer):
-    """Whether the node keeps a connection on which somebody says a preamble by TLS."""
+    """Returns whether the node keeps a TLS connection on which a peer sends Artery's preamble."""
     try:
         with socket.create_connection(("127.0.0.1", node.port), timeout=10) as plain:
             with peer.wrap_socket(plain) as secure:
@@ -87,24 +92,25 @@ def refusals(cluster, node):
 
 
 def strangers(cluster, keys):
-    """Nobody is heard but who has a certificate of the CA; each node says why."""
+    """Checks that each node accepts only peers with a certificate of the CA, and logs each refusal
+    with its reason."""
     keys.make_ca("other", "another CA")
     keys.make("stranger", "other")
     for node in cluster.nodes:
-        end = time.monotonic() + 20  # each says one refusal of a second
+        end = time.monotonic() + 20  # a node logs one refusal in a second
         while not refusals(cluster, node) and time.monotonic() < end:
             if is_heard(node, context(keys)) or is_heard(node, context(keys, "stranger")):
-                raise Failed(f"{node.name} hears a stranger")
+                raise Failed(f"{node.name} accepts a peer without a certificate of the CA")
             with socket.create_connection(("127.0.0.1", node.port), timeout=10) as plain:
                 plain.sendall(b"AKKA\x01")
                 plain.settimeout(10)
                 while plain.recv(100):
                     pass
         if not is_heard(node, context(keys, "node")):
-            raise Failed(f"{node.name} does not hear a peer with a good certificate")
+            raise Failed(f"{node.name} refuses a peer with a valid certificate")
         said = refusals(cluster, node)
         if not said or not all("TLS: " in line for line in said):
-            raise Failed(f"{node.name} does not say whom it refused and why: {said}")
+            raise Failed(f"{node.name} does not log the refusal and its reason: {said}")
     cluster.check_members()
 
 
@@ -114,7 +120,7 @@ def test(cluster):
     total = 2 * len(cluster.flights)
     cluster.feed_until(lambda: cluster.acked() >= total // 4, "feeding")
     strangers(cluster, keys)
-    print("strangers were refused", flush=True)
+    print("unknown peers were refused", flush=True)
 
     before = certificate_of(cluster.nodes[0], keys)
     keys.make("node", "ca")
@@ -124,7 +130,7 @@ def test(cluster):
     cluster.feed_again(victim)
     cluster.start("n9")
     cluster.wait_up()
-    print("a node with a new certificate joined those with the old one", flush=True)
+    print("a node with the new certificate joined the running cluster", flush=True)
     cluster.feed_all()
     cluster.check_members()
     cluster.check_exact()

@@ -1,6 +1,7 @@
-"""Just enough of Artery TCP and the cluster's messages to speak to a node, well or badly: docs/protocol/link.md and gossip.md, by hand.
+"""Writes and reads valid and invalid frames of Artery TCP and of the cluster's messages, for tests.
 
-Shares no code with the library. Numbers on the wire are little endian; payloads are protobuf."""
+Follows docs/protocol/link.md and gossip.md, and shares no code with the library. Numbers on the
+wire are little endian; payloads are protobuf."""
 import gzip
 import socket
 import struct
@@ -21,7 +22,7 @@ def varint(value):
 
 
 def field(tag, value):
-    """A field of protobuf: bytes and text with their length, numbers as they are."""
+    """Returns a protobuf field. Bytes and text are length-delimited; a number is a varint."""
     if isinstance(value, int):
         return varint(tag << 3) + varint(value)
     if isinstance(value, str):
@@ -30,7 +31,7 @@ def field(tag, value):
 
 
 class Node:
-    """A node that somebody made up."""
+    """An invented node."""
 
     def __init__(self, system, port, uid, host="127.0.0.1"):
         self.system, self.host, self.port, self.uid = system, host, port, uid
@@ -38,13 +39,13 @@ class Node:
     def path(self, rest=""):
         return f"akka://{self.system}@{self.host}:{self.port}{rest}"
 
-    def address(self):  # Artery's order
+    def address(self):  # in Artery's order of fields
         return field(1, "akka") + field(2, self.system) + field(3, self.host) + field(4, self.port)
 
     def unique(self):
         return field(1, self.address()) + field(2, self.uid)
 
-    def cluster_unique(self):  # the cluster's order, and the uid in two halves
+    def cluster_unique(self):  # in the cluster's order of fields, with the uid in two halves
         address = field(1, self.system) + field(2, self.host) + field(3, self.port) + field(4, "akka")
         return field(1, address) + field(2, self.uid & 0xFFFFFFFF) + field(3, self.uid >> 32)
 
@@ -61,14 +62,15 @@ def envelope(origin, serializer, manifest, payload, sender="", recipient=""):
 
 
 def read_envelope(data):
-    """(uid, serializer, sender, recipient, manifest, payload) of an envelope whose texts are literals."""
+    """Returns (uid, serializer, sender, recipient, manifest, payload) of an envelope without
+    compressed texts."""
     flags, uid, serializer = data[1], *struct.unpack_from("<Qi", data, 4)
     at, texts = 28, []
     if flags & 1:  # metadata
         at += 4 + struct.unpack_from("<I", data, at)[0]
     for tag in struct.unpack_from("<III", data, 16):
         if tag >> 24:
-            raise ValueError("a compressed text, and no table was announced")
+            raise ValueError("the envelope has a compressed text, and no table was advertised")
         size = struct.unpack_from("<h", data, at)[0]
         texts.append(data[at + 2:at + 2 + size].decode())
         at += 2 + size
@@ -76,7 +78,7 @@ def read_envelope(data):
 
 
 def read_fields(data):
-    """Field number -> its value, the last one if it is repeated: a number, or bytes."""
+    """Returns field number -> value (a number or bytes). A repeated field has its last value."""
     fields, at = {}, 0
 
     def take_varint():
@@ -111,7 +113,7 @@ def handshake(sender, receiver):
 
 
 def gossip(members, seen=(), version=1, statuses=None, hashes=None):
-    """A gossip of these nodes, all up unless statuses say otherwise."""
+    """Returns a gossip of these members. All are up, unless `statuses` is given."""
     data = b"".join(field(1, node.cluster_unique()) for node in members) + field(2, "dc-default")
     hashes = hashes or [f"{index:032x}" for index in range(len(members))]
     data += b"".join(field(3, text) for text in hashes)
@@ -137,7 +139,8 @@ def connect(receiver):
 
 
 def send(receiver, *parts):
-    """Sends all on one connection and waits until the node has read it or has hung up; true when it hung up."""
+    """Sends all parts on one connection. Returns whether the node closed the connection without an
+    answer."""
     with connect(receiver) as sock:
         try:
             for part in parts:
@@ -146,5 +149,5 @@ def send(receiver, *parts):
             return sock.recv(1) == b""
         except socket.timeout:
             return False
-        except OSError:  # it hung up before we had done
+        except OSError:  # the node closed the connection before all was sent
             return True

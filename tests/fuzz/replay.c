@@ -1,4 +1,5 @@
-/* Runs a fuzz target over the files of its corpus: the same inputs in every build, without libFuzzer. */
+/* Runs a fuzz target on the files of its corpus, without libFuzzer, so that every build tests these
+ * inputs. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ static int replay(const char *path)
     }
     size = fread(data, 1, 1 << 22, file);
     fclose(file);
-    (void)LLVMFuzzerTestOneInput(data, size); /* it reports by aborting */
+    (void)LLVMFuzzerTestOneInput(data, size); /* it aborts if it finds an error */
     free(data);
     return 0;
 }

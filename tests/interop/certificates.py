@@ -1,4 +1,5 @@
-"""Certificates for the interop tests, made anew by openssl and the JDK's keytool: as files in PEM, and as the stores of a JVM."""
+"""Makes certificates for the interop tests with openssl and the JDK's keytool: as PEM files, and as
+key stores of a JVM."""
 import os
 import subprocess
 
@@ -13,7 +14,7 @@ def run(folder, *command):
         raise Failed(f"{' '.join(command)}: {done.stdout}{done.stderr}")
 
 
-# What openssl must be told to revoke a certificate.
+# The configuration that openssl needs to revoke a certificate.
 LISTS = """[ca]
 default_ca = lists
 [lists]
@@ -24,8 +25,9 @@ default_crl_days = 2
 
 
 class Certificates:
-    """A CA, one certificate with its key for the nodes of 127.0.0.1 and 127.0.0.2, and another one that the CA has revoked (`left`), with the list that
-    says so. RSA: a JVM's default suites want it."""
+    """A CA and two certificates for nodes at 127.0.0.1 and 127.0.0.2: a valid one (`node`) and a
+    revoked one (`left`), with the revocation list. The keys are RSA, because a JVM's default cipher
+    suites need it."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -55,8 +57,11 @@ class Certificates:
         return os.path.join(self.folder, name)
 
     def settings(self, kind, version="TLSv1.2", name="node"):
-        """Of a node that shows the certificate of that name. Ours looks at the list and takes either version. A JVM's defaults are 1.2 with
-        two suites and no look at names; with 1.3 it looks."""
+        """Returns the settings of a node that presents the certificate of this name.
+
+        A node of this library checks the revocation list and accepts TLS 1.2 and 1.3. A JVM's
+        defaults are TLS 1.2 with two cipher suites and no check of host names. With 1.3 the
+        settings switch this check on."""
         artery = "remote.artery."
         settings = [artery + "transport=tls-tcp"]
         if kind == "sherd":

@@ -1,6 +1,7 @@
-/* An actor that updates, reads, deletes and follows distributed data as lines say, in the same words as the JVM's program
- * (jvm/src/sherd/interop/Data.java, which describes them), through sherd/ddata.h. Of a value it tells the bytes too: they lie in the
- * message's body as ddata/face.h puts them there. */
+/* Updates, reads, deletes and subscribes to distributed data, as command lines say. The commands
+ * are those of the JVM's program; jvm/src/sherd/interop/Data.java describes them. The actor uses
+ * sherd/ddata.h. It also prints a hash of a value's bytes, which ddata/face.h puts into the
+ * message's body. */
 #include "data.h"
 
 #include <sherd/ddata.h>
@@ -14,8 +15,8 @@
 
 #include "base/bytes.h"
 
-#define SHOWN 100u     /* of a larger value the content is not written */
-#define CHANGES_MAX 64u /* of one line */
+#define SHOWN 100u      /* entries of the largest value whose content is printed */
+#define CHANGES_MAX 64u /* changes in one line */
 #define LINE_WORDS 7
 
 static struct sherd_ref replica;
@@ -54,7 +55,7 @@ static const char *const answers[] = {
 
 #define COUNT_OF(names) (sizeof(names) / sizeof *(names))
 
-/* 0: no such name. */
+/* Returns the number of a name, or 0 if there is no such name. */
 static int number_of(const char *const *names, size_t count, const char *name)
 {
     for (size_t i = 1; i < count; i++)
@@ -63,7 +64,7 @@ static int number_of(const char *const *names, size_t count, const char *name)
     return 0;
 }
 
-/* ---- what a value is ---- */
+/* ---- printing values ---- */
 
 static void put_text(struct buf *text, struct sherd_bytes bytes)
 {
@@ -118,7 +119,7 @@ static void put_set_of(struct buf *text, const struct sherd_value *map,
         buf_put_text(text, "empty");
 }
 
-/* What the map has for the key. */
+/* Writes the value of a map's key. */
 static void put_value(struct buf *text, const struct sherd_value *map,
                       const struct sherd_item *key)
 {
@@ -147,7 +148,7 @@ static void put_value(struct buf *text, const struct sherd_value *map,
     sherd_value_free(inside);
 }
 
-/* Of a set or a map. */
+/* Writes all entries of a set or a map. */
 static void put_all(struct buf *text, const struct sherd_value *value,
                     const char *between)
 {
@@ -193,7 +194,7 @@ static void put_content(struct buf *text, const struct sherd_value *value,
     }
 }
 
-/* KEY MANIFEST SIZE SHA1 none CONTENT. */
+/* Writes KEY MANIFEST SIZE SHA1 none CONTENT. */
 static void put_line(struct buf *text, const struct sherd_msg *msg)
 {
     const char *key = sherd_data_key(msg);
@@ -232,7 +233,7 @@ static void tell(const struct sherd_msg *msg)
     buf_fini(&text);
 }
 
-/* ---- what a line says ---- */
+/* ---- reading lines ---- */
 
 static struct sherd_item item_of(const char *word)
 {
@@ -274,7 +275,7 @@ static struct sherd_consistency level_of(const char *text)
     return level;
 }
 
-/* VERB ITEM VALUE AMOUNT [TYPE]. */
+/* Reads VERB ITEM VALUE AMOUNT [TYPE]. */
 static bool read_change(char *text, struct sherd_change *change)
 {
     char *words[5] = { NULL };

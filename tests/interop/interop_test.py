@@ -1,9 +1,11 @@
-"""A node of this library in clusters with real JVM nodes.
+"""Tests nodes of this library in clusters with real JVM nodes.
 
-    interop_test.py NODE BUILD [--kinds akka,pekko] [--sets short,long,traps,ddata] [--cases NAME,...] [--slices N] [--keep DIR]
+    interop_test.py NODE BUILD [--kinds akka,pekko] [--sets short,long,traps,ddata]
+                    [--cases NAME,...] [--slices N] [--keep DIR]
 
-NODE is the program made from node.c, BUILD a folder for the JVM's program, which is built there when it is not there yet. Exit
-status 77 when it cannot be built because there is no JDK, no Maven, or no way to its libraries."""
+NODE is the program built from node.c. BUILD is a folder for the JVM's program, which is built there
+if it is missing. Exit status 77 if it cannot be built: there is no JDK, no Maven, or no access to
+its libraries."""
 import argparse
 import contextlib
 import os
@@ -19,32 +21,35 @@ import expiry
 import partitions
 import remembering
 import replicas
+import secured
 import sharding
 import stored
 import traps
 from nodes import PACKAGES, PAUSE, SKIPPED, Failed, Programs, Skipped, free_ports, living, never, pace, run_cases, wait
-from secured import secured
 from steps import check_leader, check_order, decision, identify, jvm_pair, lose, resolve, trio, watch
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-CROWD = 33  # from 32 members on (member/gossip_cache.h)
-TRAFFIC_SECONDS = 180  # unless --stay says otherwise
-TRAFFIC_RATE = 50     # messages a second, each way
-MEMORY_GROWTH = 64    # KiB after the first third, however long that is: half an hour takes 4 to 20, a leak of 1 KiB a second 120 in two minutes
-LATE_MORE = 3          # warnings of lateness of our node beyond twice those of two JVM nodes on a machine that holds those up, too
+CROWD = 33  # members; with more than 32 the gossip has two parts (member/gossip_cache.h)
+TRAFFIC_SECONDS = 180  # default of --stay
+TRAFFIC_RATE = 50     # messages in a second, in each direction
+# KiB that our node's memory may grow after the first third of the case. Half an hour takes 4 to 20.
+# A leak of 1 KiB in a second takes 120 in two minutes.
+MEMORY_GROWTH = 64
+# Warnings of lateness that our node may have in addition to twice those of two JVM nodes.
+LATE_MORE = 3
 
 
-def life(cluster):
-    """All that a node does in its life, and that others do to it, in one cluster that goes on; this library's node leads when it is
-    there, since its address is the lowest."""
+def lifecycle(cluster):
+    """A node of ours joins, leads, leaves, crashes and restarts, and JVM nodes do the same, in one
+    cluster. Our node is the leader while it is a member, because its address is the lowest."""
     ports = free_ports(5)
     j1, j2 = jvm_pair(cluster, ports[2:])
     start = time.monotonic()
     s1 = cluster.start("s1", "sherd", ports[0], cluster.seeds)
-    cluster.wait_up("it joined JVM nodes")
+    cluster.wait_up("our node joined JVM nodes")
     check_leader(cluster, s1)
     j3 = cluster.start("j3", cluster.toolkit, ports[4], [s1.address])
-    cluster.wait_up("a JVM node asked it, and it moved that up")
+    cluster.wait_up("a JVM node joined our node")
     cluster.holds(2, "four nodes")
     cluster.freeze(s1, PAUSE)
     cluster.freeze(j3, PAUSE)
@@ -52,13 +57,13 @@ def life(cluster):
     cluster.leave(j3, by=s1)
 
     s2 = cluster.start("s2", "sherd", ports[1], cluster.seeds)
-    cluster.wait_up("another one joined")
+    cluster.wait_up("another node of ours joined")
     cluster.leave(s1)
     check_leader(cluster, s2)
     cluster.crash(s2, by=j1)
     check_leader(cluster, j1)
     s2 = cluster.start("s3", "sherd", ports[1], cluster.seeds)
-    cluster.wait_up("it started again on its port")
+    cluster.wait_up("our node started again on its port")
     cluster.crash(j2, by=s2)
     cluster.start("j4", cluster.toolkit, ports[3], [s2.address])
     cluster.wait_up("a JVM node started again on its port")
@@ -67,17 +72,18 @@ def life(cluster):
     cluster.check_no_quarantine()
 
 
-def founded(cluster):
-    """This library's node founds the cluster, JVM nodes join it, lead it and take it over."""
+def jvm_nodes_join_ours(cluster):
+    """A node of ours founds the cluster. JVM nodes join it, become leaders, and stay after our node
+    left."""
     ports = free_ports(3)
     start = time.monotonic()
     s1 = cluster.start("s1", "sherd", ports[1], [f"127.0.0.1:{ports[1]}"])
-    cluster.wait_up("it founded a cluster")
+    cluster.wait_up("our node founded a cluster")
     j1 = cluster.start("j1", cluster.toolkit, ports[2], [s1.address])
     cluster.wait_up("a JVM node joined")
     check_leader(cluster, s1)
     j2 = cluster.start("j2", cluster.toolkit, ports[0], [s1.address])
-    cluster.wait_up("a JVM node joined that leads")
+    cluster.wait_up("a JVM node with the lowest address joined")
     check_leader(cluster, j2)
     cluster.check_quiet(start)
     cluster.leave(j2)
@@ -87,33 +93,35 @@ def founded(cluster):
     cluster.check_no_quarantine()
 
 
-def silent(cluster):
-    """Nodes of both kinds stand still for so long that all take them for unreachable, and come back."""
+def suspended_nodes_come_back(cluster):
+    """Nodes of both kinds are suspended until all others see them as unreachable. After they
+    resume, all see them as reachable."""
     ports = free_ports(3)
     j1, j2 = jvm_pair(cluster, ports[1:])
     s1 = cluster.start("s1", "sherd", ports[0], cluster.seeds)
-    cluster.wait_up("it joined JVM nodes")
+    cluster.wait_up("our node joined JVM nodes")
     for node in (s1, j2, j1):
         cluster.freeze(node, 15)
-    cluster.holds(10, "after all stood still")
+    cluster.holds(10, "after all were suspended")
     cluster.check_no_quarantine()
 
 
-def talks(cluster):
-    """Actors of both kinds write to each other and watch each other, in one cluster."""
-    talk(cluster, *trio(cluster))
+def messages_and_watches(cluster):
+    """Actors of both kinds send messages to each other and watch each other."""
+    exchange(cluster, *trio(cluster))
 
 
-def talk(cluster, j1, j2, s1, start):
+def exchange(cluster, j1, j2, s1, start):
     messages(cluster, j1, s1)
-    strangers(cluster, j1, s1)
+    texts_and_bytes(cluster, j1, s1)
     watches(cluster, j1, j2, s1)
     cluster.check_quiet(start)
     cluster.check_no_quarantine()
 
 
-def laned(cluster):
-    """As `talks`, with JVM nodes that write ordinary messages by four lanes, read by eight, and know no compression."""
+def messages_and_watches_by_lanes(cluster):
+    """The same as messages_and_watches, with JVM nodes that send on four lanes, receive on eight,
+    and use no compression."""
     advanced = "remote.artery.advanced"
     lanes = [f"{advanced}.outbound-lanes=4", f"{advanced}.inbound-lanes=8", f"{advanced}.compression.actor-refs.max=off",
              f"{advanced}.compression.manifests.max=off"]
@@ -121,24 +129,25 @@ def laned(cluster):
     j1, j2 = (cluster.start(name, cluster.toolkit, port, [f"127.0.0.1:{ports[0]}"], lanes) for name, port in zip(("j1", "j2"), ports))
     start = time.monotonic()
     s1 = cluster.start("s1", "sherd", ports[2], [j1.address])
-    cluster.wait_up("it joined JVM nodes of several lanes")
-    talk(cluster, j1, j2, s1, start)
+    cluster.wait_up("our node joined JVM nodes with several lanes")
+    exchange(cluster, j1, j2, s1, start)
 
 
 def messages(cluster, j1, s1):
-    """Messages by path between actors of both kinds, to 200,000 bytes, and in order."""
+    """Actors of both kinds send messages of up to 200,000 bytes to each other by path. They arrive
+    unchanged and in order."""
     sherd = s1.path()
 
-    for number, size in ((7, 0), (20, 1000), (21, 200000)):  # there, and the answer
+    for number, size in ((7, 0), (20, 1000), (21, 200000)):  # a message and its answer
         j1.say(f"number {sherd} {number} {size}")
         there = s1.expect(f"^got number {number} {size} ([0-9]+) from {j1.uid()} 1$")
         back = j1.expect(f"^got number {number + 1} {size} ([0-9]+) from {sherd}$")
         if there[1] != back[1]:
-            raise Failed(f"{size} bytes came back as others")
+            raise Failed(f"the answer changed {size} bytes")
         s1.say(f"number {j1.uid()} 1 {number + 10} {size}")
         if j1.expect(f"^got number {number + 10} {size} ([0-9]+) from {sherd}$")[1] != there[1]:
-            raise Failed(f"{size} bytes arrived as others")
-    print(f"{cluster.toolkit}: messages went both ways", flush=True)
+            raise Failed(f"{size} bytes changed on the way")
+    print(f"{cluster.toolkit}: messages in both directions", flush=True)
 
     j1.say(f"numbers {sherd} 1001 3000")
     s1.say(f"numbers {j1.uid()} 1 5001 7000")
@@ -146,12 +155,14 @@ def messages(cluster, j1, s1):
     j1.expect("^got number 7000 ")
     check_order(s1, range(1001, 3001), "from " + j1.uid())
     check_order(j1, range(5001, 7001), "from ")
-    print(f"{cluster.toolkit}: 2000 in order both ways", flush=True)
+    print(f"{cluster.toolkit}: 2000 messages in order in both directions", flush=True)
 
 
-def large(cluster):
-    """Messages above 256 KiB, both ways, by the stream of large ones, in order with small ones to the same actor; what is for others, texts,
-    goes the usual way. A node of ours without the setting is told as much, and answers no more than it may."""
+def large_messages(cluster):
+    """Messages above 256 KiB use the stream for large messages in both directions, in order with
+    small ones to the same actor. Texts for other actors use the ordinary stream. A node of ours
+    without the setting receives large messages, but sends no answer above the limit of the ordinary
+    stream."""
     key = "remote.artery.large-message-destinations"
     cluster.settings.append(f'{key}=["/user/a*"]')
     j1, j2, s1, start = trio(cluster)
@@ -163,8 +174,8 @@ def large(cluster):
         s1.say(f"number {j2.uid()} 1 {number + 5} {size}")
         other = j2.expect(f"^got number {number + 5} {size} ([0-9]+) from {s1.path()}$")
         if not there[1] == back[1] == other[1]:
-            raise Failed(f"{size} bytes arrived as others")
-    print(f"{cluster.toolkit}: large messages went both ways", flush=True)
+            raise Failed(f"{size} bytes changed on the way")
+    print(f"{cluster.toolkit}: large messages in both directions", flush=True)
     for node, actor, first in ((j1, s1.path(), 1000), (s1, f"{j1.uid()} 1", 5000)):
         node.say(f"number {actor} {first} 1000000")
         node.say(f"numbers {actor} {first + 1} {first + 200}")
@@ -172,23 +183,24 @@ def large(cluster):
     j1.expect("^got number 5200 ")
     check_order(s1, [1, 11, 21, *range(1000, 1201)], "from " + j1.uid())
     check_order(j1, [2, 12, 22, *range(5000, 5201)], "from " + s1.path())
-    strangers(cluster, j1, s1)
+    texts_and_bytes(cluster, j1, s1)
     cluster.check_quiet(start)
 
     s2 = cluster.start("s2", "sherd", free_ports(1)[0], cluster.seeds, [f"{key}=[]"])
-    cluster.wait_up("one without the setting")
+    cluster.wait_up("a node of ours without the setting")
     j1.say(f"number {s2.path()} 31 1000000")
     s2.expect(f"^got number 31 1000000 [0-9]+ from {j1.uid()} 1$")
     j1.say(f"number {s2.path()} 33 100")
     j1.expect(f"^got number 34 100 [0-9]+ from {s2.path()}$")
     if j1.find("^got number 32 "):
-        raise Failed("an answer came that is too large")
+        raise Failed("an answer above the limit arrived")
     cluster.check_quiet(start)
     cluster.check_no_quarantine()
 
 
-def strangers(cluster, jvm, sherd):
-    """Texts and arrays of bytes, in the JVM's own serializers, between an actor of ours and JVM actors with names of their own."""
+def texts_and_bytes(cluster, jvm, sherd):
+    """An actor of ours and JVM actors with ordinary names exchange texts and byte arrays in the
+    JVM's own serializers."""
     there, uid = jvm.path("/user/stranger"), jvm.uid()
     jvm.say(f"text {sherd.path()} hello")
     sherd.expect(f"^got text hello from {uid}$")
@@ -207,40 +219,41 @@ def strangers(cluster, jvm, sherd):
     sherd.expect(f"^got bytes 0102 from {uid}$")
     sherd.say("watch sender")
     watch(sherd, jvm)
-    never(lambda: sherd.find("^terminated sender"), 1, "an end was told that was none")
+    never(lambda: sherd.find("^terminated sender"), 1, "while the actor runs")
     jvm.say("stop stranger")
     sherd.expect("^terminated sender$")
-    print(f"{cluster.toolkit}: texts, bytes and an ask, with actors of other names", flush=True)
+    print(f"{cluster.toolkit}: texts, bytes and an ask, with actors that have ordinary names", flush=True)
 
 
 def watches(cluster, j1, j2, s1):
-    """Actors of either kind watch actors of the other one: such as are there, and end, and such as are not there. A JVM node asks for
-    the same."""
+    """Actors of either kind watch actors of the other kind: some run and then end, and some do not
+    exist. A JVM node also identifies actors."""
     sherd = s1.path()
 
     watch(s1, j2)
     watch(s1, j1)
-    never(lambda: s1.find(f"^terminated {j2.uid()} 1$"), 1, "an end was told that was none")
+    never(lambda: s1.find(f"^terminated {j2.uid()} 1$"), 1, "while the actor runs")
     j2.say("stop")
     s1.expect(f"^terminated {j2.uid()} 1$")
-    print(f"{cluster.toolkit}: it was told of ends", flush=True)
+    print(f"{cluster.toolkit}: our node learned that watched actors ended", flush=True)
 
     watch(j1, s1)
     for path in ("/user/aff000000000000ff", "/user/other", "/system/nothing"):
         j1.say(f"watch {s1.path(path)}")
         j1.expect(f"^terminated {s1.path(path)} confirmed false address false")
-    never(lambda: j1.find(f"^terminated {sherd}"), 1, "an end was told that was none")
+    never(lambda: j1.find(f"^terminated {sherd}"), 1, "while the actor runs")
     identify(j1, sherd, sherd)
     identify(j1, s1.path("/user/a00000000000000ff"), "nobody")
     identify(j1, s1.path("/user/other"), "nobody")
     j1.say(f"poison {sherd}")
     j1.expect(f"^terminated {sherd} confirmed true address false")
     identify(j1, sherd, "nobody")
-    print(f"{cluster.toolkit}: it told of ends, and who is there", flush=True)
+    print(f"{cluster.toolkit}: a JVM node learned that watched actors ended, and which actors exist", flush=True)
 
 
-def widowed(cluster):
-    """A watched actor's node dies: its end is told when the node is removed, not when it is silent."""
+def watched_node_dies(cluster):
+    """The node of a watched actor dies. The watcher learns of it when the node is removed, not when
+    it is unreachable."""
     ports = free_ports(4)
     j1, j2 = jvm_pair(cluster, ports[:2])
     s1 = cluster.start("s1", "sherd", ports[2], cluster.seeds)
@@ -253,20 +266,21 @@ def widowed(cluster):
     j2.kill()
     cluster.wait_unreachable(j2, start, "a watched actor's node was killed")
     if s1.find(f"^terminated {uid} 1$"):
-        raise Failed("the end was told too early")
+        raise Failed("the watcher was told before the node was removed")
     cluster.down(j2, by=j1)
     s1.expect(f"^terminated {uid} 1$")
     start = time.monotonic()
     s2.kill()
     cluster.wait_unreachable(s2, start, "a watched actor's node was killed")
     if j1.find(f"^terminated {sherd}"):
-        raise Failed("the end was told too early")
+        raise Failed("the watcher was told before the node was removed")
     cluster.down(s2, by=s1)
     j1.expect(f"^terminated {sherd} .* address true")
 
 
-def reborn(cluster):
-    """Nodes of both kinds are killed and start again at once, through nodes of both kinds."""
+def immediate_restarts(cluster):
+    """Nodes of both kinds are killed and start again at once, and join through nodes of both
+    kinds."""
     ports = free_ports(4)
     j1, j2 = jvm_pair(cluster, ports[1:3])
     s1 = cluster.start("s1", "sherd", ports[0], cluster.seeds)
@@ -280,30 +294,32 @@ def reborn(cluster):
     cluster.check_no_quarantine()
 
 
-def linked(cluster):
-    """Nodes join at run time: one of ours that is a cluster of its own, one that waited, and a JVM node that did."""
+def join_by_command(cluster):
+    """Running nodes join by command: a node of ours that is a cluster of one, a node of ours that
+    waits, and a JVM node that waits."""
     ports = free_ports(4)
     j1 = cluster.start("j1", cluster.toolkit, ports[1], [f"127.0.0.1:{ports[1]}"])
     cluster.wait_up("a JVM node alone")
     s1 = cluster.start("s1", "sherd", ports[0], [f"127.0.0.1:{ports[0]}"])
-    wait(lambda: s1.status() == {s1.address: ("Up", True)}, "it founds no cluster")
+    wait(lambda: s1.status() == {s1.address: ("Up", True)}, "our node founds no cluster")
     s1.say(f"join {j1.address}")
     cluster.wait_up("a cluster of one joined a JVM node")
     check_leader(cluster, s1)
     s2 = cluster.start("s2", "sherd", ports[2], [])
     s2.say(f"join {j1.address}")
-    cluster.wait_up("it joined a JVM node")
+    cluster.wait_up("our node joined a JVM node")
     j2 = cluster.start("j2", cluster.toolkit, ports[3], [])
     j2.say(f"join {s2.address}")
-    cluster.wait_up("a JVM node joined it")
+    cluster.wait_up("a JVM node joined our node")
     cluster.holds(2, "all joined by command")
     s1.say(f"join {j2.address}")
     s1.expect("^log ERROR member: .*join refused: in a cluster with others")
     cluster.check_no_quarantine()
 
 
-def crowd(cluster):
-    """So many nodes that this library writes its gossip in two parts, and a JVM node that joins them and leaves."""
+def gossip_of_33_nodes(cluster):
+    """A JVM node joins and leaves a cluster with so many nodes that this library writes its gossip
+    in two parts."""
     ports = free_ports(CROWD + 1)
     s1 = cluster.start("s1", "sherd", ports[0], [f"127.0.0.1:{ports[0]}"], also=ports[1:-1])
     cluster.wait_up(f"{CROWD} nodes")
@@ -315,13 +331,14 @@ def crowd(cluster):
     cluster.check_no_quarantine()
 
 
-def weakly(cluster):
-    """While a member is unreachable, nodes of both kinds are weakly up, whoever leads; and up when it was downed."""
+def weakly_up(cluster):
+    """While a member is unreachable, joining nodes of both kinds become weakly up, with a leader of
+    either kind. After the member was downed, they become up."""
     ports = free_ports(5)
     j1, _ = jvm_pair(cluster, ports[1:3])
-    for leads in (False, True):  # this library's node
+    for leads in (False, True):  # whether our node is the leader
         s1 = cluster.start("s1" if leads else "s0", "sherd", ports[0 if leads else 3], cluster.seeds)
-        cluster.wait_up("it joined JVM nodes")
+        cluster.wait_up("our node joined JVM nodes")
         start = time.monotonic()
         lost = next(node for node in cluster.nodes if node.name == ("s0" if leads else "j2"))
         lost.kill()
@@ -336,15 +353,15 @@ def weakly(cluster):
     cluster.check_no_quarantine()
 
 
-def refused(cluster):
-    """Settings that must agree and do not: both kinds refuse, and do not join. Who was asked logs which ones; a JVM node does not tell
-    who asks."""
+def different_settings(cluster):
+    """A node whose required settings differ does not join. The node that it asked logs the
+    settings. A JVM node does not send them to the joining node."""
     provider = f'cluster.downing-provider-class="{PACKAGES[cluster.toolkit]}.cluster.sbr.SplitBrainResolverProvider"'
     for setting in (provider, "cluster.split-brain-resolver.active-strategy=keep-oldest"):
         key = setting.split("=")[0].split(".")[-1]
         ports = free_ports(4)
         j1 = cluster.start("j1" + key, cluster.toolkit, ports[0], [f"127.0.0.1:{ports[0]}"], [setting])
-        cluster.wait_up(f"a JVM node with a {key} of its own")
+        cluster.wait_up(f"a JVM node with another {key}")
         s1 = cluster.start("s1" + key, "sherd", ports[1], [j1.address])
         s1.expect(f"^log ERROR .*The configuration differs from that of the cluster at {j1.address}")
         j1.expect(f"^log WARNING .*incompatible settings.*{key}")
@@ -357,15 +374,17 @@ def refused(cluster):
         wait(lambda: not j2.alive, "the JVM node does not end")
         for node in (j1, s2):
             if node.status() != {node.address: ("Up", True)}:
-                raise Failed(f"{node.name} took it in: {node.status()}")
+                raise Failed(f"{node.name} accepted it: {node.status()}")
         for node in (j1, s2, j2):
             cluster.drop(node)
 
 
-def patient(cluster):
-    """Traffic both ways for three minutes: a JVM says what may be abbreviated after one, which ours acknowledges; then five minutes' silence
-    is not waited for. Nobody warns, but of lateness: none is of this library's node while no JVM node is late; nothing is lost, and
-    this library's node needs no more memory."""
+def long_traffic(cluster):
+    """Traffic in both directions for three minutes loses no message, and our node's memory does not
+    grow.
+
+    A JVM advertises compression tables after one minute, and our node acknowledges them. No node
+    warns, except of lateness; our node is late only if JVM nodes are, too."""
     cluster.jvm_settings.append("loglevel=DEBUG")
     j1, j2, s1, start = trio(cluster)
     seconds = cluster.programs.stay
@@ -390,29 +409,30 @@ def patient(cluster):
           f"after a third, {last} KiB at last", flush=True)
     if last - third > MEMORY_GROWTH:
         raise Failed(f"{s1.name}: {last - third} KiB more than {third}")
-    cluster.wait_up("after that", 5)
+    cluster.wait_up("after the traffic", 5)
     tables = [check_tables(node, s1) for node in (j1, j2)]
-    print(f"{cluster.toolkit}: tables that ours acknowledged: {tables}", flush=True)
+    print(f"{cluster.toolkit}: compression tables that our node acknowledged: {tables}", flush=True)
     ours, theirs = cluster.late(start)
-    print(f"{cluster.toolkit}: late: {ours} warnings are of this library's node, {theirs} of JVM nodes", flush=True)
+    print(f"{cluster.toolkit}: warnings of lateness: {ours} of our node, {theirs} of JVM nodes", flush=True)
     if ours > (LATE_MORE + 2 * theirs if theirs else 0):
-        raise Failed(f"{ours} warnings of lateness are of this library's node, only {theirs} of JVM nodes")
+        raise Failed(f"our node has {ours} warnings of lateness, the JVM nodes only {theirs}")
     cluster.check_quiet(start)
     cluster.check_no_quarantine()
 
 
 def check_tables(jvm, sherd):
-    """A JVM node has advertised compression tables to a node of ours, which has acknowledged them: how many."""
+    """Returns the number of compression tables that a JVM node advertised and our node
+    acknowledged. Fails if there is none."""
     confirmed = f"Confirmed.* compression table version .*\\[{sherd.uid()}\\]"
     count = sum(bool(re.search(confirmed, line)) for line in jvm.since(0))
     if not count:
-        raise Failed(f"{jvm.name} knows of no table that {sherd.name} has acknowledged")
+        raise Failed(f"{sherd.name} acknowledged no compression table of {jvm.name}")
     return count
 
 
-def resolved(cluster):
-    """With split brain resolvers on in all: the leader's decides, of either kind, and the same. At last a minority is left, and our leader
-    ends it."""
+def resolvers_agree(cluster):
+    """With the split brain resolver in all nodes, the leader's resolver decides, and leaders of
+    both kinds decide the same. At the end a minority is left, and all its nodes end."""
     resolve(cluster)
     ports = free_ports(9)
     j1, j2 = jvm_pair(cluster, ports[1:3])
@@ -425,10 +445,10 @@ def resolved(cluster):
     lose(cluster, j1, s3)
 
     s4 = cluster.start("s4", "sherd", ports[0], cluster.seeds)
-    cluster.wait_up("one more joined")
+    cluster.wait_up("one more node joined")
     few = list(cluster.nodes)
     many = cluster.start("s5", "sherd", ports[4], cluster.seeds, also=ports[5:5 + len(few)])
-    cluster.wait_up(f"{len(many.addresses)} more joined {len(few)}")
+    cluster.wait_up(f"{len(many.addresses)} more nodes joined {len(few)}")
     check_leader(cluster, s4)
     start = time.monotonic()
     many.kill()
@@ -443,8 +463,9 @@ def resolved(cluster):
 
 
 def cross(cluster, lost, survivor, by):
-    """kill -9 of a node: its data center sees the member unreachable, the other one only that data center, until it is downed by that
-    node, in whatever data center, and all are well."""
+    """Kills a node. Its data center sees the member as unreachable; the other data center sees only
+    the data center as unreachable. Then the node `by`, in any data center, downs it, and the data
+    center is reachable again."""
     far = [node for node in cluster.nodes if node.center != lost.center]
     start = time.monotonic()
     lost.kill()
@@ -452,18 +473,18 @@ def cross(cluster, lost, survivor, by):
     for node in far:
         node.expect(f"^event UnreachableDataCenter {lost.center}$", start)
         if node.kind != "sherd" and node.find(f"^event UnreachableMember {lost.address} ", start):
-            raise Failed(f"{node.name} says that {lost.name} is unreachable")
+            raise Failed(f"{node.name} sees {lost.name} as unreachable")
     if survivor.find("^event UnreachableDataCenter", start):
-        raise Failed(f"{survivor.name} takes the other data center for unreachable")
+        raise Failed(f"{survivor.name} sees the other data center as unreachable")
     cluster.down(lost, by)
     for node in far:
         node.expect(f"^event ReachableDataCenter {lost.center}$", start)
     print(f"{cluster.toolkit}: {lost.name} ({lost.kind}) is gone from {lost.center} after {time.monotonic() - start:.1f} s", flush=True)
 
 
-def centers(cluster):
-    """JVM nodes in one data center and ours in another: each has its own leader, they send each other heartbeats and gossip, and a node
-    that dies is seen across."""
+def two_data_centers(cluster):
+    """JVM nodes are in one data center, our nodes in another. Each data center has its own leader.
+    They exchange heartbeats and gossip, and each notices when a node of the other dies."""
     cluster.settings += ["cluster.multi-data-center.failure-detector.heartbeat-interval=1s",
                          "cluster.multi-data-center.failure-detector.acceptable-heartbeat-pause=4s"]
     ports = free_ports(4)
@@ -483,11 +504,11 @@ def centers(cluster):
             node.expect(f"^center {other.address} {other.center}$")
         node.expect(f"^event LeaderChanged {(j1 if node.center == 'east' else s1).address}$")
         if node.find(f"^event LeaderChanged {(s1 if node.center == 'east' else j1).address}$"):
-            raise Failed(f"{node.name} takes one of the other data center for its leader")
-    cluster.holds(15, "two data centers")  # three times what makes a silent one unreachable
+            raise Failed(f"{node.name} has a leader in the other data center")
+    cluster.holds(15, "two data centers")  # three times the silence that makes one unreachable
     for node in nodes:
         if node.find("^event UnreachableDataCenter"):
-            raise Failed(f"{node.name} takes the other data center for unreachable")
+            raise Failed(f"{node.name} sees the other data center as unreachable")
     cross(cluster, s2, s1, by=j1)
     cross(cluster, j2, j1, by=j1)
     cluster.holds(8, "one node in each")
@@ -495,24 +516,40 @@ def centers(cluster):
     cluster.check_no_quarantine()
 
 
-# The longest first, for runs of several beside each other.
-SHORT = [life, secured, founded, talks]
-LONG = [patient, reborn, silent, centers, weakly, widowed, sharding.shared, large, crowd, linked, refused]
-TRAPS = [partitions.majority, partitions.eldest, partitions.thirds, partitions.disowned, resolved, traps.pruned, traps.prepared, traps.paused, traps.told, traps.impatient, traps.parted, traps.lingering, traps.mistaken, traps.bracketed, traps.versioned, traps.seeded, traps.flood, laned, traps.outside, traps.counted]
-DDATA = [replicas.divided, replicas.replicated, replicas.inherited, remembering.remembered, remembering.kept, expiry.expires, stored.stored, damaged.damaged]
+# In each set the longest cases are first, because several run at the same time.
+SHORT = [lifecycle, secured.tls_nodes, jvm_nodes_join_ours, messages_and_watches]
+LONG = [long_traffic, immediate_restarts, suspended_nodes_come_back, two_data_centers, weakly_up, watched_node_dies,
+        sharding.jvm_sharding_is_undisturbed, large_messages, gossip_of_33_nodes, join_by_command, different_settings]
+TRAPS = [partitions.keep_majority, partitions.keep_oldest, partitions.three_sides, partitions.downed_by_command, resolvers_agree,
+         traps.pruned_tombstones, traps.full_cluster_shutdown, traps.removed_while_suspended, traps.downed_nodes_end,
+         traps.idle_connections, traps.departed_node, traps.slow_entity, traps.wrong_addresses, traps.ipv6_addresses,
+         traps.app_versions, traps.two_seed_nodes, traps.many_watches, messages_and_watches_by_lanes, traps.watch_from_outside,
+         traps.ddata_by_role]
+DDATA = [replicas.partitioned_replicas, replicas.changes_of_all_types, replicas.deltas_after_pruning,
+         remembering.remembered_beside_jvm_nodes, remembering.remembered_by_jvm_nodes, expiry.unused_keys_expire,
+         stored.durable_keys, damaged.damaged_keys]
 SETS = {"short": SHORT, "long": LONG, "traps": TRAPS, "ddata": DDATA}
 # Cases that take more than a minute begin first.
-SLOWEST = ["thirds", "shared", "divided", "replicated", "kept", "reborn", "life", "silent", "eldest", "majority", "disowned", "secured", "stored"]
-# Both kinds found, or one of them does by what the case is about.
-FOUNDED_BOTH_WAYS = {"founded", "crowd", "linked", "refused", "mistaken", "bracketed", "laned", "seeded", "versioned", "divided", "replicated", "inherited", "remembered", "kept", "expires", "stored", "damaged", "outside", "majority", "eldest", "thirds", "disowned"}
-# One after the other on one cluster of JVM nodes: the first one needs ports below theirs.
-SHARED = ["life", "talks"]
-IDLE = {"patient"}  # they do so little that each runs beside all others
-HEAVY = {"flood"}   # one at a time: it takes all processors for seconds
+SLOWEST = ["three_sides", "jvm_sharding_is_undisturbed", "partitioned_replicas", "changes_of_all_types", "remembered_by_jvm_nodes",
+           "immediate_restarts", "lifecycle", "suspended_nodes_come_back", "keep_oldest", "keep_majority", "downed_by_command",
+           "tls_nodes", "durable_keys"]
+# In these cases nodes of both kinds found clusters, or the case decides which kind does. They run
+# once.
+FOUNDED_BOTH_WAYS = {
+    "jvm_nodes_join_ours", "gossip_of_33_nodes", "join_by_command", "different_settings", "wrong_addresses", "ipv6_addresses",
+    "messages_and_watches_by_lanes", "two_seed_nodes", "app_versions", "partitioned_replicas", "changes_of_all_types",
+    "deltas_after_pruning", "remembered_beside_jvm_nodes", "remembered_by_jvm_nodes", "unused_keys_expire", "durable_keys",
+    "damaged_keys", "watch_from_outside", "keep_majority", "keep_oldest", "three_sides", "downed_by_command"}
+# These cases run one after the other on one cluster of JVM nodes. The first one needs ports below
+# theirs.
+SHARED = ["lifecycle", "messages_and_watches"]
+IDLE = {"long_traffic"}  # cases that do so little that they run beside all others
+HEAVY = {"many_watches"}  # cases that use all processors for seconds, so they run one at a time
 
 
 class Lines:
-    """What cases print that run beside each other: kept for each, and written as a whole when it has ended."""
+    """Standard output for cases that run at the same time: collects the output of each case, and
+    writes it when the case ends."""
 
     def __init__(self, out):
         self.out, self.lock, self.kept = out, threading.Lock(), threading.local()
@@ -535,7 +572,7 @@ class Lines:
 
 
 def grouped(jobs):
-    """The jobs in lists, each for one cluster: in most there is one."""
+    """Returns lists of jobs that share a cluster. Most lists have one job."""
     groups = []
     for job in jobs:
         partners = [other for name in SHARED for other in jobs if other[:2] == job[:2] and other[2].__name__ == name]
@@ -546,7 +583,7 @@ def grouped(jobs):
 
 
 def run_beside(programs, jobs, count, keep):
-    """Runs the jobs, so many at a time; returns those that failed."""
+    """Runs the jobs, `count` at a time. Returns the jobs that failed."""
     idle = [job for job in jobs if job[2].__name__ in IDLE] if count > 1 else []
     waiting, passed = grouped([job for job in jobs if job not in idle]), []
     lines, heavy = Lines(sys.stdout), threading.Lock()
@@ -574,7 +611,7 @@ def run_beside(programs, jobs, count, keep):
             thread.join()
     finally:
         sys.stdout = lines.out
-        for cluster in list(living):  # this is told to end
+        for cluster in list(living):  # a signal may have ended this program
             cluster.kill_all()
     return [job for job in jobs if job not in passed]
 
@@ -584,16 +621,17 @@ def main():
     parser.add_argument("node")
     parser.add_argument("build")
     parser.add_argument("--kinds", default="akka,pekko")
-    parser.add_argument("--cases", help="only these")
-    parser.add_argument("--sets", default="short", help="short, long, traps, ddata")
-    parser.add_argument("--founders", default="jvm", help="jvm, sherd: the kind that founds a case's cluster, where either can")
-    parser.add_argument("--beside", type=int, default=1, help="so many cases run beside each other")
-    parser.add_argument("--again", action="store_true", help="cases that failed are run once more, alone; when more than two did, or than a tenth, it fails all the same")
-    parser.add_argument("--slices", type=int, help="run one of so many slices of the cases, the one that tools/sample names for the commit")
-    parser.add_argument("--limit", type=int, help="it says loudly when the cases took more seconds than that, the building of programs apart")
-    parser.add_argument("--stay", type=int, default=TRAFFIC_SECONDS, help="how long the case `patient` stays, in seconds")
-    parser.add_argument("--version", help="of the toolkit, another than the one of pom.xml: later ones of Akka have licences of their own")
-    parser.add_argument("--keep", help="a folder for the lines of all nodes")
+    parser.add_argument("--cases", help="run only these cases")
+    parser.add_argument("--sets", default="short", help="run these sets: short, long, traps, ddata")
+    parser.add_argument("--founders", default="jvm", help="kinds that found a case's cluster, if both can: jvm, sherd")
+    parser.add_argument("--beside", type=int, default=1, help="number of cases that run at the same time")
+    parser.add_argument("--again", action="store_true",
+                        help="run failed cases once more, alone; fail if more than two and more than a tenth needed it")
+    parser.add_argument("--slices", type=int, help="run one of this number of slices of the cases; tools/sample chooses it by the commit")
+    parser.add_argument("--limit", type=int, help="print a line if the cases take more seconds than this, without the build")
+    parser.add_argument("--stay", type=int, default=TRAFFIC_SECONDS, help="length of the case long_traffic in seconds")
+    parser.add_argument("--version", help="version of the toolkit instead of that of pom.xml; later versions of Akka have other licences")
+    parser.add_argument("--keep", help="write the output of all nodes into this folder")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     programs = Programs(options.node, options.build, options.version)
@@ -605,7 +643,7 @@ def main():
     except Skipped as reason:
         print(f"skipped: {reason}")
         return SKIPPED
-    except Failed as error:  # to build the JVM's program
+    except Failed as error:  # the build of the JVM's program failed
         print(f"FAILED: {error}")
         return 1
     built = time.monotonic()
@@ -613,25 +651,27 @@ def main():
     failed = run_beside(programs, jobs, options.beside, options.keep)
     bad = []
     if failed and options.again:
-        print(f"again, alone: {', '.join(f'{kind} {case.__name__}' for kind, _, case in failed)}", flush=True)
+        print(f"runs again, alone: {', '.join(f'{kind} {case.__name__}' for kind, _, case in failed)}", flush=True)
         tried, failed = failed, run_beside(programs, failed, 1, options.keep)
         second = [job for job in tried if job not in failed]
         for kind, founder, case in second:
-            print(f"passed at the second try: {kind}/{founder}/{case.__name__}", flush=True)  # ./test reads this
-        print(f"NOT AT ONCE: {len(second)} of {len(jobs)} cases passed at the second try only")
+            # ./test reads this
+            print(f"passed at the second try: {kind}/{founder}/{case.__name__}", flush=True)
+        print(f"NOT AT ONCE: {len(second)} of {len(jobs)} cases passed only at the second try")
         may = max(2, len(jobs) // 10)
         if len(tried) > may:
-            bad.append(f"{len(tried)} cases needed a second try, and {may} may")
+            bad.append(f"{len(tried)} cases needed a second try; at most {may} may")
     print(f"{len(jobs) - len(failed)} passed, {len(failed)} failed in {time.monotonic() - start:.0f} s")
     if options.limit and time.monotonic() - built > options.limit:
-        print(f"TOO LONG: the cases took {time.monotonic() - built:.0f} s, and shall take at most {options.limit}")
+        print(f"TOO LONG: the cases took {time.monotonic() - built:.0f} s; the limit is {options.limit} s")
     for reason in bad:
         print(f"FAILED: {reason}")
     return bool(failed or bad) or not jobs
 
 
 def jobs_of(options):
-    """(kind, founder, case), each that is asked for; the same case of another kind or founder is not begun at the same time."""
+    """Returns the jobs (kind, founder, case). Jobs of the same case are far from each other, so
+    that they do not start together."""
     cases = [case for name in options.sets.split(",") for case in SETS[name]]
     if options.cases:
         cases = [case for name in SETS for case in SETS[name] if case.__name__ in options.cases.split(",")]
@@ -648,7 +688,8 @@ def jobs_of(options):
 
 
 def sampled(jobs, slices):
-    """The jobs of one slice. Those of one case go to different slices, so that nearly every slice has the case in some form."""
+    """Returns the jobs of one slice. Jobs of the same case are in different slices, so that nearly
+    every slice has the case in some form."""
     names = {f"{kind}/{founder}/{case.__name__}": (kind, founder, case) for kind, founder, case in jobs}
     order = sorted(names, key=lambda name: names[name][2].__name__)
     lines = [f"{name} {os.path.relpath(sys.modules[names[name][2].__module__].__file__, ROOT)}" for name in order

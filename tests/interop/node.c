@@ -1,19 +1,28 @@
-/* A node of this library for the interop tests: does what lines on its standard input say and tells what it sees in lines on its
- * standard output, in the same words as the JVM's program (jvm/src/sherd/interop/Node.java).
+/* Runs a node of this library for the interop tests. It reads commands from standard input and
+ * prints events and answers to standard output. Commands and lines are those of the JVM's program
+ * (jvm/src/sherd/interop/Node.java).
  *
  *   interop_node NAME [also=PORT,...] [type=NAME] [slow=MS] KEY=VALUE...
  *
- * NAME is the cluster's, then come settings as they stand below `akka` in a configuration. At each of the other ports this process
- * has one more node, which only counts: status says how many of all see the same as the first. The first has that entity type, whose
- * entities say that they begin, and that they end, so long after they are asked to: entity ID begins, entity ID ends.
+ *   NAME        name of the actor system
+ *   also=PORT   one more node of this process at each of these ports. These nodes only count: a
+ *               status line says how many of all nodes see the same as the first
+ *   type=NAME   entity type of the first node
+ *   slow=MS     time that an entity takes to end after its stop message
+ *   KEY=VALUE   setting below `akka`
  *
- * Commands: status, join A, leave [A], down A, prepare (for the end of the whole cluster), data ... (data.c); of an entity of its type:
- * entity ID (a message), passivate ID; and of its actor: number UID ACTOR N SIZE,
- * numbers UID ACTOR N M, watch UID ACTOR, watches UID ACTOR LAST, unwatch
- * UID ACTOR, poison UID ACTOR, stop, text PATH TEXT, bytes PATH HEX, watch sender (of the last text). Lines that come by themselves:
- * event ..., center A NAME, log LEVEL MODULE: TEXT, actor PATH, got number N SIZE SUM from UID ACTOR, got text TEXT from UID, got bytes HEX from UID,
- * terminated UID ACTOR, terminated sender, ended CODE. ACTOR is a number; another node's actor of that number is /user/a and 16
- * digits. The end of the input ends the process at once. */
+ * Commands to the node: status, join A, leave [A], down A, prepare (the shutdown of the whole
+ * cluster), data ... (data.c). Commands to entities: entity ID (sends a message), passivate ID.
+ * Commands to the node's actor: number UID ACTOR N SIZE, numbers UID ACTOR N M, watch UID ACTOR,
+ * watches UID ACTOR LAST, unwatch UID ACTOR, poison UID ACTOR, stop, text PATH TEXT, bytes PATH
+ * HEX, watch sender (the sender of the last text).
+ *
+ * Other lines: event ..., center A NAME, log LEVEL MODULE: TEXT, actor PATH, entity ID begins,
+ * entity ID ends, got number N SIZE SUM from UID ACTOR, got text TEXT from UID, got bytes HEX from
+ * UID, terminated UID ACTOR, terminated sender, ended CODE.
+ *
+ * ACTOR is a number; on another node this actor has the path /user/a and 16 digits. At the end of
+ * its input, the process ends at once. */
 #include <sherd/sherd.h>
 
 #include "data.h"
@@ -26,11 +35,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LOOK_EACH 50 /* ms between two looks at the membership */
+#define LOOK_EACH 50 /* ms between two reads of the status */
 #define CONFIG_MAX 4096
 #define NODES_MAX 64
 #define LINE_MAX_SIZE 16384
-#define BODY_MAX 2080768 /* of a message by the stream of large ones: 2 MiB but 16 KiB */
+#define BODY_MAX 2080768 /* largest message on the stream for large messages: 2 MiB minus 16 KiB */
 
 static const char *const status_names[] = {
     [SHERD_JOINING] = "Joining", [SHERD_UP] = "Up",
@@ -65,7 +74,7 @@ static const struct sherd_member *find(const struct sherd_status *status,
     return NULL;
 }
 
-/* What has become different since the last look. */
+/* Prints the differences between two statuses as events. */
 static void print_events(const struct sherd_status *before,
                          const struct sherd_status *after)
 {
@@ -100,9 +109,13 @@ static void print_status(const char *self, uint32_t alike,
     printf("\n");
 }
 
-/* ---- the actor: says what it gets, and answers with the next number and the same bytes, or what is of a JVM with "re:" and it ---- */
+/* ---- the actor ----
+ *
+ * It prints each message. It answers a number with the next number and the same bytes, and a JVM's
+ * text or bytes with "re:" and the same content. */
 
-/* Messages of this process, and those that JVM nodes have serializers for: above all numbers that are sent. */
+/* The process's own messages, and those for which JVM nodes have serializers. These numbers are
+ * above all numbers that tests send. */
 enum { ORDER = 1 << 30, TEXT, BYTES };
 
 static const struct sherd_format formats[] = {
@@ -114,17 +127,17 @@ struct order {
     char verb[16];
     struct sherd_ref actor;
     char path[256];
-    char text[256]; /* to send there */
-    uint32_t first; /* number of a message */
+    char text[256]; /* to send to the path */
+    uint32_t first; /* number of the first message */
     uint32_t last;
-    uint32_t size; /* of each body */
+    uint32_t size; /* bytes of each body */
 };
 
 static struct sherd_ref echo_ref;
-static struct sherd_ref last_sender; /* of a text */
+static struct sherd_ref last_sender; /* sender of the last text */
 static atomic_int echo_ready;
 
-/* As Numbered.pattern and Numbered.line of the JVM's program. */
+/* fill and sum_of do the same as Numbered.pattern and Numbered.line of the JVM's program. */
 static void fill(uint8_t *body, uint32_t size)
 {
     for (uint32_t i = 0; i < size; i++)
@@ -160,7 +173,7 @@ static void send_text(struct sherd_ctx *ctx, const struct order *order)
                     (struct sherd_bytes){ bytes, size / 2 });
 }
 
-/* A text or bytes of a JVM's actor: answered once. */
+/* Prints a text or bytes from a JVM's actor, and answers unless the message is itself an answer. */
 static void take_text(struct sherd_ctx *ctx, const struct sherd_msg *msg)
 {
     const uint8_t *bytes = msg->body.data;
@@ -179,7 +192,7 @@ static void take_text(struct sherd_ctx *ctx, const struct sherd_msg *msg)
                 (struct sherd_bytes){ answer, msg->body.size + 3 });
 }
 
-/* Its `first` is the number of the last. */
+/* Watches all actors up to the number in order->first. */
 static void watch_all(struct sherd_ctx *ctx, const struct order *order)
 {
     struct sherd_ref actor = order->actor;
@@ -216,7 +229,7 @@ static enum sherd_next obey(struct sherd_ctx *ctx, const struct order *order)
     return SHERD_CONTINUE;
 }
 
-/* What the status does not tell: data centers, and the leader. */
+/* Prints the events that the status does not contain: data centers and the leader. */
 static void print_cluster(const struct sherd_msg *msg)
 {
     struct sherd_cluster_event event;
@@ -296,7 +309,7 @@ static int spawn_echo(struct sherd_system *system)
     return sherd_system_spawn(system, &echo, (struct sherd_bytes){ NULL, 0 });
 }
 
-/* True when the line was for the actor. */
+/* Sends the actor's commands to it. Returns 0 if the line is another command. */
 static int order_echo(struct sherd_system *system, const char *line,
                       int *error)
 {
@@ -336,21 +349,21 @@ static int order_echo(struct sherd_system *system, const char *line,
 struct node {
     struct sherd_system *system;
     char self[64];
-    struct sherd_status seen; /* at the last look */
+    struct sherd_status seen; /* the last status */
 };
 
-/* The nodes of this process; commands are for the first. */
+/* The nodes of this process. All commands are for the first. */
 struct nodes {
     struct node items[NODES_MAX];
     uint32_t count;
-    const char *type; /* of the first one's entities; null: none */
+    const char *type; /* entity type of the first node, or null */
 };
 
 /* ---- entities ---- */
 
 enum { ENTITY_PASSIVATES = 1, ENTITY_ENDS };
 
-static uint64_t entity_slowness; /* ms from being asked to end to the end */
+static uint64_t entity_slowness; /* ms from the stop message to the end */
 
 static enum sherd_next entity_receive(struct sherd_ctx *ctx, void *self,
                                       const struct sherd_msg *msg)
@@ -369,7 +382,7 @@ static enum sherd_next entity_receive(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
-/* Nonzero: the node has ended. */
+/* Reads the status and prints its changes. Returns an error if the node has ended. */
 static int look(struct node *node)
 {
     struct sherd_status status = { .members = NULL };
@@ -377,7 +390,7 @@ static int look(struct node *node)
 
     if (error == SHERD_ESTATE)
         return error;
-    if (error) { /* the time ran out: the next look will do */
+    if (error) { /* a timeout; the next call tries again */
         printf("log WARNING node: no status: %s\n", sherd_strerror(error));
         return 0;
     }
@@ -401,7 +414,8 @@ static int same_view(const struct sherd_status *left,
     return left->member_count == right->member_count;
 }
 
-/* How many see what the first saw at its last look, that one included. */
+/* Returns the number of nodes that see the same as the first node's last status, including the
+ * first. */
 static uint32_t alike(const struct nodes *nodes)
 {
     uint32_t count = 1;
@@ -450,13 +464,13 @@ static void run_command(struct nodes *nodes, const char *line)
         printf("error %s\n", sherd_strerror(error));
 }
 
-/* Until the first node or the input ends. */
+/* Runs until the first node or the input ends. */
 static void run_commands(struct nodes *nodes)
 {
     struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
     char line[LINE_MAX_SIZE];
 
-    setvbuf(stdin, NULL, _IONBF, 0); /* no line is hidden from poll */
+    setvbuf(stdin, NULL, _IONBF, 0); /* a buffer would hide lines from poll */
     while (!look(&nodes->items[0])) {
         if (poll(&input, 1, LOOK_EACH) == 0)
             continue;
@@ -481,7 +495,8 @@ static int register_type(struct sherd_system *system, const char *name)
     return sherd_entity_register(system, &type);
 }
 
-/* port: NULL for the one of the settings. type: NULL for none. */
+/* Opens and starts a node. port: null for the port in the settings. type: null for no entity
+ * type. */
 static int open_node(struct nodes *nodes, const char *name, const char *config,
                      const char *port, const char *type)
 {

@@ -1,6 +1,8 @@
-"""What the interop tests share: nodes of both kinds as processes, what each of them sees, and ways to hurt them.
+"""Starts, observes and damages clusters of nodes of this library and JVM nodes, for the interop
+tests.
 
-A kind is "sherd" (node.c), "akka" or "pekko" (jvm/). All nodes speak the same lines; see jvm/src/sherd/interop/Node.java."""
+A kind is "sherd" (node.c), "akka" or "pekko" (jvm/). All nodes read and write the same lines; see
+jvm/src/sherd/interop/Node.java."""
 import bisect
 import itertools
 import os
@@ -20,20 +22,22 @@ from free_port import free_port  # noqa: E402
 
 SYSTEM = "Interop"
 HOST = "127.0.0.1"
-PATIENCE = 40     # seconds; what a cluster of a few nodes does takes much less
-BEGINNING = 120   # seconds until a process, a JVM on a busy machine, says its first word
-MAKING = 300      # seconds that Maven may take to get what it needs
+PATIENCE = 40     # seconds until a step fails; a small cluster needs much less
+BEGINNING = 120   # seconds until the first line of a process, such as a JVM on a busy machine
+MAKING = 300      # seconds that Maven may take to fetch and build
 PAUSE = 3         # seconds that a node may be silent (acceptable-heartbeat-pause)
-UNREACHABLE = 8   # seconds until everybody sees that a node is silent: 5.5 at most for the detector, then gossip; twice as slow, it is at 8 itself
-TARDY = 0.2       # seconds that a short standstill may be longer than it was to be: the detector leaves half a second
-TRIES = 3         # for one that is not
-AT_ONCE = 5       # seconds until a line of a log arrives, however busy the machine is
-LOG_LINES = 60    # of each node, shown when a test fails
-SKIPPED = 77      # exit status
-# What a node warns of when one that it is connected to ends, as JVM nodes do of each other: it may find the connection closed before it
-# has heard that nobody is there any more.
+# Seconds until all nodes see a silent node as unreachable: at most 5.5 for the detector, then
+# gossip.
+UNREACHABLE = 8
+TARDY = 0.2       # seconds by which a short suspension may exceed its time; the detector allows 0.5
+TRIES = 3         # tries to make a suspension that is short enough
+AT_ONCE = 5       # seconds until a line of a log arrives, also on a busy machine
+LOG_LINES = 60    # lines of each node that a failed test shows
+SKIPPED = 77      # exit status of a test that was skipped
+# Warnings of a node whose peer has ended. The node may find the connection closed before it learns
+# that the peer left. JVM nodes log them about each other, too.
 ENDED = ["cannot connect", "The connection closed with error"]
-# What nodes of either kind warn of when a process did not run for a while, ours or another one on a busy machine.
+# Warnings of nodes of both kinds when a process did not run for a while on a busy machine.
 LATE = ["heartbeat interval is growing too large", "Scheduled sending of heartbeat was delayed", "this node was not running"]
 GOOD_EVENTS = ["MemberJoined", "MemberJoining", "MemberWeaklyUp", "MemberUp", "ReachableMember"]
 PACKAGES = {"akka": "akka", "pekko": "org.apache.pekko"}
@@ -58,7 +62,8 @@ def wait(condition, what, seconds=PATIENCE, step=0.05):
 
 
 def never(condition, seconds, what, step=0.1):
-    """That this does not hold for so long; fails at the first moment at which it does, with what the condition returned."""
+    """Checks that the condition does not hold for this time. Fails as soon as it holds, and shows
+    the condition's result."""
     end = time.monotonic() + seconds
     while True:
         seen = condition()
@@ -70,17 +75,19 @@ def never(condition, seconds, what, step=0.1):
 
 
 def pace(start, seconds):
-    """Not a wait for anything: what a case sends is spread over time. Until so many seconds after that moment."""
+    """Sleeps until this number of seconds after `start`, to spread the messages of a case over
+    time."""
     time.sleep(max(0.0, start + seconds - time.monotonic()))
 
 
 def free_ports(count):
-    """So many ports, the lowest first: the lowest address leads."""
+    """Returns free ports in ascending order. The node with the lowest address becomes the
+    leader."""
     return sorted(free_port() for _ in range(count))
 
 
 class Programs:
-    """The command that starts a node of each kind."""
+    """The commands that start a node of each kind."""
 
     def __init__(self, sherd, build, version=None):
         self.sherd, self.build, self.version = sherd, os.path.abspath(os.path.join(build, version or "")), version
@@ -97,10 +104,10 @@ class Programs:
         return self.made[kind]
 
     def make(self, toolkit):
-        """Builds the JVM's program unless it is there; returns its class path."""
+        """Builds the JVM's program if it is missing or old. Returns its class path."""
         for tool in ("java", "javac", "mvn"):
             if not shutil.which(tool):
-                raise Skipped(f"there is no {tool}")
+                raise Skipped(f"{tool} is not installed")
         folder = os.path.join(self.build, toolkit)
         stamp = os.path.join(folder, "stamp")
         sources = [os.path.join(path, name) for path, _, names in os.walk(os.path.join(HERE, "jvm")) for name in names]
@@ -120,8 +127,9 @@ class Programs:
             return os.path.join(folder, "node.jar") + ":" + file.read().strip()
 
     def archive(self, toolkit, path):
-        """A node founds a cluster and leaves, and what it has loaded is kept for others to map: they start in half the time. Nothing is
-        wrong when a JVM makes no archive."""
+        """Runs a node that founds a cluster and leaves, and stores its loaded classes in an
+        archive. Other nodes map the archive and start in half the time. A JVM that makes no archive
+        is not an error."""
         port = free_ports(1)[0]
         command = ["java", *JVM_OPTIONS, f"-XX:ArchiveClassesAtExit={os.path.join(self.build, toolkit, 'classes.jsa')}", "-cp", path,
                    "sherd.interop.Node", SYSTEM, f"remote.artery.canonical.port={port}", "cluster.downing-provider-class=\"\"",
@@ -140,23 +148,24 @@ class Programs:
         try:
             result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=MAKING)
         except subprocess.TimeoutExpired as error:
-            raise Skipped(f"{command[0]} has not ended after {MAKING} s: it may not reach its repository") from error
+            raise Skipped(f"{command[0]} is still running after {MAKING} s; perhaps it cannot reach its repository") from error
         if result.returncode:
             unreachable = re.search("(Could not transfer|Unknown host|.*in offline mode).*", result.stdout)
             if unreachable:
-                raise Skipped(f"{command[0]} does not reach its repository: {unreachable[0]}")
+                raise Skipped(f"{command[0]} cannot reach its repository: {unreachable[0]}")
             raise Failed(f"{' '.join(command)}:\n{result.stdout[-3000:]}")
 
 
 class Node:
-    """One process, and every line that it wrote with the time of its arrival."""
+    """One process, and all its output lines with the times of their arrival."""
 
     def __init__(self, cluster, name, kind, port, seeds, settings, also=(), host=HOST, system=SYSTEM):
         self.cluster, self.name, self.kind, self.port, self.system = cluster, name, kind, port, system
         self.address = f"{host}:{port}"
-        self.addresses = [self.address, *(f"127.0.0.1:{other}" for other in also)]  # of this process's nodes
+        # all nodes of this process
+        self.addresses = [self.address, *(f"127.0.0.1:{other}" for other in also)]
         self.lines = []  # (seconds, line)
-        self.times = []  # of the lines, for a quick look at the last ones
+        self.times = []  # the times of these lines, for a quick search of the last ones
         self.center = "default"
         protocol = cluster.protocol
         joined = ",".join(f'"{protocol}://{system}@{seed}"' for seed in seeds)
@@ -190,20 +199,21 @@ class Node:
         return self.process.poll() is None
 
     def since(self, start):
-        """The lines from that moment on."""
+        """Returns the lines since this time."""
         return [line for _, line in self.lines[bisect.bisect_left(self.times, start):]]
 
     def find(self, pattern, start=0.0):
-        """The first match of the pattern in the lines from that moment on."""
+        """Returns the first match of the pattern in the lines since this time, or None."""
         return next(filter(None, (re.search(pattern, line) for line in self.since(start))), None)
 
     def expect(self, pattern, start=0.0, seconds=PATIENCE):
-        wait(lambda: self.find(pattern, start), f"{self.name} does not say {pattern!r}", seconds)
+        wait(lambda: self.find(pattern, start), f"{self.name} does not print {pattern!r}", seconds)
         return self.find(pattern, start)
 
     def status(self):
-        """The members by address: (status, reachable), as every node of the process sees them, else "alike", which is no address; what
-        else a node tells, a JVM its leader, is in `said`."""
+        """Returns the members by address: (status, reachable). If the nodes of the process do not
+        all see the same, the result has the extra key "alike". Other parts of the status, such as a
+        JVM's leader, are in `said`."""
         start = time.monotonic()
         self.say("status")
         wait(lambda: self.find("^status ", start) or not self.alive, f"{self.name}: no status")
@@ -219,28 +229,29 @@ class Node:
         return view
 
     def path(self, actor=None):
-        """Of an actor here, as others write it; of the node's own one when none is given."""
+        """Returns the full path of an actor of this node, by default of the node's own actor."""
         return f"{self.cluster.protocol}://{self.system}@{self.address}{actor or self.actor()}"
 
     def actor(self):
-        """The path of the node's own actor: on a JVM node its name is one that this library can send to."""
+        """Returns the local path of the node's own actor. On a JVM node, its name is one that this
+        library can send to."""
         return self.expect("^actor (.*)")[1] if self.kind == "sherd" else "/user/a0000000000000001"
 
     def uid(self):
-        """Of its incarnation, as every node writes it."""
+        """Returns the uid of this incarnation, as every node prints it."""
         found = self.find(f"event Member.* {re.escape(self.address)} (-?[0-9]+)$")
         if not found:
-            raise Failed(f"{self.name} is no member")
+            raise Failed(f"{self.name} is not a member")
         return found[1]
 
     def kill(self):
-        """kill -9."""
+        """Kills the process with SIGKILL."""
         self.process.kill()
         self.process.wait()
         self.reader.join(PATIENCE)
 
     def memory(self):
-        """KiB of it that are in memory."""
+        """Returns the resident memory of the process in KiB."""
         with open(f"/proc/{self.process.pid}/status") as file:
             found = re.search("VmRSS:[ \t]*([0-9]+)", file.read())
         if not found:
@@ -248,14 +259,14 @@ class Node:
         return int(found[1])
 
     def wait_end(self, what):
-        """Until the process has ended by itself, with status 0."""
+        """Waits until the process has ended by itself, with status 0."""
         wait(lambda: not self.alive, f"{what}: {self.name} does not end")
         self.reader.join(PATIENCE)
         if self.process.returncode:
             raise Failed(f"{what}: {self.name} ended with status {self.process.returncode}")
 
     def stop(self):
-        """SIGSTOP."""
+        """Suspends the process with SIGSTOP."""
         os.kill(self.process.pid, signal.SIGSTOP)
 
     def resume(self):
@@ -263,23 +274,23 @@ class Node:
 
 
 class Cluster:
-    """Nodes of both kinds that speak one protocol: that of the JVM's toolkit. founder: who founds it, "jvm" or "sherd", in cases in which
-    either can."""
+    """Nodes of both kinds that use the protocol of one JVM toolkit. founder: the kind of node that
+    founds the cluster, "jvm" or "sherd", in cases that can do both."""
 
     def __init__(self, programs, toolkit, founder):
         self.programs, self.toolkit, self.founder = programs, toolkit, founder
         self.protocol = PROTOCOLS[toolkit]
-        self.nodes = []  # that are to be members, or on their way
+        self.nodes = []  # nodes that are members or join
         self.gone = []
-        self.seeds = []   # of most nodes of a case: the address of who founded
-        self.seed_node = None  # that node, where it is one of ours that is there for nothing else
-        self.standing = False  # a case before has left two JVM nodes here
-        self.downed = set()  # uids, as the one kind writes them and the other
+        self.seeds = []   # seed of most nodes of a case: the founder's address
+        self.seed_node = None  # the founder, if it is a node of ours that does nothing else
+        self.standing = False  # whether the case before has left two JVM nodes
+        self.downed = set()  # uids, in the notations of both kinds
         self.settings = ["cluster.downing-provider-class=\"\""]
-        self.jvm_settings = []  # of JVM nodes alone
+        self.jvm_settings = []  # settings of JVM nodes only
 
     def start(self, name, kind, port, seeds, settings=(), also=(), host=HOST, system=SYSTEM):
-        """also: ports of more nodes in the process, of this library's kind."""
+        """Starts a node. also: ports of more nodes of this library in the same process."""
         common = self.settings if kind == "sherd" else [*self.settings, *self.jvm_settings]
         node = Node(self, name, kind, port, seeds, [*common, *settings], also, host, system)
         self.nodes.append(node)
@@ -287,30 +298,33 @@ class Cluster:
         return node
 
     def drop(self, node):
-        """Nobody counts on it any more."""
+        """From now on, the checks ignore this node."""
         self.nodes.remove(node)
         self.gone.append(node)
 
     def wait_views(self, wanted, what, seconds=PATIENCE, without=None):
-        """Until each node but that one sees this: a map of addresses to (status, reachable)."""
+        """Waits until each node, except `without`, sees this map of addresses to (status,
+        reachable). Returns the time in seconds."""
         seen = {}
 
         def same():
             seen.update({node.name: node.status() for node in self.nodes if node is not without})
             return all(view == wanted for view in seen.values())
         start = time.monotonic()
-        wait(same, lambda: f"{what}: wanted {wanted}, there is {seen}", seconds, 0.1)
+        wait(same, lambda: f"{what}: expected {wanted}, the nodes see {seen}", seconds, 0.1)
         return time.monotonic() - start
 
     def wait_up(self, what, seconds=PATIENCE):
-        """Until every node sees exactly the nodes of this cluster, up and reachable."""
+        """Waits until every node sees exactly the nodes of this cluster, up and reachable."""
         wanted = {address: ("Up", True) for node in self.nodes for address in node.addresses}
         took = self.wait_views(wanted, what, seconds)
         print(f"{self.toolkit}: {what}: all agree after {took:.1f} s", flush=True)
 
     def warned(self, start, left=None, slowly=False):
-        """What a node warned of since then, but of lateness, and that its connection to a node that has ended does not work; nor,
-        when that left slowly, anything of that node."""
+        """Returns a warning or error that a node has logged since this time, or None.
+
+        Ignores warnings of lateness and of closed connections to ended nodes. If `slowly`, also
+        ignores all warnings about `left`."""
         ended = {node.address for node in self.gone} - {node.address for node in self.nodes}
         for node in self.nodes:
             for line in node.since(start):
@@ -325,8 +339,8 @@ class Cluster:
         return None
 
     def late(self, start):
-        """How many warnings of lateness there were since then: those in which a node of ours is said to be late, by itself or by others, and
-        those in which a JVM node is."""
+        """Returns the numbers of warnings of lateness since this time: those about nodes of ours,
+        and those about JVM nodes."""
         ours, theirs = 0, 0
         kinds = {node.address: node.kind for node in self.nodes + self.gone}
         for node in self.nodes:
@@ -341,16 +355,18 @@ class Cluster:
         return ours, theirs
 
     def check_quiet(self, start, left=None, slowly=False):
-        """No node warned since then, and each logs."""
+        """Checks that no node has logged a warning since this time, and that each node logs at
+        all."""
         for node in self.nodes:
-            if not node.find("^log INFO "):  # its log would not reach us
-                raise Failed(f"{node.name} ({node.kind}) does not log")
+            if not node.find("^log INFO "):  # its warnings would not arrive either
+                raise Failed(f"{node.name} ({node.kind}) logs nothing")
         warning = self.warned(start, left, slowly)
         if warning:
             raise Failed(warning)
 
     def disturbed(self, start):
-        """Which member of these was something else than up and reachable for some node since that moment."""
+        """Returns an event since this time in which a node saw one of these members not up or not
+        reachable, or None."""
         uids = {(node.address, node.uid()) for node in self.nodes}
         for node in self.nodes:
             for line in node.since(start):
@@ -360,8 +376,8 @@ class Cluster:
         return None
 
     def holds(self, seconds, what, quiet=True):
-        """That for so long all see all up and reachable, and nobody warns, if quiet. Fails at the first breach, also at one that is
-        over before anybody looks: each node tells its events."""
+        """Checks for this time that all nodes see each other up and reachable and, if `quiet`, log
+        no warning. Each node prints its events, so the check also finds a short breach."""
         start = time.monotonic()
         wanted = {address: ("Up", True) for node in self.nodes for address in node.addresses}
 
@@ -377,7 +393,8 @@ class Cluster:
         print(f"{self.toolkit}: {what}: all is well for {seconds} s", flush=True)
 
     def check_buried(self):
-        """Of no incarnation that a node has seen removed does it hear anything more."""
+        """Checks that no node gets an event about an incarnation after it saw that incarnation
+        removed."""
         for node in self.nodes + self.gone:
             removed = set()
             for line in node.since(0):
@@ -388,28 +405,30 @@ class Cluster:
                     removed.add(event[2])
 
     def check_no_quarantine(self):
-        """Nobody says that somebody is quarantined, but those who were declared down."""
+        """Checks that no log names a quarantined node, except nodes that were downed."""
         for node in self.nodes + self.gone:
             for line in node.since(0):
-                # Of a node that was downed: it is gone already. Or by one that ends, of a node that had left before it.
+                # A quarantine of a downed node that is gone already, or a line of a node that ends.
                 ignored = re.search("Quarantine of .* ignored|failed after shutdown.*StopQuarantinedSignal", line)
                 if re.search("(?i)quarantin", line) and not ignored and not any(uid in line for uid in self.downed):
                     raise Failed(f"{node.name} ({node.kind}): {line}")
 
-    # ---- what happens to nodes ----
+    # ---- leaving, crashing and suspending nodes ----
 
     def wait_gone(self, node, what, seconds=PATIENCE):
-        """Until all others see each other, up, and that node no more."""
+        """Waits until all others see each other up, and no longer see this node."""
         if node in self.nodes:
             self.drop(node)
         self.wait_up(what, seconds)
 
     def leave(self, node, by=None, slowly=False, quiet=True):
-        """Gracefully; by its own wish, or that of another one: the leader removes it because it has confirmed that it is exiting, and who
-        takes it for unreachable before it hears of the removal knew that it is exiting. (It ends at once, the removal waits until all agree
-        and comes by gossip: by chance that takes longer than a silence may.) Slowly: it may end before all others know that it is leaving,
-        or the leader that it has confirmed it. Nobody warns, if quiet."""
-        what = f"{node.name} ({node.kind}) leaves" + (f", told by {by.name} ({by.kind})" if by else "")
+        """Lets a node leave gracefully, by its own command or by that of the node `by`.
+
+        The leader must remove the node because the node has confirmed that it is exiting. Another
+        node may see it as unreachable only after it knew that the node is exiting: the node ends at
+        once, and the removal takes a round of gossip. slowly: skips this check, because the node
+        may end before all others know that it leaves. quiet: checks that no node logs a warning."""
+        what = f"{node.name} ({node.kind}) leaves" + (f", by command of {by.name} ({by.kind})" if by else "")
         start = time.monotonic()
         by.say(f"leave {node.address}") if by else node.say("leave")
         self.wait_gone(node, what)
@@ -420,43 +439,47 @@ class Cluster:
             self.check_quiet(start, node, slowly)
 
     def check_exiting(self, node, start, what):
-        """All knew that it exits, and a leader removed it because it has confirmed that."""
+        """Checks that all nodes knew that the node exits, and that a leader removed it after its
+        confirmation."""
         for other in self.nodes:
             told = [event[1] for event in (re.match(f"event ([A-Za-z]+) {node.address} ", line) for line in other.since(start)) if event]
             if "UnreachableMember" in itertools.takewhile(lambda event: event not in ("MemberExiting", "MemberExited"), told):
-                raise Failed(f"{what}: {other.name} ({other.kind}) took it for unreachable before it knew that it is exiting")
+                raise Failed(f"{what}: {other.name} ({other.kind}) saw it unreachable before it saw it exiting")
         if all(other.center != node.center for other in self.nodes):
-            return  # the leader of another data center removes it, confirmed or not
+            return  # the leader of another data center removes it without a confirmation
         removed = f"Leader is removing confirmed Exiting node .*@{node.address}]|leader removes.* member={node.address} status=exiting confirmed=yes"
         wait(lambda: any(other.find(removed, start) for other in self.nodes),
-             f"{what}: no leader removed it because it has confirmed that it is exiting", AT_ONCE)
+             f"{what}: no leader removed it after a confirmed exit", AT_ONCE)
 
     def wait_unreachable(self, node, start, what, seconds=UNREACHABLE):
-        """Until all others see that node up and unreachable."""
+        """Waits until all others see this node up and unreachable, and checks that this is not too
+        early."""
         wanted = {other.address: ("Up", other is not node) for other in self.nodes}
         self.wait_views(wanted, what, start + seconds - time.monotonic(), without=node)
         took = time.monotonic() - start
         print(f"{self.toolkit}: {what}: unreachable for all after {took:.1f} s", flush=True)
         if took < PAUSE:
-            raise Failed(f"{what}: unreachable after {took:.1f} s already")
+            raise Failed(f"{what}: unreachable too early, after {took:.1f} s")
 
     def end_crash(self, node, seconds=PATIENCE):
-        """It was killed, and the others get rid of it by themselves."""
+        """Waits until the others have removed a killed node without a command."""
         uid = int(node.uid())
         self.downed |= {str(uid), str(uid & (1 << 64) - 1)}
         self.wait_gone(node, f"{node.name} ({node.kind}) was killed", seconds)
 
     def down(self, node, by):
-        """Declared dead by one of the others."""
+        """Lets the node `by` down this node, and waits until it is removed."""
         uid = int(node.uid())
         self.downed |= {str(uid), str(uid & (1 << 64) - 1)}
         by.say(f"down {node.address}")
         self.wait_gone(node, f"{by.name} ({by.kind}) downed {node.name} ({node.kind})")
 
     def restart_at_once(self, node, name, seeds):
-        """kill -9, and again on the same port before anybody has taken it for silent; returns the new incarnation."""
+        """Kills a node and starts it again on the same port, before a detector notices. Returns the
+        new incarnation."""
         uid = int(node.uid())
-        self.downed |= {str(uid), str(uid & (1 << 64) - 1)}  # by those whom the new one asks
+        # the seed nodes down the old incarnation
+        self.downed |= {str(uid), str(uid & (1 << 64) - 1)}
         what = f"{node.name} ({node.kind}) was killed and started again at once"
         node.kill()
         self.drop(node)
@@ -464,19 +487,20 @@ class Cluster:
         self.wait_up(what)
         for other in self.nodes:
             if other.uids[node.address] != again.uid() or again.uid() == str(uid):
-                raise Failed(f"{what}: {other.name} sees {other.uids[node.address]}, it is {again.uid()}, was {uid}")
+                raise Failed(f"{what}: {other.name} sees uid {other.uids[node.address]}; the new one is {again.uid()}, the old one {uid}")
         return again
 
     def crash(self, node, by):
-        """kill -9, seen by all, and declared dead."""
+        """Kills a node, waits until all see it as unreachable, and lets the node `by` down it."""
         start = time.monotonic()
         node.kill()
         self.wait_unreachable(node, start, f"{node.name} ({node.kind}) was killed")
         self.down(node, by)
 
     def freeze(self, node, seconds):
-        """SIGSTOP for a while, in which a short one is not seen, and a long one by all until it is over."""
-        what = f"{node.name} ({node.kind}) stands still"
+        """Suspends a node for a while. No node may notice a short suspension. All nodes must see a
+        long one until it ends."""
+        what = f"{node.name} ({node.kind}) is suspended"
         if seconds > UNREACHABLE:
             self.freeze_long(node, seconds, what)
             return
@@ -486,14 +510,14 @@ class Cluster:
             pace(start, seconds)
             node.resume()
             took = time.monotonic() - start
-            self.wait_up(f"{node.name} ({node.kind}) stood still for {took:.1f} s")
+            self.wait_up(f"{node.name} ({node.kind}) was suspended for {took:.1f} s")
             if took > seconds + TARDY:
-                print(f"{self.toolkit}: {what}: it was to be for {seconds} s: again", flush=True)
+                print(f"{self.toolkit}: {what}: longer than {seconds} s; tries again", flush=True)
             elif self.disturbed(start):
                 raise Failed(self.disturbed(start))
             else:
                 return
-        raise Failed(f"{what}: {TRIES} times longer than {seconds} s, as this test was not run in time")
+        raise Failed(f"{what}: {TRIES} times longer than {seconds} s, because this test did not run in time")
 
     def freeze_long(self, node, seconds, what):
         start = time.monotonic()
@@ -507,10 +531,10 @@ class Cluster:
             never(seen, start + seconds - time.monotonic(), what)
         finally:
             node.resume()
-        self.wait_up(f"{node.name} ({node.kind}) stood still for {time.monotonic() - start:.1f} s")
+        self.wait_up(f"{node.name} ({node.kind}) was suspended for {time.monotonic() - start:.1f} s")
 
     def rest(self):
-        """What is left for the next case: two JVM nodes, and who founded. All others leave."""
+        """Prepares the cluster for the next case: only two JVM nodes and the founder stay."""
         for node in [node for node in self.nodes if node.kind == "sherd" and node is not self.seed_node]:
             self.leave(node)
         self.standing = True
@@ -531,19 +555,21 @@ class Cluster:
                 print(f"{at:10.3f} {line[:400]}")
 
     def keep(self, folder):
-        """Every line of every node, for a look afterwards."""
+        """Writes all lines of all nodes into files of this folder."""
         os.makedirs(folder, exist_ok=True)
-        for node in self.nodes + self.gone[::-1]:  # of two of one name the later one
+        # of two nodes with the same name, the later one first
+        for node in self.nodes + self.gone[::-1]:
             path = os.path.join(folder, f"{self.toolkit}-{node.name}.log")
             with open(path if not os.path.exists(path) else f"{path}.before", "w") as file:
                 file.writelines(f"{at:10.3f} {line}\n" for at, line in node.lines)
 
 
-living = []  # clusters of cases that run
+living = []  # clusters of running cases
 
 
 def run_cases(programs, jobs, keep):
-    """Cases of one toolkit and founder, one after the other on one cluster; after one that failed on a new one. Returns those that passed."""
+    """Runs cases of one toolkit and founder on one cluster; after a failed case, on a new one.
+    Returns the cases that passed."""
     cluster, passed = None, []
     for job in jobs:
         toolkit, founder, case = job
@@ -569,9 +595,10 @@ def run_cases(programs, jobs, keep):
 
 
 def run_case(cluster, case, more):
-    """True when it passed. more: another one follows on its cluster."""
+    """Runs one case. Returns whether it passed. more: whether another case follows on its
+    cluster."""
     name = f"{cluster.toolkit} {case.__name__}, founder {cluster.founder}"
-    before = " on the cluster of the case before" if cluster.standing else ""
+    before = " on the cluster of the previous case" if cluster.standing else ""
     start = time.monotonic()
     try:
         case(cluster)
@@ -581,7 +608,7 @@ def run_case(cluster, case, more):
     except Failed as error:
         print(f"FAILED {name}: {error}", flush=True)
         return False
-    except Exception:  # a fault of the case itself: those behind it go on
+    except Exception:  # an error of the case itself does not stop the later cases
         print(f"FAILED {name}: {traceback.format_exc()}", flush=True)
         return False
     print(f"ok {name}: {time.monotonic() - start:.0f} s{before}", flush=True)

@@ -1,5 +1,7 @@
-"""Entities that our nodes remember in distributed data, and JVM nodes that hold the same keys: what the toolkit's own stores find in them
-and write, and what is left of them when all of ours have ended. No JVM node has a region of the type."""
+"""Tests remembered entities in distributed data: our nodes and JVM nodes have the same keys.
+
+The toolkit's own stores read and write these keys, and keep them after all of our nodes have ended.
+No JVM node has a region of the type."""
 import gzip
 import re
 import time
@@ -10,22 +12,24 @@ from steps import jvm_pair
 
 TYPE = "Account"
 SHARDS = 3
-KEYS = 5  # of a shard
+KEYS = 5  # keys of one shard
 REPLICATOR = "nativeReplicator"
 REPLICATION = [f"cluster.sharding.distributed-data.{name}" for name in (
     "gossip-interval=1s", "max-delta-elements=500", "pruning-interval=1s", "max-pruning-dissemination=3s", "durable.keys=[]")]
-REPLICATION.append(f"cluster.sharding.number-of-shards={SHARDS}")  # who joins compares it
+# a joining node compares this setting
+REPLICATION.append(f"cluster.sharding.number-of-shards={SHARDS}")
 NATIVE = ["cluster.roles=[native]"]
 TYPED = [f"type={TYPE}", *NATIVE, *REPLICATION, "cluster.sharding.role=native", "cluster.sharding.remember-entities=on",
          "cluster.sharding.remember-entities-store=ddata"]
-STORED = {f"{TYPE}CoordinatorState", f"{TYPE}Fences"}  # what a coordinator keeps beside them
-ROUNDS = 6  # seconds, each with a gossip between the two members with the role: the younger one has all that the other one has
-RESTLESS = {f"{TYPE}CoordinatorState"}  # a JVM packs it anew, into other bytes
+STORED = {f"{TYPE}CoordinatorState", f"{TYPE}Fences"}  # other keys of a coordinator
+# seconds with one gossip each between the two members with the role, so that both have the same
+ROUNDS = 6
+RESTLESS = {f"{TYPE}CoordinatorState"}  # a JVM serializes it again, to other bytes
 ALL = f"shard-{TYPE}-all"
 
 
 def java_hash(text):
-    """String.hashCode, as the JVM's signed number."""
+    """Returns Java's String.hashCode."""
     total = 0
     for letter in text:
         total = (total * 31 + ord(letter)) & 0xffffffff
@@ -37,12 +41,12 @@ def shard_of(entity):
 
 
 def key_of(entity):
-    """Where the toolkit has it: |hash % 5|."""
+    """Returns the key under which the toolkit stores an entity: |hash % 5| of its shard."""
     return f"shard-{TYPE}-{shard_of(entity)}-{abs(java_hash(entity)) % KEYS}"
 
 
 def expected(entities):
-    """What is under each key, as `Value.content` has it."""
+    """Returns the content of each key, in the form of `Value.content`."""
     keys = {}
     for entity in entities:
         keys.setdefault(key_of(entity), []).append("t:" + entity)
@@ -50,10 +54,11 @@ def expected(entities):
 
 
 def started(nodes, entities, start, seconds=BUSY):
-    """Until each of these has begun on one of the nodes since then; returns where."""
+    """Waits until each of these entities has started on a node since this time. Returns entity ->
+    node."""
     def homes():
         return {entity: node for node in nodes for entity in entities if node.find(f"^entity {entity} begins$", start)}
-    wait(lambda: len(homes()) == len(entities), lambda: f"do not begin: {set(entities) - set(homes())}", seconds)
+    wait(lambda: len(homes()) == len(entities), lambda: f"entities that do not start: {set(entities) - set(homes())}", seconds)
     return homes()
 
 
@@ -62,7 +67,7 @@ def asked(data, node, what):
 
 
 def listed(data, node, what):
-    """A list that a store of the toolkit answers with."""
+    """Returns the list with which a store of the toolkit answers."""
     word, _, items = asked(data, node, what).partition(" ")
     if word not in ("shards", "entities", "keys"):
         raise Failed(f"{node.name}: {what}: {word} {items}")
@@ -70,7 +75,7 @@ def listed(data, node, what):
 
 
 def check_stores(data, jvms, entities):
-    """The toolkit's own stores find the same: all shards, and in each its entities."""
+    """Checks that the toolkit's own stores find all shards and all entities."""
     for node in jvms:
         shards = listed(data, node, f"shards {TYPE}")
         if shards != {shard_of(entity) for entity in entities}:
@@ -82,8 +87,8 @@ def check_stores(data, jvms, entities):
 
 
 def held(data, jvms, entities, seconds=BUSY):
-    """Until the JVM nodes have just these under the keys that the toolkit would have them under, in its types, all the same bytes; returns
-    the keys."""
+    """Waits until the JVM nodes have exactly these entities, under the toolkit's keys, in its
+    types, with equal bytes. Returns the keys."""
     wanted = expected(entities)
     keys = [*wanted, ALL]
 
@@ -114,7 +119,7 @@ def varint(data, at):
 
 
 def fields(data):
-    """The fields of a message: (number, what is there)."""
+    """Yields the fields of a protobuf message: (number, value)."""
     at = 0
     while at < len(data):
         key, at = varint(data, at)
@@ -125,17 +130,18 @@ def fields(data):
 
 
 def fences(value):
-    """What our coordinator keeps beside its state: its term, and each shard's last fence."""
+    """Returns the term of our coordinator and the last fence of each shard, from its key for
+    fences."""
     if value == "none" or not value.content[0].startswith("b:"):
-        raise Failed(f"{TYPE}Fences is no array of bytes: {value}")
+        raise Failed(f"{TYPE}Fences is not an array of bytes: {value}")
     stored = list(fields(gzip.decompress(bytes.fromhex(value.content[0][2:]))))
     shards = [dict(fields(shard)) for number, shard in stored if number == 2]
     return dict(stored)[1], {shard[1].decode(): (shard[2], shard[3]) for shard in shards}
 
 
 def check_fences(data, jvms, node):
-    """Until all the JVM nodes have the term that our node with the coordinator has taken, the same bytes; there is a fence of each shard
-    then, and none above the term."""
+    """Waits until all JVM nodes have the term of our coordinator, with equal bytes. Then every
+    shard has a fence, and no fence is above the term. Returns both."""
     def values():
         return [data.value(data.ask(jvm, f"get {TYPE}Fences local", "remember")) for jvm in jvms]
 
@@ -143,7 +149,7 @@ def check_fences(data, jvms, node):
         found = values()
         return all(value == found[0] for value in found) and node.find(
             f"^log INFO coordinator: .*msg=active type={TYPE} term={fences(found[0])[0]} ")
-    wait(are_there, lambda: f"not that of {node.name}'s coordinator: {values()}", BUSY)
+    wait(are_there, lambda: f"the JVM nodes lack the term of {node.name}'s coordinator: {values()}", BUSY)
     term, shards = fences(values()[0])
     if sorted(shards) != sorted(map(str, range(SHARDS))) or max(shards.values())[0] > term:
         raise Failed(f"term {term}, fences {shards}")
@@ -151,23 +157,27 @@ def check_fences(data, jvms, node):
 
 
 def changed(data, jvm, gone):
-    """The toolkit's own store takes out that entity and adds another one of its shard, which is returned."""
+    """Lets the toolkit's own store remove this entity and add another one of the same shard.
+    Returns the new entity."""
     shard = shard_of(gone)
     come = next(f"account-{number}" for number in range(100, 200) if shard_of(f"account-{number}") == shard)
     if asked(data, jvm, f"change {TYPE} {shard} +{come},-{gone}") != "stored":
-        raise Failed("the toolkit's store cannot write")
+        raise Failed("the toolkit's store did not write")
     return come
 
 
-def remembered(cluster):
-    """JVM nodes with the role of the type, younger than ours, are counted: no entity begins without them. What ours write is what the
-    toolkit's own stores would, to the byte, and whom those add begins where their shard begins again; whom they take out while it lives is
-    stored again."""
+def remembered_beside_jvm_nodes(cluster):
+    """Younger JVM nodes with the role of the type count as members of a majority: no new entity
+    starts until they have replicas.
+
+    Our nodes write the same bytes as the toolkit's own stores. An entity that such a store adds
+    starts when its shard starts again. An entity that the store removes while it runs is stored
+    again."""
     ports, entities = free_ports(5), [f"account-{number}" for number in range(24)]
     ours = []
     for number in range(3):
         ours.append(cluster.start(f"s{number + 1}", "sherd", ports[number], [f"127.0.0.1:{ports[0]}"], TYPED))
-        cluster.wait_up("one more of ours", BUSY)
+        cluster.wait_up("one more node of ours", BUSY)
     data, begin = Data(cluster), time.monotonic()
     for entity in entities[:12]:
         ours[0].say(f"entity {entity}")
@@ -177,13 +187,13 @@ def remembered(cluster):
     cluster.wait_up("JVM nodes with the role of the type", 2 * BUSY)
     for entity in entities[12:]:
         ours[1].say(f"entity {entity}")
-    never(lambda: any(node.find(f"^entity ({'|'.join(entities[12:])}) begins") for node in ours) and "it begins", 2,
-          "members with the role have no replica yet")
+    never(lambda: any(node.find(f"^entity ({'|'.join(entities[12:])}) begins") for node in ours) and "an entity starts", 2,
+          "while members with the role have no replica")
     start = time.monotonic()
     for node in jvms:
         node.say("remember begin native native")
     homes |= started(ours, entities[12:], begin)
-    print(f"{cluster.toolkit}: all begin {time.monotonic() - start:.1f} s after the JVM nodes have replicas", flush=True)
+    print(f"{cluster.toolkit}: all entities started {time.monotonic() - start:.1f} s after the JVM nodes had replicas", flush=True)
     held(data, jvms, entities)
     check_stores(data, jvms, entities)
     rest(data, start, REPLICATOR, RESTLESS)
@@ -202,22 +212,25 @@ def remembered(cluster):
     cluster.leave(moved, quiet=False)
     left = [node for node in ours if node is not moved]
     started(left, theirs, start)
-    print(f"{cluster.toolkit}: what a JVM wrote is read by ours {time.monotonic() - start:.1f} s after {moved.name} left", flush=True)
+    print(f"{cluster.toolkit}: our nodes read a JVM's change {time.monotonic() - start:.1f} s after {moved.name} left", flush=True)
     held(data, jvms, entities)
     check_stores(data, jvms, entities)
     rest(data, start, REPLICATOR, RESTLESS)
 
 
-def kept(cluster):
-    """Two JVM nodes without the role have the keys by gossip alone, in a replicator in the place of that role's. All of ours are killed, and
-    so all that they had in memory is gone; the toolkit's own store takes an entity out and puts another one in; ones of ours that come after that
-    have it from the JVM nodes, and all entities begin that are stored."""
+def remembered_by_jvm_nodes(cluster):
+    """JVM nodes keep the remembered entities after all of our nodes have died.
+
+    Two JVM nodes without the role get the keys by gossip, in a replicator that stands in for the
+    role's replicator. All of our nodes are killed. The toolkit's own store removes one entity and
+    adds another. New nodes of ours get the keys from the JVM nodes and start all stored
+    entities."""
     ports, entities = free_ports(7), [f"account-{number}" for number in range(24)]
     jvms = list(jvm_pair(cluster, ports[:2], [*REPLICATION, "loglevel=DEBUG"]))
     for node in jvms:
         node.say("remember begin - native")
     ours = [cluster.start(f"s{number}", "sherd", ports[number + 1], [jvms[0].address], TYPED) for number in (1, 2, 3)]
-    cluster.wait_up("three of ours")
+    cluster.wait_up("three nodes of ours")
     data, start = Data(cluster), time.monotonic()
     for entity in entities:
         ours[0].say(f"entity {entity}")
@@ -236,28 +249,29 @@ def kept(cluster):
         cluster.downed |= {str(uid), str(uid & (1 << 64) - 1)}
         cluster.drop(node)
         jvms[0].say(f"down {node.address}")
-    cluster.wait_up("all of ours were killed")
+    cluster.wait_up("all of our nodes were killed")
 
     gone = entities[0]
     come = changed(data, jvms[1], gone)
     entities = [*entities[1:], come]
     keys = held(data, jvms, entities)
 
-    # Older than those with the type, so that no coordinator is there before they have the keys.
+    # This node is older than those with the type. So no coordinator starts before they have the
+    # keys.
     start = time.monotonic()
     first = cluster.start("s4", "sherd", ports[5], [jvms[0].address], [*NATIVE, *REPLICATION])
-    cluster.wait_up("one without the type")
+    cluster.wait_up("a node of ours without the type")
     sent = re.compile(rf"Sending gossip to \[[^ ]*@{first.address}\]")
     wait(lambda: all(any(key in keys_told(line) for jvm in jvms for line in jvm.since(start) if sent.search(line)) for key in [*keys, *STORED]),
-         f"{first.name} is not sent all keys", BUSY)
+         f"{first.name} does not get all keys", BUSY)
     again = cluster.start("s5", "sherd", ports[6], [jvms[0].address], TYPED)
-    cluster.wait_up("one with the type")
-    never(lambda: again.find("^entity "), ROUNDS, f"entities begin while {first.name} is the oldest")
+    cluster.wait_up("a node of ours with the type")
+    never(lambda: again.find("^entity "), ROUNDS, f"while {first.name} is the oldest")
     start = time.monotonic()
     cluster.leave(first, quiet=False)
     started([again], entities, start)
-    never(lambda: again.find(f"^entity {gone} begins$"), 2, "it was forgotten while nobody had it")
-    print(f"{cluster.toolkit}: all {len(entities)} entities are back {time.monotonic() - start:.1f} s after {first.name} left", flush=True)
+    never(lambda: again.find(f"^entity {gone} begins$"), 2, "a removed entity")
+    print(f"{cluster.toolkit}: all {len(entities)} entities started {time.monotonic() - start:.1f} s after {first.name} left", flush=True)
     held(data, jvms, entities)
     later, after = check_fences(data, jvms, again)
     if later <= term or any(after[shard][1] <= epoch for shard, (_, epoch) in before.items()):

@@ -1,4 +1,5 @@
-"""Distributed data that JVM nodes and ours change under the same keys: what all agree on, byte for byte."""
+"""Tests distributed data that JVM nodes and our nodes change under the same keys: all must agree,
+byte for byte."""
 import random
 import re
 import time
@@ -7,25 +8,31 @@ from nodes import PACKAGES, Failed, free_ports, wait
 from wires import Wires
 
 TYPES = ["flag", "gcounter", "pncounter", "gset", "orset", "register", "lwwmap", "countermap", "multimap", "multimapdeltas", "ormap"]
-# Whose deltas need their order: a JVM says that it applies them.
+# Types with deltas that need their order. A JVM logs when it applies one.
 ORDERED = ["orset", "lwwmap", "countermap", "multimap", "multimapdeltas", "ormap"]
-PLAIN = ["gcounter", "pncounter", "gset"]  # whose deltas are of their own type. A JVM that has deleted one and hears of it in a read fails
+# Types whose deltas have the same type. A JVM that has deleted such a key fails when a read brings
+# it.
+PLAIN = ["gcounter", "pncounter", "gset"]
 DELTAS = PLAIN + ORDERED
-LEVELS = {"local": 1, "2": 2, "majority": 3, "plus1": 4, "all": 5}  # how many of five are asked
-STRONG = [level for level, count in LEVELS.items() if 2 * count > 5]  # what one has written so, another one reads so
+# level -> nodes of five that take part
+LEVELS = {"local": 1, "2": 2, "majority": 3, "plus1": 4, "all": 5}
+# a read at such a level sees every such write
+STRONG = [level for level, count in LEVELS.items() if 2 * count > 5]
 SETTINGS = ["cluster.distributed-data.gossip-interval=1s", "cluster.distributed-data.max-delta-elements=20",
             "cluster.distributed-data.pruning-interval=1s", "cluster.distributed-data.max-pruning-dissemination=3s",
             "cluster.distributed-data.notify-subscribers-interval=100ms"]
-STORM = 25        # changes of each key by each node
-PIECES = 6        # of a large value, each of 15 texts of 900 bytes
-BUSY = 60         # seconds; what takes a few when nothing else runs
-REST = 3          # seconds without a gossip, of which each has three times an occasion
-ROUNDS = 10       # tries to see deltas come before gossip does
-SLOW = 10         # seconds between gossips of a node: so long the others hear of a pruning by what their users ask for alone
+STORM = 25        # random changes of each key by each node
+PIECES = 6        # parts of a large value, each of 15 texts of 900 bytes
+BUSY = 60         # seconds until a step fails; on a quiet machine it takes a few
+REST = 3          # seconds without a gossip; each node could send three in this time
+ROUNDS = 10       # tries to see a delta arrive before gossip
+# seconds between two gossips of a node; meanwhile only reads tell the others of a pruning
+SLOW = 10
 
 
 def changes(kind, writer):
-    """What the writer of that number, from 0 on, changes: all that they do at the same time has one outcome, or is one of few."""
+    """Returns the changes of a writer (a number from 0). The changes of all writers at the same
+    time have one outcome, or one of a few."""
     item, number = f"t:w{writer}", writer + 1
     return {
         "flag": ["on - - 0"],
@@ -45,7 +52,8 @@ def changes(kind, writer):
 
 
 def outcome(kind, writers):
-    """What becomes of the changes of all these, as `Value.content` writes it; ? is the number of any of them."""
+    """Returns the content after the changes of this number of writers, in the form of
+    `Value.content`; ? is the number of any writer."""
     every, total, signed = range(writers), sum(range(1, writers + 1)), sum(range(2, writers + 1)) - 20
     items = [f"t:w{w}" for w in every] + [f"i:{w}" for w in every] + [f"l:{(w + 1) * 1000}" for w in every] + ["t:same"]
     same = "+".join(f"t:w{w}" for w in every)
@@ -60,7 +68,7 @@ def outcome(kind, writers):
 
 
 def any_change(kind, chance):
-    """One change of that kind, whichever."""
+    """Returns a random change of this type."""
     item, value, amount = (f"{sort}{chance.randrange(4)}" for sort in ("t:k", "t:v", ""))
     inside = chance.choice(["orset", "gset", "pncounter", "register"])
     within = {"orset": chance.choice(["add", "remove"]), "gset": "add", "pncounter": "count", "register": "put"}[inside]
@@ -75,13 +83,13 @@ def any_change(kind, chance):
         "countermap": [f"count {item} - {amount}"] * 2 + [f"remove {item} - 0"],
         "multimap": [f"add {item} {value} 0"] * 3 + [f"removevalue {item} {value} 0"] * 2 + [f"remove {item} - 0"],
         "multimapdeltas": [f"add {item} {value} 0"] * 3 + [f"removevalue {item} {value} 0"] * 2 + [f"remove {item} - 0"],
-        # a key has always one type inside
+        # a key always has the same type inside
         "ormap": [f"{within} t:{inside} {value} {amount} {inside}"] * 4 + [f"remove t:{inside} - 0"],
     }[kind])
 
 
 class Value:
-    """What a node tells of a key: its bytes by their size and hash, and what is in it, in one order."""
+    """A node's value of a key: size and hash of its bytes, and its sorted content."""
 
     def __init__(self, text):
         self.key, self.manifest, self.size, self.hash, nodes, content = text.split(" ", 5)
@@ -102,7 +110,8 @@ class Value:
 
 
 def is_as(value, entries):
-    """Is it a value with these, where t:w? is any of t:w0, t:w1 and so on?"""
+    """Returns whether it is a value with these entries; t:w? stands for any of t:w0, t:w1 and so
+    on."""
     if not isinstance(value, Value):
         return False
     any_of = {entry[:-1] for entry in entries if entry.endswith("?")}
@@ -111,12 +120,12 @@ def is_as(value, entries):
 
 
 class Data:
-    """Asks nodes for what they have, and tells them what to do with it."""
+    """Sends commands for distributed data to nodes, and reads the answers."""
 
     def __init__(self, cluster):
         self.cluster, self.tag = cluster, 0
-        self.read = {}     # node -> lines of it that were looked at
-        self.answers = {}  # (node, tag) -> what it said, one after the other
+        self.read = {}     # node -> number of its lines that were read
+        self.answers = {}  # (node, tag) -> answers, in order
 
     def ask(self, node, what, of="data"):
         self.tag += 1
@@ -144,7 +153,7 @@ class Data:
         return self.said(asked)[-1]
 
     def value(self, asked):
-        """The answer: a value, or what stands for none."""
+        """Returns the answer: a Value, or a word such as "none"."""
         return self.seen(self.answer(asked))
 
     @staticmethod
@@ -158,7 +167,8 @@ class Data:
                 raise Failed(f"{one[0].name} ({one[0].kind}): {self.answer(one)}, not {wanted}")
 
     def same(self, keys, what, seconds=BUSY, fits=lambda key, value: True):
-        """Until all nodes have the same under each of the keys, and it fits; returns it."""
+        """Waits until all nodes have the same value of each key, and the value fits. Returns the
+        values by key."""
         start, left, agreed = time.monotonic(), list(keys), {}
 
         def look():
@@ -170,7 +180,7 @@ class Data:
             return not left
 
         def wrong():
-            lines = [f"{what}: {len(left)} of {len(keys)} keys are not the same everywhere, or not what they should be"]
+            lines = [f"{what}: {len(left)} of {len(keys)} keys differ between nodes, or have a wrong value"]
             for key in left[:5]:
                 lines += [f"  {key}: {node.name} ({node.kind}): {self.value(self.ask(node, f'get {key} local'))}" for node in self.cluster.nodes]
             return "\n".join(lines)
@@ -180,23 +190,26 @@ class Data:
 
 
 def keys_told(line):
-    """What a JVM's line says of a gossip that it sent or got."""
+    """Returns the keys of a gossip that a JVM's log line names, or an empty set."""
     found = re.search(r"(Sending gossip to|Received gossip from) .* containing \[(.*)\]", line)
     return set(found[2].split(", ")) if found else set()
 
 
 def rest(data, start, name="ddataReplicator", restless=()):
-    """Until nobody has anything to tell any more: digests are of envelopes, so they are the same too, with all marks of pruning. And no JVM
-    had trouble since the start. Of the replicator with that name, and its keys but the restless ones."""
+    """Waits until the JVM nodes exchange digests and no more values. Then all envelopes are equal,
+    including their marks of pruning, because digests are of envelopes. Checks that no JVM logged an
+    error since the start.
+
+    name: the replicator; restless: keys whose gossip does not count."""
     jvms, begin = [node for node in data.cluster.nodes if node.kind != "sherd"], time.monotonic()
 
     def told():
         since = time.monotonic() - REST
         lines = [line for node in jvms for line in node.since(since)]
         if since < begin or not all(any(f"{name}: Received gossip status from" in line for line in node.since(since)) for node in jvms):
-            return "digests are awaited"
+            return "no digest yet"
         return next((line for line in lines if f"{name}: " in line and keys_told(line) - set(restless)), None)
-    wait(lambda: not told(), lambda: f"gossip goes on: {str(told())[:400]}", BUSY)
+    wait(lambda: not told(), lambda: f"gossip continues: {str(told())[:400]}", BUSY)
     for node in jvms:
         trouble = node.find(f"^log (ERROR|WARNING) .*{name}", start)
         if trouble:
@@ -205,7 +218,8 @@ def rest(data, start, name="ddataReplicator", restless=()):
 
 
 def five(cluster, order, settings=(), wires=None):
-    """Two JVM nodes and three of ours, with the lowest address first in the order."""
+    """Starts two JVM nodes and three nodes of ours. order: their names, in ascending order of
+    addresses."""
     extension = f'extensions=["{PACKAGES[cluster.toolkit]}.cluster.ddata.DistributedData"]'
     ports = dict(zip(order, free_ports(5)))
     kinds = {"j": (cluster.toolkit, [extension, "loglevel=DEBUG"]), "s": ("sherd", [])}
@@ -214,12 +228,12 @@ def five(cluster, order, settings=(), wires=None):
         kind, more = kinds[name[0]]
         wired = wires.lay(ports[name]) if wires else []
         nodes[name] = cluster.start(name, kind, ports[name], [f"127.0.0.1:{ports['j1']}"], [*SETTINGS, *settings, *more, *wired])
-    cluster.wait_up("two JVM nodes and three of ours", 2 * BUSY)
+    cluster.wait_up("two JVM nodes and three nodes of ours", 2 * BUSY)
     return nodes
 
 
 def reads_all(data, nodes, keys, level, wanted):
-    """Each of the nodes reads each of the keys at that level, and finds what is wanted of it."""
+    """Checks that each node reads the wanted value of each key at this level."""
     for key, asked in [(key, data.ask(node, f"get {key} {level}")) for key in keys for node in nodes]:
         value = data.value(asked)
         if not is_as(value, wanted(key)):
@@ -227,7 +241,8 @@ def reads_all(data, nodes, keys, level, wanted):
 
 
 def levels(data, nodes):
-    """Four nodes change a key of each type at each level at the same time. Who reads at a level that overlaps sees it all at once."""
+    """Four nodes change a key of each type at each level at the same time. A read at an overlapping
+    level sees all changes at once."""
     writers = [nodes[name] for name in ("j1", "s1", "j2", "s2")]
     keys = {f"{kind}-{level}": (kind, level) for kind in TYPES for level in LEVELS}
     followed = {kind: [data.ask(nodes[name], f"subscribe {kind}-local") for name in ("j1", "s3")] for kind in TYPES}
@@ -235,19 +250,20 @@ def levels(data, nodes):
     data.all_are([data.update(node, key, kind, level, changes(kind, number))
                   for key, (kind, level) in keys.items() for number, node in enumerate(writers)], "updated")
     print(f"{data.cluster.toolkit}: {len(keys) * 4} updates after {time.monotonic() - start:.1f} s", flush=True)
-    for read, count in LEVELS.items():  # those that read the least first: a read repairs
+    for read, count in LEVELS.items():  # weak reads first, because a read repairs
         overlapping = [key for key, (_, level) in keys.items() if count + LEVELS[level] > 5]
         reads_all(data, data.cluster.nodes, overlapping, read, lambda key: outcome(keys[key][0], 4))
     agreed = data.same(keys, "changed at all levels", fits=lambda key, value: is_as(value, outcome(keys[key][0], 4)))
     for kind, asked in followed.items():
         for one in asked:
             wait(lambda one=one, kind=kind: data.said(one) and data.seen(data.said(one)[-1]) == agreed[f"{kind}-local"],
-                 lambda one=one, kind=kind: f"{one[0].name} was told of {kind}-local: {data.said(one)}")
+                 lambda one=one, kind=kind: f"{one[0].name}, a subscriber of {kind}-local, got {data.said(one)}")
     return list(keys)
 
 
 def storm(data, nodes, name, seed, levels):
-    """The nodes make changes at random, at any of the levels, none of which waits for another."""
+    """The nodes make random changes at random levels without waiting for answers. Returns the types
+    by key."""
     chance = random.Random(seed)
     keys = {f"{kind}-{name}": kind for kind in TYPES}
     asked = []
@@ -259,7 +275,8 @@ def storm(data, nodes, name, seed, levels):
 
 
 def deleted(data, nodes, there):
-    """Of the keys that are there those that a node of either kind deletes are gone for all, and stay so; and no others."""
+    """A node of either kind deletes some of the keys. They are deleted on all nodes and stay so;
+    the other keys stay."""
     keys = [f"{kind}-all" for kind in TYPES]
     data.all_are([data.ask(nodes["j1" if number % 2 else "s1"], f"delete {key} {'all' if key.split('-')[0] in PLAIN else STRONG[number % 3]}")
                   for number, key in enumerate(keys)], "updated")
@@ -271,12 +288,12 @@ def deleted(data, nodes, there):
     for name in ("j1", "j2"):
         said = set(data.answer(data.ask(nodes[name], "keys x")).split()[1:])
         if said != left:
-            raise Failed(f"{name}: other keys than those that were not deleted: {said ^ left}")
+            raise Failed(f"{name}: its keys and the keys that were not deleted differ by {said ^ left}")
     data.same(left, "not deleted", fits=lambda _, value: isinstance(value, Value))
 
 
 def changed_by(data, node, kinds, name):
-    """That node changes a key of each of these types: the types by key. None waits for another node."""
+    """Lets a node change one new key of each type at level local. Returns the types by key."""
     keys = {f"{kind}-{name}": kind for kind in sorted(kinds)}
     data.all_are([data.update(node, key, kind, "local", changes(kind, 0)) for key, kind in keys.items()], "updated")
     data.same(keys, f"changed by {node.name} alone")
@@ -284,8 +301,9 @@ def changed_by(data, node, kinds, name):
 
 
 def deltas(data, nodes):
-    """What is changed travels as a delta, both ways, if gossip is not there before it, by chance. A JVM says which it applied, and what gossip
-    it sent: what ours have without any came as a delta."""
+    """Checks that changes travel as deltas in both directions. Gossip may come first by chance, so
+    there are several rounds. A JVM logs each delta that it applies and each gossip that it sends. A
+    change that our node has without such a gossip came as a delta."""
     j1, j2, s1 = nodes["j1"], nodes["j2"], nodes["s1"]
     ours, theirs = {(node, kind) for node in (j1, j2) for kind in DELTAS}, set(DELTAS)
     rounds = 0
@@ -305,12 +323,13 @@ def deltas(data, nodes):
 
 
 def chunks(data, nodes):
-    """Statuses of many keys come in chunks, of ours too."""
+    """Checks that our node sends the status of many keys in chunks."""
     nodes["j1"].expect(rf"Received gossip status from \[.*{nodes['s1'].address}\], chunk \[[0-9]+\] of \[([2-9]|[1-9][0-9]+)\]")
 
 
-def replicated(cluster):
-    """JVM nodes and ours change the same keys of all types at all levels, in order and at random; delete; and send each other deltas."""
+def changes_of_all_types(cluster):
+    """JVM nodes and our nodes change the same keys of all types at all levels, in order and at
+    random. They delete keys, and they send each other deltas."""
     nodes = five(cluster, ["j1", "s1", "s2", "j2", "s3"], ["cluster.failure-detector.acceptable-heartbeat-pause=15s"])
     data = Data(cluster)
     start = time.monotonic()
@@ -325,14 +344,16 @@ def replicated(cluster):
 
 
 def fill(data, node, key, seed):
-    """A value of 80,000 bytes. Four of them, as one side lacks, are too many for a frame."""
+    """Makes a value of 80,000 bytes. One side of the partition lacks four of them, which is more
+    than a frame can hold."""
     chance = random.Random(seed)
     return [data.update(node, key, "gset", "local", [f"add t:{chance.randbytes(450).hex()} - 0" for _ in range(15)]) for _ in range(PIECES)]
 
 
 def reads_apart(data, many, few):
-    """While they are parted: a side reads at each level for which it has enough nodes, and what it has written at one that overlaps within
-    it; at the others nobody gets an answer. On the side of many are the first two writers."""
+    """During the partition, a side can read at each level for which it has enough nodes, and sees
+    its own writes at overlapping levels. Reads at other levels time out. The first two writers are
+    on the larger side."""
     for level, count in LEVELS.items():
         keys = [f"{kind}-{wrote}-apart" for kind in TYPES for wrote, by in LEVELS.items() if count + by > 3]
         if count <= 3:
@@ -345,7 +366,8 @@ def reads_apart(data, many, few):
 
 
 def cut(cluster, parts, wires):
-    """Until each of each part takes each of the others for unreachable."""
+    """Cuts the cluster into these parts. Waits until each node sees all nodes of other parts as
+    unreachable."""
     start = time.monotonic()
     wires.cut(*parts)
     for part in parts:
@@ -356,11 +378,13 @@ def cut(cluster, parts, wires):
 
 
 def alone(data, nodes, wires):
-    """One of ours is cut off from four: what needs four of five succeeds among those, what needs five, by a level or by a JVM's minimum,
-    does not, and the one alone has neither."""
+    """One node of ours is cut off from four others. Writes that need four of five nodes succeed
+    among the four. Writes that need five, by their level or by a JVM's minimum, time out. The
+    single node can do neither."""
     many, lone = [nodes[name] for name in ("j1", "s1", "j2", "s2")], nodes["s3"]
     cut(data.cluster, [many, [lone]], wires)
-    levels = {"majority": 3, "plus1": 4, "plus2": 5, "all": 5, "majority4": 4, "majority5": 5}  # how many it needs; the last two a JVM has
+    # level -> nodes that it needs; the last two exist only on a JVM
+    levels = {"majority": 3, "plus1": 4, "plus2": 5, "all": 5, "majority4": 4, "majority5": 5}
     asked = []
     for kind in TYPES:
         for level, count in levels.items():
@@ -377,7 +401,7 @@ def alone(data, nodes, wires):
         reads_all(data, readers, [f"{kind}-plus1-alone" for kind in TYPES], f"{level}:30000", lambda key: outcome(key.split("-")[0], 4))
     for one in [data.ask(node, f"get {kind}-plus1-alone plus2:1000") for kind in TYPES for node in [many[0], many[1]]]:
         data.all_are([one], "timeout")
-    print(f"{data.cluster.toolkit}: four of five are enough for a majority and one more, and for a minimum of four", flush=True)
+    print(f"{data.cluster.toolkit}: four of five nodes are enough for majority plus 1, and for a majority of at least 4", flush=True)
     wires.heal()
     data.cluster.wait_up("healed again", BUSY)
     data.same([f"{kind}-{level}-alone" for kind in TYPES for level in ("majority", "plus1", "plus2", "all")], "changed while one was alone",
@@ -385,8 +409,9 @@ def alone(data, nodes, wires):
 
 
 def apart(data, nodes, wires):
-    """Two of both kinds on one side and one of ours more; one of each on the other: all go on changing the same keys. What one side has a
-    majority for succeeds there, and nowhere else; when they hear of each other again, all have it all."""
+    """A partition: j1, s1 and s2 on one side, j2 and s3 on the other. All continue to change the
+    same keys. Writes that need a majority succeed on the larger side only. After the partition, all
+    nodes have all changes. Returns the keys."""
     cluster = data.cluster
     many, few = [nodes[name] for name in ("j1", "s1", "s2")], [nodes[name] for name in ("j2", "s3")]
     doomed = [f"{kind}-doomed" for kind in TYPES]
@@ -408,10 +433,10 @@ def apart(data, nodes, wires):
                   for number, key in enumerate(doomed)], "updated")
     for asked in large.values():
         data.all_are(asked, "updated")
-    for kind in DELTAS:  # of which others show that more than two have written
+    for kind in DELTAS:  # the value of these types shows the number of writers
         for asked in [data.ask(node, f"get {kind}-majority-apart local") for node in few]:
             if is_as(data.value(asked), outcome(kind, 4)):
-                raise Failed(f"{kind}-majority-apart came through the cut")
+                raise Failed(f"{kind}-majority-apart crossed the partition")
 
     wires.heal()
     cluster.wait_up("healed", BUSY)
@@ -422,13 +447,13 @@ def apart(data, nodes, wires):
 
 
 def pruned_of(data, keys, leaving, leader):
-    """These nodes leave, and what is of them is pruned, by that leader: a JVM finds nothing of them any more, all have the same, and it is
-    what it was."""
+    """Lets these nodes leave. The leader must prune their entries: no JVM finds an entry of them,
+    all nodes have equal values, and the content is unchanged."""
     cluster, jvm = data.cluster, next(node for node in data.cluster.nodes if node.kind != "sherd" and node not in leaving)
     addresses, start = {node.address for node in leaving}, time.monotonic()
     before = {key: data.value(data.ask(jvm, f"get {key} local")) for key in keys}
     if not addresses <= set().union(*(value.nodes for value in before.values())):
-        raise Failed(f"nothing of {addresses} is there")
+        raise Failed(f"no value has entries of {addresses}")
     for node in leaving:
         node.say("leave")
         cluster.drop(node)
@@ -439,12 +464,13 @@ def pruned_of(data, keys, leaving, leader):
             addresses & data.value(data.ask(node, f"get {key} local")).nodes for node in cluster.nodes if node.kind != "sherd")
     data.same(keys, f"pruned by {leader.name} ({leader.kind})", fits=fits)
     if bool(jvm.find("Initiated pruning of", start)) != (leader is jvm):
-        raise Failed(f"{leader.name} should have begun the pruning; {jvm.name} says otherwise")
+        raise Failed(f"{leader.name} must begin the pruning; the log of {jvm.name} differs")
 
 
-def divided(cluster):
-    """JVM nodes and ours change the same keys while they cannot hear each other, and agree when they can. Then nodes of both kinds leave,
-    and what is of them is taken over, by one of ours that leads, and by a JVM node."""
+def partitioned_replicas(cluster):
+    """JVM nodes and our nodes change the same keys during partitions, and agree afterwards. Then
+    nodes of both kinds leave, and their entries are pruned: once by a leader of ours, and once by a
+    JVM node."""
     wires = Wires(cluster)
     try:
         nodes = five(cluster, ["s1", "j1", "s2", "j2", "s3"], wires=wires)
@@ -462,8 +488,9 @@ def divided(cluster):
 
 
 def pruned_keys(data, owner, others, before, seconds=2):
-    """Which keys are not what they were for the owner of their marks. What gossip would tell late is fetched by reads: the others' of the marks,
-    and then the owner's of who has seen them."""
+    """Returns the keys whose value has changed on the leader that prunes. Gossip is slow in this
+    case, so reads spread the marks of pruning: the others read the marks, and then the leader reads
+    which nodes have seen them."""
     def changed():
         return [key for key, asked in [(key, data.ask(owner, f"get {key} local")) for key in before] if data.value(asked) != before[key]]
     found = changed()
@@ -476,10 +503,13 @@ def pruned_keys(data, owner, others, before, seconds=2):
     return found
 
 
-def inherited(cluster):
-    """A node has added to keys of all types whose deltas need their order, and leaves. One of ours, which leads, prunes them: what that one had added is
-    its own then. Before gossip tells that to the others another replica's change comes to it, of either kind, and then it makes one, which they are sent
-    as a delta: nobody loses what was taken over, neither at once nor by gossip."""
+def deltas_after_pruning(cluster):
+    """A delta from a node that has just pruned a key loses no entry.
+
+    A node changes keys of all types with ordered deltas, and leaves. Our leader prunes the keys and
+    takes the entries over. Before gossip tells the others, our leader receives a change from
+    another node, and makes a change itself, which it sends as a delta. No node may lose the
+    entries, neither at once nor by later gossip."""
     settings = [f"cluster.distributed-data.gossip-interval={SLOW}s", "cluster.distributed-data.max-pruning-dissemination=1s"]
     nodes = five(cluster, ["s1", "j1", "s2", "j2", "s3"], settings)
     data = Data(cluster)
@@ -500,12 +530,12 @@ def inherited(cluster):
         for key in found:
             del before[key]
     if len(early) < len(kinds) / 2:
-        raise Failed(f"of {len(kinds)} keys JVM nodes had {len(kinds) - len(early)} as they were pruned before {owner.name} changed them")
-    print(f"{cluster.toolkit}: {len(early)} of {len(kinds)} keys are changed before JVM nodes have heard that they are pruned", flush=True)
+        raise Failed(f"JVM nodes had {len(kinds) - len(early)} of {len(kinds)} keys pruned before {owner.name} changed them; too many")
+    print(f"{cluster.toolkit}: {len(early)} of {len(kinds)} keys changed before JVM nodes knew that they were pruned", flush=True)
 
     def is_all(key, value):
         return is_as(value, outcome(kinds[key], 3))
-    data.same(kinds, "taken over, and changed", fits=is_all)
+    data.same(kinds, "pruned and changed", fits=is_all)
     for node in cluster.nodes:
         reads_all(data, [node], kinds, "all", lambda key: outcome(kinds[key], 3))
     data.same(kinds, "read from all", fits=lambda key, value: is_all(key, value) and not any(

@@ -1,4 +1,5 @@
-"""Sharding of JVM nodes, of which ours are no part: what section 8 of the protocol says of proxies, of who hosts and of the coordinator."""
+"""Tests that a node of this library keeps out of the sharding of JVM nodes
+(src/node/jvm_peers.c)."""
 import re
 import time
 
@@ -7,20 +8,20 @@ from steps import jvm_pair
 
 JVM = ["cluster.roles=[jvm]", "cluster.sharding.role=jvm"]
 NATIVE = ["cluster.roles=[native]", "cluster.sharding.role=native"]
-PROMPT = 30  # seconds for an answer on a busy machine: a region that took part and fell silent would hold a hand-off up for 60
-STEP = 0.2   # seconds between two rounds of questions
+PROMPT = 30  # seconds for an answer on a busy machine; a silent region would delay a hand-off by 60
+STEP = 0.2   # seconds between two rounds of asks
 REFUSED = "^log ERROR node: .*JVM member has the role.*type=E.*member="
 
 
 class Asking:
-    """Asks the JVM nodes' sharding, of each node for a new entity each time, most of them of a shard that nobody has asked for: the
-    coordinator has to place it, and to store where."""
+    """Asks entities through the sharding of each JVM node. Each ask is for a new entity, and most
+    entities are in a new shard, which the coordinator must allocate and store."""
 
     def __init__(self, jvms):
         self.jvms, self.count, self.open, self.names = list(jvms), 0, [], []
 
     def ask(self, names=None):
-        """For new ones, or for those."""
+        """Asks one new entity through each node, or the entities with these names."""
         for number, jvm in enumerate(self.jvms):
             name = names[number % len(names)] if names else f"e{self.count}"
             self.count += 1
@@ -29,7 +30,8 @@ class Asking:
             jvm.say(f"shard ask {name}")
 
     def check(self):
-        """All were answered, in time, by JVM nodes; returns by how many of them."""
+        """Checks that JVM nodes answered all asks in time. Returns the number of nodes that
+        answered."""
         places = set()
         for jvm, name, start in self.open:
             found = jvm.expect(f"^shard answer {name} from (.*) after ([0-9]+)$", start, PROMPT)
@@ -43,26 +45,27 @@ class Asking:
 
 
 def state(jvm, role):
-    """What a JVM node has of the coordinator's state: regions and proxies."""
+    """Returns the coordinator's state that a JVM node has: regions and proxies."""
     start = time.monotonic()
     jvm.say(f"shard state {role}")
     return jvm.expect("^shard state (.*)", start)[1]
 
 
 def alone(jvms):
-    """The state in which those JVM nodes are registered and nobody else."""
+    """Returns the state in which only these nodes are registered."""
     return f"regions {','.join(sorted(jvm.address for jvm in jvms))} proxies none"
 
 
 def check_unharmed(asking):
-    """All questions were answered, and the JVM nodes alone are registered."""
+    """Checks that all asks were answered, and that only the JVM nodes are registered."""
     asking.check()
     for jvm in asking.jvms:
         wait(lambda jvm=jvm: state(jvm, "jvm") == alone(asking.jvms), lambda jvm=jvm: f"{jvm.name}: {state(jvm, 'jvm')}")
 
 
 def turned_away(cluster, asking, name, settings):
-    """One of ours with a type in a role that the JVM nodes have: it is a member, says why it cannot stay, and leaves; it has hosted nothing."""
+    """Starts a node of ours whose entity type uses a role of the JVM nodes. It joins, logs why it
+    cannot stay, and leaves. It never owns a shard."""
     oldest = asking.jvms[0]
     node = cluster.start(name, "sherd", free_ports(1)[0], cluster.seeds, ["type=E", *settings])
     node.say("entity mine")
@@ -72,23 +75,25 @@ def turned_away(cluster, asking, name, settings):
         asking.ask()
         time.sleep(STEP)
         if state(oldest, "jvm") != alone(asking.jvms):
-            raise Failed(f"while {name} is there: {state(oldest, 'jvm')}")
+            raise Failed(f"while {name} is a member: {state(oldest, 'jvm')}")
         return node.find("^ended -9 ")
-    wait(ended, f"{name} does not give way")
+    wait(ended, f"{name} does not leave")
     node.expect(REFUSED + oldest.address)
     oldest.expect(f"^event MemberJoined {node.address} ")
     cluster.drop(node)
-    cluster.wait_up(f"{name} gave way")
+    cluster.wait_up(f"{name} left")
     check_unharmed(asking)
     if node.find("^entity "):
         raise Failed(f"{name}: {node.find('^entity ')[0]}")
     print(f"{cluster.toolkit}: {name} was turned away after {time.monotonic() - start:.1f} s", flush=True)
 
 
-def shared(cluster):
-    """Entity types whose role JVM nodes have, which have sharding: ours refuses to be there, and says why; under a role of its own it is
-    fine, and theirs goes on, also when one of them leaves. Then a JVM node comes with that role, and sharding of that name: it is younger,
-    which is said, and ends nobody; it is not registered, and nothing begins there before our coordinator has ended."""
+def jvm_sharding_is_undisturbed(cluster):
+    """A node of ours leaves if JVM nodes with sharding have the role of its entity type, and logs
+    why. With another role it stays, and the sharding of the JVM nodes continues, also when one of
+    them leaves. Then a JVM node starts with our role and a type of the same name. It is younger, so
+    our node only logs this. The JVM node is not registered, and it starts no entity before our
+    coordinator has ended."""
     ports = free_ports(5)
     j1, j2 = jvm_pair(cluster, ports[:2], JVM)
     asking = Asking([j1, j2])
@@ -119,16 +124,17 @@ def shared(cluster):
         asking.ask([name])
     check_unharmed(asking)
     cluster.check_quiet(start)
-    print(f"{cluster.toolkit}: what {j2.name} had is on {j1.name}", flush=True)
+    print(f"{cluster.toolkit}: the entities of {j2.name} run on {j1.name}", flush=True)
     follow(cluster, s3, ports[3])
 
 
 def follow(cluster, ours, port):
-    """A JVM node has sharding in the role of a node of ours, which is older: there is one coordinator, first ours and then the JVM's, which
-    ours hands over to, and which reads what ours has stored."""
+    """A JVM node has sharding in the role of an older node of ours. There is one coordinator at a
+    time: first ours, and after our node's hand-over the JVM's, which reads the state that ours has
+    stored."""
     jvm = cluster.start("j3", cluster.toolkit, port, cluster.seeds, NATIVE)
     ours.expect(REFUSED + jvm.address)
-    cluster.wait_up("a JVM node has that role too")
+    cluster.wait_up("a JVM node has the same role")
     jvm.say("shard begin")
     start = time.monotonic()
     jvm.say("shard ask two")
@@ -138,14 +144,16 @@ def follow(cluster, ours, port):
     asked = "^(hosted two|shard answer two|entity two)"
     never(lambda: jvm.find(asked) or ours.find(asked) or cluster.disturbed(start), 5, "there are two coordinators")
     if state(jvm, "native") != alone([ours]):
-        raise Failed(f"it is registered: {state(jvm, 'native')}")
+        raise Failed(f"the JVM node is registered: {state(jvm, 'native')}")
     cluster.leave(ours, quiet=False)
     jvm.expect(f"^shard answer two from {jvm.address} after ")
-    jvm.expect(f"^log INFO .*/ECoordinator: Hand-over in progress at .*{ours.address}")  # ours has answered
+    # our node has answered
+    jvm.expect(f"^log INFO .*/ECoordinator: Hand-over in progress at .*{ours.address}")
     ended = next((at for at, line in ours.lines if re.search("/ECoordinator .* to=ended", line)), None)
     began = next(at for at, line in jvm.lines if line == "hosted two begins")
     if not ended or began < ended or ours.find(asked):
-        raise Failed(f"it did not wait for the end of our coordinator at {ended}: {began}")
-    print(f"{cluster.toolkit}: the JVM's coordinator follows ours: an entity began {began - ended:.1f} s after that had ended", flush=True)
-    wait(lambda: state(jvm, "native") == alone([jvm]), lambda: f"after it: {state(jvm, 'native')}")  # it has read that ours had a region
+        raise Failed(f"the JVM node started an entity at {began}; our coordinator ended at {ended}")
+    print(f"{cluster.toolkit}: the JVM's coordinator started an entity {began - ended:.1f} s after ours had ended", flush=True)
+    # The JVM's coordinator has read that our node had a region, and removes it.
+    wait(lambda: state(jvm, "native") == alone([jvm]), lambda: f"after our coordinator: {state(jvm, 'native')}")
     cluster.check_no_quarantine()

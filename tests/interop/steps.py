@@ -1,25 +1,27 @@
-"""Steps that cases of the interop tests share."""
+"""Contains the steps that several interop cases use."""
 import re
 import time
 
 from nodes import AT_ONCE, PACKAGES, Failed, free_ports, wait
 
-FOUNDER_HOST = "127.0.0.2"  # above that of all others: its node leads only when no other one is there
+FOUNDER_HOST = "127.0.0.2"  # the highest address: this node leads only when it is alone
 
 
 def found(cluster, port, settings=()):
-    """Who is the seed of all that a case starts: the first JVM node, at that port; or, where this library's kind is to found the case's
-    cluster, one more node of it, which does, and stays until the case is over."""
+    """Sets the seed of all nodes that the case starts: the first JVM node, at this port. If a node
+    of this library has to found the cluster, starts one more node for this, which stays until the
+    case ends."""
     cluster.seeds = [f"127.0.0.1:{port}"]
     if cluster.founder == "sherd":
         port = free_ports(1)[0]
         cluster.seeds = [f"{FOUNDER_HOST}:{port}"]
         cluster.seed_node = cluster.start("f0", "sherd", port, cluster.seeds, settings, host=FOUNDER_HOST)
-        cluster.wait_up("it founded a cluster")
+        cluster.wait_up("a node of ours founded a cluster")
 
 
 def jvm_one(cluster, port, settings=(), founders=()):
-    """A JVM node alone in a cluster, but for who founds it; founders: settings of a node of this library that does."""
+    """Starts one JVM node, beside the founder if that is a node of this library; `founders` are
+    that node's settings."""
     found(cluster, port, founders)
     first = cluster.start("j1", cluster.toolkit, port, cluster.seeds, settings)
     cluster.wait_up("a JVM node")
@@ -27,7 +29,8 @@ def jvm_one(cluster, port, settings=(), founders=()):
 
 
 def jvm_pair(cluster, ports, settings=(), founders=()):
-    """A cluster of two JVM nodes, and of who founds it; those that stand already, where the case before left them."""
+    """Starts two JVM nodes, beside the founder if that is a node of this library. Returns the two
+    of the case before if it left them."""
     if cluster.standing:
         return alone(cluster, settings, founders)
     found(cluster, ports[0], founders)
@@ -38,26 +41,29 @@ def jvm_pair(cluster, ports, settings=(), founders=()):
 
 
 def alone(cluster, settings, founders):
-    """Two JVM nodes stand, as plain ones as those that a case asks for."""
+    """Returns the two JVM nodes that the case before left. They have no special settings, and the
+    case must want none."""
     left = [node for node in cluster.nodes if node is not cluster.seed_node]
     if settings or founders or [node.kind for node in left] != [cluster.toolkit] * 2:
-        raise Failed(f"a cluster is left that is of no use here: {[node.name for node in cluster.nodes]}")
+        raise Failed(f"this case cannot use the cluster of the case before: {[node.name for node in cluster.nodes]}")
     return left
 
 
 def trio(cluster):
-    """One of this library's nodes has joined two JVM nodes: j1, j2, s1, and since when all must be quiet."""
+    """Starts two JVM nodes and one node of this library, which joins them.
+
+    Returns j1, j2, s1 and the time since which no node may log a warning."""
     ports = free_ports(3)
     j1, j2 = jvm_pair(cluster, ports[:2])
     start = time.monotonic()
     s1 = cluster.start("s1", "sherd", ports[2], cluster.seeds)
-    cluster.wait_up("it joined JVM nodes")
+    cluster.wait_up("our node joined JVM nodes")
     return j1, j2, s1, start
 
 
 def watch(watcher, watched):
-    """Until the watch is there. Watches arrive in the order in which they were asked for: that of an actor that never was is answered
-    when this one is there."""
+    """Watches an actor, and waits until the watch has arrived. Watches arrive in order. So the
+    answer to a second one, of an actor that never existed, shows that the first has arrived."""
     if watcher.kind == "sherd":
         watcher.say(f"watch {watched.uid()} 1")
         watcher.say(f"watch {watched.uid()} 255")
@@ -70,15 +76,15 @@ def watch(watcher, watched):
 
 
 def identify(asker, path, answer):
-    """A JVM node asks whether an actor is there."""
+    """Lets a JVM node ask whether an actor exists (Akka's Identify), and checks the answer."""
     start = time.monotonic()
     asker.say(f"identify {path}")
     asker.expect(f"^identity {path} is {answer}$", start)
 
 
 def check_leader(cluster, leader):
-    """Every JVM node says that this one leads, or does at once: it is told of its members and of its leader by one event after the other, and
-    may be asked between the two."""
+    """Checks that every JVM node knows this leader. It waits a moment: a JVM node gets one event
+    for the members and a later one for the leader."""
     for node in cluster.nodes:
         if node.kind != "sherd":
             wait(lambda node=node: node.status() and node.said["leader"] == leader.address,
@@ -89,25 +95,25 @@ def check_order(node, numbers, sender):
     seen = [int(line.split()[2]) for line in node.since(0) if re.match(f"got number .* {sender}", line)]
     seen = [number for number in seen if number in numbers]
     if seen != list(numbers):
-        raise Failed(f"{node.name} got {len(seen)} of {len(numbers)} messages, or in another order")
+        raise Failed(f"{node.name} got {len(seen)} of {len(numbers)} messages, or not in order")
 
 
 def resolve(cluster):
-    """Its nodes are to have split brain resolvers."""
+    """Switches the split brain resolver on for all nodes that are started later."""
     cluster.settings = [f'cluster.downing-provider-class="{PACKAGES[cluster.toolkit]}.cluster.sbr.SplitBrainResolverProvider"',
                         "cluster.split-brain-resolver.stable-after=3s",
                         "cluster.split-brain-resolver.down-all-when-unstable=off"]
 
 
 def decision(node, start):
-    """What a node's resolver says that it does, in small letters; None when it says nothing."""
+    """Returns the decision that a node's resolver has logged, in small letters, or None."""
     pattern = "decides decision=([a-z-]+)" if node.kind == "sherd" else "SBR took decision ([A-Za-z]+)"
     found = node.find(pattern, start)
     return found and found[1].replace("-", "").lower()
 
 
 def lose(cluster, leader, lost):
-    """A node is killed, and the leader's resolver decides it down."""
+    """Kills a node. The leader's resolver must down it."""
     check_leader(cluster, leader)
     start = time.monotonic()
     lost.kill()

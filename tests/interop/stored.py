@@ -1,4 +1,5 @@
-"""Durable keys of a node of ours among JVM nodes: what both have changed is on its disk, and is read from there while no JVM node answers."""
+"""Tests durable keys beside JVM nodes: our node stores the changes of both kinds, and reads them
+while no JVM node answers."""
 import shutil
 import tempfile
 import time
@@ -8,7 +9,7 @@ from replicas import BUSY, SETTINGS, TYPES, Data, changes, is_as, outcome, rest
 from steps import jvm_one
 
 KEYS = {f"d-{kind}": kind for kind in TYPES}
-GONE = "d-gone"  # deleted
+GONE = "d-gone"  # a key that is deleted
 DURABLE = ['cluster.distributed-data.durable.keys=["d-*"]']
 
 
@@ -17,14 +18,18 @@ def changed(data, node, writer, level):
 
 
 def values(data, node):
-    """By key."""
+    """Returns the node's values by key."""
     return {key: data.value(data.ask(node, f"get {key} local")) for key in KEYS}
 
 
-def stored(cluster):
-    """Both change the keys; ours is killed and removed, and what is of it is pruned. Ours comes back when the JVM node
-    stands still: each value is what it was, byte for byte, and what was deleted stays so; it changes them, too. Then the JVM node goes on, and both
-    have what all three lives have done, once: what was pruned came back from the disk under the dead incarnation's name."""
+def durable_keys(cluster):
+    """Durable keys survive a crash, also when the dead incarnation's entries were pruned meanwhile.
+
+    Both nodes change the keys. Ours is killed and removed, and the JVM node prunes its entries.
+    Ours starts again while the JVM node is suspended: each value has its old bytes, and a deleted
+    key stays deleted. Our node changes the keys. After the JVM node resumes, both nodes have the
+    changes of all three writers once, although the disk still had the pruned entries of the dead
+    incarnation."""
     folder = tempfile.mkdtemp(prefix="sherd-stored-")
     ours = [*SETTINGS, *DURABLE, f'cluster.distributed-data.durable.lmdb.dir="{folder}/values"']
     ports = free_ports(2)
@@ -32,7 +37,7 @@ def stored(cluster):
         jvm = jvm_one(cluster, ports[0], [*SETTINGS, f'extensions=["{PACKAGES[cluster.toolkit]}.cluster.ddata.DistributedData"]', "loglevel=DEBUG"])
         data, start = Data(cluster), time.monotonic()
         first = cluster.start("s1", "sherd", ports[1], [jvm.address], ours)
-        cluster.wait_up("one of ours with durable keys")
+        cluster.wait_up("a node of ours with durable keys")
         changed(data, jvm, 0, "all")
         changed(data, first, 1, "all")
         data.all_are([data.update(jvm, GONE, "orset", "all", ["add t:gone - 0"])], "updated")
@@ -42,23 +47,23 @@ def stored(cluster):
         def has_it():
             return [key for key, value in values(data, jvm).items() if first.address in value.nodes]
         if "d-gcounter" not in has_it():
-            raise Failed(f"{jvm.name} does not tell whose {before['d-gcounter']} is")
+            raise Failed(f"{jvm.name} does not name the node that wrote {before['d-gcounter']}")
         cluster.crash(first, by=jvm)
-        wait(lambda: not has_it(), lambda: f"not pruned of what it has done: {has_it()}", BUSY)
+        wait(lambda: not has_it(), lambda: f"not pruned: {has_it()}", BUSY)
 
         jvm.stop()
         try:
             second = cluster.start("s2", "sherd", ports[1], [jvm.address], ours)
             there = values(data, second)
             if there != before:
-                raise Failed(f"from the disk came {there}, not {before}")
+                raise Failed(f"the disk has {there}, not {before}")
             data.all_are([data.ask(second, f"get {GONE} local")], "deleted")
-            print(f"{cluster.toolkit}: {len(there)} keys are back from the disk, without a JVM node", flush=True)
+            print(f"{cluster.toolkit}: {len(there)} keys were read from the disk, without a JVM node", flush=True)
             changed(data, second, 2, "local")
         finally:
             jvm.resume()
-        cluster.wait_up("ours is back", BUSY)
-        data.same(KEYS, "of three lives", fits=lambda key, value: is_as(value, outcome(KEYS[key], 3)))
+        cluster.wait_up("our node is back", BUSY)
+        data.same(KEYS, "of three writers", fits=lambda key, value: is_as(value, outcome(KEYS[key], 3)))
         rest(data, start)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Clusters with JVM nodes: mistakes of a member that stay hidden for a long time."""
+"""Tests mistakes that a member in a cluster with JVM nodes can make without an early sign."""
 import contextlib
 import os
 import re
@@ -7,41 +7,44 @@ import time
 from nodes import PACKAGES, PAUSE, PATIENCE, Failed, free_ports, never, pace, wait
 from steps import check_leader, check_order, decision, jvm_one, jvm_pair, resolve, trio, watch
 
-WATCHES = 5000     # in one go; Akka keeps 20,000 that are not acknowledged
-TURNS = 6          # of 4 s
-LINGERS = 8        # seconds that an entity takes to end, less than the 10 of its phase
-PARTED = 5         # seconds that who left is heard: quarantine-removed-node-after
-# An association is idle when nothing at all is sent on it: what is sent each second otherwise must be rarer.
+WATCHES = 5000     # watches at once; Akka buffers 20,000 unacknowledged ones
+TURNS = 6          # turns of 4 s
+LINGERS = 8        # seconds that an entity takes to end; its phase of the shutdown allows 10
+PARTED = 5         # seconds in which a departed node is heard: quarantine-removed-node-after
+# An association is idle when nothing is sent on it. So the messages that are normally sent every
+# second must be rarer.
 IMPATIENCE = ["remote.artery.advanced.stop-idle-outbound-after=1500ms", "remote.artery.advanced.give-up-system-message-after=3s",
               "cluster.gossip-interval=4s", "cluster.failure-detector.heartbeat-interval=4s",
               "cluster.failure-detector.acceptable-heartbeat-pause=20s"]
 
 
 def check_outside(cluster, outside, what, seconds=3):
-    """Those nodes are no members for so long, and all others are, of each other."""
+    """Checks for this time that the nodes `outside` are in no cluster, and that all others are
+    members of this one."""
     wanted = {node.address: ("Up", True) for node in cluster.nodes}
 
     def breach():
         for node in cluster.nodes:
             if node.status() != wanted:
                 return f"{node.name} sees {node.status()}"
-        return next((f"{node.name} is in" for node in outside if node.status()), None)
+        return next((f"{node.name} is a member" for node in outside if node.status()), None)
     never(breach, seconds, what)
 
 
-def mistaken(cluster):
-    """Names and numbers of one machine are different hosts: in one cluster they all find each other. Who asks at another name than
-    a node's own, calls the system otherwise, or is called what no URI may have in it, is not heard, and a node of ours says so."""
+def wrong_addresses(cluster):
+    """Names and numbers of the same machine are different hosts, and nodes with all of them can
+    form one cluster. A node cannot join if it uses another name of the seed, another system name,
+    or a host name that is not valid in a URI. Our nodes log this."""
     ports = free_ports(9)
     j1 = cluster.start("j1", cluster.toolkit, ports[0], [f"localhost:{ports[0]}"], host="localhost")
     s1 = cluster.start("s1", "sherd", ports[1], [j1.address], host="127.0.0.2")
     s2 = cluster.start("s2", "sherd", ports[2], [s1.address], host="localhost")
     j2 = cluster.start("j2", cluster.toolkit, ports[3], [s2.address], host="127.0.0.3")
-    cluster.wait_up("four on three hosts of one machine")
+    cluster.wait_up("four nodes on three host names of one machine")
     for jvm, sherd in ((j1, s1), (j2, s2)):
         jvm.say(f"number {sherd.path()} 1 10")
         jvm.expect(f"^got number 2 10 ([0-9]+) from {sherd.path()}$")
-    cluster.holds(2, "four on three hosts")
+    cluster.holds(2, "four nodes on three host names")
 
     wrong = [cluster.start("j3", cluster.toolkit, ports[4], [f"127.0.0.1:{s2.port}"]),
              cluster.start("j4", cluster.toolkit, ports[5], [s1.address], system="Other"),
@@ -55,31 +58,33 @@ def mistaken(cluster):
     wrong[4].expect("^log INFO .*host name has an underscore: JVM nodes cannot answer")
     for node in wrong[2:]:
         node.expect("^log WARNING .*no seed node took this node in")
-    check_outside(cluster, wrong, "asked by wrong names")
+    check_outside(cluster, wrong, "with nodes that use wrong names")
 
 
-def bracketed(cluster):
-    """Addresses of IPv6, which both kinds write in brackets: nodes of both kinds at such addresses, either of them first, and a
-    message with its answer; one of ours is told its own address without."""
+def ipv6_addresses(cluster):
+    """Nodes of both kinds at IPv6 addresses join each other and exchange messages; either kind
+    founds. All write such addresses in brackets. One node of ours has its address without brackets
+    in its settings."""
     for kinds in ((cluster.toolkit, "sherd"), ("sherd", cluster.toolkit)):
         ports = free_ports(3)
         nodes = {}
         for number, (port, kind) in enumerate(zip(ports, (*kinds, "sherd"))):
             bare = ['remote.artery.canonical.hostname="::1"'] if number == 2 else []
             nodes[number] = cluster.start(f"n{number}-{kinds[0]}", kind, port, [f"[::1]:{ports[0]}"], bare, host="[::1]")
-            cluster.wait_up(f"at an address of IPv6 ({kind})")
+            cluster.wait_up(f"at an IPv6 address ({kind})")
         jvm, sherd = (nodes[kinds.index(kind)] for kind in (cluster.toolkit, "sherd"))
         jvm.say(f"number {sherd.path()} 1 10")
         jvm.expect(f"^got number 2 10 ([0-9]+) from {re.escape(sherd.path())}$")
-        cluster.holds(2, "three at addresses of IPv6")
+        cluster.holds(2, "three nodes at IPv6 addresses")
         cluster.check_no_quarantine()
         for node in list(cluster.nodes):
             cluster.drop(node)
             node.kill()
 
 
-def versioned(cluster):
-    """Application versions of every form that a JVM takes, times of building among them: each kind takes in the other's."""
+def app_versions(cluster):
+    """Each kind accepts the application versions of the other, in every form that a JVM accepts,
+    such as a time of build."""
     versions = ["1.0.1700000000", "1.0.2147483647", "2.1-RC1", "release", "1.2.3+14-0123abcd"]
     for kinds in ((cluster.toolkit, "sherd"), ("sherd", cluster.toolkit)):
         ports = free_ports(5)
@@ -96,14 +101,15 @@ def versioned(cluster):
             node.kill()
 
 
-def seeded(cluster):
-    """A list of two seeds, one of each kind: the second one waits, and says so to the first, which founds; whoever has the list joins."""
+def two_seed_nodes(cluster):
+    """Two seed nodes, one of each kind: the second waits until the first has founded the cluster.
+    Other nodes join with this list."""
     for first, second in ((cluster.toolkit, "sherd"), ("sherd", cluster.toolkit)):
         ports = free_ports(4)
         seeds = [f"127.0.0.1:{port}" for port in ports[:2]]
         late = cluster.start(f"second-{second}", second, ports[1], seeds)
         late.status()
-        never(lambda: late.status() and "it founded a cluster", 7, f"the second seed ({second}) waits")
+        never(lambda: late.status() and "the second seed founded a cluster", 7, f"the second seed ({second})")
         cluster.start(f"first-{first}", first, ports[0], seeds)
         cluster.wait_up(f"the first seed is {first}")
         for number, kind in enumerate((second, first)):
@@ -116,28 +122,29 @@ def seeded(cluster):
             node.kill()
 
 
-def outside(cluster):
-    """A JVM node that may watch who is no member watches an actor of ours in another cluster: it sends that node the transport's heartbeats,
-    and takes it for dead when they are not answered, which they are until it stands still."""
+def watch_from_outside(cluster):
+    """A JVM node watches an actor of ours in another cluster, which its setting allows. It sends
+    the heartbeats of remote watches. Our node answers them. After our node is suspended, the JVM
+    node considers the actor dead."""
     ports = free_ports(2)
     j1 = jvm_one(cluster, ports[0], ["remote.use-unsafe-remote-features-outside-cluster=on",
                                      "remote.watch-failure-detector.acceptable-heartbeat-pause=4s"])
     s1 = cluster.start("s1", "sherd", ports[1], [f"127.0.0.1:{ports[1]}"])
-    wait(lambda: s1.status() == {s1.address: ("Up", True)}, "it founds no cluster")
+    wait(lambda: s1.status() == {s1.address: ("Up", True)}, "our node founds no cluster")
     watch(j1, s1)
     ended = f"^terminated {s1.path()} "
-    never(lambda: j1.find(ended), 15, "its heartbeats are not answered")
+    never(lambda: j1.find(ended), 15, "while our node runs")
     start = time.monotonic()
     s1.stop()
     j1.expect(ended + ".*address true", start)
     took = time.monotonic() - start
-    print(f"{cluster.toolkit}: taken for dead {took:.1f} s after it stood still", flush=True)
+    print(f"{cluster.toolkit}: considered dead {took:.1f} s after it was suspended", flush=True)
     s1.resume()
 
 
-def parted(cluster):
-    """A JVM node leaves, its process goes on, and it would speak to the others for a minute: what it says to an actor of ours is taken for as
-    long as another JVM's takes it, and nothing after that."""
+def departed_node(cluster):
+    """A JVM node leaves, its process continues, and it could still send for a minute. Our node
+    accepts its messages for as long as a JVM node does, and none after that."""
     ports = free_ports(4)
     j1, j2 = jvm_pair(cluster, ports[:2])
     s1 = cluster.start("s1", "sherd", ports[2], cluster.seeds)
@@ -145,7 +152,7 @@ def parted(cluster):
                        ["coordinated-shutdown.exit-jvm=off", "coordinated-shutdown.terminate-actor-system=off",
                         "coordinated-shutdown.run-by-actor-system-terminate=off",
                         "cluster.quarantine-removed-node-after=60s"])
-    cluster.wait_up("with one that stays when it has left")
+    cluster.wait_up("with a node whose process stays after it leaves")
     j3.say(f"number {s1.path()} 1 10")
     s1.expect("^got number 1 10 ")
     uid = j3.uid()
@@ -159,20 +166,22 @@ def parted(cluster):
     start = time.monotonic()
     j3.say(f"number {s1.path()} 21 10")
     j3.say(f"number {j2.path()} 21 10")
-    never(lambda: s1.find("^got number 21 ") and "it was heard", 3, "it left a while ago")
-    check_outside(cluster, [], "after one has left and stays", 1)
+    never(lambda: s1.find("^got number 21 ") and "a message arrived", 3, "some time after the node left")
+    check_outside(cluster, [], "while the departed process runs", 1)
     j3.kill()
 
 
-def lingering(cluster):
-    """A node of ours that hosts an entity which takes eight seconds to end is told by a JVM node to leave a cluster that a JVM leads (by its
-    own wish it would hand its shards off before it is leaving): it is exiting for all meanwhile, and no node takes it for removed
-    before the entity has ended."""
+def slow_entity(cluster):
+    """No node removes an exiting node of ours before its slow entity has ended.
+
+    The entity takes eight seconds to end. A JVM node makes our node leave a cluster that a JVM node
+    leads. (By its own command, our node would hand its shards off before it leaves.) All see our
+    node exiting meanwhile."""
     ports = free_ports(3)
     j1, j2 = jvm_pair(cluster, ports[:2])
     s1 = cluster.start("s1", "sherd", ports[2], cluster.seeds, ["type=E", f"slow={LINGERS * 1000}", "cluster.roles=[native]",
                                                                 "cluster.sharding.role=native"])
-    cluster.wait_up("it joined JVM nodes")
+    cluster.wait_up("our node joined JVM nodes")
     check_leader(cluster, j1)
     s1.say("entity one")
     s1.expect("^entity one begins$")
@@ -180,19 +189,23 @@ def lingering(cluster):
     cluster.leave(s1, by=j1)
     ended = next((at for at, line in s1.lines if line == "entity one ends"), None)
     if not ended or ended < start + LINGERS:
-        raise Failed(f"the entity has not ended as it was to: {ended and ended - start}")
+        raise Failed(f"the entity did not take {LINGERS} s to end: {ended and ended - start}")
     for node in (j1, j2):
-        gone = node.expect(f"^event MemberRemoved {s1.address} ")[0]  # who sees it no more may be told a moment later
+        # the event may come after the view
+        gone = node.expect(f"^event MemberRemoved {s1.address} ")[0]
         removed = next(at for at, line in node.lines if line.startswith(gone))
-        print(f"{cluster.toolkit}: removed for {node.name} {removed - ended:.1f} s after its entity ended", flush=True)
+        print(f"{cluster.toolkit}: {node.name} saw it removed {removed - ended:.1f} s after its entity ended", flush=True)
         if removed < ended:
-            raise Failed(f"{node.name} took it for removed {ended - removed:.1f} s before its entity ended")
+            raise Failed(f"{node.name} saw it removed {ended - removed:.1f} s before its entity ended")
     cluster.check_no_quarantine()
 
 
-def told(cluster):
-    """Nodes of both kinds are declared down: while they stand still, and a JVM node that they speak to after that tells ours so, which
-    ends; and while they live, which ends them. A JVM node that stood still stays outside."""
+def downed_nodes_end(cluster):
+    """Nodes of both kinds that were downed end or stay outside.
+
+    Two nodes are downed while they are suspended. After they resume, a JVM node tells ours that it
+    is removed, and it ends; the JVM node stays outside. Then two running nodes are downed, and both
+    end."""
     ports = free_ports(6)
     j1, j2 = jvm_pair(cluster, ports[:2])
     s1 = cluster.start("s1", "sherd", ports[2], cluster.seeds)
@@ -201,11 +214,11 @@ def told(cluster):
     for node, by in ((s2, j1), (j2, s1)):
         start = time.monotonic()
         node.stop()
-        cluster.wait_unreachable(node, start, f"{node.name} ({node.kind}) stands still")
+        cluster.wait_unreachable(node, start, f"{node.name} ({node.kind}) is suspended")
         cluster.down(node, by)
     start = time.monotonic()
     j2.resume()
-    never(lambda: len(s1.status()) != len(cluster.nodes) and "it is back", 3, "a JVM node goes on that was removed")
+    never(lambda: len(s1.status()) != len(cluster.nodes) and "it is back", 3, "after a removed JVM node resumed")
     s2.resume()
     s2.expect("^log WARNING .*member considers this node removed", start)
     s2.expect("^ended -[0-9]+ ", start)
@@ -213,16 +226,17 @@ def told(cluster):
 
     s3 = cluster.start("s3", "sherd", ports[4], cluster.seeds)
     j3 = cluster.start("j3", cluster.toolkit, ports[5], [s1.address])
-    cluster.wait_up("two new ones")
+    cluster.wait_up("two new nodes")
     cluster.down(s3, by=j1)
     s3.expect("^ended -[0-9]+ ")
     cluster.down(j3, by=s1)
-    wait(lambda: not j3.alive, "a JVM node that was declared down does not end")
+    wait(lambda: not j3.alive, "a downed JVM node does not end")
 
 
-def paused(cluster):
-    """With resolvers, nodes of both kinds stand still until the others have removed them. When they go on they end, the others are left
-    alone, and new incarnations are let in at the same addresses."""
+def removed_while_suspended(cluster):
+    """Nodes of both kinds are suspended until the others' resolvers have removed them. After they
+    resume they end, the others are not disturbed, and new incarnations at the same addresses can
+    join."""
     resolve(cluster)
     ports = free_ports(5)
     j1, j2 = jvm_pair(cluster, ports[1:3])
@@ -238,13 +252,14 @@ def paused(cluster):
         if decision(s1, start) != "downunreachable":
             raise Failed(f"{s1.name} decided {decision(s1, start)}")
         node.resume()
-        wait(lambda node=node: not node.alive, f"{node.name} ({node.kind}) was removed while it stood still, and does not end")
+        wait(lambda node=node: not node.alive, f"{node.name} ({node.kind}) was removed while suspended, and does not end")
         cluster.start(node.name + "b", node.kind, node.port, [s1.address])
-        cluster.wait_up(f"{node.name} ({node.kind}) stood still for too long, and is back anew after {time.monotonic() - start:.1f} s")
+        cluster.wait_up(f"{node.name} ({node.kind}) was removed while suspended; a new incarnation joined after {time.monotonic() - start:.1f} s")
 
 
-def pruned(cluster):
-    """What is kept of removed members is forgotten after 3 s, not after a day: nobody comes to life again."""
+def pruned_tombstones(cluster):
+    """The tombstones of removed members are pruned after 3 s instead of a day, and no removed
+    member comes back."""
     cluster.settings.append("cluster.prune-gossip-tombstones-after=3s")
     ports = free_ports(5)
     j1, j2 = jvm_pair(cluster, ports[1:3])
@@ -265,57 +280,59 @@ def pruned(cluster):
 
 
 def prepare(cluster, by):
-    """The whole cluster prepares for its end, by the wish of one; nobody is let in any more; all leave, each when all have seen the one
-    before removed: a JVM node that leaves while the gossip changes elsewhere is ready again in the merge, and stays."""
+    """Prepares the whole cluster for its shutdown, by the command of one node. No new node may
+    join. Then all leave, one after the other: if the gossip changed elsewhere while a JVM node
+    leaves, the merge would make it ready again, and it would stay."""
     by.say("prepare")
     wanted = {node.address: ("ReadyForShutdown", True) for node in cluster.nodes}
-    took = cluster.wait_views(wanted, f"{by.name} ({by.kind}) prepares the end")
-    print(f"{cluster.toolkit}: all are ready for the end, told by {by.name} ({by.kind}), after {took:.1f} s", flush=True)
+    took = cluster.wait_views(wanted, f"{by.name} ({by.kind}) prepares the shutdown")
+    print(f"{cluster.toolkit}: all are ready for the shutdown after {took:.1f} s, by command of {by.name} ({by.kind})", flush=True)
     for kind in ("sherd", cluster.toolkit):
         late = cluster.start(f"late-{kind}-{by.name}", kind, free_ports(1)[0], [by.address])
         cluster.drop(late)
         late.expect("^log INFO .*(joining|Initiating|Trying|Received InitJoinAck)")
-    never(lambda: any(node.status() != wanted for node in cluster.nodes) and "a view changed", 3, "late ones are let in")
+    never(lambda: any(node.status() != wanted for node in cluster.nodes) and "a view changed", 3, "while two nodes try to join")
     for node in list(cluster.nodes):
         node.say("leave")
-        node.wait_end("all leave")
+        node.wait_end("all nodes leave")
         cluster.drop(node)
         cluster.wait_views({other.address: ("ReadyForShutdown", True) for other in cluster.nodes}, f"{node.name} ({node.kind}) leaves")
 
 
-def prepared(cluster):
-    """prepareForFullClusterShutdown, asked of a JVM node, and of one of ours."""
+def full_cluster_shutdown(cluster):
+    """prepareForFullClusterShutdown works by command of a JVM node and of a node of ours."""
     ports = free_ports(3)
     j1, _ = jvm_pair(cluster, ports[1:])
     cluster.start("s1", "sherd", ports[0], cluster.seeds)
-    cluster.wait_up("it joined JVM nodes")
+    cluster.wait_up("our node joined JVM nodes")
     prepare(cluster, j1)
     ports = free_ports(2)
     s2 = cluster.start("s2", "sherd", ports[1], [f"127.0.0.1:{ports[1]}"])
     cluster.start("j3", cluster.toolkit, ports[0], [s2.address])
-    cluster.wait_up("a JVM node joined it")
+    cluster.wait_up("a JVM node joined our node")
     prepare(cluster, s2)
     cluster.check_no_quarantine()
 
 
 def connections_to(node, others):
-    """The ports from which those others are connected to it."""
+    """Returns the remote ports of the connections from these other nodes to the node."""
     sockets = set()
     for other in others:
         folder = f"/proc/{other.process.pid}/fd"
         for name in os.listdir(folder):
-            with contextlib.suppress(OSError):  # it was closed meanwhile
+            with contextlib.suppress(OSError):  # the file was closed meanwhile
                 sockets.add(os.readlink(os.path.join(folder, name)))
     rows = []
-    for name in ("tcp", "tcp6"):  # a JVM's are of the second kind
+    for name in ("tcp", "tcp6"):  # a JVM's connections are in tcp6
         with contextlib.suppress(FileNotFoundError), open(f"/proc/{node.process.pid}/net/{name}") as file:
             rows += [line.split() for line in file.readlines()[1:]]
     return {row[1] for row in rows if row[2].endswith(f":{node.port:04X}") and row[3] == "01" and f"socket:[{row[9]}]" in sockets}
 
 
-def impatient(cluster):
-    """JVM nodes that close what was idle for 1.5 s, and quarantine who does not acknowledge for 3 s: messages and watches go both ways, and
-    nothing is lost. A JVM warns of each connection that it closes."""
+def idle_connections(cluster):
+    """JVM nodes close connections after 1.5 s without traffic, and quarantine a peer that does not
+    acknowledge for 3 s. Messages and watches in both directions are not lost. A JVM warns of each
+    connection that it closes."""
     cluster.settings += IMPATIENCE
     j1, j2, s1, _ = trio(cluster)
     start = time.monotonic()
@@ -337,9 +354,9 @@ def impatient(cluster):
     wrong = cluster.disturbed(start)
     if wrong:
         raise Failed(wrong)
-    print(f"{cluster.toolkit}: {len(seen)} connections were opened to it", flush=True)
+    print(f"{cluster.toolkit}: JVM nodes opened {len(seen)} connections to our node", flush=True)
     if len(seen) < TURNS:
-        raise Failed("no connection was closed for being idle")
+        raise Failed("no idle connection was closed")
     cluster.holds(2, "after the traffic", quiet=False)
     cluster.check_no_quarantine()
 
@@ -348,8 +365,9 @@ def ends_of(node, start):
     return sum(line.startswith("terminated ") for line in node.since(start))
 
 
-def flood(cluster):
-    """Thousands of watches in one go, while the other side stands still: all are answered, and nobody is quarantined."""
+def many_watches(cluster):
+    """Thousands of watches are sent at once while the other side is suspended. All are answered,
+    and no node is quarantined."""
     j1, j2, s1, start = trio(cluster)
     for watcher, watched in ((j1, s1), (s1, j2)):
         begin = time.monotonic()
@@ -363,31 +381,32 @@ def flood(cluster):
         finally:
             watched.resume()
         wait(lambda begin=begin, watcher=watcher: ends_of(watcher, begin) >= WATCHES,
-             lambda begin=begin, watcher=watcher: f"{watcher.name} was told of {ends_of(watcher, begin)} ends", step=0.25)
-        print(f"{cluster.toolkit}: {watcher.name} ({watcher.kind}) was told of {WATCHES} ends after {time.monotonic() - begin:.1f} s", flush=True)
-    cluster.holds(2, "after the flood")
+             lambda begin=begin, watcher=watcher: f"{watcher.name} got {ends_of(watcher, begin)} of {WATCHES} answers", step=0.25)
+        print(f"{cluster.toolkit}: {watcher.name} ({watcher.kind}) got {WATCHES} answers after {time.monotonic() - begin:.1f} s", flush=True)
+    cluster.holds(2, "after all watches")
     cluster.check_quiet(start)
     cluster.check_no_quarantine()
 
 
-def counted(cluster):
-    """Distributed data of JVM nodes: a write to all of their role is complete without our node, which has another one. Without a role our
-    node is counted, and answers: its replicator is made by the first message of a peer."""
+def ddata_by_role(cluster):
+    """Distributed data of JVM nodes counts our node only if it has the role. A write to all nodes
+    of another role completes without our node. Without a role, our node counts and answers; the
+    first message of a peer creates its replicator."""
     extension = [f'extensions=["{PACKAGES[cluster.toolkit]}.cluster.ddata.DistributedData"]']
     role = ["cluster.roles=[jvm]", "cluster.distributed-data.role=jvm"]
     ports = free_ports(4)
     j1, _ = jvm_pair(cluster, ports[:2], extension + role, ["cluster.roles=[native]"])
     cluster.start("s1", "sherd", ports[2], cluster.seeds, ["cluster.roles=[native]"])
-    cluster.wait_up("it joined JVM nodes")
+    cluster.wait_up("our node joined JVM nodes")
     start = time.monotonic()
     j1.say("count 10000")
     if j1.expect("^counted (.*)", start)[1] != "true":
-        raise Failed("a write of a role that our node has not was not complete")
+        raise Failed("a write to all nodes of another role did not complete")
     cluster.holds(3, "with distributed data")
     j3 = cluster.start("j3", cluster.toolkit, ports[3], cluster.seeds, extension + role[:1])
-    cluster.wait_up("one without a role for its data")
+    cluster.wait_up("a JVM node whose distributed data has no role")
     j3.say("count 2000")
     if j3.expect("^counted (.*)")[1] != "true":
-        raise Failed("our node has not answered for distributed data")
+        raise Failed("our node did not answer a write of distributed data")
     cluster.check_quiet(start)
     cluster.check_no_quarantine()

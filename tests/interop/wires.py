@@ -1,5 +1,8 @@
-"""Wires between the nodes of a case that can be cut: each node is reached at a port that this process listens on, and passes on to where
-the node does. Who has connected is told by the kernel's tables, so that the nodes need not know of it."""
+"""Forwards the connections between the nodes of a case, so that they can be cut.
+
+This process listens on each node's port and forwards the bytes to the port on which the node
+listens. It finds the node that has opened a connection in the kernel's tables, so the nodes need no
+special settings."""
 import asyncio
 import os
 import threading
@@ -10,7 +13,8 @@ PIECE = 65536
 
 
 def owner(port, to, processes):
-    """The process that has the connection from that port to this one; None when it has gone."""
+    """Returns the process that has the connection between these ports, or None if the connection is
+    closed."""
     for table in ("tcp", "tcp6"):
         with open(f"/proc/net/{table}") as file:
             rows = [line.split() for line in file.readlines()[1:]]
@@ -36,20 +40,20 @@ def link(path):
 
 
 class Wires:
-    """Of all nodes that are started with the settings that `lay` gives."""
+    """The connections of all nodes that were started with the settings from lay()."""
 
     def __init__(self, cluster):
         self.cluster = cluster
-        self.ports = {}     # node's port -> where it listens
+        self.ports = {}     # port of a node -> port on which the node really listens
         self.servers = []
-        self.parts = []     # sets of ports, when they are cut
-        self.links = set()  # (port of who has connected, port of whom to, both writers)
+        self.parts = []     # the sides of a partition, as sets of ports
+        self.links = set()  # (port of the node that connected, port of the other, both writers)
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
 
     def lay(self, port):
-        """The settings of the node with that port."""
+        """Starts to forward a node's port. Returns the settings of that node."""
         self.ports[port] = free_ports(1)[0]
         self.servers.append(self.wait(asyncio.start_server(lambda reader, writer: self.connect(port, reader, writer), HOST, port)))
         return [f"remote.artery.bind.port={self.ports[port]}", f'remote.artery.bind.hostname="{HOST}"']
@@ -62,7 +66,8 @@ class Wires:
 
     async def connect(self, port, reader, writer):
         processes = {node.process.pid: node.port for node in self.cluster.nodes + self.cluster.gone}
-        # The tables take a tenth of a second on a busy machine; what others say is carried on meanwhile.
+        # Reading the tables takes 0.1 s on a busy machine. A thread does it, so other links
+        # continue.
         asker = processes.get(await asyncio.get_running_loop().run_in_executor(
             None, owner, writer.get_extra_info("peername")[1], port, list(processes)))
         if asker is None or self.is_cut(asker, port):
@@ -89,7 +94,8 @@ class Wires:
         writer.transport.abort() if reader.exception() else writer.close()
 
     def cut(self, *parts):
-        """Between the nodes of each part and all others nothing gets through any more, what is on its way included."""
+        """Cuts all connections between the nodes of each part and all others. Bytes that are
+        underway are lost."""
         self.wait(self.cut_at(*({node.port for node in nodes} for nodes in parts)))
 
     async def cut_at(self, *parts):

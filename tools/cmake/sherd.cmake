@@ -1,10 +1,11 @@
 # Defines how a core, the library, a unit test and a fuzz target are built.
 
-# Objects depend on the clone's content, not on its place: no path in them starts with the clone's path.
+# Objects depend on the clone's content, not on its place: no path in them starts with the clone's
+# path.
 add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
 
-# Uses ccache if it is installed and no other launcher is set. Paths below the clone's root count as relative, so that one cache serves
-# clones at different places.
+# Uses ccache if it is installed and no other launcher is set. Paths below the clone's root count as
+# relative, so that one cache serves clones at different places.
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_C_COMPILER_LAUNCHER)
     set(CMAKE_C_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
@@ -19,8 +20,9 @@ endif()
 set_property(GLOBAL PROPERTY sherd_cores "")
 set_property(GLOBAL PROPERTY sherd_core_names "")
 
-# sherd_core(NAME a.c b.c [PROTO x.proto ...]) adds the object library core_NAME. Generated protobuf-c code goes to the build
-# tree, into the separate target NAME_proto, whose headers are SYSTEM.
+# sherd_core(NAME a.c b.c [PROTO x.proto ...]) adds the object library core_NAME. Generated
+# protobuf-c code goes to the build tree, into the separate target NAME_proto, whose headers are
+# SYSTEM.
 function(sherd_core name)
     cmake_parse_arguments(arg "" "" "PROTO" ${ARGN})
     set(generated)
@@ -53,8 +55,9 @@ function(sherd_core name)
     set_property(GLOBAL APPEND PROPERTY sherd_core_names ${name})
 endfunction()
 
-# sherd_library() adds the library from every core declared so far: sherd_inside for tests (every symbol is visible), and, in
-# builds without sanitizers, the installed libraries sherd (shared) and sherd_archive (static), which export sherd_* only.
+# sherd_library() adds the library from every core declared so far: sherd_inside for tests (every
+# symbol is visible), and, in builds without sanitizers, the installed libraries sherd (shared) and
+# sherd_archive (static), which export sherd_* only.
 function(sherd_library)
     get_property(cores GLOBAL PROPERTY sherd_cores)
     set(objects)
@@ -85,8 +88,8 @@ function(sherd_library)
     sherd_install()
 endfunction()
 
-# sherd_archive(TARGET FILE objects...) adds a static library of one object, linked from all of them. Hidden symbols become
-# local in it, so that they cannot clash with symbols of the user.
+# sherd_archive(TARGET FILE objects...) adds a static library of one object, linked from all of
+# them. Hidden symbols become local in it, so that they cannot clash with symbols of the user.
 function(sherd_archive target file)
     set(archive ${CMAKE_BINARY_DIR}/${file})
     add_custom_command(
@@ -101,8 +104,8 @@ function(sherd_archive target file)
     install(FILES ${archive} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
-# sherd_install() installs headers, libraries, manual pages, documents, the files of pkg-config, and those for find_package(sherd). The
-# installed tree may be moved.
+# sherd_install() installs headers, libraries, manual pages, documents, the files of pkg-config, and
+# those for find_package(sherd). The installed tree may be moved.
 function(sherd_install)
     include(CMakePackageConfigHelpers)
     set(package ${CMAKE_INSTALL_LIBDIR}/cmake/sherd)
@@ -131,11 +134,13 @@ function(sherd_install)
     install(FILES ${CMAKE_BINARY_DIR}/sherd.pc ${CMAKE_BINARY_DIR}/sherd-sim.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
-# sherd_sim(a.c ...) adds the simulator twice: sim_inside on the cores of the library, and zoo_inside on its own copy of the cores,
-# built with SHERD_ZOO, which adds the known bugs and the marks. Neither copy contains the driver host; they share generated code.
+# sherd_sim(a.c ...) adds the simulator twice: sim_inside on the cores of the library, and
+# zoo_inside on its own copy of the cores, built with SHERD_ZOO, which adds the known bugs and the
+# marks. Neither copy contains the driver host; they share generated code.
 #
-# gcc can optimise the objects of zoo_inside as one program. A program links them with SHERD_ZOO_FAST (-flto=auto), as sherd-sim does,
-# which is a tenth faster then, or with SHERD_ZOO_QUICK (-fno-lto), which links quickly. Without frame pointers sherd-sim is a twentieth
+# gcc can optimise the objects of zoo_inside as one program. A program links them with
+# SHERD_ZOO_FAST (-flto=auto), as sherd-sim does, which is a tenth faster then, or with
+# SHERD_ZOO_QUICK (-fno-lto), which links quickly. Without frame pointers sherd-sim is a twentieth
 # faster; perf shows its stacks with --call-graph dwarf.
 if(CMAKE_C_COMPILER_ID STREQUAL GNU AND NOT SHERD_SANITIZE)
     set(SHERD_ZOO_COMPILE -flto -ffat-lto-objects -fomit-frame-pointer)
@@ -189,8 +194,8 @@ function(sherd_sim)
     target_link_libraries(zoo_inside PUBLIC ${needs})
 endfunction()
 
-# sherd_unit_test(NAME a_test.c ... [ON library]) adds a cmocka program, linked with sherd_inside, or with sim_inside or
-# zoo_inside.
+# sherd_unit_test(NAME a_test.c ... [ON library]) adds a cmocka program, linked with sherd_inside,
+# or with sim_inside or zoo_inside.
 function(sherd_unit_test name)
     if(NOT CMOCKA_FOUND)
         return()
@@ -211,8 +216,8 @@ function(sherd_unit_test name)
     set_tests_properties(${name} PROPERTIES TIMEOUT ${time} LABELS unit)
 endfunction()
 
-# sherd_fuzz(NAME target.c CORPUS dir) adds a libFuzzer program in the fuzz preset; in other builds the same file with a main that
-# replays the corpus, as a test.
+# sherd_fuzz(NAME target.c CORPUS dir) adds a libFuzzer program in the fuzz preset; in other builds
+# the same file with a main that replays the corpus, as a test.
 function(sherd_fuzz name source)
     cmake_parse_arguments(arg "" "CORPUS" "" ${ARGN})
     if(SHERD_FUZZ)
@@ -229,7 +234,8 @@ function(sherd_fuzz name source)
     target_link_libraries(${name} PRIVATE sherd_inside)
 endfunction()
 
-# sherd_speed_test(NAME...) marks unit tests that do less in builds with sanitizers. ./test --full runs them in the release build too.
+# sherd_speed_test(NAME...) marks unit tests that do less in builds with sanitizers. ./test --full
+# runs them in the release build too.
 function(sherd_speed_test)
     if(CMOCKA_FOUND AND NOT SHERD_SANITIZE)
         foreach(name ${ARGN})
@@ -239,9 +245,12 @@ function(sherd_speed_test)
     endif()
 endfunction()
 
-# sherd_gate() adds the target `gate`, the part of a build that ./test needs. It builds everything, with two exceptions:
-#   - without sanitizers no programs of unit tests, fuzz targets and tests of the driver, since ./test runs these with sanitizers;
-#   - with ThreadSanitizer only examples and tests of the driver, since everything else has one thread.
+# sherd_gate() adds the target `gate`, the part of a build that ./test needs. It builds everything,
+# with two exceptions:
+#   - without sanitizers, no programs of unit tests, fuzz targets and tests of the driver, because
+#     ./test runs these with sanitizers;
+#   - with ThreadSanitizer, only examples and tests of the driver, because everything else has one
+#     thread.
 # It is called at the end of the top directory, when all targets are known.
 function(sherd_gate)
     get_property(speed GLOBAL PROPERTY sherd_speed_programs)

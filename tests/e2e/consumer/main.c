@@ -1,4 +1,4 @@
-/* The smallest program against an installed library. */
+/* Prints an error text and the version: the smallest program that uses the installed library. */
 #include <sherd/sherd.h>
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Random operations on a lane's actors, chosen by the fuzzer (tests/unit/actor/random.h says what must hold). */
+/* Fuzzes a lane's actors: the input chooses the operations. tests/unit/actor/random.h checks the
+ * rules. */
 #include "random.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

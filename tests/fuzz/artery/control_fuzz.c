@@ -1,7 +1,7 @@
-/* Any sequence of Artery's own messages, from a known peer and a stranger:
- * control answers within the rules of wire 3.7.
+/* Fuzzes Artery's control messages, from a known peer and from an unknown node. Control's answers
+ * follow the rules of Artery's streams (docs/protocol/link.md).
  *
- * Input: records of manifest, flags, time, size (two bytes), payload. */
+ * Input: records of manifest, flags, time, size (2 bytes), payload. */
 #include "artery/association.h"
 #include "base/check.h"
 #include "base/timers.h"
@@ -24,8 +24,8 @@ static void judge(struct outbox *outbox)
     while (outbox_next(outbox, &message)) {
         struct buf frame = {0};
 
-        /* Without recipient only control-class, and on the control stream: else
-         * a JVM ends. */
+        /* Only control messages on the control stream may lack a recipient. A JVM
+         * ends if another message does. */
         check(message.recipient.size || (control_class(message.manifest) &&
                                          message.stream == STREAM_CONTROL));
         check(!slice_is(message.manifest, ARTERY_QUARANTINED));

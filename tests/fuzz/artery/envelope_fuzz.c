@@ -1,5 +1,5 @@
-/* Any bytes as an envelope; what was read is written again and must be read as
- * the same. */
+/* Fuzzes the decoder of envelopes. An envelope that was read, written and read again is the
+ * same. */
 #include "artery/control.h"
 #include "artery/envelope.h"
 #include "artery/table.h"
@@ -23,7 +23,7 @@ static void again(const struct envelope *first)
     struct buf frame = {0};
 
     address_set(&message.to.address, "h", 1, 2);
-    /* A text that begins with a slash is a path: it would get an address. */
+    /* A text that begins with a slash is a path, to which the writer would add an address. */
     if ((first->recipient.size && first->recipient.data[0] == '/') ||
         (first->sender.size && first->sender.data[0] == '/'))
         return;
@@ -36,7 +36,7 @@ static void again(const struct envelope *first)
     check(slice_equal(second.recipient, first->recipient));
     check(slice_equal(second.manifest, first->manifest));
     check(slice_equal(second.payload, first->payload));
-    /* The data path's writer makes the same bytes. */
+    /* The lane's writer makes the same bytes. */
     check(envelope_head_init(&head, &self, NULL, first->recipient,
                              first->manifest, first->serializer));
     {

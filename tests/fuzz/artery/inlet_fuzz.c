@@ -1,5 +1,5 @@
-/* Frames out of bytes: the same whatever the segments, and never beyond what
- * was given. */
+/* Fuzzes the splitting of bytes into frames. The frames do not depend on the segments, and no read
+ * goes beyond the given bytes. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Sharding envelopes: any bytes are read safely; what was read survives a round
- * trip; so does anything written. */
+/* Fuzzes sharding envelopes. Any bytes are read safely. An envelope that was read or written stays
+ * the same after another round. */
 #include "artery/envelope.h"
 #include "base/check.h"
 

@@ -1,6 +1,7 @@
-/* Two ends of a sequence of reliable messages: whatever is lost, repeated or
- * held back, each arrives once and in order, and when all is quiet none is
- * missing. Input: one byte for each thing that happens. */
+/* Fuzzes the reliable delivery of system messages between two nodes. Messages may be lost, repeated
+ * or delayed. Each arrives at most once and in order, and none is missing at the end.
+ *
+ * Input: one byte for each event. */
 #include <stdlib.h>
 
 #include "artery/sequence.h"
@@ -12,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const struct identity left = {"akka", "S", {{"h", 1}, 100}};
 static const struct identity right = {"akka", "S", {{"h", 2}, 200}};
 
-/* On the way: numbers only, as the bytes have targets of their own. */
+/* Messages underway. Only their numbers matter; other targets fuzz the bytes. */
 struct way {
     uint64_t numbers[512];
     bool nack[512];
@@ -127,7 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 acknowledge(ends, choice % way->count);
             break;
         case 2:
-            if (way->count) /* lost, or came again */
+            if (way->count) /* a message is lost or repeated */
                 (void)(data[i] & 8 ? take(way, choice % way->count)
                                    : way->count);
             break;
@@ -136,7 +137,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         check(!sequence_acknowledge(&ends->sender, ends->now, ends->sent + 1));
     }
-    /* Quiet: nothing is lost any more. */
+    /* From here on no message is lost. */
     for (int round = 0; round < 20 && sequence_waiting(&ends->sender);
          round++) {
         ends->there.count = ends->back.count = 0;

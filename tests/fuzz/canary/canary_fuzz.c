@@ -1,5 +1,6 @@
-/* The canary: a small decoder with a planted bug, which the fuzzer must find. If it does not, the other targets find
- * nothing either: no coverage, no sanitizer, no comparisons traced. */
+/* Checks the fuzzer itself: this small decoder has a planted bug that the fuzzer must find. If it
+ * does not, the other targets find nothing either, because coverage, the sanitizer or the tracing
+ * of comparisons does not work. */
 #include <stdint.h>
 
 #include "base/bytes.h"
@@ -22,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     copy = mem_alloc(NAME_SIZE_MAX);
     for (size_t i = 0; i < name.size; i++)
-        copy[i] = name.data[i]; /* the bug: a name is longer than that */
+        copy[i] = name.data[i]; /* the bug: a name can be longer than the copy */
     mem_free(copy);
     return 0;
 }

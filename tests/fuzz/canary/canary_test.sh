@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
-# usage: canary_test.sh PROGRAM - passes when the fuzzer finds the planted bug within a minute, by the sanitizer.
+# usage: canary_test.sh PROGRAM
+#
+# Passes if the fuzzer finds the planted bug within a minute, and AddressSanitizer reports it.
 set -uo pipefail
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/sherd canary.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/corpus"
 if "$1" -seed=1 -max_total_time=60 -max_len=256 -artifact_prefix="$work/" "$work/corpus" >"$work/log" 2>&1; then
-    echo "the planted bug was not found"
+    echo "the fuzzer did not find the planted bug"
     tail -5 "$work/log"
     exit 1
 fi
 grep -q 'heap-buffer-overflow' "$work/log" || {
-    echo "it ended for another reason:"
+    echo "the fuzzer ended for another reason:"
     tail -20 "$work/log"
     exit 1
 }

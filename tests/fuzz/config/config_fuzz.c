@@ -1,5 +1,5 @@
-/* Any bytes as a configuration: never a crash, every refusal with its place;
- * what is accepted can be written and reads back to the same text. */
+/* Fuzzes the configuration. Every refusal names its place. An accepted configuration that is
+ * written and read again has the same text. */
 #include <string.h>
 
 #include "base/check.h"
@@ -16,7 +16,7 @@ static bool include(void *user, const char *name, const char *from,
     return true;
 }
 
-/* Writes what is effective; the comments with the origins are cut off. */
+/* Writes the effective configuration without the comments that name the origins. */
 static void write_all(const struct config *config, struct buf *out)
 {
     struct config_setting setting;
@@ -56,8 +56,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     config_set_include(config, include, &inner);
     if (config_read(config, slice_of(data, size), "fuzz", &problem) &&
         config_finish(config, &problem)) {
-        if (size % 16 == 0) /* it is slow, and most inputs differ in nothing
-                               that is written */
+        /* This is slow, and most inputs write the same text. */
+        if (size % 16 == 0)
             write_and_read_back(config);
     } else {
         check(problem.line > 0);

@@ -1,8 +1,8 @@
-/* Records of durable keys from a damaged file. Input: 1 byte choice, the bytes.
+/* Fuzzes the records of durable keys from a damaged file. Input: 1 byte choice, the bytes.
  *
- * Oracle: what is accepted encodes to the same bytes again, and a single flipped bit of it is refused; what is found among
- * other bytes is a record by itself, and comes in order. Choice 1 puts the right checksum behind the bytes first, so that
- * the fields are reached. */
+ * Oracle: an accepted record encodes to the same bytes, and is refused after one flipped bit. A
+ * record that is found between other bytes is also valid alone, and records are found in order.
+ * With choice 1, the target appends the right checksum, so that the fuzzer reaches the fields. */
 #include <stdint.h>
 #include <stdlib.h>
 

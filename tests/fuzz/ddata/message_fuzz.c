@@ -1,5 +1,6 @@
-/* A message between replicators: a byte for its kind, then the payload; a gossip's not yet packed. What was read must
- * write and read to the same again, and so must the envelopes in it. */
+/* Fuzzes messages between replicators. Input: 1 byte kind, then the payload, for a gossip before
+ * compression. A message that was read, and each envelope in it, is the same after it is written
+ * and read again. */
 #include "base/check.h"
 #include "base/gzip.h"
 #include "ddata/message.h"
@@ -32,8 +33,10 @@ static void check_envelope(struct slice bytes)
     check(slice_equal(buf_slice(&once), buf_slice(&twice)));
     if (!dd_is_delta(envelope.value) &&
         dd_kind_of(envelope.value) != DD_DELETED) {
-        /* With itself it is the same, unless it has data of a member that is pruned; then the second time. The other one is spent. */
-        bool may_change = is_performed(&envelope.pruning); /* one that ends at INT64_MIN goes */
+        /* A merge with itself changes nothing, or nothing the second time if the envelope has
+         * entries of a pruned member. The merge uses up the other envelope. */
+        /* a mark that ends at INT64_MIN is dropped */
+        bool may_change = is_performed(&envelope.pruning);
 
         if (envelope_merge(&envelope, &again, INT64_MIN) != ENVELOPE_SAME)
             check(may_change);

@@ -1,5 +1,6 @@
-/* A few messages and commands, one after the other, to a replicator with two peers: "what, size (2 bytes), bytes"
- * each. Each command has one answer, nothing that it sends is unreadable, and what it has can be sent. */
+/* Fuzzes a replicator with two peers. Input: messages and commands, each with 1 byte kind, 2 bytes
+ * size, bytes. Each command gets one answer, peers can read every message, and every value can be
+ * sent. */
 #include <string.h>
 
 #include "base/check.h"

@@ -1,9 +1,10 @@
-/* Values from elsewhere, one and two. Input: a byte that chooses the manifest, with bit 7 the bytes go in as they
- * are, else they are packed first where that is the form; 2 bytes, the size of the first value's bytes; its bytes;
- * the rest is the second's.
+/* Fuzzes values from peers: one value, and a pair. Input: 1 byte for the manifest, 2 bytes size of
+ * the first value, its bytes, the bytes of the second value. Without bit 7 of the first byte, the
+ * target compresses the bytes if the type is compressed.
  *
- * Oracle: what is taken is written, read again and the same; merging it with itself changes nothing the second
- * time; merges of two commute; a node that was pruned or cleaned away is gone; a delta can be joined and applied. */
+ * Oracle: an accepted value is the same after it is written and read again. A second merge with
+ * itself changes nothing. Merges commute. A pruned node has no entry left. A delta can be joined
+ * and applied. */
 #include <stdlib.h>
 
 #include "base/gzip.h"
@@ -39,7 +40,7 @@ static struct dd_value *read_value(uint8_t choice, struct slice bytes)
     return value;
 }
 
-/* Written anew, which kept bytes are not: a copy that was changed would be. */
+/* Encodes the value again, although its original bytes are kept, as after a change of a copy. */
 static void write_and_read(const struct dd_value *value)
 {
     struct buf buf = { 0 };
@@ -57,7 +58,7 @@ static void use_delta(const struct dd_value *value,
     struct dd_value *zero = dd_zero(value);
     struct dd_value *joined = dd_copy(value);
 
-    (void)dd_merge_delta(zero, value); /* a mismatch is a verdict too */
+    (void)dd_merge_delta(zero, value); /* a mismatch is a valid result */
     write_and_read(zero);
     if (other && dd_merge(joined, other) <= DD_CHANGED) {
         (void)dd_merge_delta(zero, joined);

@@ -1,6 +1,7 @@
-/* Any bytes as what a database of durable keys says of its transactions. Input: 1 byte number, the bytes.
+/* Fuzzes the record of transactions in a database of durable keys. Input: 1 byte number, the bytes.
  *
- * Oracle: what is taken are those bytes, and what failed later is found in it. */
+ * Oracle: an accepted record has the same content as the bytes, and finds transactions that fail
+ * later. */
 #include "base/check.h"
 #include "ddata/durable.h"
 #include "host/durable_inside.h"

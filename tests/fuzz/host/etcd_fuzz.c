@@ -1,4 +1,5 @@
-/* Whatever answers at etcd's port: the replies' readers take it or leave it, and what they take keeps its promises. */
+/* Fuzzes the replies of etcd. The readers accept or refuse any bytes, and accepted replies have
+ * valid fields. */
 #include <string.h>
 
 #include "base/check.h"

@@ -1,4 +1,5 @@
-/* Whatever stands in a lease's file: it is taken or left, and what was written is read as it was. */
+/* Fuzzes the file of a lease. Any bytes are accepted or refused, and a written lease is read
+ * unchanged. */
 #define _GNU_SOURCE
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Whatever stands in a file of seed nodes: a list of addresses, each once and well formed, or a line that says why
- * there is none. */
+/* Fuzzes the file of seed nodes. The result is a list of valid addresses without duplicates, or an
+ * error that names the line. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,11 @@
-/* Bytes that reach a node's TLS before anybody has proved anything. First byte of the input: what it is.
+/* Fuzzes the TLS of a node before the peer is verified. The first byte of the input is the kind:
  *
- *   even   bytes of a stranger, as they are, cut into pieces of the size in the second byte
- *   odd    a handshake of a real peer, to which the rest is done: edits of four bytes, which bytes of its way are
- *          changed, dropped, doubled or cut off. Bit 1: the peer has no certificate
+ *   even   bytes of an unknown client, in pieces of the size in the second byte
+ *   odd    the handshake of a real peer with changes. The rest of the input is edits of 4 bytes,
+ *          which change, drop, double or cut off bytes. Bit 1: the peer has no certificate
  *
- * A stranger is never let in, what is kept and answered is bounded, and what is read is what the peer has written. */
+ * An unknown client is never accepted. Kept bytes and answers are limited. The node reads exactly
+ * the bytes that the peer wrote. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -50,7 +51,8 @@ static void open_once(void)
     keys_fini(&keys);
 }
 
-/* Nothing but a part of what was said is read; strangers are not let in. */
+/* Checks that the node has read a part of the peer's bytes and nothing else, and no byte of an
+ * unknown client. */
 static void look(struct tls_end *conn, bool stranger)
 {
     static const char said[] = SAID;
@@ -91,7 +93,8 @@ struct peer {
     size_t said; /* bytes that it has sent */
 };
 
-/* The edit at this place, if there is one: position in two bytes, what, and with what. */
+/* Returns the edit at this position, or null. An edit is 2 bytes position, 1 byte kind, 1 byte
+ * value. */
 static const uint8_t *edit_at(const uint8_t *edits, size_t size, size_t at)
 {
     for (size_t i = 0; i + 4 <= size && i < EDITS_MAX * 4; i += 4)
@@ -100,7 +103,7 @@ static const uint8_t *edit_at(const uint8_t *edits, size_t size, size_t at)
     return NULL;
 }
 
-/* False: it is cut off here. */
+/* Returns false if the edit cuts the bytes off here. */
 static bool feed_byte(struct tls_end *conn, uint8_t byte, const uint8_t *edit)
 {
     uint8_t bytes[2] = { byte, byte };

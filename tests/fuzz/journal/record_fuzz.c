@@ -1,10 +1,9 @@
-/* Records from a hostile or damaged store. Input: 8 bytes key, 8 bytes sequence
- * number, 1 byte choice, the record.
+/* Fuzzes records from a hostile or damaged journal. Input: 8 bytes key, 8 bytes sequence number, 1
+ * byte choice, the record.
  *
- * Oracle: what is accepted encodes to the same bytes again; a single flipped
- * bit of an accepted record is refused, and so is the record under another
- * number. Choice 1 puts the right checksum behind the bytes first, so that the
- * fields behind it are reached. */
+ * Oracle: an accepted record encodes to the same bytes. It is refused after one flipped bit, and
+ * with another number. With choice 1, the target appends the right checksum, so that the fuzzer
+ * reaches the fields. */
 #include <stdint.h>
 #include <stdlib.h>
 

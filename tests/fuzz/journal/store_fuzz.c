@@ -1,8 +1,7 @@
-/* A journal file of ours, with a few bytes changed, opened and read by the
- * SQLite store and the journal. Input: pairs of a position (3 bytes, of the
- * file) and a byte to put there.
+/* Fuzzes a journal file: opens and reads a valid file of the SQLite backend with some changed
+ * bytes. Input: pairs of a position (3 bytes) and a byte to put there.
  *
- * Oracle beyond the sanitizers: no event comes out that was not put in. */
+ * Oracle, beside the sanitizers: the journal returns no event that was not stored. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
@@ -114,7 +113,7 @@ static void make_original(void)
     atexit(remove_files);
 }
 
-/* A lane that recovers every entity, as after a restart. */
+/* Recovers every entity in a lane, as after a restart. */
 static void recover(void *reader)
 {
     struct journal *journal =

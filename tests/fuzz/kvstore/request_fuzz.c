@@ -1,6 +1,8 @@
-/* What a broker is sent by callers and by other brokers. Input: 1 byte the kind, then the body.
+/* Fuzzes the requests of callers and of other brokers to a broker. Input: 1 byte kind, then the
+ * body.
  *
- * Oracle: what is read is within the limits, and written again it is the same bytes; so is a context that is one of its key. */
+ * Oracle: an accepted request is within the limits and encodes to the same bytes. So does a context
+ * that is valid for the key. */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,7 +1,9 @@
-/* The versions of a key as a peer sends them. Input: 2 bytes size of the first (little endian), the first, the second.
+/* Fuzzes the versions of a key as a peer sends them. Input: 2 bytes size of the first (little
+ * endian), the first, the second.
  *
- * Oracle: what is read and written again is read as the same, and written once more it is the same bytes. Of two that are read,
- * a merge is the same in both directions, and merging once more changes nothing. */
+ * Oracle: accepted versions are the same after they are written and read again, and have the same
+ * bytes after another write. A merge of two is the same in both directions, and a second merge
+ * changes nothing. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,7 +28,8 @@ static void check_bytes(const struct siblings *siblings)
     buf_fini(&two);
 }
 
-/* Histories are cut alike only when both sides are what the library makes: the versions are compared. */
+/* Compares only the versions: the histories are cut in the same way only if the library made both
+ * sides. */
 static void check_merge(const struct siblings *left,
                         const struct siblings *right)
 {
@@ -44,7 +47,8 @@ static void check_merge(const struct siblings *left,
                                &b.versions.items[i].dot));
         check(a.history.entries.count <= KVSTORE_HISTORY_MAX);
     } else if (!merged) {
-        check(siblings_equal(&a, left)); /* of one dot two may have other values: of another size */
+        /* The same dot may have two values, with different sizes. */
+        check(siblings_equal(&a, left));
     }
     siblings_fini(&a);
     siblings_fini(&b);

@@ -1,4 +1,4 @@
-/* A core at a:2552 that is in a cluster with b:2552, for fuzz targets to talk to. */
+/* Creates the membership core of a:2552 in a cluster with b:2552, for the fuzz targets. */
 #ifndef TESTS_FUZZ_MEMBER_CORE_H
 #define TESTS_FUZZ_MEMBER_CORE_H
 
@@ -26,7 +26,7 @@ static inline void core_put(struct member *member, const char *manifest,
         .serializer = MEMBER_SERIALIZER,
     };
 
-    if (*manifest >= 'a') { /* one of the brief ones, which name nobody */
+    if (*manifest >= 'a') { /* a message of the digest serializer has no sender and recipient */
         inbound.serializer = GOSSIP_DIGEST_SERIALIZER;
         inbound.sender = inbound.recipient = slice_text("");
     }
@@ -51,7 +51,8 @@ static inline struct member *core_new(struct outbox *outbox)
     return member;
 }
 
-/* Whatever came: this node is what it was or went on by allowed steps, and its state can be told and sent. */
+/* Checks the core after any messages: its own status changed only by allowed steps, members are
+ * sorted, and news and gossip can be produced. */
 static inline void core_check(struct member *member, enum member_status before,
                               struct outbox *outbox)
 {

@@ -1,5 +1,5 @@
-/* A gossip, not yet compressed, from a member to a member: decoded, merged into a valid state, spread on. What was decoded must
- * encode to the same again. */
+/* Fuzzes a gossip between members, before compression: it is decoded, merged into a valid state,
+ * and sent on. A decoded gossip encodes to the same bytes. */
 #include "core.h"
 #include "member/gossip_cache.h"
 #include "member/gossip_pack.h"
@@ -34,7 +34,7 @@ static void round_trip(struct slice packed)
     buf_fini(&twice);
 }
 
-/* What is read by hand is what the general decoder reads. */
+/* Checks that the hand-written decoder reads the same as the general one. */
 static void by_hand(struct slice data)
 {
     struct gossip none = { 0 };
@@ -76,8 +76,9 @@ static void fill(struct gossip *gossip)
     }
 }
 
-/* The same bytes behind names that are known: with them and without, the same is read; also when they were opened before, with the names
- * that are known when they are read or without. */
+/* Puts the names of a known gossip before the bytes. The result does not depend on the cache: with
+ * the known names or without, and with a cache entry that was opened with these names or
+ * without. */
 static void behind_names(struct slice data)
 {
     enum { HEADER_SIZE = 10 };

@@ -1,5 +1,5 @@
-/* A few messages of any kind, one after the other, to a member: "kind, size (2 bytes), payload" each; and the first of them to a node
- * that is looking for a cluster. */
+/* Fuzzes the messages to a member. Input: messages of 1 byte kind, 2 bytes size, payload. A joining
+ * node gets the first message, too. */
 #include "core.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -13,7 +13,7 @@ static const char *manifest_of(uint8_t kind)
     return manifests[kind % (sizeof manifests / sizeof *manifests)];
 }
 
-/* A node that asked b to let it in, and gets an answer. */
+/* Sends the message to a node that has asked b to join. */
 static void answer_seeker(const char *manifest, struct slice payload)
 {
     struct member_settings settings = {

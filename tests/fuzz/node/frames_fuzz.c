@@ -1,6 +1,7 @@
-/* What another node may send to a whole node of two lanes: frames on an ordinary connection, whole ones and ones whose parts are
- * the fuzzer's. Paths and literals are canonical, what is right arrives as it was sent, every message ends once, actors see
- * nothing outside of the public limits, and frames make no contacts. */
+/* Fuzzes the frames that another node sends to a node with two lanes, on an ordinary connection.
+ * Frames are raw bytes, or built from parts of the input. Paths and literals are canonical. A valid
+ * message arrives unchanged. Every message ends once. Actors see no value outside the public
+ * limits. Frames create no peers. */
 #include "artery/control.h"
 #include "artery/extension.h"
 #include "base/check.h"
@@ -18,11 +19,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const struct identity self = { "akka", "S", { { "a", 1 }, 11 } };
 static const struct identity peer = { "akka", "S", { { "b", 2 }, 22 } };
 
-/* An actor on each lane that writes down what it hears last. */
+/* An actor on each lane that records its last message. */
 struct recorder {
-    struct sherd_ref ref; /* nobody: it has ended */
+    struct sherd_ref ref; /* zero after the actor has ended */
     uint32_t heard;
-    struct sherd_msg last; /* without its body */
+    struct sherd_msg last; /* the body is not valid */
     uint64_t body_hash;
 };
 
@@ -30,11 +31,11 @@ static struct fixture {
     struct cursor in;
     struct node *node;
     uint64_t now;
-    struct buf frame; /* being put together; length first */
+    struct buf frame; /* the frame under construction, with its length first */
     struct recorder recorders[LANES];
 } fixture;
 
-/* ---- who listens ---- */
+/* ---- actors and entities ---- */
 
 static void in_limits(const struct sherd_msg *msg)
 {
@@ -122,7 +123,7 @@ static void drain(struct machine *machine)
     while (machine_next_want(machine, &want)) {
         check(want.kind != WANT_STATUS);
         if (want.kind == WANT_STORE)
-            journal_request_free(want.request); /* it never answers */
+            journal_request_free(want.request); /* the journal never answers */
     }
 }
 
@@ -207,9 +208,10 @@ static void start(void)
     start_recorders();
 }
 
-/* ---- what ends ---- */
+/* ---- accounting ---- */
 
-/* Messages that have arrived anywhere: each of them is one. */
+/* Returns the number of messages that were delivered, wait or were undelivered. Each counts
+ * once. */
 static uint64_t accounted(void)
 {
     uint64_t sum = 0;
@@ -256,7 +258,7 @@ static uint64_t some_ask(void)
     return generation << 32 | pick(64);
 }
 
-/* A path as text: of an actor, of the type's region, or any. */
+/* Returns the path of an actor, of the type's region, or any bytes. */
 static struct slice some_path(char *text)
 {
     static const char *const paths[] = {
@@ -315,7 +317,7 @@ static void put_payload(struct buf *buf)
         buf_put_u8(buf, cursor_u8(&fixture.in));
         buf_put_u32(buf, cursor_u32(&fixture.in));
         break;
-    case 1: /* around the largest body */
+    case 1: /* a body of about the largest size */
         byte = cursor_u8(&fixture.in);
         size = SHERD_BODY_MAX - 8 + pick(16);
         buf_reserve(buf, size);
@@ -327,7 +329,8 @@ static void put_payload(struct buf *buf)
     }
 }
 
-/* A frame with this recipient, sender and payload; false when it is too large for one. */
+/* Writes a frame with this recipient, sender and payload. Returns false if it would be too
+ * large. */
 static bool put_frame(struct slice recipient, struct slice sender,
                       struct slice manifest, int32_t serializer,
                       struct slice payload)
@@ -366,7 +369,7 @@ static void frame_of_parts(void)
     put_payload(&payload);
     if (put_frame(buf_slice(&recipient), buf_slice(&sender), manifest,
                   serializer, buf_slice(&payload)) &&
-        compressed < 3) { /* an entry of this node's table stands for the recipient */
+        compressed < 3) { /* an entry of the compression table replaces the recipient */
         const uint8_t tag[4] = { (uint8_t)compressed, 0, 0, 0xff };
 
         fixture.frame.data[4 + 2] = 1;
@@ -420,7 +423,8 @@ static void check_path(struct slice path)
     check(slice_equal(slice_of(text, plain.size), plain));
 }
 
-/* The ref behind a literal of the peer's is said by a literal that means the same, and is found again. */
+/* Checks that a peer's literal, the reference for it and the literal of this reference all mean the
+ * same actor. */
 static void check_literal(struct lane *lane, struct slice literal)
 {
     char text[NAME_MAX];
@@ -441,7 +445,7 @@ static void check_literal(struct lane *lane, struct slice literal)
 
 /* ---- steps ---- */
 
-/* The connection that the frames come on is known to every machine. */
+/* Opens the connection of the frames with a handshake, so that every machine knows the peer. */
 static void connect(uint64_t conn)
 {
     struct machine *machine = node_machine(fixture.node, 1);
@@ -470,7 +474,7 @@ static void connect(uint64_t conn)
     settle();
 }
 
-/* The frame arrives; returns how many messages it was. */
+/* Delivers the frame. Returns the number of messages in it. */
 static uint64_t arrives(uint64_t conn)
 {
     struct machine *machine = node_machine(fixture.node, 1);
@@ -478,13 +482,13 @@ static uint64_t arrives(uint64_t conn)
     uint32_t contacts = machine->contacts.all.count;
 
     machine_bytes(machine, fixture.now, conn, buf_slice(&fixture.frame));
-    check(machine->contacts.all.count <= contacts + 1); /* a handshake's */
+    check(machine->contacts.all.count <= contacts + 1); /* a handshake may add one */
     settle();
     return accounted() - before;
 }
 
-/* The same again, twice in one piece: the second may be taken for what the first one was found to be. The two are one message
- * each when the one alone was. */
+/* Delivers the same frame twice in one piece, so that the second may use a cached result of the
+ * first. Each counts as many messages as the frame alone. */
 static void arrives_again(uint64_t conn, uint64_t alone)
 {
     size_t size = fixture.frame.size;
@@ -495,7 +499,7 @@ static void arrives_again(uint64_t conn, uint64_t alone)
     check(arrives(conn) == 2 * alone);
 }
 
-/* What a right frame says is what the actor hears. */
+/* Checks that the actor receives the content of a valid frame. */
 static void check_tell(uint64_t conn)
 {
     struct recorder *recorder = &fixture.recorders[pick(LANES)];
@@ -533,7 +537,8 @@ static void check_tell(uint64_t conn)
     buf_fini(&sender);
 }
 
-/* What a driver is told of the first bytes of a connection, it is told of all that follow, too. */
+/* Checks that the decision about the first bytes of a connection does not change with more
+ * bytes. */
 static void check_accepts(struct slice first)
 {
     enum node_accept found = NODE_MORE;
@@ -553,7 +558,7 @@ static void check_accepts(struct slice first)
     }
 }
 
-/* False: the connection was closed for what came. */
+/* Returns false if the node has closed the connection. */
 static bool is_open(uint64_t conn)
 {
     return map_get(&node_machine(fixture.node, 1)->inlets, map_u64(&conn));

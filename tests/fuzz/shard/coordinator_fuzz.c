@@ -1,5 +1,5 @@
-/* Any sequence of messages, membership changes and time into a coordinator: its invariants hold after each, fences of a
- * shard never go back, and one fence never names two homes. */
+/* Fuzzes a coordinator with messages, membership changes and time. Its invariants hold after each
+ * step. The fences of a shard never go back, and one fence never has two homes. */
 #include "../../unit/shard/scene.h"
 
 #define NODES 5
@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What the regions were last told of a shard. */
+/* The fence and home of a shard that the regions got last. */
 struct told {
     struct fence fence;
     int home;
@@ -39,7 +39,7 @@ static void watch(struct scene *scene, struct told *told)
     }
 }
 
-/* Keeps what was sent, for answers now or late; the oldest go. */
+/* Keeps the last sent messages, for answers now or later. */
 static void keep(struct scene *scene, struct sent *kept, uint32_t *count)
 {
     for (uint32_t i = 0; i < scene->sent.count; i++) {

@@ -1,5 +1,6 @@
-/* Any sequence of messages, verbs and time into one node's region with the routes and hosted shards of two lanes: limits and
- * invariants hold after each, every message that waits comes out again, and no message enters a shard that does not run. */
+/* Fuzzes the region of one node, with the routes and owned shards of two lanes: messages, commands
+ * and time. Limits and invariants hold after each step. Every waiting message leaves again. No
+ * message enters a shard that does not run. */
 #include <stdlib.h>
 
 #include "base/limits.h"
@@ -29,7 +30,7 @@ struct lane {
     uint32_t first;
     uint32_t count;
     bool live[INDEXES];
-    struct fence claim[INDEXES]; /* asked of the store */
+    struct fence claim[INDEXES]; /* claims that the journal has not answered */
 };
 
 struct fixture {
@@ -462,7 +463,7 @@ static void step(struct fixture *fixture)
         lane_verb(fixture);
     }
     settle(fixture);
-    for (uint32_t i = 0; i < LANES; i++) /* bounded as mail is elsewhere */
+    for (uint32_t i = 0; i < LANES; i++) /* limits the mail, as the driver does */
         while (fixture->lanes[i].count > MAIL_MAX / 2) {
             take_mail(fixture, &fixture->lanes[i]);
             settle(fixture);

@@ -1,8 +1,10 @@
-/* Records of remembered entities from a store, and entities that start and stop after they were loaded. Input: 1 byte choice, 1 byte
- * number of records, each of them 2 bytes size (little endian) and the record; then pairs of a step and what it is about.
+/* Fuzzes the records of remembered entities, and entities that start and stop after the records
+ * were loaded. Input: 1 byte choice, 1 byte number of records, for each record 2 bytes size (little
+ * endian) and its bytes; then pairs of a step and its argument.
  *
- * Oracle: a record is refused when a plain reading of its format does so, and what is loaded is what that reading says. What was
- * asked for is stored in the end, whatever writes failed: another one that loads the records has the same entities. */
+ * Oracle: the core refuses the same records as a simple decoder here, and loads the same entities.
+ * Failed writes lose nothing: at the end, all requested changes are stored, and another core that
+ * loads the records has the same entities. */
 #include <stdint.h>
 
 #include "base/check.h"
@@ -12,7 +14,7 @@
 
 #define SHARD 2
 #define RECORDS_MAX 8
-#define NAMES 16 /* ids that steps are about, unless they are about one that was loaded */
+#define NAMES 16 /* ids of steps that do not use a loaded entity */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -24,14 +26,14 @@ struct world {
     struct remember remember;
     uint64_t now;
     VEC(struct buf) stored;
-    VEC(struct buf) coming; /* of the write under way */
-    bool is_base;           /* the same */
+    VEC(struct buf) coming; /* records of the open write */
+    bool is_base;           /* whether the open write replaces all records */
     bool writes;
     bool loads;
     struct ids wanted;
-    struct ids asked; /* for an answer */
+    struct ids asked; /* entities with an open request */
     struct ids restarted;
-    struct ids moving; /* asked to start in another shard */
+    struct ids moving; /* entities that must start in another shard */
 };
 
 static int64_t place_of(const struct ids *ids, struct slice id)
@@ -52,7 +54,7 @@ static void ids_set(struct ids *ids, struct slice id, bool is_in)
         vec_remove(&ids->list, (uint32_t)at);
 }
 
-/* ---- the plain reading ---- */
+/* ---- the simple decoder ---- */
 
 static bool read_ids(struct cursor *cursor, struct ids *ids, bool is_start)
 {
@@ -148,7 +150,7 @@ static void drain(struct world *world)
             check(place_of(&world->moving, news.id) >= 0);
             break;
         case REMEMBER_RESTART:
-            at = place_of(&world->wanted, news.id); /* nor one who moved and could not be taken out at once */
+            at = place_of(&world->wanted, news.id); /* an entity that moved does not restart */
             check(at >= 0 && place_of(&world->restarted, news.id) < 0);
             ids_set(&world->restarted, world->wanted.list.items[at], true);
             break;
@@ -188,7 +190,7 @@ static void end(struct world *world)
     remember_fini(&world->remember);
 }
 
-/* ---- what happens ---- */
+/* ---- steps ---- */
 
 static void load_again(struct world *world)
 {
@@ -224,7 +226,7 @@ static void passes(struct world *world, uint64_t time)
         load_again(world);
 }
 
-/* It belongs to another shard, or is there. */
+/* The entity belongs to another shard, or (is_there) has started in the other shard. */
 static void move(struct world *world, struct slice id, bool is_there)
 {
     if (is_there) {
@@ -280,7 +282,8 @@ static void act(struct world *world, uint8_t step, uint8_t x)
     drain(world);
 }
 
-/* What is stored is what is wanted: for one who loads it as well. */
+/* Checks that the stored entities are the wanted ones, also for another core that loads the
+ * records. */
 static void check_stored(const struct world *world, uint8_t choice)
 {
     struct world *other = mem_alloc(sizeof *other);
@@ -303,7 +306,7 @@ static void check_stored(const struct world *world, uint8_t choice)
     mem_free(other);
 }
 
-/* False: it was refused, and nothing of it is there. */
+/* Loads the records of the input. Returns false if one was refused; then nothing is loaded. */
 static bool load(struct world *world, struct cursor *input)
 {
     uint8_t count = cursor_u8(input) % (RECORDS_MAX + 1);
@@ -345,7 +348,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     input = cursor_of(slice_of(data + 1, size - 1));
     begin(world, data[0]);
     if (load(world, &input)) {
-        for (int i = 0; i < 8; i++) /* so many in one step */
+        for (int i = 0; i < 8; i++) /* one step restarts only some of the entities */
             passes(world, 0);
         check(world->restarted.list.count == world->wanted.list.count);
         while (cursor_left(&input) >= 2) {

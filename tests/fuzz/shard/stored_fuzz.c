@@ -1,8 +1,10 @@
-/* A coordinator's state and fences as a peer's distributed data gives them. Input: 1 byte choice, 2 bytes size of the state (little
- * endian), the state, the fences. Choice 1: they are not packed yet, so that the fields are reached.
+/* Fuzzes a coordinator's state and fences from a peer's distributed data. Input: 1 byte choice, 2
+ * bytes size of the state (little endian), the state, the fences. With choice 1 the target
+ * compresses them, so that the fuzzer reaches the fields.
  *
- * Oracle: what is read and written again is read as the same, and written once more it is the same bytes. A coordinator that begins
- * with it keeps its invariants; what it stores itself can be read, and no shard's fence is lower in it. */
+ * Oracle: an accepted state is the same after it is written and read again, and has the same bytes
+ * after another write. A coordinator that begins with it keeps its invariants. The state that it
+ * stores can be read, and no shard has a lower fence in it. */
 #include "../../unit/shard/scene.h"
 
 #include "base/gzip.h"
@@ -11,11 +13,11 @@
 #include "shard/stored.h"
 
 #define MEMBERS 3
-#define TERMS_MAX 4 /* taken until it is active: the store's may be higher */
+#define TERMS_MAX 4 /* most terms that are taken; the journal's may be higher than the state's */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* In two parts, as a coordinator does. */
+/* Compresses in two parts, as a coordinator does. */
 static void pack(struct buf *packed, struct buf *first, struct buf *second)
 {
     struct gzip_part parts[2] = { 0 }, sum = { 0 };
@@ -32,7 +34,7 @@ static void pack(struct buf *packed, struct buf *first, struct buf *second)
     buf_clear(second);
 }
 
-/* All but the shards without a home, which no coordinator here writes. */
+/* Writes everything except shards without a home, which no coordinator of this library writes. */
 static void write_again(const struct stored *stored, struct buf *state,
                         struct buf *fences)
 {
@@ -103,7 +105,7 @@ static void check_round_trip(const struct stored *stored)
     buf_fini(&fences_again);
 }
 
-/* Takes the terms that it wants, as the store gives them. */
+/* Gives the coordinator the terms that it requests, as the journal does. */
 static void activate(struct scene *scene)
 {
     struct coordinator_news news;
@@ -148,7 +150,7 @@ static void check_quorum(const struct scene *scene, const struct stored *before)
     stored_fini(&after);
 }
 
-/* The last member is there without a region, and then it goes. */
+/* Runs a coordinator with this state. The last member has no region, and then leaves. */
 static void coordinate(struct slice state, struct slice fences,
                        const struct stored *before)
 {

@@ -1,4 +1,5 @@
-/* Any bytes as any message of sharding: what is read can be written, and means the same when it is read again. */
+/* Fuzzes the messages of sharding. An accepted message is the same after it is written and read
+ * again. */
 #include <stdlib.h>
 
 #include "base/check.h"

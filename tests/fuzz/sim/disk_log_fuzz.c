@@ -1,10 +1,9 @@
-/* The scan of a log. The first byte of the input says what the rest is:
+/* Fuzzes the scan of a simulated disk's log. The first byte of the input is the kind of the rest:
  *
- *   0  a whole log, as it is
- *   1  pairs of a position (2 bytes) and a byte to put there, in a log of ours;
- *      what comes out is a first part of what was put in
- *   2  the changes of one group, behind a right head and under a right checksum
- *      (the next byte is their count) */
+ *   0  a whole log
+ *   1  pairs of a position (2 bytes) and a byte to put there, in a valid log. The scan returns a
+ *      first part of the written changes
+ *   2  the changes of one group with a valid head and checksum; the next byte is their number */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +39,7 @@ static struct slice event_of(uint64_t seq, char *text, size_t size)
     return slice_text(text);
 }
 
-/* One event in each group, and a fence, a term and a cut in some. */
+/* Writes a valid log: one event in each group, and a fence, a term and a cut in some. */
 static void put_ours(struct buf *log)
 {
     struct book *book = book_new("c");
@@ -79,7 +78,7 @@ static void put_ours(struct buf *log)
     book_free(book);
 }
 
-/* A head, and a group that says it has these changes. */
+/* Writes a head and one group with these changes. */
 static void put_group_of(struct buf *log, struct slice changes, uint32_t count)
 {
     struct log_end end;
@@ -99,7 +98,7 @@ static void put_group_of(struct buf *log, struct slice changes, uint32_t count)
     fill(log);
 }
 
-/* What comes out of a scan. */
+/* Scans the log and checks the result. */
 static void scan(const struct buf *log, int ours)
 {
     struct book *book = NULL;

@@ -1,5 +1,5 @@
-/* Any bytes as a schedule of faults: never a crash, every refusal with its line; what is accepted is written as text that
- * reads back to the same text. */
+/* Fuzzes schedules of faults. Every refusal names its line. An accepted schedule that is written as
+ * text and read again has the same text. */
 #include <string.h>
 
 #include "base/check.h"

@@ -42,28 +42,33 @@ import scala.jdk.javaapi.CollectionConverters;
 import scala.jdk.javaapi.DurationConverters;
 
 /**
- * What lines that begin with "data" ask of distributed data, in the same words as ../../../data.c.
+ * Runs the commands for distributed data: lines that begin with "data". ../../../data.c has the
+ * same commands.
  *
  * <pre>
  * data TAG update KEY TYPE LEVEL CHANGE; CHANGE...
  * data TAG get KEY LEVEL
  * data TAG delete KEY LEVEL
  * data TAG subscribe KEY
- * data TAG keys             all that are not deleted, sorted (this program only)
+ * data TAG keys             prints all keys that are not deleted, sorted (only this program)
  *
- * TYPE    flag gcounter pncounter gset orset register lwwmap countermap multimap multimapdeltas ormap
- * LEVEL   local N majority plusN all, each with :MS for another time than 30 s; majorityN: at least N (this program only)
- * CHANGE  VERB ITEM VALUE AMOUNT [TYPE of what an ormap has inside]
+ * TYPE    flag gcounter pncounter gset orset register lwwmap countermap multimap multimapdeltas
+ *         ormap
+ * LEVEL   local N majority plusN all; :MS after it sets another time than 30 s; majorityN: at
+ *         least N (only this program)
+ * CHANGE  VERB ITEM VALUE AMOUNT [TYPE of the value inside an ormap]
  * VERB    on count add remove removevalue clear put
  * ITEM    t:TEXT i:NUMBER l:NUMBER, or - for none
  * </pre>
  *
- * Answers: data TAG updated, deleted, none, timeout, mismatch, and for a value: found (to a subscriber: changed) KEY MANIFEST SIZE SHA1
- * NODES CONTENT, of the bytes as the toolkit serializes them. Nodes: who it has something of (this program only).
+ * Answers: data TAG, and one of updated, deleted, none, timeout, mismatch, or for a value: found
+ * (to a subscriber: changed) KEY MANIFEST SIZE SHA1 NODES CONTENT. Size and hash are of the bytes
+ * that the toolkit serializes. NODES are the nodes that have entries in the value (only this
+ * program).
  */
 final class Data {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
-    private static final int SHOWN = 100; // of a larger value the content is not written
+    private static final int SHOWN = 100; // entries of the largest value whose content is printed
 
     private final ActorSystem system;
     private final ActorRef replicator;
@@ -73,14 +78,14 @@ final class Data {
         this(system, DistributedData.get(system).replicator());
     }
 
-    /** Of another replicator than the users' one. */
+    /** Uses another replicator than the one for users. */
     Data(ActorSystem system, ActorRef replicator) {
         this.system = system;
         this.replicator = replicator;
         self = DistributedData.get(system).selfUniqueAddress();
     }
 
-    /** A key of any type: only its name is sent. */
+    /** A key of any type. The replicator sends only its name. */
     private static final class Name extends Key<ReplicatedData> {
         private static final long serialVersionUID = 1;
 
@@ -145,7 +150,7 @@ final class Data {
         }
     }
 
-    /** Hears what becomes of a key. */
+    /** Subscribes to a key and prints its changes. */
     private static final class Follower extends AbstractActor {
         private final Data data;
         private final String tag;
@@ -160,7 +165,7 @@ final class Data {
             return receiveBuilder()
                     .match(Replicator.Changed.class, news -> Node.say("data " + tag + " changed " + data.line(news.key(), news.dataValue())))
                     .match(Replicator.Deleted.class, news -> Node.say("data " + tag + " deleted"))
-                    // A class of later versions.
+                    // Replicator.Expired, a class of later versions.
                     .matchAny(news -> Node.say("data " + tag + " " + news.getClass().getSimpleName().toLowerCase(Locale.ROOT)))
                     .build();
         }
@@ -263,7 +268,7 @@ final class Data {
 
     private static String map(Map<?, ?> entries) {
         List<Object> words = new ArrayList<>();
-        // A word is no item: it goes through as it is.
+        // These objects are not items, so word() prints them unchanged.
         entries.forEach((key, value) -> words.add(new Object() {
             @Override
             public String toString() {

@@ -8,13 +8,14 @@ import ${toolkit}.actor.ActorRef;
 import ${toolkit}.actor.Terminated;
 
 /**
- * Says what it gets. Its name is one that a node of this library can send to: there, an actor is a number. Texts and bytes are sent
- * back, but not to another one of its name.
+ * Prints each message and answers it. A node of this library can send to an actor with this name,
+ * because its actors are numbers. Texts and bytes are sent back, but not to another actor of this
+ * name.
  */
 final class Echo extends AbstractActor {
     static final String NAME = "a0000000000000001";
 
-    /** Watch this actor, or watch it no more. */
+    /** A command to watch this actor, or to stop watching it. */
     record Watch(ActorRef actor, boolean on) {
     }
 

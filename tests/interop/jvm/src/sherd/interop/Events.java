@@ -4,7 +4,10 @@ import ${toolkit}.actor.AbstractActor;
 import ${toolkit}.cluster.ClusterEvent;
 import ${toolkit}.cluster.Member;
 
-/** Writes a line for each event of the membership: event NAME HOST:PORT [UID], event NAME CENTER; and center HOST:PORT CENTER of who is up. */
+/**
+ * Prints a line for each cluster event: event NAME HOST:PORT [UID], event NAME CENTER; and center
+ * HOST:PORT CENTER for an up member.
+ */
 final class Events extends AbstractActor {
     private static void say(Object event, Member member) {
         Node.say("event " + event.getClass().getSimpleName() + " " + Node.place(member.address()) + " "

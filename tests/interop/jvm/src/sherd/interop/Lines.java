@@ -3,8 +3,10 @@ package sherd.interop;
 import ${toolkit}.actor.AbstractActor;
 import ${toolkit}.event.Logging;
 
-/** The logger: log LEVEL SOURCE: TEXT, a line for each event, with what was thrown behind it. Of what is for debugging only the
- * replicator's, and of compression tables. */
+/**
+ * The logger. Prints a line for each event: log LEVEL SOURCE: TEXT, and the exception if there is
+ * one. Prints debug events only of the replicator and of compression tables.
+ */
 final class Lines extends AbstractActor {
     private static void say(String level, Logging.LogEvent event, Throwable thrown) {
         Node.say("log " + level + " " + event.logSource() + ": " + event.message() + (thrown == null ? "" : " " + thrown));

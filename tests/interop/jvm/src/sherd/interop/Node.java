@@ -29,34 +29,38 @@ import ${toolkit}.cluster.ddata.Replicator;
 import ${toolkit}.pattern.Patterns;
 
 /**
- * A node of a cluster that does what lines on its standard input say and tells what it sees in lines on its standard output.
+ * Runs a node of a cluster. It reads commands from standard input and prints events and answers to
+ * standard output.
  *
  * <pre>
- * Node NAME KEY=VALUE...     the system's name, and settings below the toolkit's prefix
+ * Node NAME KEY=VALUE...     name of the actor system, and settings below the toolkit's prefix
  *
- * status             status self A leader A seen A,... members A/Status/reachable/uid ...
- * join A             joins the node at that address
- * leave [A]          makes this node, or that one, leave
- * down A             declares a member dead
- * prepare            the whole cluster prepares for its end
- * data ...           asks distributed data: see Data
- * remember ...       asks the stores of remembered entities: see Remembering
- * shard ...          asks the toolkit's own sharding: see Shards
- * count MS           adds to a counter of distributed data on all nodes that it counts: counted true, or false after that time
- * text PATH TEXT     sends a String to the actor of that path, as an actor whose name is not a number
- * bytes PATH HEX     sends an array of bytes, as the same one
- * ask PATH TEXT      asks with a String; the answer is told as: answer TEXT
- * number PATH N SIZE sends a message of that number, with so many bytes
- * numbers PATH N M   messages of the numbers N to M, without bytes
- * identify PATH      asks for the actor of that path, which is told as: identity PATH is PATH
- * watches PATH N     watches N actors whose names begin so
- * watch PATH         watches the actor of that path, whether there is one or not; unwatch PATH
- * poison PATH        stops the actor of that path
- * stop [stranger]    stops the own actor, or the one whose name is not a number
+ * status             prints: status self A leader A seen A,... members A/Status/reachable/uid ...
+ * join A             joins the cluster of the node at this address
+ * leave [A]          makes this node, or the node at this address, leave
+ * down A             declares a member down
+ * prepare            prepares the shutdown of the whole cluster
+ * data ...           uses distributed data: see Data
+ * remember ...       uses the stores of remembered entities: see Remembering
+ * shard ...          uses the toolkit's own sharding: see Shards
+ * count MS           increments a counter of distributed data with WriteAll; prints: counted true,
+ *                    or counted false after this time
+ * text PATH TEXT     sends a String to the actor with this path; the sender is an actor whose name
+ *                    is not a number
+ * bytes PATH HEX     sends an array of bytes from the same actor
+ * ask PATH TEXT      asks with a String; prints: answer TEXT
+ * number PATH N SIZE sends a message with this number and this many bytes
+ * numbers PATH N M   sends messages with the numbers N to M, without bytes
+ * identify PATH      asks whether the actor exists; prints: identity PATH is PATH
+ * watches PATH N     watches N actors whose paths begin with PATH
+ * watch PATH         watches the actor with this path, which need not exist; unwatch PATH
+ * poison PATH        stops the actor with this path
+ * stop [stranger]    stops the node's own actor, or the actor whose name is not a number
  * </pre>
  *
- * Lines that come by themselves: {@code event ...} of the membership, {@code log LEVEL SOURCE: TEXT} from warnings on, {@code got ...},
- * {@code terminated PATH}, {@code removed}. Addresses are written "host:port". The end of the input ends the process at once.
+ * Other lines: {@code event ...} of the cluster, {@code log LEVEL SOURCE: TEXT}, {@code got ...},
+ * {@code terminated PATH}, {@code removed}. An address A is written "host:port". At the end of its
+ * input, the process ends at once.
  */
 public final class Node {
     private static final Duration ASK_PATIENCE = Duration.ofSeconds(20);
@@ -66,9 +70,9 @@ public final class Node {
     private final Cluster cluster;
     private final ActorRef echo;
     private final ActorRef stranger;
-    private Data data; // null: not asked for yet
-    private ActorRef remembering; // the same
-    private Shards shards; // the same
+    private Data data; // null before the first use, as the next two
+    private ActorRef remembering;
+    private Shards shards;
 
     private Node(String name, Config config) {
         system = ActorSystem.create(name, config);
@@ -88,7 +92,7 @@ public final class Node {
         System.out.flush();
     }
 
-    /** "host:port". */
+    /** Returns "host:port". */
     static String place(Address address) {
         return address.host().getOrElse(() -> "") + ":" + address.port().getOrElse(() -> 0);
     }
@@ -98,7 +102,7 @@ public final class Node {
         return AddressFromURIString.parse(self.protocol() + "://" + self.system() + "@" + place);
     }
 
-    /** The actor of a path, without a look whether there is one. */
+    /** Returns a reference to the path, without a check that the actor exists. */
     private ActorRef find(String path) {
         return ((ExtendedActorSystem) system).provider().resolveActorRef(path);
     }

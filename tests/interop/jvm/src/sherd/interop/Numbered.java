@@ -1,8 +1,8 @@
 package sherd.interop;
 
-/** An application's message as this library's actors have them: a number and bytes. */
+/** A message between actors of this library: a number and bytes. */
 record Numbered(int number, byte[] body) {
-    /** Bytes that can be told apart from their like, and what is told of them in a line. */
+    /** Returns bytes that depend on their place and on the size. */
     static byte[] pattern(int size) {
         byte[] body = new byte[size];
         for (int i = 0; i < size; i++) {
@@ -11,7 +11,10 @@ record Numbered(int number, byte[] body) {
         return body;
     }
 
-    /** "NUMBER SIZE SUM": the sum is of all bytes, the first taken once, the next twice, and so on. */
+    /**
+     * Returns "NUMBER SIZE SUM". In the sum, the first byte counts once, the second twice, and so
+     * on.
+     */
     String line() {
         int sum = 0;
         for (int i = 0; i < body.length; i++) {

@@ -3,7 +3,10 @@ package sherd.interop;
 import java.io.NotSerializableException;
 import ${toolkit}.serialization.SerializerWithStringManifest;
 
-/** The library's own serializer for messages between actors: 7300, the manifest is "m" and the number. */
+/**
+ * Serializes messages as this library does: serializer 7300, and the manifest is "m" and the
+ * number.
+ */
 public final class NumberedSerializer extends SerializerWithStringManifest {
     @Override
     public int identifier() {

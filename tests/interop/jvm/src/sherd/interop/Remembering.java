@@ -21,16 +21,17 @@ import ${toolkit}.pattern.Patterns;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The replicator of sharding at its place, /system/sharding/ROLEReplicator, without any region; and upon it the toolkit's own stores of
- * remembered entities, which know nothing of where a key comes from. Lines that begin with "remember":
+ * Runs the toolkit's own stores of remembered entities, without a region. They use a replicator at
+ * sharding's path, /system/sharding/ROLEReplicator. Commands are lines that begin with "remember":
  *
  * <pre>
- * remember begin ROLE PLACE             the replicator of members with the role, or - for all, in the place of that role's one
- * remember TAG shards TYPE              all that there ever were: data TAG shards A,B
- * remember TAG addshard TYPE SHARD      data TAG stored
- * remember TAG load TYPE SHARD          data TAG entities A,B
- * remember TAG change TYPE SHARD +A,-B  starts A and stops B: data TAG stored
- * remember TAG get KEY LEVEL, keys ...  as data's, see Data
+ * remember begin ROLE PLACE             starts the replicator for members with ROLE (-: for all
+ *                                       members) at the path of PLACE
+ * remember TAG shards TYPE              prints all shards that ever started: data TAG shards A,B
+ * remember TAG addshard TYPE SHARD      adds a shard; prints: data TAG stored
+ * remember TAG load TYPE SHARD          prints the entities: data TAG entities A,B
+ * remember TAG change TYPE SHARD +A,-B  starts A and stops B; prints: data TAG stored
+ * remember TAG get KEY LEVEL, keys ...  as the commands in Data
  * </pre>
  */
 final class Remembering extends AbstractActor {

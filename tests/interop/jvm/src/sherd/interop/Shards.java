@@ -24,21 +24,23 @@ import scala.collection.Map;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The toolkit's own sharding, of one type: regions, and a coordinator on the oldest node with the role of sharding. Entities say that they
- * begin and that they end. Lines that begin with "shard":
+ * Runs the toolkit's own sharding of one type: regions, and a coordinator on the oldest node with
+ * sharding's role. Entities print when they begin and end. Commands are lines that begin with
+ * "shard":
  *
  * <pre>
- * shard begin       makes the region of this node
- * shard ask ID      asks that entity: shard answer ID from A after MS, of the node that it is on
- * shard state ROLE  what this node has of the coordinator's state: shard state regions A,A proxies none
+ * shard begin       starts the region of this node
+ * shard ask ID      asks an entity; prints its node A: shard answer ID from A after MS
+ * shard state ROLE  prints this node's replica of the coordinator's state: shard state regions A,A
+ *                   proxies none
  * </pre>
  */
 final class Shards {
-    private static final String TYPE = "E"; // as nodes of this library call theirs
+    private static final String TYPE = "E"; // the nodes of this library use the same name
     private static final int SHARDS = 1000;
     private static final Duration PATIENCE = Duration.ofSeconds(90);
 
-    /** An entity: it answers who asks it. */
+    /** An entity. It answers each ask. */
     static final class Hosted extends AbstractActor {
         @Override
         public void preStart() {
@@ -79,7 +81,10 @@ final class Shards {
         return places.isEmpty() ? "none" : places;
     }
 
-    /** The state is a class that Java cannot name: State(shards, regions, proxies, ...), the regions with what each of them has. */
+    /**
+     * Prints the state. Java cannot name its class: State(shards, regions, proxies, ...), where
+     * regions is a map.
+     */
     private String told(Object answer) {
         if (!(answer instanceof Replicator.GetSuccess<?> found) || !(found.dataValue() instanceof LWWRegister<?> register)
                 || !(register.value() instanceof Product state)) {

@@ -24,8 +24,11 @@ import ${toolkit}.cluster.ddata.VersionVector;
 import ${toolkit}.serialization.SerializationExtension;
 import ${toolkit}.serialization.Serializers;
 
-/** Prints replicated values as the toolkit serializes them: the lines of tests/unit/ddata/akka_vectors.inc. They are the same each
- * time: versions are drawn in the order of the program. The test makes the same values with the same changes. */
+/**
+ * Prints replicated values in the toolkit's serialization: the lines of
+ * tests/unit/ddata/akka_vectors.inc. The output is always the same, because versions are assigned
+ * in the order of the program. The unit test makes the same values by the same changes.
+ */
 final class Vectors {
     private static ActorSystem system;
 
@@ -53,7 +56,10 @@ final class Vectors {
         return ((ExtendedActorSystem) system).provider().resolveActorRef("${prefix}://Vectors@127.0.0.1:2551/user/" + name);
     }
 
-    /** Elements of every sort. (7 and 7L would be one element here: Scala compares them by value.) */
+    /**
+     * Returns elements of every type. (7 and 7L would be one element: Scala compares them by
+     * value.)
+     */
     private static Object[] mixed() {
         return new Object[] {"b", "a", "\u00e4", "\uff21", "\ud834\udd1e", 7, -1, Integer.MIN_VALUE, 8L, -2L, Long.MAX_VALUE,
             true, BigInteger.ONE.equals(BigInteger.ZERO), ref("x")};
