@@ -154,7 +154,7 @@ uint64_t link_generation(const struct link *link);
 uint32_t link_waiting(const struct link *link); /* frames not yet written whole */
 struct link_counts link_counts(const struct link *link);
 
-/* Of link_log.c. */
+/* Defined in link_log.c. */
 void link_log_unanswered(const struct link_sender *sender,
                          enum trace_level level, const char *peer, int stream,
                          uint32_t waiting, const char *reason);
