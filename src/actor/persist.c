@@ -270,6 +270,7 @@ void effects_store_failed(struct actors *actors, uint32_t index, struct slot *sl
                 sherd_reason_text(reason)); /* fits */
     slot_trace(actors, slot, TRACE_WARNING, text);
     waits = (slot->flags & FLAG_STARTED_DUE) != 0;
+    effects_drop_held(actors, slot, reason);
     incarnation_close(actors, index, slot,
                       reason == SHERD_REASON_FENCED ? "fenced" : "not-stored");
     if (reason == SHERD_REASON_FENCED) {
