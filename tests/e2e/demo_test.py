@@ -119,7 +119,7 @@ def run_kept(program, folder):
         wait(lambda: not any(map(is_running, pids)), "the kept nodes do not end", 60)
         for name in ("r1", "r2"):
             with open(os.path.join(folder, "data-4000", f"{name}.log")) as file:
-                if "msg=stopped status=exiting" not in file.read():
+                if 'msg="membership stopped" status=exiting' not in file.read():
                     print(f"FAILED: {name} did not leave")
                     good = False
         good = refused(again + ["--input", FLIGHTS], "was made of another file") and good
