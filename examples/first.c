@@ -1,5 +1,5 @@
 /* Counts clicks in an entity whose events are stored. Run it twice.
- *   first [JOURNAL] */
+ *   first [sqlite:PATH] */
 #include <sherd/sherd.h>
 
 #include <stdio.h>

@@ -1,9 +1,11 @@
 /* Actors and entities: what a program writes.
  *
  * An actor is a state (a struct) and one function, `receive`, which gets one
- * message at a time. An entity is an actor with a type and an id; the cluster
- * keeps it in exactly one place. Every function here that takes a `ctx` may
- * be called only inside the call of receive that was given that ctx.
+ * message at a time. An entity is an actor with a type and an id; it runs in
+ * at most one place of the cluster, unless a living node is declared dead.
+ * Every function here that takes a `ctx` may be called only inside the call of
+ * receive that was given that ctx. Actors run on lanes, the library's threads.
+ * A turn is one round of a lane: it handles what has arrived and then writes.
  * *Lent* data is valid until receive returns; *copied* data stays the caller's.
  * Guides: docs/guide/concepts.md, docs/guide/entities-and-persistence.md. */
 #ifndef SHERD_ACTOR_H
@@ -303,17 +305,19 @@ SHERD_API void sherd_passivate(struct sherd_ctx *ctx);
 
 /* Stores an event of a persistent entity, and calls apply with it at once.
  *
- * Whatever the entity sends afterwards, and the jobs and actors that it starts,
- * wait until the event is durable. If it cannot be stored, the entity ends,
- * those effects are dropped, the askers get SHERD_REASON_NOT_STORED, and the
- * entity recovers from the journal. A durable event survives the end of the
+ * The entity's effects wait until the event is durable: messages, answers,
+ * jobs, new actors and calls of distributed data. Timers, log lines and
+ * sherd_shutdown_done do not wait. If the event cannot be stored, the entity
+ * ends, its effects are dropped, the askers get SHERD_REASON_NOT_STORED, and
+ * the entity recovers from the journal. A durable event survives the end of the
  * process. It survives the loss of the host only as far as the journal's file
  * does: see sherd_options.journal.
  *
  * type: the application's number of the kind of event. event: copied.
  * Limits: an event above SHERD_BODY_MAX bytes cannot be stored. An entity with
- * 1,000 events or 1 MiB of them under way gets no message until some are
- * durable. An actor that is not persistent only gets an error in the log. */
+ * 1,000 events, 1 MiB of events or 10,000 effects that wait gets no message
+ * until some are durable. An actor that is not persistent only gets an error in
+ * the log. */
 SHERD_API void sherd_persist(struct sherd_ctx *ctx, uint32_t type,
                              struct sherd_bytes event);
 

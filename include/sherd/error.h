@@ -21,7 +21,7 @@ extern "C" {
     /* A queue or table is full. The call did nothing: try again later. */     \
     X(SHERD_EFULL, -3, "a queue or table is full; try again later")            \
     /* The call came before sherd_start, after it, or after the end. */        \
-    X(SHERD_ESTATE, -4, "the system has not started yet, or has ended")        \
+    X(SHERD_ESTATE, -4, "the system is not in a state for this call")          \
     /* Two entity types share a name or a path. Rename one. */                 \
     X(SHERD_EEXIST, -5, "another entity type has this name or path")           \
     /* sherd_entity_register was not called for the type. */                   \
@@ -30,7 +30,8 @@ extern "C" {
     X(SHERD_EADDRESS, -7, "the address is not this machine's, or is in use")   \
     /* The journal, a lease or durable keys. The log names the file. */        \
     X(SHERD_ESTORE, -8, "files on disk cannot be used; see the log")           \
-    /* This node's settings or types do not fit the cluster's. */              \
+    /* This node's settings or types do not fit the cluster's, or a JVM node   \
+     * has the role of a type. */                                              \
     X(SHERD_EJOIN, -9, "the cluster refused this node; see the log")           \
     /* Other nodes may run its entities already. Start a new process. */       \
     X(SHERD_EDOWN, -10, "the cluster downed or removed this node")             \
@@ -59,8 +60,9 @@ enum sherd_error { SHERD_ERRORS(X) };
     /* An id has 1 to SHERD_ID_MAX bytes. */                                   \
     X(SHERD_REASON_EMPTY_ID, "the entity id is empty or too long")             \
     /* Too many messages wait for shards whose home is unknown or moving       \
-     * (cluster.sharding.buffer-size), or a node-wide table is full. */        \
-    X(SHERD_REASON_BUFFER_FULL, "the region's buffer is full")                 \
+     * (cluster.sharding.buffer-size), a node-wide table is full, or an actor  \
+     * has 65,535 open asks and jobs. */                                       \
+    X(SHERD_REASON_BUFFER_FULL, "a buffer or table is full")                   \
     /* The receiver is slower than its senders: see sherd_tell. */             \
     X(SHERD_REASON_MAILBOX_FULL, "the mailbox is full")                        \
     /* The network or the peer is slower than this node's senders. */          \

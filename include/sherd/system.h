@@ -2,15 +2,16 @@
  *
  * The usual order is sherd_open, sherd_entity_register for each type, and
  * sherd_run, which returns at the end of the node; then sherd_close. The
- * library copies every struct, text and body that it is given. The system
- * lives from sherd_open to sherd_close.
+ * library copies every struct, text and body that it is given, except the name
+ * and the functions in sherd_behavior and sherd_job: these must stay valid.
+ * The system lives from sherd_open to sherd_close.
  * Guides: docs/guide/first-cluster.md, docs/guide/configuration.md,
  * docs/guide/production.md.
  *
  * Threads. sherd_start makes one thread for control, one for each lane (they
  * are one thread when there is one lane), and the pool for jobs (sherd/job.h).
- * "Any thread" includes these, so also receive and jobs. "Own threads" are
- * all that the library did not make. */
+ * "Any thread" includes these, so also receive and jobs. A "thread of the
+ * program" is one that the library did not make. */
 #ifndef SHERD_SYSTEM_H
 #define SHERD_SYSTEM_H
 
@@ -107,7 +108,7 @@ struct sherd_options {
  * Result: 0, SHERD_EINVAL, SHERD_ECONFIG (also a certificate that cannot be
  * used, or an address that others reach without TLS), SHERD_EADDRESS,
  * SHERD_ESTORE, SHERD_ESYSTEM. The log says what is wrong and where.
- * Threads: own threads. */
+ * Threads: threads of the program. */
 SHERD_API SHERD_MUST_USE int sherd_open(struct sherd_system **system,
                                         const struct sherd_options *options);
 
@@ -124,7 +125,7 @@ struct sherd_entity_type {
     const char *role;
     /* 1 to 10,000, the same on all nodes; default number-of-shards (1000). */
     uint32_t shards;
-    /* Sent as a SHERD_MESSAGE before hand-off and passivation; the entity
+    /* Sent as a SHERD_MESSAGE in place of every SHERD_STOPPING; the entity
      * returns SHERD_STOP when it is ready. 0: it gets SHERD_STOPPING and ends.
      * When a shard moves, an entity that has not ended after 25 s is ended, and
      * its unread messages may end as SHERD_REASON_HANDED_OFF. */
@@ -165,7 +166,8 @@ struct sherd_entity_type {
 
 /* Registers an entity type, after sherd_open and before sherd_start.
  *
- * type: copied, with its texts.
+ * type: copied, with its texts. The behavior's name and functions must stay
+ * valid until sherd_close returns.
  * Result: 0; SHERD_EINVAL: a field is wrong, or a persistent type has no
  * journal; SHERD_EEXIST: another type has the name, or one of its paths is
  * another's on some node (Akka has the actors NAME, NAMEProxy, NAMECoordinator,
@@ -182,7 +184,7 @@ sherd_entity_register(struct sherd_system *system,
  *
  * Result: as sherd_start and sherd_wait; SHERD_ESTATE also if another system
  * of this process is in sherd_run. The signals' former handlers are back then.
- * Threads: own threads. */
+ * Threads: threads of the program. */
 SHERD_API int sherd_run(struct sherd_system *system);
 
 /* Starts the threads and joins the cluster. Does not wait for that: see
@@ -201,7 +203,7 @@ SHERD_API SHERD_MUST_USE int sherd_start(struct sherd_system *system);
  * SHERD_ETIME: the others did not see the node leave in time, and will find it
  * unreachable; SHERD_ESTALLED; SHERD_ESTORE: durable keys cannot be used;
  * SHERD_ESTATE: it was not started.
- * Threads: own threads, several at a time. */
+ * Threads: threads of the program, several at a time. */
 SHERD_API int sherd_wait(struct sherd_system *system);
 
 /* Begins a graceful end: the node hands off its shards, then leaves the cluster
@@ -223,10 +225,11 @@ SHERD_API void sherd_halt(struct sherd_system *system);
  * Jobs that wait are freed. Jobs that run are waited for, at most
  * pool.close-timeout (10 s). Then the log names them; each is freed when its
  * function returns, even after this call, and must not use the system any more.
- * Threads: one own thread. While it runs, no other own thread may be in a call
+ * Threads: one thread of the program. While it runs, no other may be in a call
  * with this system, or begin one, not even sherd_leave in a signal's handler.
- * So call sherd_halt, which makes their calls return (SHERD_ESTATE), and end
- * those threads first. Actors and jobs may still call. */
+ * So call sherd_halt, and end the other threads first: their sherd_wait returns
+ * 0, and their other calls give SHERD_ESTATE. Actors may still call, and jobs
+ * until pool.close-timeout. */
 SHERD_API void sherd_close(struct sherd_system *system);
 
 /* Returns 1 if the node should be given work: it is up, it neither leaves nor
@@ -258,8 +261,9 @@ SHERD_API SHERD_MUST_USE int sherd_on_removed(struct sherd_system *system,
 /* ---- actors and entities, from outside ---- */
 
 /* There is no blocking ask. A thread that needs an answer spawns an actor: init
- * is a pointer to what the thread waits on, the actor asks, and SHERD_ANSWER or
- * SHERD_NO_ANSWER wakes the thread. Example: docs/guide/first-cluster.md. */
+ * is a pointer to what the thread waits on, the actor asks, and its `release`
+ * wakes the thread. The thread needs a time limit of its own: the node may end
+ * before the actor starts. Example: docs/guide/first-cluster.md. */
 
 /* Starts a plain actor on the first lane.
  *
@@ -291,13 +295,14 @@ sherd_system_entity_tell(struct sherd_system *system, const char *type,
 
 /* ---- membership ---- */
 
-/* How long a failover takes. The other members find a dead node unreachable
- * after heartbeat-interval (1 s) and acceptable-heartbeat-pause (3 s) of
- * cluster.failure-detector. The split brain resolver downs it after its
- * stable-after (20 s). Its shards start elsewhere after down-removal-margin
- * (20 s, as stable-after). The sum is about 45 to 50 s. Without
- * cluster.downing-provider-class, the default, no member downs it: its shards
- * stay away until an operator calls sherd_down, and start without a margin.
+/* How long a failover takes: about 46 s with the split brain resolver and its
+ * defaults. The other members find a dead node unreachable after 3.5 to 5.5 s
+ * (heartbeat-interval and acceptable-heartbeat-pause of
+ * cluster.failure-detector). The resolver downs it after its stable-after
+ * (20 s). Its shards start elsewhere after down-removal-margin (20 s, as
+ * stable-after). Without cluster.downing-provider-class, the default, no member
+ * downs it: its shards stay away until an operator calls sherd_down, and start
+ * without a margin.
  *
  * Other members keep the homes of the shards and all distributed data. The
  * node's mailboxes, timers and open asks are lost, and the state of entities
@@ -312,7 +317,7 @@ sherd_system_entity_tell(struct sherd_system *system, const char *type,
  * the log says; SHERD_EFULL; SHERD_ESTATE.
  * Threads: any, from sherd_start on. */
 
-/* Joins the cluster of the node at the address. The own address founds one.
+/* Joins the cluster of the node at the address. This node's address founds one.
  * Asks until the node is taken in; a warning every 10 s says if it is not.
  *
  * A node that is alone in its cluster and has no entity types leaves that one
@@ -494,7 +499,8 @@ struct sherd_status {
  * status: filled; on failure there is nothing to free.
  * Result: 0; SHERD_ETIME: a lane did not answer; SHERD_EFULL: 64 calls are
  * waiting; SHERD_ESTATE.
- * Threads: own threads and jobs, from sherd_start on. Not in receive. */
+ * Threads: threads of the program and jobs, from sherd_start on. Not in
+ * receive. */
 SHERD_API SHERD_MUST_USE int sherd_get_status(struct sherd_system *system,
                                               struct sherd_status *status);
 /* Frees a snapshot's arrays and zeroes it. Null is fine.

@@ -234,7 +234,7 @@ static const struct row rows[] = {
     CHOICE("poll", "auto", "auto|latency|frugal", YES,
            "threads poll before they sleep: `auto` with enough processors, `latency` always, `frugal` never")
     CHOICE("journal.plugin", "memory", "memory|sqlite", YES,
-           "where events are stored")
+           "where events are stored; not set: a type that persists events is refused")
     TEXT("journal.sqlite.path", "sherd.db", YES,
          "file of the journal; processes on one host may share it")
     SPAN_MS("journal.sqlite.lock-timeout", "10 s", NULL, YES,
@@ -426,8 +426,8 @@ static const struct row rows[] = {
     SWITCH(SHARDING "remember-entities", "off", YES,
            "on: entities of types that do not set `remember` start again with their shard")
     CHOICE(SHARDING "remember-entities-store", "ddata", "ddata|eventsourced",
-           YES, "where remembered entities are stored; `eventsourced` is the journal, which is also used when the "
-                "key is not set")
+           YES, "where remembered entities are stored; `ddata`: distributed data; `eventsourced` or not set: the "
+                "journal")
     TIME(SHARDING "passivate-idle-entity-after", "null", OFF, YES,
          "deprecated form of the idle time-out; wins when it is set")
     TEXT(PASSIVATION "strategy", "default-idle-strategy", YES,

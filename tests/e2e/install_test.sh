@@ -157,7 +157,7 @@ fi
 expect "pkg-config, static" "$work/static"
 
 # Builds the README's first program with the README's command.
-expect_readme 'cc first.c $(pkg-config --cflags --libs sherd)'
+expect_readme 'cc examples/first.c $(pkg-config --cflags --libs sherd) -o first'
 eval "\"$cc\" -o \"$work/first\" \"$examples/first.c\" $(pkg-config --cflags --libs sherd)"
 expect_first "first.c, pkg-config, shared" "$work/first"
 eval "\"$cc\" -o \"$work/first static\" \"$examples/first.c\" $static"
