@@ -156,7 +156,9 @@ sherd_sim_spawn(struct sherd_sim *sim, uint32_t node,
  * Result: 0; SHERD_EINVAL: no such node; SHERD_ESTATE: the node is dead, or is
  * not, and should be. */
 
-/* Ends a node without notice. Its last writes may be lost. */
+/* Ends a node without notice. Its last writes may be lost. Nodes have no split
+ * brain resolver: the dead node stays a member until sherd_sim_down or
+ * sherd_sim_start. */
 SHERD_API SHERD_MUST_USE int sherd_sim_crash(struct sherd_sim *sim,
                                              uint32_t node);
 /* Starts a dead node again: a new incarnation with the same address. */
