@@ -23,12 +23,12 @@
 #define SERIALIZER_SYSTEM 22
 #define SERIALIZER_SHARDING_TYPED 25
 
-/* An envelope that was read. Slices are lent from the frame, or from the own tables for compressed
- * ones. */
+/* An envelope that was read. Slices are lent from the frame, or from this node's tables for
+ * compressed ones. */
 struct envelope {
     uint64_t origin; /* UID of the sending system */
     int32_t serializer;
-    int32_t recipient_index; /* in the own table of refs at `refs_version`; -1 = literal */
+    int32_t recipient_index; /* in this node's table of refs at `refs_version`; -1 = literal */
     uint8_t flags;
     uint8_t refs_version;
     uint8_t manifests_version;

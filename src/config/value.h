@@ -23,7 +23,7 @@ struct value {
 bool config_read_value(struct tree *tree, const struct row *row,
                        const char *key, const struct node *node,
                        struct value *value, struct config_problem *problem);
-/* Are the values equal, however they are written? */
+/* Returns whether the values are equal, even if they are written differently. */
 bool config_values_equal(const struct row *row, const struct value *left,
                          const struct value *right);
 

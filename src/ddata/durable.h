@@ -92,7 +92,8 @@ struct durable_request {
     struct buf bytes;           /* target of the spans */
     bool was_damaged;           /* LOAD, out: the files were damaged and replaced */
     bool may_lack_keys; /* LOAD, out: names were damaged, so keys may be missing without a trace */
-    bool is_refused; /* LOAD, out: retries are useless: another cluster's, or too large */
+    /* LOAD, out: retries are useless: the files are another cluster's or too large */
+    bool is_refused;
     char error[DURABLE_ERROR_MAX]; /* out: one line for people; empty if DONE */
 };
 

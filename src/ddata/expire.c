@@ -7,7 +7,7 @@
  * and the base of its next change. It is dropped after all members were reachable for
  * max-pruning-dissemination, and none named the key.
  *
- * The hidden part of a counter is only the own share. Another member may have expired the key
+ * The hidden part of a counter is only this node's share. Another member may have expired the key
  * earlier and restarted its share, which an old copy from here would cover.
  *
  * A pass takes many steps: 100,000 keys may expire at once. */

@@ -72,7 +72,7 @@ enum envelope_form {
     ENVELOPE_WHOLE,
     ENVELOPE_PLAIN, /* without delta versions: the bytes of digests */
     ENVELOPE_STORED, /* and only performed pruning markers */
-    /* and of these only the own ones: the delta lacks what others took over, and their markers
+    /* and of these only this node's: the delta lacks what others took over, and their markers
      * would delete that */
     ENVELOPE_DELTA
 };

@@ -1,8 +1,9 @@
-/* Spreads large work over steps: a value to many replicas, and digests after many changes.
+/* Spreads large work over several steps: a value sent to many replicas, and digests computed after
+ * many changes.
  *
- * A write of 64 KB to a majority of a thousand replicas copies 32 MB. A status, own or received,
- * packs every value changed since the last one, which includes deflation of sets. Waiting messages
- * keep their order. */
+ * A write of 64 KB to a majority of a thousand replicas copies 32 MB. A status message that this
+ * node sends or receives needs the digest of every changed value, and a digest needs the packed,
+ * deflated value. A message that waits for a later step keeps its place in the order. */
 #include "base/check.h"
 #include "base/limits.h"
 #include "ddata/replicator_inside.h"
@@ -140,9 +141,9 @@ static void round_go_on(struct replicator *replicator, struct outbox *outbox)
         gossip_go_on(replicator, outbox);
 }
 
-/* Each replicator that shares a room processes at least one value. The own status and received
- * gossip alternate as first, so that neither blocks the other. Pruning is last, with at least one
- * entry. */
+/* Each replicator that shares a room processes at least one value. This node's status and
+ * received gossip alternate as first, so that neither blocks the other. Pruning is last, with at
+ * least one entry. */
 void turns_step(struct replicator *replicator, struct outbox *outbox)
 {
     bool is_round_first = replicator->is_round_first;

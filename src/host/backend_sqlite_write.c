@@ -527,8 +527,8 @@ void sqlite_tidy(void *opened, struct backend_kept *kept)
         return;
     if (store->wal_pages >= BACKEND_WAL_PAGES_MAX)
         mode = SQLITE_CHECKPOINT_RESTART;
-    /* During the own turn no process appends, so all of the log can be copied, and the next writer
-     * starts it from the beginning. */
+    /* During this process's turn no other process appends, so all of the log can be copied, and the
+     * next writer starts it from the beginning. */
     turn_take(store->turn);
     if (mode == SQLITE_CHECKPOINT_RESTART)
         (void)sqlite3_busy_timeout(store->db, TURN_STUCK_MS);

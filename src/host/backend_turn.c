@@ -83,7 +83,7 @@ static bool lock_own(struct turn *turn, short type)
            (errno != EAGAIN && errno != EACCES);
 }
 
-/* Tells whether a ticket between `passed` and the own one is held. */
+/* Tells whether a ticket between `passed` and this process's ticket is held. */
 static bool must_wait(const struct turn *turn)
 {
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };

@@ -655,12 +655,13 @@ static void settle_one(struct durable_found *found, struct durable_kept *kept,
 
     if (!is_first) {
         kept->is_lost = true;
-        /* No hold says so: a page of values is an older one. */
+        /* No hold explains the loss, so a page of values is an older one. */
         found->is_damaged |= kept->held < kept->last;
     } else if (is_whole && kept->is_listed && kept->number == kept->last) {
         kept->is_lost = false;
     } else if (is_whole && !kept->is_listed && !is_later) {
-        /* Erased, and a page of values is older; or new, and a page of names is older. */
+        /* The key was erased, and a page of values is older; or it is new, and a page of names is
+         * older. */
         kept->is_lost = found->is_damaged = true;
     }
 }

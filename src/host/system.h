@@ -30,7 +30,7 @@ enum system_state {
     SYSTEM_ENDED
 };
 
-/* Events of the own membership; each at most once. */
+/* Events of this node's membership; each at most once. */
 enum system_event {
     SYSTEM_UP,
     SYSTEM_REMOVED, /* the node was removed, or has ended */

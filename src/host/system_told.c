@@ -1,4 +1,5 @@
-/* Calls the program's functions on events of the own membership, each once, without the lock. */
+/* Calls the program's functions on events of this node's membership, each once, without the
+ * lock. */
 #define _GNU_SOURCE
 #include "base/limits.h"
 #include "host/system.h"

@@ -302,7 +302,7 @@ bool tls_end_pending(const struct tls_end *end, struct slice *bytes)
     return bytes->size > 0;
 }
 
-/* Frees the memory of the own certificates; a reset would keep it. */
+/* Frees the memory of this node's certificates; a reset would keep it. */
 static void shrink_out(struct tls_end *end)
 {
     BUF_MEM *empty = BUF_MEM_new();

@@ -219,7 +219,7 @@ static bool read_lists(const struct tls_options *options, SSL_CTX *context,
                                            X509_V_FLAG_CRL_CHECK_ALL) == 1;
 }
 
-/* ---- the own certificate ---- */
+/* ---- this node's certificate ---- */
 
 /* A peer with the same files judges like this; both sides show the certificate. */
 static int judge_own(const struct content *content, int purpose, bool *pinned)

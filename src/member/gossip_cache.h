@@ -1,12 +1,15 @@
 /* Caches the packed gossip of a large cluster in two parts.
  *
- * The head has all that only another version changes: members, clock, tombstones, observations. The
- * tail has the seen set. The overview comes in both parts, which a protobuf reader merges.
- * All nodes have the same head of a version. Each node packs it once, or takes it over from the
- * gossip that brought the version. It reads only the tail of a gossip with its own head. The nodes'
- * names are the first and largest part of a head. They are packed once for all versions with the
- * same nodes, and not read if they are known.
- * On the wire it is one gzip stream of one message. Only the order of fields differs from
+ * The head has the fields that stay the same within one version: members, clock, tombstones and
+ * observations. The tail has the seen set, which changes more often. The field `overview` occurs in
+ * both parts, and a protobuf reader merges them.
+ *
+ * All nodes have the same head for a version. A node packs the head once, or keeps the bytes of the
+ * gossip that brought the version. If a received gossip has the head that the node knows, the node
+ * reads only the tail. The nodes' names are the first and largest part of a head. A node packs them
+ * once for all versions with the same nodes, and does not read names that it knows.
+ *
+ * On the wire both parts are one gzip stream of one message. Only the order of fields differs from
  * Akka's. */
 #ifndef SHERD_MEMBER_GOSSIP_CACHE_H
 #define SHERD_MEMBER_GOSSIP_CACHE_H

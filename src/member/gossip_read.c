@@ -633,8 +633,8 @@ static bool key_of(struct clock_key *key, struct slice text)
     return !(wrong & HEX_WRONG);
 }
 
-/* The own clock has keys of own members. With equal members, its keys need no search. at: place of
- * the previous key. */
+/* This node's clock has keys of its members. With equal members, its keys need no search. at: place
+ * of the previous key. */
 static bool is_known_key(const struct clock *known, const struct clock_key *key,
                          uint32_t *at)
 {

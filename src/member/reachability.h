@@ -59,7 +59,7 @@ typedef struct profile *(*reachability_keep)(const void *context,
 void reachability_remove(struct reachability *table, reachability_keep keep,
                          const void *context);
 /* Takes, for each observer, the rows of the higher version. keep: maps a profile to that of the
- * merged members; null: no member. The result must be empty. */
+ * merged members; null: no member. `result` must be empty before the call. */
 void reachability_merge(struct reachability *result,
                         const struct reachability *left,
                         const struct reachability *right,

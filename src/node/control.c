@@ -542,7 +542,7 @@ bool control_turn(struct control *control)
     remember_data_step(control);
     downing_step(control);
     control_departed_step(control);
-    /* A message to the own node may cause events, events cause messages, and both may advance the
+    /* A message to this node may cause events, events cause messages, and both may advance the
      * shutdown. */
     do {
         ending = control->ending;

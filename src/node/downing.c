@@ -7,8 +7,8 @@
 
 #include "base/check.h"
 
-/* Warns that the default name is the same in all data centers. It stays, because JVM nodes of this
- * one use it. */
+/* Warns that the lease's default name is the same in all data centers. The default stays, because
+ * JVM nodes of this data center use the same name. */
 static void warn_of_centers(const struct machine *machine, const char *name)
 {
     if (strcmp(machine->settings->data_center, "default") != 0)
@@ -71,7 +71,7 @@ void downing_fini(struct control *control)
     vec_fini(&control->side_records);
 }
 
-/* Collects the members of the own data center, in membership's order. */
+/* Collects the members of this node's data center, in membership's order. */
 static void put_members(struct control *control)
 {
     const struct machine *machine = control->machine;

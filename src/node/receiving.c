@@ -37,7 +37,7 @@ static int region_type(struct lane *lane, const struct envelope *envelope)
     struct address address;
     struct slice path;
 
-    /* The own table has nobody at 0, then the regions. */
+    /* This node's table has nobody at 0, then the regions. */
     if (envelope->recipient_index > 0 &&
         (uint32_t)envelope->recipient_index <= lane->type_count)
         return envelope->recipient_index - 1;

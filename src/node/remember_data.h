@@ -3,9 +3,9 @@
  *
  * All times and tries are Akka's. A set is read from a majority; keys without enough answers are
  * read again, fourteen times in all. A key without enough confirmations is written three times
- * more, then the write fails; a refusal by the own disk fails it at once. The lane then reads anew,
- * later. A shard enters the type's set of shards with its first write. If a key would exceed the
- * size of an entry, its starts are refused and the rest of the write stands. */
+ * more, then the write fails; a refusal by this node's disk fails it at once. The lane then reads
+ * anew, later. A shard enters the type's set of shards with its first write. If a key would exceed
+ * the size of an entry, its starts are refused and the rest of the write stands. */
 #ifndef SHERD_NODE_REMEMBER_DATA_H
 #define SHERD_NODE_REMEMBER_DATA_H
 

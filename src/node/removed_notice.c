@@ -48,7 +48,7 @@ void control_condemn(struct control *control, uint64_t uid)
     add_life(control, uid)->is_lost = true;
 }
 
-/* Counts the reached members of the own data center, with this node. */
+/* Counts the reached members of this node's data center, with this node. */
 static uint32_t side_count(const struct control *control)
 {
     const struct member_view *self = member_self(control->member);

@@ -11,7 +11,7 @@
 #define EXITING_TIME (10 * SECOND)
 /* for singletons without a successor: a coordinator waits 3 s for its last answers */
 #define GIVE_UP_TIME (4 * SECOND)
-#define DONE_TIME (10 * SECOND) /* for the own removal */
+#define DONE_TIME (10 * SECOND) /* for this node's removal */
 #define LANES_TIME (10 * SECOND) /* for actors' last messages */
 #define TOGETHER_TIME (10 * SECOND) /* to be seen as exiting, in a shutdown of the whole cluster */
 #define LINKS_TIME (500 * MS)   /* for the last frames */

@@ -7,10 +7,10 @@
 #include "sim/streams.h"
 #include "sim/world.h"
 
-#define POWER_WITHIN (20 * SECOND) /* from a fault's time until power is back */
-#define POWER_WAIT (5 * SECOND)    /* the part of it that may wait for a backend that writes */
-#define LOOK_MIN (MS / 10)
-#define LOOK_ODDS 4 /* a write that is seen is hit one time in so many */
+#define POWER_WITHIN (20 * SECOND) /* power is back within this time after the fault's start */
+#define POWER_WAIT (5 * SECOND) /* part of it: longest wait for a backend with an unsynced write */
+#define LOOK_MIN (MS / 10)      /* least time between two looks for such a write */
+#define LOOK_ODDS 4 /* a look that finds one cuts the power with probability 1 / LOOK_ODDS */
 
 static void power_is_back(struct world *world, void *arg)
 {
@@ -19,7 +19,7 @@ static void power_is_back(struct world *world, void *arg)
         disk_backend_reopen(world_store_at(world, i), world_now(world));
 }
 
-/* Power is back within that time. */
+/* Cuts the power of all backends; it returns within that time. */
 static void lose_power(struct world *world, struct rng *rng, uint64_t within)
 {
     uint64_t now = world_now(world);

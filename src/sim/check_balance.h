@@ -1,8 +1,11 @@
-/* Checks shard-balance. The newer algorithm gives each region its share of the shards, rounded up,
- * or one less. With the older one, regions differ by at most the threshold.
+/* Checks the rule shard-balance: a coordinator that has nothing to move has spread its shards
+ * evenly.
  *
- * The caller waits until all regions belong to members that are up, reachable and of one version,
- * and no shard has moved for two ticks of each coordinator. */
+ * With the newer allocation algorithm each region has its share of the shards, rounded up, or one
+ * shard less. With the older one two regions differ by at most the threshold.
+ *
+ * The caller waits until all regions belong to members that are up, reachable and of one
+ * app-version, and until no shard has moved for two rebalance ticks of each coordinator. */
 #ifndef SHERD_SIM_CHECK_BALANCE_H
 #define SHERD_SIM_CHECK_BALANCE_H
 

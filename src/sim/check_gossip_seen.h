@@ -1,19 +1,20 @@
-/* Checks leader-actions: a leader that changes members because all have seen its gossip version
- * holds that version, and each member that it counts has held it, with equal content, in this
- * incarnation.
+/* Checks the rule leader-actions. A leader changes members when all of them have seen its gossip
+ * version. The checker verifies that the leader holds that version, and that each member that it
+ * counts has held the version, with equal content, in its present incarnation.
  *
  * A later version does not count: a node that skips a version has not seen it, as in Akka.
  *
- * The checker knows the holders of all versions that nodes hold, and of the newest ones,
- * CHECK_SEEN_MAX at most. A version that may be a forgotten one is marked and not judged; any other
- * is. */
+ * The checker remembers which nodes have held a version: for every version that some node holds
+ * now, and for the newest others, at most CHECK_SEEN_MAX in all. It excuses a leader whose version
+ * may be one that the checker has forgotten. */
 #ifndef SHERD_SIM_CHECK_GOSSIP_SEEN_H
 #define SHERD_SIM_CHECK_GOSSIP_SEEN_H
 
 #include "base/probe.h"
 #include "sim/facts.h"
 
-#define CHECK_SEEN_MAX 4096 /* when full, the older half goes, but not versions that nodes hold */
+/* When full, the older half is forgotten, except versions that nodes hold. */
+#define CHECK_SEEN_MAX 4096
 
 struct verdict;
 struct check_gossip_seen;

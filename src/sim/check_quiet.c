@@ -49,7 +49,7 @@ static uint64_t log2_of(uint64_t number)
     return bits;
 }
 
-/* From a node's end until its observers see it as unreachable. */
+/* Returns the time from a node's end until its observers see it as unreachable. */
 static uint64_t detection(const struct options *options)
 {
     return ms_of(options, OPTION_PAUSE) + ms_of(options, OPTION_ESTIMATE) +
@@ -57,8 +57,8 @@ static uint64_t detection(const struct options *options)
            20 * ms_of(options, OPTION_DEVIATION);
 }
 
-/* Only a part of the rounds goes between data centers, and nodes there notice silence and its end
- * later. */
+/* Returns the time that several data centers add: only some rounds of gossip cross between them,
+ * and their nodes notice silence and its end later. */
 static uint64_t across(const struct options *options)
 {
     return options->value[OPTION_CENTERS] < 2
@@ -70,7 +70,8 @@ static uint64_t across(const struct options *options)
                          options->value[OPTION_CROSS_GOSSIP];
 }
 
-/* The founder of a cluster waits until discovery shows no dead nodes and nothing changes. */
+/* Returns the time that discovery adds: the founder of a cluster waits until the answers are stable
+ * and name no dead nodes. */
 static uint64_t finding(const struct options *options)
 {
     return options->value[OPTION_FOUND] 
@@ -79,7 +80,8 @@ static uint64_t finding(const struct options *options)
                : 0;
 }
 
-/* Parts of a downed node start elsewhere after a margin. The limits assume stable-after. */
+/* Returns the time by which the removal margin exceeds stable-after, which the limits include.
+ * The shards of a downed node start elsewhere after the margin. */
 static uint64_t margin(const struct options *options)
 {
     return options->value[OPTION_RESOLVER]
@@ -88,8 +90,8 @@ static uint64_t margin(const struct options *options)
                : 0;
 }
 
-/* Time until a starting node is welcomed: its first request may get no answer, and its join may be
- * repeated. */
+/* Returns the time until a starting node is a member: its first request may get no answer, and its
+ * join may be repeated. */
 static uint64_t joining(const struct options *options)
 {
     return 2 * ms_of(options, OPTION_SEED_TIMEOUT) +

@@ -208,7 +208,7 @@ bool check_quorum_is_bound(struct check_quorum *check, uint32_t node,
     return part_of(check, node, type)->is_bound;
 }
 
-/* A read first updates the own replica, so the value there was read, or is later. */
+/* A read first updates the reader's replica, so the value there was read, or is later. */
 static void was_read(struct check_quorum *check, uint32_t node,
                      const struct probe *probe, enum kept_key key)
 {

@@ -153,7 +153,8 @@ static void down_the_dead(struct run *run)
             cluster_down(&run->cluster, by, i);
 }
 
-/* Nodes that can come up at all, and that the resolver keeps when the others die. */
+/* Returns the fewest nodes that can start a cluster and that the resolver keeps when the others
+ * die. */
 static uint32_t least_core(const struct run *run)
 {
     const uint64_t *value = run->options->value;
@@ -166,7 +167,7 @@ static uint32_t least_core(const struct run *run)
                                                                       : least;
 }
 
-/* Includes at least one member. */
+/* Draws the nodes of the core; one of them is a member. */
 static void draw_core(struct run *run, bool *in_core)
 {
     uint32_t least = least_core(run);

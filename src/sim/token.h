@@ -21,7 +21,7 @@ bool token_of(struct slice body, uint64_t *number); /* the one at the end of a b
 /* The tokens in any bytes, in order. Start with *at = 0. False at the end. */
 bool token_next(struct slice bytes, size_t *at, uint64_t *number);
 
-/* A search that continues over pieces. Zero is a fresh one. */
+/* A search that continues over pieces. A zeroed struct is a new search. */
 struct token_search {
     uint8_t matched; /* bytes of the token seen */
     uint64_t number;
@@ -32,7 +32,8 @@ struct token_passage {
     uint64_t end; /* offset of the first byte after its frame */
 };
 
-/* Zero is a fresh one; offsets count from the preamble's first byte. */
+/* The state of one followed connection. A zeroed struct is a new one. Offsets count the
+ * connection's bytes, from the first byte of the preamble. */
 struct token_pipe {
     uint64_t written;
     uint64_t arrived;
