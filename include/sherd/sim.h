@@ -178,7 +178,8 @@ SHERD_API SHERD_MUST_USE int sherd_sim_leave(struct sherd_sim *sim,
  * twice it is sherd_sim_leave. A `which` that is no member is ignored. */
 SHERD_API SHERD_MUST_USE int
 sherd_sim_leave_member(struct sherd_sim *sim, uint32_t node, uint32_t which);
-/* Commands `node` to declare `which` dead, as sherd_down. */
+/* Commands `node` to declare `which` dead, as sherd_down. The members remove
+ * it, and its shards start elsewhere. */
 SHERD_API SHERD_MUST_USE int sherd_sim_down(struct sherd_sim *sim,
                                             uint32_t node, uint32_t which);
 
