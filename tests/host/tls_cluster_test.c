@@ -704,7 +704,7 @@ static void an_underscore_in_the_host_name_is_reported(void **state)
     const char *bind = "akka.remote.artery.bind.hostname = \"127.0.0.1\"\n";
     (void)state;
 
-    opens_not(NULL, "node_1", bind, 0, "the host's name has an underscore: nodes of JVMs cannot answer");
+    opens_not(NULL, "node_1", bind, 0, "host name has an underscore: JVM nodes cannot answer");
     opens_not(NULL, "node-1", bind, 0, "");
     assert_false(was_logged("underscore"));
 }
