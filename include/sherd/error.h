@@ -108,11 +108,13 @@ enum sherd_reason { SHERD_REASONS(X) SHERD_REASON_COUNT };
     X(SHERD_STAGE_HOME_UNKNOWN, "the home of the shard is unknown")            \
     /* The shard moves to another node, and the message waits for that. */     \
     X(SHERD_STAGE_HANDING_OFF, "the shard is handing off")                     \
-    /* The entity reads its events from the journal. */                        \
+    /* The entity reads its events from the journal. Known on the lane of      \
+     * the asker only: elsewhere it counts as SENT, as it ends unreported. */  \
     X(SHERD_STAGE_RECOVERING, "the entity is recovering")                      \
     /* The receiver has messages to handle before this one. */                 \
     X(SHERD_STAGE_QUEUED, "queued in the entity's mailbox")                    \
-    /* It was sent to another node, which has reported nothing. */             \
+    /* It was sent to another node or lane, which has reported no later        \
+     * stage. */                                                               \
     X(SHERD_STAGE_SENT, "sent to the node, no answer")                         \
     /* receive was called with it. */                                          \
     X(SHERD_STAGE_DELIVERED, "delivered, not answered")
