@@ -40,7 +40,7 @@ static bool take_level(const char *text, enum trace_level *level)
 
     for (int i = 0; i < 4; i++) {
         if (!strcmp(text, names[i])) {
-            *level = (enum trace_level)i;
+            *level = (enum trace_level)(TRACE_ERROR + i);
             return true;
         }
     }
