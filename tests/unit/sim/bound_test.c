@@ -33,7 +33,7 @@ static void a_queue_beyond_its_limit_is_found(void **state)
     BOUNDED("others", 9, 7);
     found = verdict_find(world_verdict(world), "bounded-buffers");
     assert_non_null(found);
-    assert_string_equal(found->text, "things: 8, at most 7 may be");
+    assert_string_equal(found->text, "things: 8, the limit is 7");
     assert_int_equal(found->node, 3);
     assert_int_equal(found->count, 2);
     assert_int_equal(place.node, 3);
@@ -102,7 +102,7 @@ static void bounded_buffers_a_mailbox_without_a_limit_is_found(void **state)
     (void)state;
     set(&options);
     options.value[OPTION_MAILBOX] = 1;
-    expect(ZOO_Q1, &options, "messages in a mailbox: 2, at most 1 may be");
+    expect(ZOO_Q1, &options, "messages in a mailbox: 2, the limit is 1");
 }
 
 static void bounded_buffers_a_region_that_keeps_all_is_found(void **state)
@@ -113,7 +113,7 @@ static void bounded_buffers_a_region_that_keeps_all_is_found(void **state)
     set(&options);
     options.value[OPTION_BUFFER] = 1;
     expect(ZOO_Q2, &options,
-           "messages that wait in a region: 2, at most 1 may be");
+           "messages that wait in a region: 2, the limit is 1");
 }
 
 int main(void)
