@@ -154,7 +154,7 @@ static void a_killed_child_is_no_damage(void **state)
     static const struct {
         enum trouble trouble;
         const char *error;
-    } rows[] = { { TROUBLE_HANGS, "too slow" }, { TROUBLE_KILLED, "ended" } };
+    } rows[] = { { TROUBLE_HANGS, "too slow" }, { TROUBLE_KILLED, "killed" } };
 
     (void)state;
     leave_pairs();
