@@ -214,7 +214,8 @@ SHERD_API void sherd_path_tell(struct sherd_ctx *ctx, const char *path,
 SHERD_API void sherd_reply(struct sherd_ctx *ctx, uint32_t msg,
                            struct sherd_bytes body);
 
-/* Where an answer is due. A value: keep it in the state. All zero: nowhere. */
+/* The address of an answer that is due. It is a value: keep it in the state.
+ * All zero: no answer is due. */
 struct sherd_question {
     struct sherd_ref asker; /* the receiver of the answer */
     uint64_t number;        /* of the ask; 0: it was a tell */

@@ -76,7 +76,7 @@ struct sherd_options {
     const struct sherd_format *formats;
     /* Entries of formats, at most 64. */
     uint32_t format_count;
-    /* Where entities' events are kept. Persistent entity types need one.
+    /* The store of entities' events. Persistent entity types need one.
      * "sqlite:PATH": a file on a local disk, which the processes of one host
      * may share. An entity that moves to another host does not find its events
      * there: host a persistent type on nodes of one host. The loss of the disk

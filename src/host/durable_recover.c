@@ -226,7 +226,7 @@ static bool is_head(int file, off_t at, uint32_t page_size)
            version == HEAD_VERSION && size == page_size;
 }
 
-/* An invalid head that the other one replaces for now. */
+/* The bytes of an invalid head page, while a copy of the valid one stands in its place. */
 struct head {
     uint8_t *page; /* null: both are valid, or neither */
     uint32_t size;

@@ -326,7 +326,7 @@ void shard_homes_move(struct coordinator *coordinator, uint64_t now,
 /* announce.c: sends at once if stored and the step has room, else later, in order. */
 void announce_fini(struct home_announcements *telling);
 bool announce_waits(const struct coordinator *coordinator);
-/* Messages for now; 0 while others wait. */
+/* Returns how many messages this step may still send; 0 while earlier ones wait. */
 uint32_t announce_room(const struct coordinator *coordinator);
 void announce_charge(struct coordinator *coordinator, uint32_t messages);
 void announce_stored(struct coordinator *coordinator, uint64_t now,

@@ -11,7 +11,7 @@
  *   - The sum of all events is the membership of the node.
  *   - A named member has the address, data center and roles of its start.
  *
- * Where the set leaves out events, parts that they change are not judged. */
+ * The checker ignores parts of the picture that only events outside the subscribed set change. */
 #ifndef SHERD_SIM_CHECK_FOLLOW_H
 #define SHERD_SIM_CHECK_FOLLOW_H
 

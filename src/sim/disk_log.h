@@ -10,7 +10,7 @@
  * Numbers are little endian; checksums are XXH3 over all bytes before them in
 * the head or group. A group holds the changes of one transaction. Its number,
 * place and the checksum of its predecessor chain it to that one, so the rest of
-* an unfinished write is not taken for the next group.
+* an unfinished write never counts as the next group.
  *
 * sim/disk_backend writes groups one at a time, and scans the log when it
 * opens. */

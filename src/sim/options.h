@@ -285,7 +285,8 @@ enum sim_resolver {
  *     lease-majority, 4 = static-quorum of more than half of the nodes, 5 = down-all.
  *   - resolver_plain: if not 0, it replaces a resolver that is not 0.
  *   - resolver_unstable_percent, down_removal_margin_percent: of resolver_stable_ms. */
-#define OPTION_FAULTS_END OPTION_STUBBORN /* faults are CRASH up to it, and a few at the end */
+/* The option after the faults that begin with CRASH; a few more faults stand at the end of the list. */
+#define OPTION_FAULTS_END OPTION_STUBBORN
 
 enum sim_option {
 #define OPTION_ID(id, name, ...) OPTION_##id,

@@ -91,7 +91,8 @@ struct workload_settings {
     bool has_no_types;    /* no entity types, and no clients */
     uint32_t callers;      /* plain actors of each node that send to each other; 0: none */
     bool callers_start;    /* they start entities, too */
-    uint32_t stubborn_ms;  /* as slow_stop_ms, for one entity in sixteen, if longer; 0: for none */
+    /* Time that one entity in sixteen takes to stop, if longer than slow_stop_ms; 0: no such entity. */
+    uint32_t stubborn_ms;
 };
 
 /* Null members are skipped, except violation and now. */

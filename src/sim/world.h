@@ -30,7 +30,7 @@ struct disk_backend;
 
 #define WORLD_NO_NODE UINT32_MAX
 
-/* Where a world stands. Readable after its process has died. */
+/* The progress of a world, in memory that outlives the process which runs it. */
 struct world_place {
     uint64_t now;
     uint64_t event; /* number of the last event that has begun */

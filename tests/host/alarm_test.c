@@ -1,5 +1,5 @@
-/* Tests a thread that goes to sleep too late: its alarm is due before the loop polls. libuv before
- * 1.45 then calls it, and polls without a time limit. */
+/* Tests that a thread's loop wakes although its alarm was due before the loop polled. libuv before
+ * 1.45 runs such an alarm first, and then polls without a time limit. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

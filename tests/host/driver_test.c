@@ -132,7 +132,7 @@ static void mail_keeps_its_order(void **state)
     }
 }
 
-/* One mail goes back and forth: its receiver may sleep each time. */
+/* One mail goes back and forth, so each receiver may have to be woken. */
 #define ROUNDS 20000u
 
 static void bounce_start(struct machine *machine)

@@ -739,8 +739,8 @@ static void the_incarnation_with_the_later_connection_stays(void **state)
     associations_free(associations);
 }
 
-/* Without the order an older incarnation was taken for the newer; the next connection corrects
- * this. */
+/* If the order is unknown, an older incarnation counts as the newer one until the next connection
+ * corrects it. */
 static void a_later_connection_restores_an_incarnation(void **state)
 {
     struct associations *associations = alone(NULL);

@@ -68,8 +68,8 @@ static void a_refused_update_is_repeated(void **state)
     assert_int_equal(updates(), 1);
 }
 
-/* Where unused keys expire: this is no refusal, after which the broker would forget its peers and
- * ask for them again. */
+/* An unused key may expire. The broker must not treat that as a refusal: after one it would forget
+ * its peers and ask for them again. */
 static void an_expired_ref_is_published_again(void **state)
 {
     (void)state;

@@ -385,7 +385,7 @@ static void broken_bytes_behind_known_names_are_refused(void **state)
     parts_drop(&parts);
 }
 
-/* Broken bytes are not taken for our version, or only add to its seen set. */
+/* A gossip with broken bytes is not read as our version; at most it adds to the seen set. */
 static void broken_bytes_are_not_believed(void **state)
 {
     struct parts parts;

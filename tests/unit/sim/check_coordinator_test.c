@@ -213,7 +213,7 @@ static void a_fence_of_a_home_that_falls_is_found(void **state)
     expect_only("coordinator-state");
 }
 
-/* It is taken for a report about the present home. */
+/* The bug treats the late report as one about the present home. */
 static void a_late_report_that_ends_a_home_is_found(void **state)
 {
     (void)state;
