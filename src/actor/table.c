@@ -26,8 +26,8 @@ uint32_t entity_table_find(const struct actors *actors, uint16_t type, uint32_t 
     }
 }
 
-/* Returns the stage of the ask's message: queued in the mailbox, delivered, or not known because too
- * many other messages are before it. */
+/* Returns the stage of the ask's message: queued, recovering, delivered, or none if too many other
+ * messages are before it. */
 static enum sherd_stage asked_stage(const struct slot *slot,
                                     struct sherd_ref sender, uint64_t ask)
 {
