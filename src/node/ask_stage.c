@@ -41,7 +41,7 @@ static void report_remote(struct lane *lane, struct sherd_ref asker,
 static void report_lane(struct lane *lane, uint64_t actor, uint64_t ask,
                         enum sherd_stage stage, uint64_t reporter)
 {
-    struct letter letter = { .kind = LETTER_STAGE,
+    struct mail_content content = { .kind = MAIL_STAGE,
                              .a = ask,
                              .b = reporter,
                              .count = (uint32_t)stage,
@@ -49,9 +49,9 @@ static void report_lane(struct lane *lane, uint64_t actor, uint64_t ask,
     uint32_t to = actor_id_lane(actor);
 
     if (to == lane->own)
-        lane_ask_stage_told(lane, &letter);
+        lane_ask_stage_told(lane, &content);
     else if (to < lane->machine->settings->lanes)
-        machine_post(lane->machine, to + 1, &letter);
+        machine_post(lane->machine, to + 1, &content);
 }
 
 static void report(struct lane *lane, struct sherd_ref asker, uint64_t ask,
@@ -107,19 +107,19 @@ uint16_t lane_peer_name(struct lane *lane, struct contact *contact)
     return contact->name;
 }
 
-void lane_ask_stage_told(struct lane *lane, const struct letter *letter)
+void lane_ask_stage_told(struct lane *lane, const struct mail_content *content)
 {
     struct contact *contact =
-        letter->b == lane->machine->self->node.uid
+        content->b == lane->machine->self->node.uid
             ? NULL
-            : contacts_uid(&lane->machine->contacts, letter->b);
+            : contacts_uid(&lane->machine->contacts, content->b);
 
-    enum sherd_stage stage = (enum sherd_stage)letter->count;
+    enum sherd_stage stage = (enum sherd_stage)content->count;
 
     /* A recovery ends and the entity reads the message, and no report follows: at the time-out nobody knows whether that was so. */
     if (stage == SHERD_STAGE_RECOVERING)
         stage = SHERD_STAGE_SENT;
-    actors_ask_stage(lane->actors, letter->a, stage,
+    actors_ask_stage(lane->actors, content->a, stage,
                      contact ? lane_peer_name(lane, contact) : 0);
 }
 

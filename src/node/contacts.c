@@ -649,15 +649,15 @@ uint64_t contacts_deadline(const struct contacts *contacts)
 static void doubt(struct machine *machine, const struct contact *contact,
                   const struct link *link)
 {
-    struct letter letter = { .kind = LETTER_DOUBT };
+    struct mail_content content = { .kind = MAIL_DOUBT };
     struct node_id node = contact_node(contact);
 
     if (machine->control || !link_waiting(link) ||
         link_counts(link).failed < DOUBT_FAILURES)
         return;
-    letter.lane = machine->index - 1;
-    letter.body = mem_copy(&node, sizeof node);
-    machine_post(machine, 0, &letter);
+    content.lane = machine->index - 1;
+    content.body = mem_copy(&node, sizeof node);
+    machine_post(machine, 0, &content);
 }
 
 static void look(struct contacts *contacts, struct contact *contact,

@@ -102,13 +102,13 @@ static void for_nobody(struct control *control, const struct inbound *inbound)
 static void identify(struct control *control, const struct inbound *inbound)
 {
     struct machine *machine = control->machine;
-    struct letter letter = { .kind = LETTER_IDENTIFY };
+    struct mail_content content = { .kind = MAIL_IDENTIFY };
     struct identifying *identifying;
     uint64_t ask;
     uint32_t lane;
 
-    if (!name_parse(inbound->recipient, &letter.a, &ask) || ask ||
-        (lane = actor_id_lane(letter.a)) >= machine->node->machine_count - 1) {
+    if (!name_parse(inbound->recipient, &content.a, &ask) || ask ||
+        (lane = actor_id_lane(content.a)) >= machine->node->machine_count - 1) {
         (void)identify_answer(machine->self, inbound,
                               control_identified(control, inbound->recipient),
                               &machine->outbox); /* malformed: no answer */
@@ -119,8 +119,8 @@ static void identify(struct control *control, const struct inbound *inbound)
     buf_put_slice(&identifying->path, inbound->recipient);
     buf_put_slice(&identifying->sender, inbound->sender);
     buf_put_slice(&identifying->payload, inbound->payload);
-    letter.body = identifying;
-    machine_post(machine, lane + 1, &letter);
+    content.body = identifying;
+    machine_post(machine, lane + 1, &content);
 }
 
 void control_dispatch(struct control *control, const struct inbound *inbound)
@@ -213,15 +213,15 @@ static void leave_member(struct control *control, const struct address *address)
                   address->host, address->port);
 }
 
-static void command(struct control *control, const struct letter *letter)
+static void command(struct control *control, const struct mail_content *content)
 {
     struct machine *machine = control->machine;
-    const struct address *address = letter->body;
+    const struct address *address = content->body;
 
     control_tell_changes(control);
-    switch ((enum node_command)letter->count) {
+    switch ((enum node_command)content->count) {
     case NODE_LEAVE:
-        control_leave(control, (enum sherd_phase)letter->a);
+        control_leave(control, (enum sherd_phase)content->a);
         break;
     case NODE_JOIN:
         join(control, address);
@@ -245,24 +245,24 @@ static void command(struct control *control, const struct letter *letter)
     }
 }
 
-static void watch_letter(struct control *control, const struct letter *letter)
+static void watch_mail(struct control *control, const struct mail_content *content)
 {
     struct machine *machine = control->machine;
-    const struct watching *watching = letter->body;
+    const struct watching *watching = content->body;
     struct slice watchee = buf_slice(&watching->watchee_text);
     struct slice watcher = buf_slice(&watching->watcher_text);
 
-    if (letter->a == 1)
+    if (content->a == 1)
         associations_watch(control->associations, machine->now,
                            &watching->peer, watchee, watcher,
                            &machine->outbox);
-    else if (letter->a == 0)
+    else if (content->a == 0)
         associations_unwatch(control->associations, machine->now,
                              &watching->peer, watchee, watcher,
                              &machine->outbox);
     else
         associations_terminated(control->associations, machine->now,
-                                &watching->peer, watchee, watcher, letter->b != 0,
+                                &watching->peer, watchee, watcher, content->b != 0,
                                 false,
                                 &machine->outbox);
 }
@@ -272,93 +272,93 @@ static void watch_letter(struct control *control, const struct letter *letter)
 static void doubted(struct control *control, uint32_t lane,
                     const struct node_id *node)
 {
-    struct letter letter = { .kind = LETTER_STRANGER };
+    struct mail_content content = { .kind = MAIL_STRANGER };
 
     if (member_find(control->member, node))
         return;
-    letter.body = mem_copy(node, sizeof *node);
-    machine_post(control->machine, lane + 1, &letter);
+    content.body = mem_copy(node, sizeof *node);
+    machine_post(control->machine, lane + 1, &content);
 }
 
 /* flat */
-void control_letter(struct control *control, uint32_t from,
-                    struct letter *letter)
+void control_mail(struct control *control, uint32_t from,
+                    struct mail_content *content)
 {
     struct machine *machine = control->machine;
-    struct region *region = letter->type < control->type_count
-                                ? control->types[letter->type].region
+    struct region *region = content->type < control->type_count
+                                ? control->types[content->type].region
                                 : NULL;
-    struct attempt attempt = { letter->fence, letter->a };
+    struct attempt attempt = { content->fence, content->a };
     uint64_t now = machine->now;
 
-    control->stirred = control->stirred || letter->kind != LETTER_HANDSHAKE;
-    switch ((enum letter_kind)letter->kind) {
-    case LETTER_FRAME:
-        carried_frame(control, letter->body);
+    control->stirred = control->stirred || content->kind != MAIL_HANDSHAKE;
+    switch ((enum mail_kind)content->kind) {
+    case MAIL_FRAME:
+        carried_frame(control, content->body);
         break;
-    case LETTER_HANDSHAKE:
+    case MAIL_HANDSHAKE:
         /* refused: traced there; the lane drops its frames */
-        (void)associations_handshake(control->associations, now, letter->body,
+        (void)associations_handshake(control->associations, now, content->body,
                                      &machine->outbox);
         break;
-    case LETTER_TERMINATING:
-        associations_terminating(control->associations, now, letter->a);
+    case MAIL_TERMINATING:
+        associations_terminating(control->associations, now, content->a);
         break;
-    case LETTER_WANT_HOME:
-        (letter->a ? region_doubt_home : region_want_home)(region, now, from,
-                                                           letter->shard);
+    case MAIL_WANT_HOME:
+        (content->a ? region_doubt_home : region_want_home)(region, now, from,
+                                                           content->shard);
         break;
-    case LETTER_HELD:
-        region_lane_held(region, now, from, letter->shard, attempt);
+    case MAIL_HELD:
+        region_lane_held(region, now, from, content->shard, attempt);
         break;
-    case LETTER_STARTED:
-        region_shard_started(region, now, letter->shard, letter->fence);
+    case MAIL_STARTED:
+        region_shard_started(region, now, content->shard, content->fence);
         break;
-    case LETTER_STOPPED:
-        region_shard_stopped(region, now, letter->shard, attempt, letter->b,
-                             letter->more);
-        letter->more = NULL; /* a literal */
+    case MAIL_STOPPED:
+        region_shard_stopped(region, now, content->shard, attempt, content->b,
+                             content->more);
+        content->more = NULL; /* a literal */
         break;
-    case LETTER_FENCED:
-        region_store_has(region, letter->a);
-        region_shard_fenced(region, now, letter->shard, letter->fence);
+    case MAIL_FENCED:
+        region_store_has(region, content->a);
+        region_shard_fenced(region, now, content->shard, content->fence);
         break;
-    case LETTER_WAITING:
-        region_lane_waiting(region, now, from, letter->a);
+    case MAIL_WAITING:
+        region_lane_waiting(region, now, from, content->a);
         break;
-    case LETTER_WATCH:
-        watch_letter(control, letter);
+    case MAIL_WATCH:
+        watch_mail(control, content);
         break;
-    case LETTER_FOLLOW:
+    case MAIL_FOLLOW:
         control_follow(control, from);
         break;
-    case LETTER_TASK:
-        control_task(control, letter);
+    case MAIL_TASK:
+        control_task(control, content);
         break;
-    case LETTER_TASK_DONE:
-        control_task_done(control, letter);
+    case MAIL_TASK_DONE:
+        control_task_done(control, content);
         break;
-    case LETTER_DATA_CALL:
-    case LETTER_DATA_FOLLOW:
-        data_letter(control, from, letter);
+    case MAIL_DATA_CALL:
+    case MAIL_DATA_FOLLOW:
+        data_mail(control, from, content);
         break;
-    case LETTER_REMEMBER:
-        remember_follow_letter(control, from, letter);
-        remember_data_letter(control, from, letter);
+    case MAIL_REMEMBER:
+        remember_events_mail(control, from, content);
+        remember_data_mail(control, from, content);
         break;
-    case LETTER_DOUBT:
-        doubted(control, from, letter->body);
+    case MAIL_DOUBT:
+        doubted(control, from, content->body);
         break;
-    case LETTER_ENDED:
-        control->lanes_ended |= UINT64_C(1) << letter->lane;
+    case MAIL_ENDED:
+        control->lanes_ended |= UINT64_C(1) << content->lane;
         break;
-    case LETTER_COMMAND:
-        command(control, letter);
+    case MAIL_COMMAND:
+        command(control, content);
         break;
     default:
-        check_failed(__FILE__, __LINE__, "a letter for control");
+        check_failed(__FILE__, __LINE__, "mail for control of an unknown kind");
     }
-    letter_free(letter);
+    mail_content_free(content);
 }
 
 struct association_place control_place(const struct control *control,
@@ -426,7 +426,7 @@ static void own_message(struct machine *machine, const struct outbound *message)
 /* Tells lanes whether there is a coordinator: it decides the stage of asks that wait. */
 static void tell_coordinators(struct control *control)
 {
-    struct letter letter = { .kind = LETTER_COORDINATOR };
+    struct mail_content content = { .kind = MAIL_COORDINATOR };
 
     for (uint32_t i = 0; i < control->type_count; i++) {
         struct control_type *type = &control->types[i];
@@ -435,9 +435,9 @@ static void tell_coordinators(struct control *control)
         if (type->coordinator_told == known)
             continue;
         type->coordinator_told = known;
-        letter.type = (uint16_t)i;
-        letter.a = known;
-        machine_post_lanes(control->machine, &letter, NULL, 0);
+        content.type = (uint16_t)i;
+        content.a = known;
+        machine_post_lanes(control->machine, &content, NULL, 0);
     }
 }
 

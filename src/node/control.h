@@ -25,7 +25,7 @@ struct control_type {
     struct coordinator *coordinator; /* null unless this node is the oldest */
     struct type_keeping state_store;
     struct type_remembering remembering;
-    bool coordinator_told; /* as in the last LETTER_COORDINATOR */
+    bool coordinator_told; /* as in the last MAIL_COORDINATOR */
     bool refused; /* the coordinator does not accept this region */
     bool region_stopped;
     bool exit_done;
@@ -179,8 +179,8 @@ bool control_is_jvm_peer(struct control *control,
 void control_check_jvm_peer(struct control *control);
 
 /* tasks.c */
-void control_task(struct control *control, struct letter *letter);
-void control_task_done(struct control *control, const struct letter *letter);
+void control_task(struct control *control, struct mail_content *content);
+void control_task_done(struct control *control, const struct mail_content *content);
 bool control_tasks_begin(struct control *control, uint32_t phase); /* false: the phase has none */
 bool control_tasks_open(struct control *control, uint32_t phase);
 /* Logs and drops the tasks that are not done. */

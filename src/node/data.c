@@ -272,26 +272,26 @@ static void post(struct control *control, uint32_t lane, uint16_t kind,
                  const struct dd_value *value)
 {
     struct buf *body = mem_alloc(sizeof *body);
-    struct letter letter = { .kind = kind,
+    struct mail_content content = { .kind = kind,
                              .a = actor,
                              .b = tag,
                              .count = what,
                              .body = body };
 
     face_put_body(body, key, value);
-    machine_post(control->machine, lane + 1, &letter);
+    machine_post(control->machine, lane + 1, &content);
 }
 
 /* Ends subscriptions. actor 0: of all actors of the lane. */
 static void unfollow(struct control *control, uint32_t lane, uint64_t actor,
                      struct slice key)
 {
-    post(control, lane, LETTER_DATA_REFUSED, actor, 0, 0, key, NULL);
+    post(control, lane, MAIL_DATA_REFUSED, actor, 0, 0, key, NULL);
 }
 
 /* bytes: used up. */
 static void ask(struct control *control, uint32_t lane,
-                const struct letter *letter, enum data_verb verb,
+                const struct mail_content *content, enum data_verb verb,
                 struct buf *bytes)
 {
     struct data *data = &control->data;
@@ -303,15 +303,15 @@ static void ask(struct control *control, uint32_t lane,
     if (verb == DATA_UPDATE &&
         data->waiting_size + bytes->size > DATA_WAITING_SIZE_MAX) {
         data->refused++;
-        post(control, lane, LETTER_DATA_ANSWER, letter->a, letter->b,
+        post(control, lane, MAIL_DATA_ANSWER, content->a, content->b,
              SHERD_DATA_REFUSED, call.key, NULL);
         data_call_fini(&call);
         return;
     }
     asked = mem_alloc(sizeof *asked);
     token = ++data->token;
-    asked->actor = letter->a;
-    asked->tag = letter->b;
+    asked->actor = content->a;
+    asked->tag = content->b;
     asked->lane = lane;
     asked->verb = verb;
     asked->from = call.from;
@@ -330,13 +330,13 @@ static void ask(struct control *control, uint32_t lane,
 }
 
 static void follow(struct control *control, uint32_t lane,
-                   const struct letter *letter)
+                   const struct mail_content *content)
 {
     struct replicator *replicator = data_replicator(control);
-    struct slice key = buf_slice(letter->body);
+    struct slice key = buf_slice(content->body);
     struct buf text = { 0 }, bytes = { 0 };
 
-    switch ((enum follow)letter->count) {
+    switch ((enum follow)content->count) {
     case FOLLOW_NO_MORE:
         replicator_unsubscribe(replicator, lane + 1, key);
         break;
@@ -351,7 +351,7 @@ static void follow(struct control *control, uint32_t lane,
         buf_put_u8(&text, 0);
         check(data_call_put(&bytes, (const char *)text.data, NULL, SHERD_FLAG,
                             NULL, 0)); /* checked by the lane */
-        ask(control, lane, letter, DATA_FOLLOW, &bytes);
+        ask(control, lane, content, DATA_FOLLOW, &bytes);
         buf_fini(&text);
         buf_fini(&bytes);
         break;
@@ -359,38 +359,38 @@ static void follow(struct control *control, uint32_t lane,
 }
 
 static void refuse(struct control *control, uint32_t lane,
-                   const struct letter *letter)
+                   const struct mail_content *content)
 {
     struct data_call call;
 
-    if (letter->kind == LETTER_DATA_FOLLOW) {
-        if (letter->count == FOLLOW_FIRST)
-            unfollow(control, lane, 0, buf_slice(letter->body));
+    if (content->kind == MAIL_DATA_FOLLOW) {
+        if (content->count == FOLLOW_FIRST)
+            unfollow(control, lane, 0, buf_slice(content->body));
         return;
     }
-    data_call_read(&call, (enum data_verb)letter->count,
-                   buf_slice(letter->body));
-    post(control, lane, LETTER_DATA_ANSWER, letter->a, letter->b,
+    data_call_read(&call, (enum data_verb)content->count,
+                   buf_slice(content->body));
+    post(control, lane, MAIL_DATA_ANSWER, content->a, content->b,
          SHERD_DATA_REFUSED, call.key, NULL);
     data_call_fini(&call);
 }
 
-void data_letter(struct control *control, uint32_t lane, struct letter *letter)
+void data_mail(struct control *control, uint32_t lane, struct mail_content *content)
 {
     struct data *data = &control->data;
 
     if (!data_has_role(control)) {
-        refuse(control, lane, letter);
+        refuse(control, lane, content);
         return;
     }
     (void)data_replicator(control);
     data->is_stirred = true;
     replicator_wall(data->replicator, control->machine->wall_ms);
-    if (letter->kind == LETTER_DATA_FOLLOW) {
-        follow(control, lane, letter);
+    if (content->kind == MAIL_DATA_FOLLOW) {
+        follow(control, lane, content);
         return;
     }
-    ask(control, lane, letter, (enum data_verb)letter->count, letter->body);
+    ask(control, lane, content, (enum data_verb)content->count, content->body);
 }
 
 /* ---- events ---- */
@@ -451,7 +451,7 @@ static void post_keys(struct control *control, const struct asked *asked)
 {
     const struct replicator *replicator = control->data.replicator;
     struct buf *body = mem_alloc(sizeof *body);
-    struct letter letter = { .kind = LETTER_DATA_ANSWER,
+    struct mail_content content = { .kind = MAIL_DATA_ANSWER,
                              .a = asked->actor,
                              .b = asked->tag,
                              .count = SHERD_DATA_KEYS,
@@ -468,7 +468,7 @@ static void post_keys(struct control *control, const struct asked *asked)
                   replicator_step_key(replicator, &behind, &index, &key)
                       ? at
                       : 0);
-    machine_post(control->machine, asked->lane + 1, &letter);
+    machine_post(control->machine, asked->lane + 1, &content);
 }
 
 static void answer(struct control *control, const struct replicator_news *news)
@@ -487,7 +487,7 @@ static void answer(struct control *control, const struct replicator_news *news)
         unfollow(control, asked->lane, asked->actor, key);
     else if (asked->verb != DATA_FOLLOW ||
              (what != SHERD_DATA_NOT_FOUND && what != SHERD_DATA_HELD))
-        post(control, asked->lane, LETTER_DATA_ANSWER, asked->actor,
+        post(control, asked->lane, MAIL_DATA_ANSWER, asked->actor,
              asked->tag, what, key, is_write(asked) ? NULL : news->value);
     drop_asked(&control->data, asked);
 }
@@ -520,14 +520,14 @@ void data_wire(struct control *control)
                 break; /* forgotten since: the next event says so */
             /* fall through */
         case REPLICATOR_NEWS_REMOVED:
-            post(control, (uint32_t)news.token - 1, LETTER_DATA_CHANGED, 0, 0,
+            post(control, (uint32_t)news.token - 1, MAIL_DATA_CHANGED, 0, 0,
                  news.kind == REPLICATOR_NEWS_CHANGED && news.value
                      ? SHERD_DATA_CHANGED
                      : SHERD_DATA_DELETED,
                  news.key, news.value);
             break;
         case REPLICATOR_NEWS_EXPIRED:
-            post(control, (uint32_t)news.token - 1, LETTER_DATA_CHANGED, 0, 0,
+            post(control, (uint32_t)news.token - 1, MAIL_DATA_CHANGED, 0, 0,
                  SHERD_DATA_EXPIRED, news.key, NULL);
             break;
         case REPLICATOR_NEWS_MODIFY:

@@ -4,12 +4,12 @@
 
 static void silence(struct control *control, uint32_t at)
 {
-    struct letter letter = { .kind = LETTER_OVER };
+    struct mail_content content = { .kind = MAIL_OVER };
     struct node_id node = control->parted.items[at].node;
 
     vec_remove(&control->parted, at);
     associations_quarantine(control->associations, &node);
-    machine_post_lanes(control->machine, &letter, &node, sizeof node);
+    machine_post_lanes(control->machine, &content, &node, sizeof node);
 }
 
 void control_departs(struct control *control, const struct node_id *node)

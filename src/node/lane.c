@@ -121,14 +121,14 @@ void lane_close(struct lane *lane)
     actors_close(lane->actors);
 }
 
-void lane_letter_end(struct lane *lane, struct letter *letter)
+void lane_mail_end(struct lane *lane, struct mail_content *content)
 {
-    const struct carried *carried = letter->body;
+    const struct carried *carried = content->body;
 
-    if (letter->kind == LETTER_MESSAGES) {
-        end_chain(lane, letter->body);
-        letter->body = NULL;
-    } else if (letter->kind == LETTER_FRAME) {
+    if (content->kind == MAIL_MESSAGES) {
+        end_chain(lane, content->body);
+        content->body = NULL;
+    } else if (content->kind == MAIL_FRAME) {
         machine_frame_ended(lane->machine, SHERD_REASON_SHUTTING_DOWN,
                             buf_slice(&carried->frame));
     }
@@ -168,21 +168,21 @@ static void take_messages(struct lane *lane, struct message *chain)
     lane_batch_end(lane);
 }
 
-static void take_route(struct lane *lane, const struct letter *letter)
+static void take_route(struct lane *lane, const struct mail_content *content)
 {
-    struct lane_type *type = &lane->types[letter->type];
-    const struct node_id *home = letter->body;
+    struct lane_type *type = &lane->types[content->type];
+    const struct node_id *home = content->body;
     struct contact *contact;
 
     if (address_equal(&home->address, &lane->machine->self->node.address))
-        routes_set_local(&type->routes, letter->shard,
-                         (uint16_t)shard_lane(letter->type, letter->shard,
+        routes_set_local(&type->routes, content->shard,
+                         (uint16_t)shard_lane(content->type, content->shard,
                                               lane->machine->settings->lanes));
     else if ((contact = contacts_meant(&lane->machine->contacts, home)))
-        routes_set_remote(&type->routes, letter->shard, contact->index);
+        routes_set_remote(&type->routes, content->shard, contact->index);
     else
-        routes_set_gone(&type->routes, letter->shard);
-    lane_open(lane, letter->type, letter->shard);
+        routes_set_gone(&type->routes, content->shard);
+    lane_open(lane, content->type, content->shard);
 }
 
 void lane_contact_renewed(struct lane *lane, uint32_t contact)
@@ -215,12 +215,12 @@ static void node_gone(struct lane *lane, const struct node_id *node,
         origins_forget(lane->machine->origins, node->uid);
 }
 
-static void learn_contact(struct lane *lane, const struct letter *letter)
+static void learn_contact(struct lane *lane, const struct mail_content *content)
 {
-    const struct node_id *node = letter->body;
-    const struct known_node heard = { *node, letter->a, letter->count };
+    const struct node_id *node = content->body;
+    const struct known_node heard = { *node, content->a, content->count };
 
-    contacts_heard(&lane->machine->contacts, &heard, letter->b);
+    contacts_heard(&lane->machine->contacts, &heard, content->b);
 }
 
 /* Returns the ref of a watcher that is no Sherd actor. watches: false: it stops watching. */
@@ -245,44 +245,44 @@ static struct sherd_ref foreign_watcher(struct lane *lane,
 }
 
 /* Handles a watch from another node, an unwatch, or the end of an actor. */
-static void watched(struct lane *lane, const struct letter *letter)
+static void watched(struct lane *lane, const struct mail_content *content)
 {
-    const struct watching *watching = letter->body;
+    const struct watching *watching = content->body;
     uint64_t ask;
-    struct sherd_ref watchee = (letter->a == 2 ? name_any : name_ref)(
+    struct sherd_ref watchee = (content->a == 2 ? name_any : name_ref)(
         lane, watching->peer.uid, buf_slice(&watching->watchee_text), &ask);
     struct sherd_ref watcher = name_ref(
         lane, watching->peer.uid, buf_slice(&watching->watcher_text), &ask);
-    struct sherd_ref to = letter->a == 2 ? watcher : watchee;
+    struct sherd_ref to = content->a == 2 ? watcher : watchee;
     struct message *message;
 
     if (to.node != lane->machine->self->node.uid ||
         actor_id_lane(to.actor) != lane->own)
         return;
-    if (letter->a != 2 && ref_is_nobody(watcher))
-        watcher = foreign_watcher(lane, watching, letter->a == 1);
+    if (content->a != 2 && ref_is_nobody(watcher))
+        watcher = foreign_watcher(lane, watching, content->a == 1);
     if (ref_is_nobody(watcher))
         return;
     message = actors_message(lane->actors, (struct slice){ 0 });
     message->to = to;
-    message->sender = letter->a == 2 ? watchee : watcher;
-    message->kind = letter->a == 2   ? MESSAGE_TERMINATED
-                    : letter->a == 1 ? MESSAGE_WATCH
+    message->sender = content->a == 2 ? watchee : watcher;
+    message->kind = content->a == 2   ? MESSAGE_TERMINATED
+                    : content->a == 1 ? MESSAGE_WATCH
                                      : MESSAGE_UNWATCH;
     actors_deliver(lane->actors, message);
-    if (letter->a == 0)
+    if (content->a == 0)
         watchers_drop(&lane->watchers, watcher);
 }
 
-static void data_changed(struct lane *lane, const struct letter *letter)
+static void data_changed(struct lane *lane, const struct mail_content *content)
 {
-    const struct buf *body = letter->body; /* the key comes first, with a zero byte */
+    const struct buf *body = content->body; /* the key comes first, with a zero byte */
 
-    if (letter->kind == LETTER_DATA_REFUSED)
-        actors_data_refused(lane->actors, letter->a, (const char *)body->data);
+    if (content->kind == MAIL_DATA_REFUSED)
+        actors_data_refused(lane->actors, content->a, (const char *)body->data);
     else
         actors_data_changed(lane->actors, (const char *)body->data,
-                            letter->count, buf_slice(body));
+                            content->count, buf_slice(body));
 }
 
 static void named(struct lane *lane, const struct naming *naming)
@@ -329,7 +329,7 @@ static void downed(struct lane *lane)
 
 static void end(struct lane *lane, bool at_once)
 {
-    struct letter letter = { .kind = LETTER_ENDED, .lane = lane->own };
+    struct mail_content content = { .kind = MAIL_ENDED, .lane = lane->own };
 
     lane->ending = true;
     if (at_once && actors_cluster_unheard(lane->actors)) { /* their last events */
@@ -341,7 +341,7 @@ static void end(struct lane *lane, bool at_once)
     }
     if (at_once) { /* downed: nothing here may act */
         lane->ended = true;
-        machine_post(lane->machine, 0, &letter);
+        machine_post(lane->machine, 0, &content);
         return;
     }
     lane->ending_until = lane->machine->now + LAST_TIME;
@@ -406,154 +406,154 @@ static void spawned(struct lane *lane, const struct spawning *spawning)
                        buf_slice(&spawning->init));
 }
 
-static void drop_waiting(struct lane *lane, const struct letter *letter)
+static void drop_waiting(struct lane *lane, const struct mail_content *content)
 {
-    struct routes *routes = &lane->types[letter->type].routes;
+    struct routes *routes = &lane->types[content->type].routes;
     struct message *message;
 
-    while ((message = lane_unwrap(lane, routes_drain(routes, letter->shard))))
+    while ((message = lane_unwrap(lane, routes_drain(routes, content->shard))))
         actors_undelivered(lane->actors, message, SHERD_REASON_HANDED_OFF);
 }
 
 /* flat */
-void lane_letter(struct lane *lane, uint32_t from, struct letter *letter)
+void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
 {
     struct machine *machine = lane->machine;
-    struct lane_type *type = letter->type < lane->type_count
-                                 ? &lane->types[letter->type]
+    struct lane_type *type = content->type < lane->type_count
+                                 ? &lane->types[content->type]
                                  : NULL;
-    struct attempt attempt = { letter->fence, letter->a };
+    struct attempt attempt = { content->fence, content->a };
 
     (void)from; /* the mail names its sender if needed */
-    switch ((enum letter_kind)letter->kind) {
-    case LETTER_MESSAGES:
-        take_messages(lane, letter->body);
-        letter->body = NULL;
+    switch ((enum mail_kind)content->kind) {
+    case MAIL_MESSAGES:
+        take_messages(lane, content->body);
+        content->body = NULL;
         break;
-    case LETTER_RETURNS:
-        actors_give_returns(lane->actors, letter->body);
-        letter->body = NULL;
+    case MAIL_RETURNS:
+        actors_give_returns(lane->actors, content->body);
+        content->body = NULL;
         break;
-    case LETTER_MARKER:
-        owned_marker(&type->hosted, machine->now, letter->shard, attempt,
-                      letter->b, letter->lane);
+    case MAIL_MARKER:
+        owned_marker(&type->hosted, machine->now, content->shard, attempt,
+                      content->b, content->lane);
         break;
-    case LETTER_STAGE:
-        lane_ask_stage_told(lane, letter);
+    case MAIL_STAGE:
+        lane_ask_stage_told(lane, content);
         break;
-    case LETTER_CONTACT:
-        learn_contact(lane, letter);
+    case MAIL_CONTACT:
+        learn_contact(lane, content);
         break;
-    case LETTER_LEAVES:
-        contacts_leaves(&machine->contacts, letter->body);
+    case MAIL_LEAVES:
+        contacts_leaves(&machine->contacts, content->body);
         break;
-    case LETTER_GONE:
-        node_gone(lane, letter->body, letter->a != 0);
+    case MAIL_GONE:
+        node_gone(lane, content->body, content->a != 0);
         break;
-    case LETTER_OVER:
+    case MAIL_OVER:
         origins_forget(machine->origins,
-                       ((const struct node_id *)letter->body)->uid);
+                       ((const struct node_id *)content->body)->uid);
         break;
-    case LETTER_STRANGER:
-        contacts_stranger(&machine->contacts, letter->body);
+    case MAIL_STRANGER:
+        contacts_stranger(&machine->contacts, content->body);
         break;
-    case LETTER_ANSWERED:
-        contacts_answered(&machine->contacts, letter->body, letter->b,
-                          letter->lane, letter->a);
+    case MAIL_ANSWERED:
+        contacts_answered(&machine->contacts, content->body, content->b,
+                          content->lane, content->a);
         break;
-    case LETTER_TABLE:
-        contacts_table(&machine->contacts, letter->body,
-                       (enum table_kind)letter->count,
-                       buf_slice(letter->more));
+    case MAIL_TABLE:
+        contacts_table(&machine->contacts, content->body,
+                       (enum table_kind)content->count,
+                       buf_slice(content->more));
         break;
-    case LETTER_ROUTE:
-        take_route(lane, letter);
+    case MAIL_ROUTE:
+        take_route(lane, content);
         break;
-    case LETTER_FORGET:
-        routes_forget(&type->routes, letter->shard);
-        lane_open(lane, letter->type, letter->shard);
+    case MAIL_FORGET:
+        routes_forget(&type->routes, content->shard);
+        lane_open(lane, content->type, content->shard);
         break;
-    case LETTER_HOLD:
-        lane_hold(lane, letter);
+    case MAIL_HOLD:
+        lane_hold(lane, content);
         break;
-    case LETTER_DROP:
-        drop_waiting(lane, letter);
+    case MAIL_DROP:
+        drop_waiting(lane, content);
         break;
-    case LETTER_HOST:
+    case MAIL_HOST:
         if (lane->is_downed)
             break;
-        place_host(&type->routes, &type->hosted, machine->now, letter->shard,
-                   lane->own, letter->fence);
-        lane_open(lane, letter->type, letter->shard);
+        place_host(&type->routes, &type->hosted, machine->now, content->shard,
+                   lane->own, content->fence);
+        lane_open(lane, content->type, content->shard);
         break;
-    case LETTER_DRAIN:
-        owned_drain(&type->hosted, machine->now, letter->shard, attempt,
-                     letter->body, letter->count, letter->b);
-        lane_open(lane, letter->type, letter->shard);
+    case MAIL_DRAIN:
+        owned_drain(&type->hosted, machine->now, content->shard, attempt,
+                     content->body, content->count, content->b);
+        lane_open(lane, content->type, content->shard);
         break;
-    case LETTER_LOST:
-        owned_lost(&type->hosted, machine->now, letter->shard, letter->fence);
+    case MAIL_LOST:
+        owned_lost(&type->hosted, machine->now, content->shard, content->fence);
         break;
-    case LETTER_OWES_NOTHING:
-        owned_node_gone(&type->hosted, machine->now, letter->a);
+    case MAIL_OWES_NOTHING:
+        owned_node_gone(&type->hosted, machine->now, content->a);
         break;
-    case LETTER_COORDINATOR:
-        type->coordinator_known = letter->a;
+    case MAIL_COORDINATOR:
+        type->coordinator_known = content->a;
         lane_ask_stage_homeless(lane, type);
         break;
-    case LETTER_COUNT_WAITING:
+    case MAIL_COUNT_WAITING:
         type->reporting = true;
         type->told = TOLD_NOTHING;
         break;
-    case LETTER_WATCHED:
-        watched(lane, letter);
+    case MAIL_WATCHED:
+        watched(lane, content);
         break;
-    case LETTER_NAMED:
-        named(lane, letter->body);
+    case MAIL_NAMED:
+        named(lane, content->body);
         break;
-    case LETTER_IDENTIFY:
-        identified(lane, letter->a, letter->body);
+    case MAIL_IDENTIFY:
+        identified(lane, content->a, content->body);
         break;
-    case LETTER_CLUSTER:
-        actors_cluster(lane->actors, letter->body);
+    case MAIL_CLUSTER:
+        actors_cluster(lane->actors, content->body);
         break;
-    case LETTER_DATA_ANSWER:
-        actors_data(lane->actors, letter->a, letter->count,
-                    (uint32_t)letter->b, buf_slice(letter->body));
+    case MAIL_DATA_ANSWER:
+        actors_data(lane->actors, content->a, content->count,
+                    (uint32_t)content->b, buf_slice(content->body));
         break;
-    case LETTER_DATA_CHANGED:
-    case LETTER_DATA_REFUSED:
-        data_changed(lane, letter);
+    case MAIL_DATA_CHANGED:
+    case MAIL_DATA_REFUSED:
+        data_changed(lane, content);
         break;
-    case LETTER_REMEMBERED:
-        lane_remembered(lane, letter);
+    case MAIL_REMEMBERED:
+        lane_remembered(lane, content);
         break;
-    case LETTER_STRAY:
+    case MAIL_STRAY:
         if (!lane->is_downed)
-            lane_orphan_shard(lane, letter);
+            lane_orphan_shard(lane, content);
         break;
-    case LETTER_STRAYS_END:
-        lane_orphan_shards_end(lane, letter->type);
+    case MAIL_STRAYS_END:
+        lane_orphan_shards_end(lane, content->type);
         break;
-    case LETTER_PHASE:
-        lane_phase(lane, letter);
+    case MAIL_PHASE:
+        lane_phase(lane, content);
         break;
-    case LETTER_DOWNED:
+    case MAIL_DOWNED:
         downed(lane);
         break;
-    case LETTER_END:
-        end(lane, letter->a);
+    case MAIL_END:
+        end(lane, content->a);
         break;
-    case LETTER_SPAWN:
-        spawned(lane, letter->body);
+    case MAIL_SPAWN:
+        spawned(lane, content->body);
         break;
-    case LETTER_TELL:
-        told(lane, letter->body);
+    case MAIL_TELL:
+        told(lane, content->body);
         break;
     default:
-        check_failed(__FILE__, __LINE__, "a letter for a lane");
+        check_failed(__FILE__, __LINE__, "mail for a lane of an unknown kind");
     }
-    letter_free(letter);
+    mail_content_free(content);
 }
 
 void lane_stored(struct lane *lane, struct journal_request *request)
@@ -607,28 +607,28 @@ static void report_waiting(struct lane *lane)
 {
     for (uint32_t i = 0; i < lane->type_count; i++) {
         struct lane_type *type = &lane->types[i];
-        struct letter letter = { .kind = LETTER_WAITING, .type = (uint16_t)i };
+        struct mail_content content = { .kind = MAIL_WAITING, .type = (uint16_t)i };
         enum told_waiting waits = type->budget.count ? TOLD_SOME : TOLD_NONE;
 
         if (!type->reporting || type->told == waits)
             continue;
         type->told = waits;
-        letter.a = type->budget.count;
-        letter.lane = lane->own;
-        machine_post(lane->machine, 0, &letter);
+        content.a = type->budget.count;
+        content.lane = lane->own;
+        machine_post(lane->machine, 0, &content);
     }
 }
 
 static void send_returns(struct lane *lane)
 {
-    struct letter letter = { .kind = LETTER_RETURNS, .lane = lane->own };
+    struct mail_content content = { .kind = MAIL_RETURNS, .lane = lane->own };
 
     for (uint32_t i = 0; i < lane->machine->settings->lanes; i++) {
         if (i == lane->own)
             continue;
-        letter.body = actors_take_returns(lane->actors, i);
-        if (letter.body)
-            machine_post(lane->machine, i + 1, &letter);
+        content.body = actors_take_returns(lane->actors, i);
+        if (content.body)
+            machine_post(lane->machine, i + 1, &content);
     }
 }
 
@@ -645,7 +645,7 @@ static bool may_end(const struct lane *lane)
 bool lane_turn(struct lane *lane)
 {
     struct machine *machine = lane->machine;
-    struct letter ended = { .kind = LETTER_ENDED, .lane = lane->own };
+    struct mail_content ended = { .kind = MAIL_ENDED, .lane = lane->own };
 
     if (lane->ended)
         return false;

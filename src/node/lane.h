@@ -60,7 +60,7 @@ struct lane_type {
     struct buf parts;         /* of an incomplete write */
     VEC(uint64_t) restarts;   /* entities of the last batch that may still recover */
     VEC(struct remember_reading) readings; /* the first one continues, a part in each turn */
-    bool reporting;       /* control wants LETTER_WAITING */
+    bool reporting;       /* control wants MAIL_WAITING */
     enum told_waiting told;
     bool coordinator_known;
     uint64_t stored_term; /* the highest term with which the journal refused a fence of this lane */
@@ -129,7 +129,7 @@ struct lane {
     uint64_t remember_ticket;
     bool remembers;
     VEC(struct routes_news) flushing; /* ROUTES_FLUSH stopped by a full link; type in `kind` */
-    VEC(struct letter) markers;       /* LETTER_HOLD with its marker stopped by a full link */
+    VEC(struct mail_content) markers;       /* MAIL_HOLD with its marker stopped by a full link */
     VEC(struct asked) asked; /* asks to watch, from asked_head on */
     uint32_t asked_head;
     uint64_t asked_refused; /* not watched, at STAGES_MAX */
@@ -168,8 +168,8 @@ void lane_batch_end(struct lane *lane); /* delivers the batch */
 void lane_chains_end(struct lane *lane);
 /* Handles ROUTES_FLUSH; continues later if a link is full. */
 void lane_flush(struct lane *lane, uint32_t type, int32_t shard);
-/* Handles LETTER_HOLD: holds, sends the marker, answers LETTER_HELD. */
-void lane_hold(struct lane *lane, const struct letter *letter);
+/* Handles MAIL_HOLD: holds, sends the marker, answers MAIL_HELD. */
+void lane_hold(struct lane *lane, const struct mail_content *content);
 void lane_sending_step(struct lane *lane);
 bool lane_sending_waits(const struct lane *lane);
 /* Another incarnation is at a peer's address: forgets homes at the former one. */
@@ -191,7 +191,7 @@ void lane_ask_stage_homeless(struct lane *lane, const struct lane_type *type);
 void lane_ask_stage_watch(struct lane *lane, const struct message *message);
 void lane_ask_stages_step(struct lane *lane); /* reports those that wait for long */
 uint64_t lane_ask_stages_deadline(const struct lane *lane);
-void lane_ask_stage_told(struct lane *lane, const struct letter *letter); /* LETTER_STAGE */
+void lane_ask_stage_told(struct lane *lane, const struct mail_content *content); /* MAIL_STAGE */
 /* Takes a report from another node for an ask here; false: malformed. */
 bool lane_ask_stage_frame(struct lane *lane, uint64_t actor, uint64_t ask,
                       const struct envelope *envelope);
@@ -201,7 +201,7 @@ uint16_t lane_peer_name(struct lane *lane, struct contact *contact);
 void lane_task(struct lane *lane, uint64_t actor, uint32_t phase,
                struct slice name);
 void lane_task_done(struct lane *lane, uint64_t actor, uint32_t phase);
-void lane_phase(struct lane *lane, const struct letter *letter);
+void lane_phase(struct lane *lane, const struct mail_content *content);
 void lane_tasks_step(struct lane *lane); /* tasks of ended actors are done */
 
 /* ---- remembering.c ---- */
@@ -212,7 +212,7 @@ void lane_remember_claimed(struct lane *lane, uint32_t type, int32_t shard,
                            struct fence fence);
 /* The shard is gone. Call it before journal_release. */
 void lane_remember_end(struct lane *lane, uint32_t type, int32_t shard);
-void lane_remembered(struct lane *lane, const struct letter *letter); /* LETTER_REMEMBERED */
+void lane_remembered(struct lane *lane, const struct mail_content *content); /* MAIL_REMEMBERED */
 bool lane_is_stream(uint64_t handle); /* a shard's own stream */
 void lane_stream_news(struct lane *lane, const struct journal_news *news);
 void lane_remember_durable(struct lane *lane, uint64_t position);
@@ -222,8 +222,8 @@ uint64_t lane_remember_deadline(const struct lane *lane, uint32_t type);
 struct remember_life *lane_life(struct lane *lane, uint32_t type, int32_t shard);
 
 /* ---- orphan_shards.c ---- */
-void lane_orphan_shard(struct lane *lane, const struct letter *letter); /* LETTER_STRAY */
-void lane_orphan_shards_end(struct lane *lane, uint32_t type); /* LETTER_STRAYS_END */
+void lane_orphan_shard(struct lane *lane, const struct mail_content *content); /* MAIL_STRAY */
+void lane_orphan_shards_end(struct lane *lane, uint32_t type); /* MAIL_STRAYS_END */
 /* Takes the journal's answer to a claim; false: no orphan shard. */
 bool lane_orphan_shard_claimed(struct lane *lane, uint32_t type, int32_t shard,
                         const struct journal_news *news);

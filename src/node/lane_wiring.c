@@ -7,10 +7,10 @@
 #include "base/zoo.h"
 #include "shard/shard_id.h"
 
-static void report(struct lane *lane, struct letter letter)
+static void report(struct lane *lane, struct mail_content content)
 {
-    letter.lane = lane->own;
-    machine_post(lane->machine, 0, &letter);
+    content.lane = lane->own;
+    machine_post(lane->machine, 0, &content);
 }
 
 /* ---- owned shards ---- */
@@ -48,7 +48,7 @@ static void started(struct lane *lane, uint32_t type,
                                                     news->shard))))
         lane_arrived(lane, message);
     lane_batch_end(lane);
-    report(lane, (struct letter){ .kind = LETTER_STARTED,
+    report(lane, (struct mail_content){ .kind = MAIL_STARTED,
                                   .type = (uint16_t)type,
                                   .shard = news->shard,
                                   .fence = news->fence });
@@ -67,7 +67,7 @@ static void stopped(struct lane *lane, uint32_t type,
         place_stopped(&lane->types[type].routes, &lane->types[type].hosted,
                       news->shard);
     }
-    report(lane, (struct letter){ .kind = LETTER_STOPPED,
+    report(lane, (struct mail_content){ .kind = MAIL_STOPPED,
                                   .type = (uint16_t)type,
                                   .shard = news->shard,
                                   .fence = news->attempt.fence,
@@ -135,7 +135,7 @@ static void fenced(struct lane *lane, uint32_t type,
     journal_release(lane->journal,
                     slice_text(lane->machine->node->names[type].name),
                     shard_text(news->shard, text));
-    report(lane, (struct letter){ .kind = LETTER_FENCED,
+    report(lane, (struct mail_content){ .kind = MAIL_FENCED,
                                   .type = (uint16_t)type,
                                   .shard = news->shard,
                                   .fence = news->fence,
@@ -195,7 +195,7 @@ static bool wire_routes(struct lane *lane, uint32_t type)
         if (news.kind == ROUTES_FLUSH)
             lane_flush(lane, type, news.shard);
         else
-            report(lane, (struct letter){ .kind = LETTER_WANT_HOME,
+            report(lane, (struct mail_content){ .kind = MAIL_WANT_HOME,
                                           .type = (uint16_t)type,
                                           .shard = news.shard,
                                           .a = news.kind == ROUTES_DOUBT_HOME });
@@ -318,7 +318,7 @@ static void follow_key(struct lane *lane, const struct actors_news *news,
     struct buf *key = mem_alloc(sizeof *key);
 
     buf_put_slice(key, news->id);
-    report(lane, (struct letter){ .kind = LETTER_DATA_FOLLOW,
+    report(lane, (struct mail_content){ .kind = MAIL_DATA_FOLLOW,
                                   .a = news->actor,
                                   .b = (uint32_t)news->shard,
                                   .count = what,
@@ -328,7 +328,7 @@ static void follow_key(struct lane *lane, const struct actors_news *news,
 static bool wire_actors(struct lane *lane)
 {
     struct actors_news news;
-    struct letter follow = { .kind = LETTER_FOLLOW, .lane = lane->own };
+    struct mail_content follow = { .kind = MAIL_FOLLOW, .lane = lane->own };
     bool any = false;
     char text[SHARD_TEXT_MAX];
 

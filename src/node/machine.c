@@ -95,17 +95,17 @@ void machine_envelope_ended(struct machine *machine, enum sherd_reason reason,
 /* ---- mail ---- */
 
 void machine_post(struct machine *machine, uint32_t to,
-                  const struct letter *letter)
+                  const struct mail_content *content)
 {
     check(to < machine->node->machine_count && to != machine->index);
-    mail_post(&machine->out[to], letter);
+    mail_post(&machine->out[to], content);
 }
 
-void machine_post_lanes(struct machine *machine, const struct letter *letter,
+void machine_post_lanes(struct machine *machine, const struct mail_content *content,
                         const void *body, size_t size)
 {
     for (uint32_t i = 1; i < machine->node->machine_count; i++) {
-        struct letter copy = *letter;
+        struct mail_content copy = *content;
 
         if (body)
             copy.body = mem_copy(body, size);
@@ -134,9 +134,9 @@ void machine_sent(struct machine *machine, uint32_t to, uint32_t count)
     vec_empty(&queue->mail, MAIL_KEPT_MAX);
 }
 
-static void answer_status(struct machine *machine, struct letter *letter)
+static void answer_status(struct machine *machine, struct mail_content *content)
 {
-    struct status_part *part = letter->body;
+    struct status_part *part = content->body;
     struct want want = { .kind = WANT_STATUS, .part = part };
 
     part->machine = machine->index;
@@ -155,14 +155,14 @@ void machine_mail(struct machine *machine, uint64_t now,
 {
     machine->now = now;
     for (uint32_t i = 0; i < count; i++) {
-        struct letter letter = mail_open(&mail[i]);
+        struct mail_content content = mail_open(&mail[i]);
 
-        if (letter.kind == LETTER_STATUS)
-            answer_status(machine, &letter);
+        if (content.kind == MAIL_STATUS)
+            answer_status(machine, &content);
         else if (machine->control)
-            control_letter(machine->control, letter.lane, &letter);
+            control_mail(machine->control, content.lane, &content);
         else
-            lane_letter(machine->lane, letter.lane, &letter);
+            lane_mail(machine->lane, content.lane, &content);
     }
 }
 
@@ -366,7 +366,7 @@ static bool take_handshake(struct machine *machine, enum stream stream,
                            const struct envelope *envelope,
                            struct inlet *inlet)
 {
-    struct letter letter = { .kind = LETTER_HANDSHAKE };
+    struct mail_content content = { .kind = MAIL_HANDSHAKE };
     char why[HANDSHAKE_TEXT_MAX] = "";
     struct handshake handshake;
     enum handshake_fault fault = handshake_request_read(
@@ -397,9 +397,9 @@ static bool take_handshake(struct machine *machine, enum stream stream,
         refuse_handshake(machine, inlet, why);
         return false;
     }
-    letter.body = mem_copy(&handshake, sizeof handshake);
-    letter.lane = machine->index - 1;
-    machine_post(machine, 0, &letter);
+    content.body = mem_copy(&handshake, sizeof handshake);
+    content.lane = machine->index - 1;
+    machine_post(machine, 0, &content);
     return false;
 }
 
@@ -633,11 +633,11 @@ void machine_close(struct machine *machine)
         struct mail_queue *queue = &machine->out[i];
 
         for (; queue->head < queue->mail.count; queue->head++) {
-            struct letter letter = mail_open(&queue->mail.items[queue->head]);
+            struct mail_content content = mail_open(&queue->mail.items[queue->head]);
 
             if (machine->lane)
-                lane_letter_end(machine->lane, &letter);
-            letter_free(&letter);
+                lane_mail_end(machine->lane, &content);
+            mail_content_free(&content);
         }
         mail_queue_fini(queue);
     }

@@ -105,9 +105,9 @@ void machine_envelope_ended(struct machine *machine, enum sherd_reason reason,
                             struct slice frame);
 /* Posts mail to another machine. */
 void machine_post(struct machine *machine, uint32_t to,
-                  const struct letter *letter);
+                  const struct mail_content *content);
 /* Posts mail to every lane, with a copy of body (size bytes) for each. */
-void machine_post_lanes(struct machine *machine, const struct letter *letter,
+void machine_post_lanes(struct machine *machine, const struct mail_content *content,
                         const void *body, size_t size);
 /* Sends messages for other nodes; calls `own` for those to this node. */
 void machine_flush_outbox(struct machine *machine,
@@ -132,8 +132,8 @@ void control_free(struct control *control);
 void control_start(struct control *control);
 
 /* control.c */
-void control_letter(struct control *control, uint32_t from,
-                    struct letter *letter);
+void control_mail(struct control *control, uint32_t from,
+                    struct mail_content *content);
 void control_frame(struct control *control, enum stream stream,
                    const struct envelope *envelope, struct inlet *inlet);
 /* See associations_place, also for the next one. */
@@ -154,12 +154,12 @@ void control_status(struct control *control, struct sherd_status *status,
 
 /* lane.c */
 struct lane *lane_new(struct machine *machine);
-/* Every message ends; then only lane_free and lane_letter_end may follow. */
+/* Every message ends; then only lane_free and lane_mail_end may follow. */
 void lane_close(struct lane *lane);
 /* Ends the mail's messages; the caller frees it. */
-void lane_letter_end(struct lane *lane, struct letter *letter);
+void lane_mail_end(struct lane *lane, struct mail_content *content);
 void lane_free(struct lane *lane);
-void lane_letter(struct lane *lane, uint32_t from, struct letter *letter);
+void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content);
 void lane_frame(struct lane *lane, enum stream stream,
                 const struct envelope *envelope, struct slice frame,
                 struct inlet *inlet);

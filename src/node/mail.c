@@ -5,11 +5,11 @@
 #include "artery/control.h"
 #include "node/machine.h"
 
-void mail_post(struct mail_queue *queue, const struct letter *letter)
+void mail_post(struct mail_queue *queue, const struct mail_content *content)
 {
     struct mail mail;
 
-    memcpy(&mail, letter, sizeof mail);
+    memcpy(&mail, content, sizeof mail);
     if (queue->head == queue->mail.count)
         queue->head = queue->mail.count = 0;
     vec_push(&queue->mail, mail);
@@ -25,9 +25,9 @@ void mail_queue_fini(struct mail_queue *queue)
 
 void mail_free(struct mail *mail)
 {
-    struct letter letter = mail_open(mail);
+    struct mail_content content = mail_open(mail);
 
-    letter_free(&letter);
+    mail_content_free(&content);
 }
 
 static void free_chain(struct message *message)
@@ -47,7 +47,7 @@ static void free_buf(void *object)
     mem_free(object);
 }
 
-void letter_free(struct letter *letter)
+void mail_content_free(struct mail_content *content)
 {
     struct carried *carried;
     struct watching *watching;
@@ -56,62 +56,62 @@ void letter_free(struct letter *letter)
     struct spawning *spawning;
     struct telling *telling;
 
-    switch ((enum letter_kind)letter->kind) {
-    case LETTER_MESSAGES:
-    case LETTER_RETURNS:
-        free_chain(letter->body);
+    switch ((enum mail_kind)content->kind) {
+    case MAIL_MESSAGES:
+    case MAIL_RETURNS:
+        free_chain(content->body);
         break;
-    case LETTER_FRAME:
-        carried = letter->body;
+    case MAIL_FRAME:
+        carried = content->body;
         buf_fini(&carried->frame);
         mem_free(carried);
         break;
-    case LETTER_WATCH:
-    case LETTER_WATCHED:
-        watching = letter->body;
+    case MAIL_WATCH:
+    case MAIL_WATCHED:
+        watching = content->body;
         buf_fini(&watching->watchee_text);
         buf_fini(&watching->watcher_text);
         mem_free(watching);
         break;
-    case LETTER_IDENTIFY:
-        identifying = letter->body;
+    case MAIL_IDENTIFY:
+        identifying = content->body;
         buf_fini(&identifying->path);
         buf_fini(&identifying->sender);
         buf_fini(&identifying->payload);
         mem_free(identifying);
         break;
-    case LETTER_NAMED:
-        naming = letter->body;
+    case MAIL_NAMED:
+        naming = content->body;
         buf_fini(&naming->path);
         mem_free(naming);
         break;
-    case LETTER_SPAWN:
-        spawning = letter->body;
+    case MAIL_SPAWN:
+        spawning = content->body;
         buf_fini(&spawning->init);
         mem_free(spawning);
         break;
-    case LETTER_TELL:
-        telling = letter->body;
+    case MAIL_TELL:
+        telling = content->body;
         buf_fini(&telling->id);
         buf_fini(&telling->body);
         mem_free(telling);
         break;
-    case LETTER_TABLE:
-        free_buf(letter->more);
-        mem_free(letter->body);
+    case MAIL_TABLE:
+        free_buf(content->more);
+        mem_free(content->body);
         break;
-    case LETTER_OWN_TABLE:
-    case LETTER_DATA_CALL:
-    case LETTER_DATA_FOLLOW:
-    case LETTER_DATA_ANSWER:
-    case LETTER_DATA_CHANGED:
-    case LETTER_REMEMBER:
-    case LETTER_REMEMBERED: /* its other text is a literal */
-    case LETTER_DATA_REFUSED:
-        free_buf(letter->body);
+    case MAIL_OWN_TABLE:
+    case MAIL_DATA_CALL:
+    case MAIL_DATA_FOLLOW:
+    case MAIL_DATA_ANSWER:
+    case MAIL_DATA_CHANGED:
+    case MAIL_REMEMBER:
+    case MAIL_REMEMBERED: /* its other text is a literal */
+    case MAIL_DATA_REFUSED:
+        free_buf(content->body);
         break;
     default:
-        mem_free(letter->body); /* null, or one plain object */
+        mem_free(content->body); /* null, or one plain object */
     }
-    letter->body = letter->more = NULL;
+    content->body = content->more = NULL;
 }

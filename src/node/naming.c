@@ -254,7 +254,7 @@ struct sherd_ref name_ref(struct lane *lane, uint64_t origin,
 static void tell_lanes(struct lane *lane, uint64_t node, struct slice path)
 {
     for (uint32_t i = 0; i < lane->machine->settings->lanes; i++) {
-        struct letter letter = { .kind = LETTER_NAMED, .lane = lane->own };
+        struct mail_content content = { .kind = MAIL_NAMED, .lane = lane->own };
         struct naming *naming;
 
         if (i == lane->own)
@@ -262,8 +262,8 @@ static void tell_lanes(struct lane *lane, uint64_t node, struct slice path)
         naming = mem_alloc(sizeof *naming);
         naming->node = node;
         buf_put_slice(&naming->path, path);
-        letter.body = naming;
-        machine_post(lane->machine, i + 1, &letter);
+        content.body = naming;
+        machine_post(lane->machine, i + 1, &content);
     }
 }
 

@@ -467,11 +467,11 @@ enum node_accept node_accepts(const struct node *node, struct slice peeked,
 
 /* ---- mail from foreign threads ---- */
 
-static struct mail seal(const struct letter *letter)
+static struct mail seal(const struct mail_content *content)
 {
     struct mail mail;
 
-    memcpy(&mail, letter, sizeof mail);
+    memcpy(&mail, content, sizeof mail);
     return mail;
 }
 
@@ -480,13 +480,13 @@ struct mail node_mail_spawn(const struct node *node,
                             struct sherd_bytes init, uint32_t *to_machine)
 {
     struct spawning *spawning = mem_alloc(sizeof *spawning);
-    struct letter letter = { .kind = LETTER_SPAWN, .body = spawning };
+    struct mail_content content = { .kind = MAIL_SPAWN, .body = spawning };
 
     (void)node;
     *to_machine = 1;
     spawning->behavior = *behavior;
     buf_put(&spawning->init, init.data, init.size);
-    return seal(&letter);
+    return seal(&content);
 }
 
 /* Whether the body is small enough. Only a JVM actor's lane knows its path, and so its limit. */
@@ -507,7 +507,7 @@ bool node_mail_tell(const struct node *node, struct sherd_ref to, uint32_t msg,
                     struct sherd_bytes body, struct mail *mail,
                     uint32_t *to_machine)
 {
-    struct letter letter = { .kind = LETTER_TELL };
+    struct mail_content content = { .kind = MAIL_TELL };
     uint32_t lane = actor_id_lane(to.actor);
     struct telling *telling;
 
@@ -520,8 +520,8 @@ bool node_mail_tell(const struct node *node, struct sherd_ref to, uint32_t msg,
     telling->to = to;
     telling->msg = msg;
     buf_put(&telling->body, body.data, body.size);
-    letter.body = telling;
-    *mail = seal(&letter);
+    content.body = telling;
+    *mail = seal(&content);
     return true;
 }
 
@@ -538,7 +538,7 @@ bool node_mail_entity_tell(const struct node *node, const char *type,
                            struct sherd_bytes body, struct mail *mail,
                            uint32_t *to_machine)
 {
-    struct letter letter = { .kind = LETTER_TELL };
+    struct mail_content content = { .kind = MAIL_TELL };
     size_t id_size = id ? strlen(id) : 0;
     struct telling *telling;
 
@@ -560,8 +560,8 @@ bool node_mail_entity_tell(const struct node *node, const char *type,
         telling->msg = msg;
         buf_put(&telling->id, id, id_size);
         buf_put(&telling->body, body.data, body.size);
-        letter.body = telling;
-        *mail = seal(&letter);
+        content.body = telling;
+        *mail = seal(&content);
         return true;
     }
     return false;
@@ -570,26 +570,26 @@ bool node_mail_entity_tell(const struct node *node, const char *type,
 struct mail node_mail_command(enum node_command command,
                               const struct address *address)
 {
-    struct letter letter = { .kind = LETTER_COMMAND,
+    struct mail_content content = { .kind = MAIL_COMMAND,
                              .count = (uint32_t)command };
 
     if (address)
-        letter.body = mem_copy(address, sizeof *address);
-    return seal(&letter);
+        content.body = mem_copy(address, sizeof *address);
+    return seal(&content);
 }
 
 struct mail node_mail_leave(enum sherd_phase from)
 {
-    struct letter letter = { .kind = LETTER_COMMAND,
+    struct mail_content content = { .kind = MAIL_COMMAND,
                              .count = NODE_LEAVE,
                              .a = from };
 
-    return seal(&letter);
+    return seal(&content);
 }
 
 struct mail node_mail_status(struct status_part *part)
 {
-    struct letter letter = { .kind = LETTER_STATUS, .body = part };
+    struct mail_content content = { .kind = MAIL_STATUS, .body = part };
 
-    return seal(&letter);
+    return seal(&content);
 }

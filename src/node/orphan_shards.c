@@ -20,21 +20,21 @@ void control_remembered(struct control *control, uint32_t type,
                         struct remembered_shards *counts)
 {
     struct machine *machine = control->machine;
-    struct letter letter = { .kind = LETTER_STRAY,
+    struct mail_content content = { .kind = MAIL_STRAY,
                              .type = (uint16_t)type,
                              .fence = { term, 1 } };
 
     if (coordinator_remembered(control->types[type].coordinator, id))
         return;
-    if (!shard_parse(id, &letter.shard) || letter.shard >= SHARDS_MAX ||
-        letter.shard <= -SHARDS_MAX) {
+    if (!shard_parse(id, &content.shard) || content.shard >= SHARDS_MAX ||
+        content.shard <= -SHARDS_MAX) {
         counts->unknown++;
         return;
     }
     counts->strays++;
     machine_post(machine,
-                 1 + shard_lane(type, letter.shard, machine->settings->lanes),
-                 &letter);
+                 1 + shard_lane(type, content.shard, machine->settings->lanes),
+                 &content);
 }
 
 void control_remembered_all(struct control *control, uint32_t type,
@@ -57,11 +57,11 @@ void control_remembered_all(struct control *control, uint32_t type,
 
 void control_orphan_shards_end(struct control *control, uint32_t type)
 {
-    struct letter letter = { .kind = LETTER_STRAYS_END,
+    struct mail_content content = { .kind = MAIL_STRAYS_END,
                              .type = (uint16_t)type };
 
     if (control->machine->node->names[type].remembers)
-        machine_post_lanes(control->machine, &letter, NULL, 0);
+        machine_post_lanes(control->machine, &content, NULL, 0);
 }
 
 /* ---- on a lane: the states of an orphan shard ---- */
@@ -116,19 +116,19 @@ static void begin_next(struct lane *lane, uint32_t type)
         of->stray_head = of->strays.count = 0;
 }
 
-void lane_orphan_shard(struct lane *lane, const struct letter *letter)
+void lane_orphan_shard(struct lane *lane, const struct mail_content *content)
 {
-    struct remember_life *life = lane_life(lane, letter->type, letter->shard);
+    struct remember_life *life = lane_life(lane, content->type, content->shard);
 
     SOMETIMES("a shard above the others is read again, under a higher term",
               life->stray != STRAY_NOT);
     if (life->stray > STRAY_WAITS)
-        end(lane, letter->type, letter->shard);
+        end(lane, content->type, content->shard);
     if (life->stray != STRAY_WAITS)
-        vec_push(&lane->types[letter->type].strays, letter->shard);
+        vec_push(&lane->types[content->type].strays, content->shard);
     life->stray = STRAY_WAITS;
-    life->fence = letter->fence;
-    begin_next(lane, letter->type);
+    life->fence = content->fence;
+    begin_next(lane, content->type);
 }
 
 void lane_orphan_shards_end(struct lane *lane, uint32_t type)

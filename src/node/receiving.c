@@ -22,12 +22,12 @@ static void drop(struct lane *lane, const struct envelope *envelope)
 static void carry(struct lane *lane, enum stream stream, struct slice frame)
 {
     struct carried *carried = mem_alloc(sizeof *carried);
-    struct letter letter = { .kind = LETTER_FRAME, .body = carried };
+    struct mail_content content = { .kind = MAIL_FRAME, .body = carried };
 
     carried->stream = stream;
     buf_put_slice(&carried->frame, frame);
-    letter.lane = lane->own;
-    machine_post(lane->machine, 0, &letter);
+    content.lane = lane->own;
+    machine_post(lane->machine, 0, &content);
 }
 
 /* Returns -1 if the region is none of this node. */
@@ -123,7 +123,7 @@ static void marker(struct lane *lane, const struct envelope *envelope,
                    uint32_t type)
 {
     struct shard_message message;
-    struct letter letter = { .kind = LETTER_MARKER, .type = (uint16_t)type };
+    struct mail_content content = { .kind = MAIL_MARKER, .type = (uint16_t)type };
     struct attempt attempt;
     uint32_t to;
 
@@ -133,27 +133,27 @@ static void marker(struct lane *lane, const struct envelope *envelope,
         lane->unknown++;
         return;
     }
-    if (!shard_parse(message.shard, &letter.shard)) {
+    if (!shard_parse(message.shard, &content.shard)) {
         shard_message_fini(&message);
         lane->unknown++;
         return;
     }
-    letter.fence = message.fence;
-    letter.a = message.attempt;
-    letter.b = message.uid;
-    letter.lane = message.lane;
+    content.fence = message.fence;
+    content.a = message.attempt;
+    content.b = message.uid;
+    content.lane = message.lane;
     shard_message_fini(&message);
-    attempt = (struct attempt){ letter.fence, letter.a };
-    to = shard_lane(type, letter.shard, lane->machine->settings->lanes);
+    attempt = (struct attempt){ content.fence, content.a };
+    to = shard_lane(type, content.shard, lane->machine->settings->lanes);
     lane_batch_end(lane);
     if (to == lane->own) {
         owned_marker(&lane->types[type].hosted, lane->machine->now,
-                      letter.shard, attempt, letter.b, letter.lane);
+                      content.shard, attempt, content.b, content.lane);
         return;
     }
     if (!lane->chains[to].first || !ZOO(B7))
         lane_chains_end(lane); /* earlier messages go before the marker */
-    machine_post(lane->machine, to + 1, &letter);
+    machine_post(lane->machine, to + 1, &content);
 }
 
 /* Reads "U": an actor's message was not delivered. */
@@ -234,7 +234,7 @@ static bool answered(struct lane *lane, const struct envelope *envelope,
                      const struct origin *origin)
 {
     struct machine *machine = lane->machine;
-    struct letter letter = { .kind = LETTER_TERMINATING };
+    struct mail_content content = { .kind = MAIL_TERMINATING };
     struct node_id from;
 
     if (envelope->serializer != SERIALIZER_ARTERY &&
@@ -245,9 +245,9 @@ static bool answered(struct lane *lane, const struct envelope *envelope,
     if (!control_answer(machine->self, &from, envelope, &machine->outbox))
         return false;
     if (envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_TERMINATING)) {
-        letter.a = origin->uid;
-        letter.lane = lane->own;
-        machine_post(machine, 0, &letter);
+        content.a = origin->uid;
+        content.lane = lane->own;
+        machine_post(machine, 0, &content);
     }
     return true;
 }

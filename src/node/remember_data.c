@@ -137,8 +137,8 @@ static void key_put(const struct control *control,
 static void answer_lane(struct control *control,
                         const struct remember_call *call)
 {
-    struct letter letter = {
-        .kind = LETTER_REMEMBERED,
+    struct mail_content content = {
+        .kind = MAIL_REMEMBERED,
         .type = (uint16_t)call->type,
         .shard = call->shard,
         .a = call->ticket,
@@ -155,9 +155,9 @@ static void answer_lane(struct control *control,
         struct buf *record = mem_alloc(sizeof *record);
 
         remember_starts_put(record, buf_slice(&call->ids), call->id_count);
-        letter.body = record;
+        content.body = record;
     }
-    machine_post(control->machine, call->lane + 1, &letter);
+    machine_post(control->machine, call->lane + 1, &content);
 }
 
 static void listed(struct control *control, struct remember_call *call)
@@ -632,29 +632,29 @@ void remember_data_modify(struct control *control, uint64_t token)
 
 /* ---- from lanes ---- */
 
-void remember_data_letter(struct control *control, uint32_t lane,
-                          struct letter *letter)
+void remember_data_mail(struct control *control, uint32_t lane,
+                          struct mail_content *content)
 {
-    uint64_t number = number_of(lane, letter->a);
+    uint64_t number = number_of(lane, content->a);
     struct remember_call *call;
 
-    if (letter->count == REMEMBER_FOLLOW)
+    if (content->count == REMEMBER_FOLLOW)
         return; /* see remember_events.h */
-    if (letter->count == REMEMBER_GIVE_UP) {
+    if (content->count == REMEMBER_GIVE_UP) {
         call = map_get(&control->remember_data.calls, map_u64(&number));
         if (call)
             call->is_given_up = true;
         return;
     }
-    call = call_new(control, lane, letter->a);
-    call->type = letter->type;
-    call->shard = letter->shard;
-    if (letter->count == REMEMBER_READ) {
+    call = call_new(control, lane, content->a);
+    call->type = content->type;
+    call->shard = content->shard;
+    if (content->count == REMEMBER_READ) {
         begin_read(control, call);
         return;
     }
-    call->records = *(struct buf *)letter->body;
-    *(struct buf *)letter->body = (struct buf){ 0 };
+    call->records = *(struct buf *)content->body;
+    *(struct buf *)content->body = (struct buf){ 0 };
     begin_write(control, call);
 }
 

@@ -23,13 +23,13 @@ _Static_assert(REMEMBER_FOLLOWED_MAX + 3 * ACTOR_TYPES_MAX <=
 _Static_assert(REMEMBER_KEYS <= 1 << (LANE_AT - KEY_AT), "a key");
 _Static_assert(LANES_MAX <= 1 << (PLACE_AT - LANE_AT), "a lane");
 
-static uint64_t token_of(const struct letter *letter, uint32_t lane,
+static uint64_t token_of(const struct mail_content *content, uint32_t lane,
                          uint32_t index)
 {
     return REMEMBER_TOKEN |
-           (uint64_t)(shard_place(letter->shard) + 1) << PLACE_AT |
+           (uint64_t)(shard_place(content->shard) + 1) << PLACE_AT |
            (uint64_t)lane << LANE_AT | (uint64_t)index << KEY_AT |
-           letter->type;
+           content->type;
 }
 
 static uint32_t bits_of(uint64_t token, int from, int to)
@@ -79,19 +79,19 @@ static bool follow_key(struct control *control, struct replicator *replicator,
 }
 
 static void follow(struct control *control, uint32_t lane,
-                   const struct letter *letter)
+                   const struct mail_content *content)
 {
     struct replicator *replicator =
-        shard_data_replicator(control, letter->type);
+        shard_data_replicator(control, content->type);
     struct remember_data *data = &control->remember_data;
     struct buf key = { 0 };
     bool is_told = true;
 
     for (uint32_t i = 0; i < REMEMBER_KEYS; i++) {
         buf_clear(&key);
-        remember_key_put(&key, name_of(control, letter->type), letter->shard,
+        remember_key_put(&key, name_of(control, content->type), content->shard,
                          i);
-        is_told &= follow_key(control, replicator, token_of(letter, lane, i),
+        is_told &= follow_key(control, replicator, token_of(content, lane, i),
                               buf_slice(&key));
     }
     if (!is_told && !data->is_crowded)
@@ -100,25 +100,25 @@ static void follow(struct control *control, uint32_t lane,
                   "changes by a former node of the shard count from the next "
                   "read on; further ones are not logged type=%s shard=%d "
                   "keys_max=%d",
-                  name_of(control, letter->type), letter->shard,
+                  name_of(control, content->type), content->shard,
                   REMEMBER_FOLLOWED_MAX);
     data->is_crowded |= !is_told;
     buf_fini(&key);
 }
 
 static void follow_no_more(struct control *control, uint32_t lane,
-                           const struct letter *letter)
+                           const struct mail_content *content)
 {
     struct replicator *replicator =
-        shard_data_replicator(control, letter->type);
+        shard_data_replicator(control, content->type);
     struct remember_data *data = &control->remember_data;
     struct buf key = { 0 };
 
     for (uint32_t i = 0; i < REMEMBER_KEYS; i++) {
-        uint64_t token = token_of(letter, lane, i);
+        uint64_t token = token_of(content, lane, i);
 
         buf_clear(&key);
-        remember_key_put(&key, name_of(control, letter->type), letter->shard,
+        remember_key_put(&key, name_of(control, content->type), content->shard,
                          i);
         if (!replicator_is_subscribed(replicator, token, buf_slice(&key)))
             continue;
@@ -129,13 +129,13 @@ static void follow_no_more(struct control *control, uint32_t lane,
     buf_fini(&key);
 }
 
-void remember_follow_letter(struct control *control, uint32_t lane,
-                            const struct letter *letter)
+void remember_events_mail(struct control *control, uint32_t lane,
+                            const struct mail_content *content)
 {
-    if (letter->count == REMEMBER_FOLLOW && !ZOO(D6L))
-        follow(control, lane, letter);
-    else if (letter->count == REMEMBER_GIVE_UP)
-        follow_no_more(control, lane, letter);
+    if (content->count == REMEMBER_FOLLOW && !ZOO(D6L))
+        follow(control, lane, content);
+    else if (content->count == REMEMBER_GIVE_UP)
+        follow_no_more(control, lane, content);
 }
 
 static void list_changed(struct control *control, uint32_t type,
@@ -159,8 +159,8 @@ static void key_changed(struct control *control, uint64_t token,
                         const struct dd_value *set)
 {
     struct buf *record = mem_alloc(sizeof *record);
-    struct letter letter = {
-        .kind = LETTER_REMEMBERED,
+    struct mail_content content = {
+        .kind = MAIL_REMEMBERED,
         .type = (uint16_t)bits_of(token, 0, KEY_AT),
         .shard = shard_at_place(bits_of(token, PLACE_AT, TOP_AT) - 1),
         .a = bits_of(token, KEY_AT, LANE_AT),
@@ -174,7 +174,7 @@ static void key_changed(struct control *control, uint64_t token,
     remember_starts_put(record, buf_slice(&ids), count);
     buf_fini(&ids);
     machine_post(control->machine, bits_of(token, LANE_AT, PLACE_AT) + 1,
-                 &letter);
+                 &content);
 }
 
 void remember_follow_news(struct control *control,

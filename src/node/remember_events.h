@@ -10,15 +10,15 @@
 #include <stdint.h>
 
 struct control;
-struct letter;
+struct mail_content;
 struct replicator_news;
 
 /* Subscribes to the type's set of shards: members that the read missed may add to it. */
 void remember_follow_list(struct control *control, uint32_t type);
-/* Takes LETTER_REMEMBER. After a read, which takes several keys and turns, the lane hears of its
+/* Takes MAIL_REMEMBER. After a read, which takes several keys and turns, the lane hears of its
  * keys until it gives them up: first the values, then each change by others. */
-void remember_follow_letter(struct control *control, uint32_t lane,
-                            const struct letter *letter);
+void remember_events_mail(struct control *control, uint32_t lane,
+                            const struct mail_content *content);
 void remember_follow_news(struct control *control,
                           const struct replicator_news *news);
 

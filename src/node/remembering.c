@@ -86,7 +86,7 @@ static uint64_t *ticket_of(struct lane *lane, uint32_t type, int32_t shard)
 static void post(struct lane *lane, uint32_t type, int32_t shard,
                  enum remember_verb verb, struct buf *body)
 {
-    struct letter letter = { .kind = LETTER_REMEMBER,
+    struct mail_content content = { .kind = MAIL_REMEMBER,
                              .type = (uint16_t)type,
                              .shard = shard,
                              .a = *ticket_of(lane, type, shard),
@@ -94,7 +94,7 @@ static void post(struct lane *lane, uint32_t type, int32_t shard,
                              .count = verb,
                              .lane = lane->own };
 
-    machine_post(lane->machine, 0, &letter);
+    machine_post(lane->machine, 0, &content);
 }
 
 static void ask(struct lane *lane, uint32_t type, int32_t shard,
@@ -181,11 +181,11 @@ static bool read_on(struct lane *lane, uint32_t type,
 }
 
 /* Takes a read as one record of starts. */
-static void take_reading(struct lane *lane, const struct letter *letter)
+static void take_reading(struct lane *lane, const struct mail_content *content)
 {
-    struct buf *body = letter->body;
-    struct remember_reading reading = { .shard = letter->shard,
-                                        .ticket = letter->a,
+    struct buf *body = content->body;
+    struct remember_reading reading = { .shard = content->shard,
+                                        .ticket = content->a,
                                         .record = *body };
     struct cursor record = cursor_of(buf_slice(body));
 
@@ -194,8 +194,8 @@ static void take_reading(struct lane *lane, const struct letter *letter)
     (void)cursor_u8(&record);
     reading.left = cursor_varint(&record);
     reading.at = reading.record.size - cursor_left(&record);
-    if (read_on(lane, letter->type, &reading))
-        vec_push(&lane->types[letter->type].readings, reading);
+    if (read_on(lane, content->type, &reading))
+        vec_push(&lane->types[content->type].readings, reading);
     else
         buf_fini(&reading.record);
 }
@@ -212,33 +212,33 @@ static void go_on_reading(struct lane *lane, uint32_t type)
     vec_remove(&of->readings, 0);
 }
 
-void lane_remembered(struct lane *lane, const struct letter *letter)
+void lane_remembered(struct lane *lane, const struct mail_content *content)
 {
-    struct remember *remember = &lane->types[letter->type].remember;
-    uint64_t *ticket = ticket_of(lane, letter->type, letter->shard);
+    struct remember *remember = &lane->types[content->type].remember;
+    uint64_t *ticket = ticket_of(lane, content->type, content->shard);
     uint64_t now = lane->machine->now;
 
-    if (letter->count == REMEMBER_CHANGED) {
-        remember_changed(remember, now, letter->shard, (uint32_t)letter->a,
-                         buf_slice(letter->body));
+    if (content->count == REMEMBER_CHANGED) {
+        remember_changed(remember, now, content->shard, (uint32_t)content->a,
+                         buf_slice(content->body));
         return;
     }
-    if (*ticket != letter->a) {
+    if (*ticket != content->a) {
         REACHED("distributed data answers a former life of a shard that remembers");
         return;
     }
-    if (letter->b && letter->count == REMEMBER_READ && letter->body) {
-        take_reading(lane, letter);
+    if (content->b && content->count == REMEMBER_READ && content->body) {
+        take_reading(lane, content);
         return;
     }
     *ticket = 0;
-    if (!letter->b)
-        remember_failed(remember, now, letter->shard, letter->more);
-    else if (letter->count == REMEMBER_STORE)
-        was_stored(lane, letter->type, letter->shard, letter->body);
+    if (!content->b)
+        remember_failed(remember, now, content->shard, content->more);
+    else if (content->count == REMEMBER_STORE)
+        was_stored(lane, content->type, content->shard, content->body);
     else
-        was_read(lane, letter->type, letter->shard);
-    lane_orphan_shard_look(lane, letter->type, letter->shard);
+        was_read(lane, content->type, content->shard);
+    lane_orphan_shard_look(lane, content->type, content->shard);
 }
 
 /* Forgets open writes. The journal also gives positions to writes that it drops with a shard. */

@@ -154,12 +154,12 @@ static void chain_put(struct lane *lane, uint32_t to, struct message *message)
 static void chain_end(struct lane *lane, uint32_t to)
 {
     struct chain *chain = &lane->chains[to];
-    struct letter letter = { .kind = LETTER_MESSAGES, .body = chain->first };
+    struct mail_content content = { .kind = MAIL_MESSAGES, .body = chain->first };
 
     if (!chain->first)
         return;
-    letter.lane = lane->own;
-    machine_post(lane->machine, to + 1, &letter);
+    content.lane = lane->own;
+    machine_post(lane->machine, to + 1, &content);
     *chain = (struct chain){ 0 };
 }
 
@@ -300,7 +300,7 @@ static void watch_by_control(struct lane *lane, struct contact *contact,
                              const struct message *message)
 {
     struct watching *watching = mem_alloc(sizeof *watching);
-    struct letter letter = { .kind = LETTER_WATCH, .body = watching };
+    struct mail_content content = { .kind = MAIL_WATCH, .body = watching };
     bool ended = message->kind == MESSAGE_TERMINATED;
     struct sherd_ref watchee = ended ? message->sender : message->to;
     struct sherd_ref watcher = ended ? message->to : message->sender;
@@ -308,9 +308,9 @@ static void watch_by_control(struct lane *lane, struct contact *contact,
         ended ? watchers_find(&lane->watchers, watcher) : NULL;
     char name[NAME_MAX];
 
-    letter.b = message->reason != SHERD_REASON_NO_SUCH_ACTOR;
-    letter.a = ended ? 2 : message->kind == MESSAGE_WATCH ? 1 : 0;
-    letter.lane = lane->own;
+    content.b = message->reason != SHERD_REASON_NO_SUCH_ACTOR;
+    content.a = ended ? 2 : message->kind == MESSAGE_WATCH ? 1 : 0;
+    content.lane = lane->own;
     watching->peer = contact_node(contact);
     if (foreign) {
         buf_put_slice(&watching->watchee_text, foreign->watchee);
@@ -322,13 +322,13 @@ static void watch_by_control(struct lane *lane, struct contact *contact,
         buf_put_slice(&watching->watcher_text,
                       name_literal(lane, watcher, 0, name));
     }
-    machine_post(lane->machine, 0, &letter);
+    machine_post(lane->machine, 0, &content);
 }
 
 static void call_control(struct lane *lane, struct message *message)
 {
     struct buf *bytes = mem_alloc(sizeof *bytes);
-    struct letter letter = { .kind = LETTER_DATA_CALL,
+    struct mail_content content = { .kind = MAIL_DATA_CALL,
                              .lane = lane->own,
                              .a = message->sender.actor,
                              .b = message->ask,
@@ -336,7 +336,7 @@ static void call_control(struct lane *lane, struct message *message)
                              .body = bytes };
 
     buf_put_slice(bytes, message_body(message));
-    machine_post(lane->machine, 0, &letter);
+    machine_post(lane->machine, 0, &content);
     actors_message_free(lane->actors, message);
 }
 
@@ -621,16 +621,16 @@ void lane_flush(struct lane *lane, uint32_t type, int32_t shard)
 }
 
 /* Sends the marker, which goes last; false if the link is full. */
-static bool send_marker(struct lane *lane, const struct letter *letter)
+static bool send_marker(struct lane *lane, const struct mail_content *content)
 {
     struct machine *machine = lane->machine;
-    const struct node_id *owner = letter->body;
-    uint32_t to = shard_lane(letter->type, letter->shard,
+    const struct node_id *owner = content->body;
+    uint32_t to = shard_lane(content->type, content->shard,
                              machine->settings->lanes);
     struct contact *contact;
     struct buf payload = { 0 };
     char shard[SHARD_TEXT_MAX];
-    struct outbound outbound = { .stream = lane_stream(lane, letter->type),
+    struct outbound outbound = { .stream = lane_stream(lane, content->type),
                                  .serializer = SHARDING_OWN_SERIALIZER };
     bool sent;
 
@@ -639,18 +639,18 @@ static bool send_marker(struct lane *lane, const struct letter *letter)
     if (node_equal(owner, &machine->self->node) ||
         (!owner->uid &&
          address_equal(&owner->address, &machine->self->node.address))) {
-        struct attempt attempt = { letter->fence, letter->a };
-        struct letter marker = *letter;
+        struct attempt attempt = { content->fence, content->a };
+        struct mail_content marker = *content;
 
         if (to == lane->own) {
             lane_batch_end(lane);
-            owned_marker(&type_of(lane, letter->type)->hosted, machine->now,
-                          letter->shard, attempt, machine->self->node.uid,
+            owned_marker(&type_of(lane, content->type)->hosted, machine->now,
+                          content->shard, attempt, machine->self->node.uid,
                           lane->own);
             return true;
         }
         chain_end(lane, to);
-        marker.kind = LETTER_MARKER;
+        marker.kind = MAIL_MARKER;
         marker.b = machine->self->node.uid;
         marker.body = NULL;
         marker.lane = lane->own;
@@ -664,17 +664,17 @@ static bool send_marker(struct lane *lane, const struct letter *letter)
         &payload,
         &(struct shard_message){
             .kind = SHARD_MARKER,
-            .type = slice_text(machine->node->names[letter->type].type),
-            .shard = shard_text(letter->shard, shard),
-            .fence = letter->fence,
-            .attempt = letter->a,
+            .type = slice_text(machine->node->names[content->type].type),
+            .shard = shard_text(content->shard, shard),
+            .fence = content->fence,
+            .attempt = content->a,
             .uid = machine->self->node.uid,
             .lane = lane->own,
         },
         machine->self);
     outbound.to = *owner;
     outbound.recipient =
-        slice_text(machine->node->names[letter->type].remote_path);
+        slice_text(machine->node->names[content->type].remote_path);
     outbound.manifest = slice_text(MANIFEST_FLUSH);
     outbound.payload = buf_slice(&payload);
     sent = link_send(contact_link(&machine->contacts, contact, outbound.stream),
@@ -684,34 +684,34 @@ static bool send_marker(struct lane *lane, const struct letter *letter)
     return sent;
 }
 
-static void say_held(struct lane *lane, const struct letter *letter)
+static void say_held(struct lane *lane, const struct mail_content *content)
 {
-    struct letter held = *letter;
+    struct mail_content held = *content;
 
-    held.kind = LETTER_HELD;
+    held.kind = MAIL_HELD;
     held.body = NULL;
     held.lane = lane->own;
     machine_post(lane->machine, 0, &held);
 }
 
-void lane_hold(struct lane *lane, const struct letter *letter)
+void lane_hold(struct lane *lane, const struct mail_content *content)
 {
-    struct routes *routes = &type_of(lane, letter->type)->routes;
-    struct letter copy = *letter;
+    struct routes *routes = &type_of(lane, content->type)->routes;
+    struct mail_content copy = *content;
 
     /* A failed hand-off may begin again at once, with home and hold in one turn: without this,
      * messages would never leave. */
-    if (routes_find(routes, letter->shard).state == ROUTE_FLUSHING)
-        lane_flush(lane, letter->type, letter->shard);
-    routes_hold_begin(routes, letter->shard);
-    lane_open(lane, letter->type, letter->shard);
-    if (send_marker(lane, letter)) {
-        say_held(lane, letter);
+    if (routes_find(routes, content->shard).state == ROUTE_FLUSHING)
+        lane_flush(lane, content->type, content->shard);
+    routes_hold_begin(routes, content->shard);
+    lane_open(lane, content->type, content->shard);
+    if (send_marker(lane, content)) {
+        say_held(lane, content);
         return;
     }
     REACHED("a marker waits for room in the link");
-    if (letter->body)
-        copy.body = mem_copy(letter->body, sizeof(struct node_id));
+    if (content->body)
+        copy.body = mem_copy(content->body, sizeof(struct node_id));
     vec_push(&lane->markers, copy); /* at most one for each hand-off */
 }
 
@@ -720,14 +720,14 @@ void lane_sending_step(struct lane *lane)
     uint32_t count = lane->flushing.count;
 
     for (uint32_t i = 0; i < lane->markers.count;) {
-        struct letter *letter = &lane->markers.items[i];
+        struct mail_content *content = &lane->markers.items[i];
 
-        if (!send_marker(lane, letter)) {
+        if (!send_marker(lane, content)) {
             i++;
             continue;
         }
-        say_held(lane, letter);
-        mem_free(letter->body);
+        say_held(lane, content);
+        mem_free(content->body);
         vec_remove(&lane->markers, i);
     }
     while (count-- && lane->flushing.count) {

@@ -108,7 +108,7 @@ static void shut_regions(struct control *control)
 {
     struct machine *machine = control->machine;
     uint64_t time = machine->settings->shutdown_region_timeout;
-    struct letter letter = { .kind = LETTER_COUNT_WAITING };
+    struct mail_content content = { .kind = MAIL_COUNT_WAITING };
 
     if (control->phase > SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION) {
         regions_done(control); /* the shutdown began with a later phase */
@@ -126,8 +126,8 @@ static void shut_regions(struct control *control)
     enter(control, ENDING_REGIONS, time);
     control->stirred = true;
     for (uint32_t i = 0; i < control->type_count; i++) {
-        letter.type = (uint16_t)i;
-        machine_post_lanes(machine, &letter, NULL, 0);
+        content.type = (uint16_t)i;
+        machine_post_lanes(machine, &content, NULL, 0);
         region_shutdown(control->types[i].region, machine->now,
                         machine->now +
                             (control->types[i].refused ? REFUSED_TIME : time));
@@ -202,13 +202,13 @@ void control_exiting(struct control *control)
 
 static void end_lanes(struct control *control, bool at_once)
 {
-    struct letter letter = { .kind = LETTER_END, .a = at_once };
+    struct mail_content content = { .kind = MAIL_END, .a = at_once };
 
     if (control->ending >= ENDING_LANES)
         return;
     enter(control, ENDING_LANES,
           time_of(control, SHERD_ACTOR_SYSTEM_TERMINATE, LANES_TIME));
-    machine_post_lanes(control->machine, &letter, NULL, 0);
+    machine_post_lanes(control->machine, &content, NULL, 0);
 }
 
 /* Runs tasks after the cluster's phases; then actors stop. */
@@ -232,7 +232,7 @@ static void last_tasks(struct control *control)
  * current phase first. */
 static void end_downed(struct control *control)
 {
-    struct letter letter = { .kind = LETTER_DOWNED };
+    struct mail_content content = { .kind = MAIL_DOWNED };
 
     if (control->machine->settings->tasks_unless_downed ||
         !control->tasks.count) {
@@ -240,7 +240,7 @@ static void end_downed(struct control *control)
         return;
     }
     REACHED("a downed node has tasks");
-    machine_post_lanes(control->machine, &letter, NULL, 0);
+    machine_post_lanes(control->machine, &content, NULL, 0);
     if (control->phase > 0 && control_tasks_open(control, control->phase - 1))
         enter(control, ENDING_LAST_TASKS, TASKS_TIME);
     else

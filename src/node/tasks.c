@@ -25,14 +25,14 @@ static void drop(struct control *control, uint32_t index)
     vec_remove(&control->tasks, index);
 }
 
-void control_task(struct control *control, struct letter *letter)
+void control_task(struct control *control, struct mail_content *content)
 {
-    struct task task = { .actor = letter->a,
-                         .phase = letter->count,
-                         .lane = letter->lane,
-                         .name = letter->body };
+    struct task task = { .actor = content->a,
+                         .phase = content->count,
+                         .lane = content->lane,
+                         .name = content->body };
 
-    letter->body = NULL;
+    content->body = NULL;
     if (!find(control, task.actor, task.phase) &&
         control->phase <= task.phase &&
         control->tasks.count < SHUTDOWN_TASKS_MAX) {
@@ -47,9 +47,9 @@ void control_task(struct control *control, struct letter *letter)
     mem_free(task.name);
 }
 
-void control_task_done(struct control *control, const struct letter *letter)
+void control_task_done(struct control *control, const struct mail_content *content)
 {
-    struct task *task = find(control, letter->a, letter->count);
+    struct task *task = find(control, content->a, content->count);
 
     if (task)
         drop(control, (uint32_t)(task - control->tasks.items));
@@ -62,14 +62,14 @@ bool control_tasks_begin(struct control *control, uint32_t phase)
     control->phase = phase + 1;
     for (uint32_t i = 0; i < control->tasks.count; i++) {
         const struct task *task = &control->tasks.items[i];
-        struct letter letter = { .kind = LETTER_PHASE,
+        struct mail_content content = { .kind = MAIL_PHASE,
                                  .a = task->actor,
                                  .count = phase };
 
         if (task->phase != phase)
             continue;
         any = true;
-        machine_post(control->machine, task->lane + 1, &letter);
+        machine_post(control->machine, task->lane + 1, &content);
     }
     if (any)
         trace_put(control->machine->trace, TRACE_INFO, "node",
@@ -111,26 +111,26 @@ void control_tasks_fini(struct control *control)
 
 static void tell_done(struct lane *lane, uint64_t actor, uint32_t phase)
 {
-    struct letter letter = { .kind = LETTER_TASK_DONE,
+    struct mail_content content = { .kind = MAIL_TASK_DONE,
                              .a = actor,
                              .count = phase,
                              .lane = lane->own };
 
-    machine_post(lane->machine, 0, &letter);
+    machine_post(lane->machine, 0, &content);
 }
 
 void lane_task(struct lane *lane, uint64_t actor, uint32_t phase,
                struct slice name)
 {
-    struct letter letter = { .kind = LETTER_TASK,
+    struct mail_content content = { .kind = MAIL_TASK,
                              .a = actor,
                              .count = phase,
                              .lane = lane->own };
     char *text = mem_alloc(name.size + 1);
 
     memcpy(text, name.data, name.size);
-    letter.body = text;
-    machine_post(lane->machine, 0, &letter);
+    content.body = text;
+    machine_post(lane->machine, 0, &content);
 }
 
 void lane_task_done(struct lane *lane, uint64_t actor, uint32_t phase)
@@ -142,9 +142,9 @@ void lane_task_done(struct lane *lane, uint64_t actor, uint32_t phase)
     tell_done(lane, actor, phase);
 }
 
-void lane_phase(struct lane *lane, const struct letter *letter)
+void lane_phase(struct lane *lane, const struct mail_content *content)
 {
-    struct task task = { .actor = letter->a, .phase = letter->count };
+    struct task task = { .actor = content->a, .phase = content->count };
 
     if (actors_phase(lane->actors, task.actor, task.phase))
         vec_push(&lane->tasks, task);

@@ -111,7 +111,7 @@ static void member_leaves(struct control *control,
                           const struct member_view *view)
 {
     struct machine *machine = control->machine;
-    struct letter letter = { .kind = LETTER_LEAVES };
+    struct mail_content content = { .kind = MAIL_LEAVES };
 
     switch (view->status) {
     case MEMBER_LEAVING:
@@ -122,7 +122,7 @@ static void member_leaves(struct control *control,
         return;
     }
     contacts_leaves(&machine->contacts, PROFILE_NODE(view->profile));
-    machine_post_lanes(machine, &letter, PROFILE_NODE(view->profile),
+    machine_post_lanes(machine, &content, PROFILE_NODE(view->profile),
                        sizeof(struct node_id));
 }
 
@@ -141,7 +141,7 @@ static void cluster_ends(struct control *control,
 static void member_gone(struct control *control, const struct member_news *news)
 {
     struct machine *machine = control->machine;
-    struct letter letter = { .kind = LETTER_GONE,
+    struct mail_content content = { .kind = MAIL_GONE,
                              .a = news->previous != MEMBER_DOWN };
     uint64_t now = machine->now;
 
@@ -158,7 +158,7 @@ static void member_gone(struct control *control, const struct member_news *news)
             coordinator_peer_removed(type->coordinator, now, &news->node,
                                      &machine->outbox);
     }
-    machine_post_lanes(machine, &letter, &news->node, sizeof news->node);
+    machine_post_lanes(machine, &content, &news->node, sizeof news->node);
     if (news->previous == MEMBER_DOWN) {
         associations_quarantine(control->associations, &news->node);
         control_remember(control, news->node.uid);
@@ -321,13 +321,13 @@ static void association_up(struct control *control,
     const struct member_view *view;
     struct contact *contact = contacts_learn(
         &machine->contacts, &news->peer, news->order);
-    struct letter letter = { .kind = LETTER_CONTACT,
+    struct mail_content content = { .kind = MAIL_CONTACT,
                              .a = news->capabilities,
                              .b = news->order,
                              .count = news->lanes };
 
     contact_describe(contact, news->capabilities, news->lanes);
-    machine_post_lanes(machine, &letter, &news->peer, sizeof news->peer);
+    machine_post_lanes(machine, &content, &news->peer, sizeof news->peer);
     if (news->capabilities)
         return;
     control->meets_foreign = true;
@@ -352,15 +352,15 @@ static void peer_table(struct control *control,
     contacts_table(&machine->contacts, &news->peer, news->table, news->payload);
     for (uint32_t i = 1; i < machine->node->machine_count; i++) {
         struct buf *payload = mem_alloc(sizeof *payload);
-        struct letter letter = {
-            .kind = LETTER_TABLE,
+        struct mail_content content = {
+            .kind = MAIL_TABLE,
             .count = news->table,
             .body = mem_copy(&news->peer, sizeof news->peer),
             .more = payload,
         };
 
         buf_put_slice(payload, news->payload);
-        machine_post(machine, i, &letter);
+        machine_post(machine, i, &content);
     }
 }
 
@@ -395,14 +395,14 @@ static void remote_watch(struct control *control,
         return;
     for (uint32_t i = 1; i < control->machine->node->machine_count; i++) {
         struct watching *watching = mem_alloc(sizeof *watching);
-        struct letter letter = { .kind = LETTER_WATCHED,
+        struct mail_content content = { .kind = MAIL_WATCHED,
                                  .a = what,
                                  .body = watching };
 
         watching->peer = news->peer;
         buf_put_slice(&watching->watchee_text, news->watchee);
         buf_put_slice(&watching->watcher_text, news->watcher);
-        machine_post(control->machine, i, &letter);
+        machine_post(control->machine, i, &content);
     }
 }
 
@@ -411,16 +411,16 @@ static void remote_watch(struct control *control,
 static void answered(struct machine *machine,
                      const struct association_news *news)
 {
-    struct letter letter = { .kind = LETTER_ANSWERED,
+    struct mail_content content = { .kind = MAIL_ANSWERED,
                              .lane = news->lane,
                              .a = news->generation,
                              .b = news->order };
 
     if (!news->generation) {
-        machine_post_lanes(machine, &letter, &news->peer, sizeof news->peer);
+        machine_post_lanes(machine, &content, &news->peer, sizeof news->peer);
     } else if (news->lane > 0 && news->lane < machine->node->machine_count) {
-        letter.body = mem_copy(&news->peer, sizeof news->peer);
-        machine_post(machine, news->lane, &letter);
+        content.body = mem_copy(&news->peer, sizeof news->peer);
+        machine_post(machine, news->lane, &content);
     }
 }
 
@@ -661,11 +661,11 @@ static void *copy_node(const struct node_id *node)
     return mem_copy(node, sizeof *node);
 }
 
-static void drain_letter(struct control *control, uint32_t index,
+static void drain_mail(struct control *control, uint32_t index,
                          const struct region_news *news)
 {
-    struct letter letter = {
-        .kind = LETTER_DRAIN,
+    struct mail_content content = {
+        .kind = MAIL_DRAIN,
         .type = (uint16_t)index,
         .shard = news->shard,
         .fence = news->attempt.fence,
@@ -677,20 +677,20 @@ static void drain_letter(struct control *control, uint32_t index,
     };
 
     machine_post(control->machine, owning_machine(control, index, news->shard),
-                 &letter);
+                 &content);
 }
 
-static void route_letter(struct control *control, struct letter *letter,
+static void route_mail(struct control *control, struct mail_content *content,
                          const struct region_news *news)
 {
     struct machine *machine = control->machine;
 
     if (news->lane == LANE_ALL) {
-        machine_post_lanes(machine, letter, &news->node, sizeof news->node);
+        machine_post_lanes(machine, content, &news->node, sizeof news->node);
         return;
     }
-    letter->body = copy_node(&news->node);
-    machine_post(machine, news->lane + 1, letter);
+    content->body = copy_node(&news->node);
+    machine_post(machine, news->lane + 1, content);
 }
 
 static void wire_region(struct control *control, uint32_t index)
@@ -700,48 +700,48 @@ static void wire_region(struct control *control, uint32_t index)
     struct region_news news;
 
     while (region_next_news(type->region, &news)) {
-        struct letter letter = { .type = (uint16_t)index,
+        struct mail_content content = { .type = (uint16_t)index,
                                  .shard = news.shard,
                                  .fence = news.fence };
 
         switch (news.kind) {
         case REGION_HOST:
-            letter.kind = LETTER_HOST;
+            content.kind = MAIL_HOST;
             machine_post(machine, owning_machine(control, index, news.shard),
-                         &letter);
+                         &content);
             break;
         case REGION_ROUTE:
-            letter.kind = LETTER_ROUTE;
-            route_letter(control, &letter, &news);
+            content.kind = MAIL_ROUTE;
+            route_mail(control, &content, &news);
             break;
         case REGION_FORGET:
-            letter.kind = LETTER_FORGET;
-            machine_post_lanes(machine, &letter, NULL, 0);
+            content.kind = MAIL_FORGET;
+            machine_post_lanes(machine, &content, NULL, 0);
             break;
         case REGION_HOLD:
-            letter.kind = LETTER_HOLD;
-            letter.fence = news.attempt.fence;
-            letter.a = news.attempt.number;
-            machine_post_lanes(machine, &letter,
+            content.kind = MAIL_HOLD;
+            content.fence = news.attempt.fence;
+            content.a = news.attempt.number;
+            machine_post_lanes(machine, &content,
                                news.node.address.port ? &news.node : NULL,
                                sizeof news.node);
             break;
         case REGION_DRAIN:
-            drain_letter(control, index, &news);
+            drain_mail(control, index, &news);
             break;
         case REGION_LOST:
-            letter.kind = LETTER_LOST;
+            content.kind = MAIL_LOST;
             machine_post(machine, owning_machine(control, index, news.shard),
-                         &letter);
+                         &content);
             break;
         case REGION_DROP:
-            letter.kind = LETTER_DROP;
-            machine_post_lanes(machine, &letter, NULL, 0);
+            content.kind = MAIL_DROP;
+            machine_post_lanes(machine, &content, NULL, 0);
             break;
         case REGION_NODE_GONE:
-            letter.kind = LETTER_OWES_NOTHING;
-            letter.a = news.node.uid;
-            machine_post_lanes(machine, &letter, NULL, 0);
+            content.kind = MAIL_OWES_NOTHING;
+            content.a = news.node.uid;
+            machine_post_lanes(machine, &content, NULL, 0);
             break;
         case REGION_COORDINATOR:
             break; /* membership reports its end */

@@ -258,9 +258,9 @@ static void turn(struct world *world, struct worker *worker)
                    next > worker->busy_to ? next : worker->busy_to + 1);
 }
 
-static const char *const letter_names[] = {
+static const char *const mail_names[] = {
 #define X(name) #name,
-    LETTERS(X)
+    MAIL_KINDS(X)
 #undef X
 };
 
@@ -283,7 +283,7 @@ static void mail(struct world *world, struct channel *channel)
                                    to->number };
 
         if (world->steps_watched)
-            step.what = letter_names[mail_open(next).kind];
+            step.what = mail_names[mail_open(next).kind];
         observe_step(world, &step, true);
         machine_mail(to->machine, shown, next, 1);
         observe_step(world, &step, false);

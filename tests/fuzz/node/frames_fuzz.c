@@ -88,11 +88,11 @@ static const struct sherd_behavior recording = { .name = "r",
 
 /* ---- the node without a driver ---- */
 
-static void look_at(const struct letter *letter)
+static void look_at(const struct mail_content *content)
 {
-    const struct handshake *handshake = letter->body;
+    const struct handshake *handshake = content->body;
 
-    if (letter->kind != LETTER_HANDSHAKE)
+    if (content->kind != MAIL_HANDSHAKE)
         return;
     check(handshake->from.uid != 0);
     check(handshake->from.address.host[0] && handshake->from.address.port);
@@ -103,14 +103,14 @@ static bool carry(struct machine *from, uint32_t to)
 {
     const struct mail *waiting;
     uint32_t count = machine_outgoing(from, to, &waiting);
-    struct letter letter;
+    struct mail_content content;
     struct mail mail;
 
     if (!count)
         return false;
     mail = *waiting;
-    letter = mail_open(&mail);
-    look_at(&letter);
+    content = mail_open(&mail);
+    look_at(&content);
     machine_sent(from, to, 1);
     machine_mail(node_machine(fixture.node, to), fixture.now, &mail, 1);
     return true;
@@ -146,11 +146,11 @@ static void settle(void)
     }
 }
 
-static void give(uint32_t to, struct letter letter)
+static void give(uint32_t to, struct mail_content content)
 {
     struct mail mail;
 
-    memcpy(&mail, &letter, sizeof mail);
+    memcpy(&mail, &content, sizeof mail);
     machine_mail(node_machine(fixture.node, to), fixture.now, &mail, 1);
 }
 
@@ -163,7 +163,7 @@ static void start_recorders(void)
             continue;
         spawning = mem_alloc(sizeof *spawning);
         spawning->behavior = recording;
-        give(i + 1, (struct letter){ .kind = LETTER_SPAWN, .body = spawning });
+        give(i + 1, (struct mail_content){ .kind = MAIL_SPAWN, .body = spawning });
     }
     settle();
 }
@@ -192,17 +192,17 @@ static void start(void)
                       1700000000000);
     for (int32_t shard = 0; shard < SHARDS / 2; shard++) /* the others have no home */
         for (uint32_t i = 0; i < LANES; i++) {
-            struct letter letter = { .kind = LETTER_ROUTE,
+            struct mail_content content = { .kind = MAIL_ROUTE,
                                      .shard = shard,
                                      .fence = { 1, 1 },
                                      .body = mem_copy(&self.node,
                                                       sizeof self.node) };
 
-            give(i + 1, letter);
-            letter.kind = LETTER_HOST;
-            letter.body = NULL;
+            give(i + 1, content);
+            content.kind = MAIL_HOST;
+            content.body = NULL;
             if (shard_lane(0, shard, LANES) == i)
-                give(i + 1, letter);
+                give(i + 1, content);
         }
     settle();
     start_recorders();

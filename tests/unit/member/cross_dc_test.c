@@ -20,13 +20,13 @@ static const struct cross_dc_settings settings = {
 };
 
 /* As test_add; in data center dc-west unless the letter is a to c. */
-static struct profile *add(struct gossip *gossip, char letter,
+static struct profile *add(struct gossip *gossip, char content,
                            enum member_status status, int32_t up_number)
 {
-    char host[2] = { letter, 0 };
+    char host[2] = { content, 0 };
     struct profile *profile =
-        test_profile(host, 2552, (uint64_t)(letter - 'a' + 1),
-                     letter <= 'c' ? "dc-east" : "dc-west");
+        test_profile(host, 2552, (uint64_t)(content - 'a' + 1),
+                     content <= 'c' ? "dc-east" : "dc-west");
 
     (void)gossip_add(gossip, profile, status, up_number);
     profile_drop(profile);
@@ -34,7 +34,7 @@ static struct profile *add(struct gossip *gossip, char letter,
 }
 
 /* Sends what is due. Returns the heartbeat's number; letters: its receivers, sorted. */
-static int64_t sent(struct cross *cross, uint64_t now, char *letters)
+static int64_t sent(struct cross *cross, uint64_t now, char *contents)
 {
     struct outbox outbox = { 0 };
     struct outbound out;
@@ -43,7 +43,7 @@ static int64_t sent(struct cross *cross, uint64_t now, char *letters)
         cross_dc_step(cross, &settings, &test_identity, now, &outbox);
 
     while (outbox_next(&outbox, &out)) {
-        *letters++ = out.to.address.host[0];
+        *contents++ = out.to.address.host[0];
         assert_true(slice_is(out.manifest, "HB"));
         assert_true(slice_is(out.recipient,
                              "/system/cluster/heartbeatReceiver"));
@@ -57,7 +57,7 @@ static int64_t sent(struct cross *cross, uint64_t now, char *letters)
             WIRE_OK);
         count--;
     }
-    *letters = 0;
+    *contents = 0;
     assert_int_equal(count, 0);
     outbox_fini(&outbox);
     return heartbeat.sequence;
@@ -69,7 +69,7 @@ static void the_oldest_send_to_the_oldest(void **state)
     struct gossip gossip = { 0 };
     struct cross cross = { 0 };
     struct profile *a = add(&gossip, 'a', MEMBER_UP, 1);
-    char letters[16];
+    char contents[16];
     (void)state;
 
     (void)add(&gossip, 'b', MEMBER_UP, 2);
@@ -83,11 +83,11 @@ static void the_oldest_send_to_the_oldest(void **state)
     cross_dc_follow(&cross, &settings, &gossip, a, 2 * SECOND);
     assert_true(cross.is_active);
     assert_true(cross_dc_deadline(&cross) == 5 * SECOND);
-    assert_int_equal(sent(&cross, 5 * SECOND - 1, letters), 0);
-    assert_int_equal(sent(&cross, 5 * SECOND, letters), 1);
-    assert_string_equal(letters, "fg"); /* up numbers 2 and 1; neither e nor d */
-    assert_int_equal(sent(&cross, 8 * SECOND, letters), 2);
-    assert_string_equal(letters, "fg");
+    assert_int_equal(sent(&cross, 5 * SECOND - 1, contents), 0);
+    assert_int_equal(sent(&cross, 5 * SECOND, contents), 1);
+    assert_string_equal(contents, "fg"); /* up numbers 2 and 1; neither e nor d */
+    assert_int_equal(sent(&cross, 8 * SECOND, contents), 2);
+    assert_string_equal(contents, "fg");
     cross_dc_fini(&cross);
     gossip_fini(&gossip);
 }
@@ -98,15 +98,15 @@ static void no_heartbeat_is_sent_before_the_first_round(void **state)
     struct gossip gossip = { 0 };
     struct cross cross = { .next_at = 9 * SECOND };
     struct profile *a = add(&gossip, 'a', MEMBER_UP, 1);
-    char letters[16];
+    char contents[16];
     (void)state;
 
     (void)add(&gossip, 'f', MEMBER_UP, 2);
     cross_dc_follow(&cross, &settings, &gossip, a, 2 * SECOND);
     assert_true(cross_dc_deadline(&cross) == 9 * SECOND);
-    assert_int_equal(sent(&cross, 8 * SECOND, letters), 0);
-    assert_int_equal(sent(&cross, 9 * SECOND, letters), 1);
-    assert_string_equal(letters, "f");
+    assert_int_equal(sent(&cross, 8 * SECOND, contents), 0);
+    assert_int_equal(sent(&cross, 9 * SECOND, contents), 1);
+    assert_string_equal(contents, "f");
     cross_dc_fini(&cross);
     gossip_fini(&gossip);
 }
@@ -117,8 +117,8 @@ static void younger_members_send_no_heartbeats(void **state)
     struct gossip gossip = { 0 };
     struct cross cross = { 0 };
     struct profile *c;
-    struct node_id b = test_letter('b');
-    char letters[16];
+    struct node_id b = test_mail('b');
+    char contents[16];
     (void)state;
 
     (void)add(&gossip, 'a', MEMBER_UP, 1);
@@ -127,11 +127,11 @@ static void younger_members_send_no_heartbeats(void **state)
     (void)add(&gossip, 'd', MEMBER_UP, 1);
     cross_dc_follow(&cross, &settings, &gossip, c, 1 * SECOND);
     assert_false(cross.is_active);
-    assert_int_equal(sent(&cross, 100 * SECOND, letters), 0);
+    assert_int_equal(sent(&cross, 100 * SECOND, contents), 0);
     assert_true(gossip_remove(&gossip, &b, 1));
     cross_dc_follow(&cross, &settings, &gossip, c, 200 * SECOND);
-    assert_int_equal(sent(&cross, 203 * SECOND, letters), 1);
-    assert_string_equal(letters, "d");
+    assert_int_equal(sent(&cross, 203 * SECOND, contents), 1);
+    assert_string_equal(contents, "d");
     cross_dc_fini(&cross);
     gossip_fini(&gossip);
 }
@@ -142,19 +142,19 @@ static void silence_has_a_deadline(void **state)
     struct gossip gossip = { 0 };
     struct cross cross = { 0 };
     struct profile *a = add(&gossip, 'a', MEMBER_UP, 1);
-    struct node_id d = test_letter('d');
-    struct node_id b = test_letter('b');
-    char letters[16];
+    struct node_id d = test_mail('d');
+    struct node_id b = test_mail('b');
+    char contents[16];
     (void)state;
 
     (void)add(&gossip, 'd', MEMBER_UP, 1);
     cross_dc_follow(&cross, &settings, &gossip, a, 0);
-    assert_int_equal(sent(&cross, 3 * SECOND, letters), 1);
+    assert_int_equal(sent(&cross, 3 * SECOND, contents), 1);
     /* Without a response, the first one is missing a second later, and silence counts from
      * there. */
     assert_true(cross_dc_deadline(&cross) == 4 * SECOND);
     assert_true(cross_dc_is_available(&cross, &settings, &d, 100 * SECOND));
-    assert_int_equal(sent(&cross, 4 * SECOND, letters), 0);
+    assert_int_equal(sent(&cross, 4 * SECOND, contents), 0);
     assert_true(cross_dc_is_available(&cross, &settings, &d, 17 * SECOND - 1));
     assert_false(cross_dc_is_available(&cross, &settings, &d, 17 * SECOND));
     assert_true(cross_dc_response(&cross, &d, 20 * SECOND));
@@ -172,15 +172,15 @@ static void a_suspended_node_misses_no_peer(void **state)
     struct gossip gossip = { 0 };
     struct cross cross = { 0 };
     struct profile *a = add(&gossip, 'a', MEMBER_UP, 1);
-    struct node_id d = test_letter('d');
-    char letters[16];
+    struct node_id d = test_mail('d');
+    char contents[16];
     (void)state;
 
     (void)add(&gossip, 'd', MEMBER_UP, 1);
     cross_dc_follow(&cross, &settings, &gossip, a, 0);
-    assert_int_equal(sent(&cross, 3 * SECOND, letters), 1);
+    assert_int_equal(sent(&cross, 3 * SECOND, contents), 1);
     assert_true(cross_dc_response(&cross, &d, 3 * SECOND));
-    assert_int_equal(sent(&cross, 66 * SECOND, letters), 2); /* 60 s late */
+    assert_int_equal(sent(&cross, 66 * SECOND, contents), 2); /* 60 s late */
     assert_true(cross_dc_is_available(&cross, &settings, &d, 76 * SECOND - 1));
     assert_false(cross_dc_is_available(&cross, &settings, &d, 76 * SECOND));
     cross_dc_fini(&cross);
@@ -193,15 +193,15 @@ static void removed_far_peers_are_forgotten(void **state)
     struct gossip gossip = { 0 };
     struct cross cross = { 0 };
     struct profile *a = add(&gossip, 'a', MEMBER_UP, 1);
-    struct node_id d = test_letter('d');
+    struct node_id d = test_mail('d');
     struct profile *again;
-    char letters[16];
+    char contents[16];
     (void)state;
 
     (void)add(&gossip, 'd', MEMBER_UP, 1);
     cross_dc_follow(&cross, &settings, &gossip, a, 0);
-    (void)sent(&cross, 3 * SECOND, letters);
-    (void)sent(&cross, 4 * SECOND, letters);
+    (void)sent(&cross, 3 * SECOND, contents);
+    (void)sent(&cross, 4 * SECOND, contents);
     assert_false(cross_dc_is_available(&cross, &settings, &d, 50 * SECOND));
     assert_true(gossip_remove(&gossip, &d, 1));
     again = test_profile("d", 2552, 99, "dc-west");
@@ -211,8 +211,8 @@ static void removed_far_peers_are_forgotten(void **state)
     assert_true(
         cross_dc_is_available(&cross, &settings, PROFILE_NODE(again), 50 * SECOND));
     assert_true(cross.is_active);
-    (void)sent(&cross, 50 * SECOND, letters);
-    assert_string_equal(letters, "d");
+    (void)sent(&cross, 50 * SECOND, contents);
+    assert_string_equal(contents, "d");
     profile_drop(again);
     cross_dc_fini(&cross);
     gossip_fini(&gossip);

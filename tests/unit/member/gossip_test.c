@@ -11,9 +11,9 @@
 #include "values.h"
 
 static const struct profile *profile_at(const struct gossip *gossip,
-                                        char letter)
+                                        char content)
 {
-    struct node_id node = test_letter(letter);
+    struct node_id node = test_mail(content);
 
     return gossip_find(gossip, &node)->profile;
 }
@@ -45,7 +45,7 @@ static void observe(struct gossip *gossip, char observer, char subject,
 static void convergence(void **state)
 {
     struct gossip gossip = { 0 };
-    struct node_id b = test_letter('b');
+    struct node_id b = test_mail('b');
     (void)state;
 
     (void)test_add(&gossip, 'a', MEMBER_UP, 1, true);
@@ -193,7 +193,7 @@ static void merge_prefers_the_further_status(void **state)
     struct gossip one = { 0 };
     struct gossip two = { 0 };
     struct gossip merged = { 0 };
-    struct node_id c = test_letter('c');
+    struct node_id c = test_mail('c');
     (void)state;
 
     (void)test_add(&one, 'a', MEMBER_JOINING, UP_NUMBER_NONE, true);
@@ -251,7 +251,7 @@ static void removed_member_stays_removed(void **state)
     struct gossip one = { 0 };
     struct gossip two = { 0 };
     struct gossip merged = { 0 };
-    struct node_id b = test_letter('b');
+    struct node_id b = test_mail('b');
     (void)state;
 
     (void)test_add(&one, 'a', MEMBER_UP, 1, true);
@@ -287,8 +287,8 @@ static void a_leaving_member_unknown_to_the_other_side_is_removed(void **state)
     struct gossip late = { 0 };
     struct gossip merged = { 0 };
     struct gossip again = { 0 };
-    struct node_id b = test_letter('b');
-    struct node_id c = test_letter('c');
+    struct node_id b = test_mail('b');
+    struct node_id c = test_mail('c');
     struct clock_key down;
     (void)state;
 
@@ -337,7 +337,7 @@ static void the_clock_forgets_replaced_members(void **state)
     struct gossip one = { 0 };
     struct gossip two = { 0 };
     struct gossip merged = { 0 };
-    struct node_id b = test_letter('b');
+    struct node_id b = test_mail('b');
     (void)state;
 
     (void)test_add(&one, 'a', MEMBER_UP, 1, true);
@@ -365,8 +365,8 @@ static void make_random(struct gossip *gossip, struct rng *rng)
         MEMBER_UP,      MEMBER_PREPARING_FOR_SHUTDOWN
     };
 
-    for (char letter = 'a'; letter <= 'h'; letter++) {
-        struct node_id node = test_letter(letter);
+    for (char content = 'a'; content <= 'h'; content++) {
+        struct node_id node = test_mail(content);
 
         switch (rng_below(rng, 4)) {
         case 0:
@@ -378,7 +378,7 @@ static void make_random(struct gossip *gossip, struct rng *rng)
         default:
             clock_increment(
                 &gossip->clock,
-                &test_add(gossip, letter, statuses[rng_below(rng, 8)],
+                &test_add(gossip, content, statuses[rng_below(rng, 8)],
                           (int32_t)rng_below(rng, 9), rng_below(rng, 2))
                      ->key);
         }

@@ -265,8 +265,8 @@ static void expect_some_peers(uint32_t wanted, char self,
     uint8_t reach[6] = { 0 };
     char text[8] = { 0 };
 
-    for (char letter = 'a'; letter <= 'f'; letter++)
-        (void)test_add(&gossip, letter, MEMBER_UP, letter, true);
+    for (char content = 'a'; content <= 'f'; content++)
+        (void)test_add(&gossip, content, MEMBER_UP, content, true);
     for (; *unreachable; unreachable++)
         reach[*unreachable - 'a'] = UNREACHABLE;
     settings.monitored_by = wanted;
@@ -391,7 +391,7 @@ static void late_heartbeats_are_logged(void **state)
     struct gossip gossip = { 0 };
     struct heart heart = { 0 };
     uint8_t reach[6] = { 0 };
-    struct node_id c = test_letter('c');
+    struct node_id c = test_mail('c');
     const struct profile *self;
     (void)state;
 
@@ -418,7 +418,7 @@ static void silent_peer_stays_monitored(void **state)
     struct heart heart = { 0 };
     struct outbox outbox = { 0 };
     uint8_t reach[6] = { 0 };
-    struct node_id e = test_letter('e');
+    struct node_id e = test_mail('e');
     const struct profile *self;
     (void)state;
 
@@ -438,8 +438,8 @@ static void silent_peer_stays_monitored(void **state)
     (void)test_add(&gossip, 'b', MEMBER_UP, 5, true);
     heart_follow(&heart, &three_peers, &gossip, reach, self, 20 * SECOND);
     assert_int_equal(heart.peers.count, 4);
-    for (char letter = 'b'; letter <= 'e'; letter++) {
-        struct node_id node = test_letter(letter);
+    for (char content = 'b'; content <= 'e'; content++) {
+        struct node_id node = test_mail(content);
 
         assert_true(heart_response(&heart, &three_peers, &node, NULL, 20 * SECOND));
     }
@@ -459,7 +459,7 @@ static void a_suspended_node_misses_no_peer(void **state)
     struct heart heart = { 0 };
     struct outbox outbox = { 0 };
     uint8_t reach[6] = { 0 };
-    struct node_id c = test_letter('c'), d = test_letter('d');
+    struct node_id c = test_mail('c'), d = test_mail('d');
     const struct profile *self;
     uint64_t now = SECOND;
     (void)state;
@@ -501,7 +501,7 @@ static void a_response_that_waited_is_not_late(void **state)
     struct heart heart = { 0 };
     struct outbox outbox = { 0 };
     uint8_t reach[6] = { 0 };
-    struct node_id c = test_letter('c');
+    struct node_id c = test_mail('c');
     const struct profile *self;
     uint64_t now = SECOND;
     double variance;
@@ -581,8 +581,8 @@ static void a_peer_removed_before_its_first_response_is_forgotten(void **state)
     struct heart heart = { 0 };
     struct outbox outbox = { 0 };
     uint8_t reach[3] = { 0 };
-    struct node_id b = test_letter('b');
-    struct node_id c = test_letter('c');
+    struct node_id b = test_mail('b');
+    struct node_id c = test_mail('c');
     const struct profile *self = test_add(&gossip, 'a', MEMBER_UP, 1, true);
     (void)state;
 
@@ -609,7 +609,7 @@ static void heartbeats_follow_the_members(void **state)
     struct heart heart = { 0 };
     struct outbox outbox = { 0 };
     uint8_t reach[4] = { 0 };
-    struct node_id b = test_letter('b');
+    struct node_id b = test_mail('b');
     const struct profile *self = test_add(&gossip, 'a', MEMBER_UP, 1, true);
     (void)state;
 
@@ -649,8 +649,8 @@ static void removed_peers_are_forgotten(void **state)
     struct heart heart = { 0 };
     struct outbox outbox = { 0 };
     uint8_t reach[6] = { 0 };
-    struct node_id b = test_letter('b');
-    struct node_id e = test_letter('e');
+    struct node_id b = test_mail('b');
+    struct node_id e = test_mail('e');
     const struct profile *self = test_add(&gossip, 'a', MEMBER_UP, 1, true);
     (void)state;
 

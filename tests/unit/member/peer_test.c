@@ -29,7 +29,7 @@ static void put(struct fixture *fixture, const char *manifest,
                 const struct buf *payload)
 {
     struct inbound inbound = {
-        .from = test_letter('c'),
+        .from = test_mail('c'),
         .sender = slice_text(MEMBER_DAEMON_PATH "#1"),
         .recipient = slice_text(MEMBER_DAEMON_PATH),
         .manifest = slice_text(manifest),
@@ -44,7 +44,7 @@ static void put(struct fixture *fixture, const char *manifest,
 /* c joins and takes the gossip of its Welcome. */
 static void join(struct fixture *fixture)
 {
-    struct node_id node = test_letter('c');
+    struct node_id node = test_mail('c');
     struct profile *profile =
         profile_new(&own_identity, &node, NULL, 0, "0.0.0");
     struct buf payload = { 0 };
@@ -68,7 +68,7 @@ static void join(struct fixture *fixture)
 /* c sends its gossip as a new version that only it, or all others, have seen. */
 static void put_told(struct fixture *fixture, bool all)
 {
-    struct node_id c = test_letter('c');
+    struct node_id c = test_mail('c');
     struct buf packed = { 0 };
     struct buf payload = { 0 };
 
@@ -175,25 +175,25 @@ static void fini(struct fixture *fixture)
     gossip_fini(&fixture->gossip);
 }
 
-static void set(struct fixture *fixture, char letter, enum member_status status,
+static void set(struct fixture *fixture, char content, enum member_status status,
                 int32_t up_number)
 {
-    struct node_id node = test_letter(letter);
+    struct node_id node = test_mail(content);
     struct gossip_member *member = gossip_find(&fixture->gossip, &node);
 
     if (member) {
         member->status = status;
         member->up_number = up_number;
     } else {
-        (void)test_add(&fixture->gossip, letter, status, up_number, false);
+        (void)test_add(&fixture->gossip, content, status, up_number, false);
     }
 }
 
 /* c observes the member. */
-static void observe(struct fixture *fixture, char letter, enum reach status)
+static void observe(struct fixture *fixture, char content, enum reach status)
 {
-    struct node_id observer = test_letter('c');
-    struct node_id subject = test_letter(letter);
+    struct node_id observer = test_mail('c');
+    struct node_id subject = test_mail(content);
 
     (void)reachability_change(&fixture->gossip.reachability,
                               gossip_find(&fixture->gossip, &observer)->profile,
@@ -201,9 +201,9 @@ static void observe(struct fixture *fixture, char letter, enum reach status)
                               status);
 }
 
-static void remove_member(struct fixture *fixture, char letter)
+static void remove_member(struct fixture *fixture, char content)
 {
-    struct node_id node = test_letter(letter);
+    struct node_id node = test_mail(content);
 
     assert_true(gossip_remove(&fixture->gossip, &node, 1000));
 }
@@ -430,9 +430,9 @@ static void its_own_end_is_the_last_news(void **state)
     fini(&fixture);
 }
 
-static void refused_by(struct fixture *fixture, char letter)
+static void refused_by(struct fixture *fixture, char content)
 {
-    struct node_id node = test_letter(letter);
+    struct node_id node = test_mail(content);
 
     member_refused(fixture->member, fixture->now, &node);
 }
@@ -441,11 +441,11 @@ static void refused_by(struct fixture *fixture, char letter)
 static void with_four(struct fixture *fixture)
 {
     static const struct member_settings settings = { 0 };
-    struct node_id f = test_letter('f');
+    struct node_id f = test_mail('f');
 
     found_with(fixture, &settings);
-    for (char letter = 'c'; letter <= 'f'; letter++)
-        set(fixture, letter, MEMBER_UP, letter);
+    for (char content = 'c'; content <= 'f'; content++)
+        set(fixture, content, MEMBER_UP, content);
     reported_by_peer(fixture);
     member_quarantined(fixture->member, fixture->now, &f);
     expect_news(fixture, "c up, d up, e up, f up, !f");
@@ -506,7 +506,7 @@ static void its_own_change_is_seen_by_no_other_node(void **state)
 {
     static const struct member_settings settings = { 0 };
     struct fixture fixture = { 0 };
-    struct address d = test_letter('d').address;
+    struct address d = test_mail('d').address;
     (void)state;
 
     found_with(&fixture, &settings);
@@ -522,7 +522,7 @@ static void its_own_change_is_seen_by_no_other_node(void **state)
 /* Its gossip after one arrived. */
 static void answer_to(struct fixture *fixture, struct gossip *answer)
 {
-    struct node_id c = test_letter('c');
+    struct node_id c = test_mail('c');
     struct buf packed = { 0 }, payload = { 0 };
     struct outbound out;
     struct node_id from, to;
@@ -554,7 +554,7 @@ static void a_merge_that_removes_is_a_change(void **state)
     static const struct member_settings settings = { 0 };
     struct fixture fixture = { 0 };
     struct gossip answer = { 0 };
-    struct node_id c = test_letter('c'), d = test_letter('d');
+    struct node_id c = test_mail('c'), d = test_mail('d');
     struct clock_key keys[2];
     int64_t counts[2];
     (void)state;
@@ -598,12 +598,12 @@ static struct rounds rounds_with(uint32_t different_view_percent)
     };
     struct fixture fixture = { 0 };
     struct rounds rounds = { 0 };
-    struct node_id e = test_letter('e');
+    struct node_id e = test_mail('e');
     struct outbound out;
 
     found_with(&fixture, &settings);
-    for (char letter = 'c'; letter <= 'f'; letter++)
-        set(&fixture, letter, MEMBER_UP, letter);
+    for (char content = 'c'; content <= 'f'; content++)
+        set(&fixture, content, MEMBER_UP, content);
     reported_by_peer(&fixture);
     member_quarantined(fixture.member, fixture.now, &e);
     expect_news(&fixture, "c up, d up, e up, f up, !e");
@@ -649,7 +649,7 @@ static void without_preference_all_reachable_members_get_gossip(void **state)
 
 /* A member of a cluster led by b, the youngest. Up numbers follow the letters. */
 struct exiter {
-    char letter;
+    char content;
     const char *roles[3];
     bool leaves;
 };
@@ -667,16 +667,16 @@ static void expect_told(const struct exiter *members, const char *expected)
 
     found_with(&fixture, &settings);
     set(&fixture, 'b', MEMBER_UP, 'z');
-    for (const struct exiter *at = members; at->letter; at++) {
-        struct node_id node = test_letter(at->letter);
+    for (const struct exiter *at = members; at->content; at++) {
+        struct node_id node = test_mail(at->content);
         uint32_t count = at->roles[0] ? at->roles[1] ? 2 : 1 : 0;
         struct profile *profile =
             profile_new(&own_identity, &node, at->roles, count, "0.0.0");
 
         if (!gossip_find(&fixture.gossip, &node))
             (void)gossip_add(&fixture.gossip, profile, MEMBER_UP, 0);
-        set(&fixture, at->letter, at->leaves ? MEMBER_LEAVING : MEMBER_UP,
-            at->letter);
+        set(&fixture, at->content, at->leaves ? MEMBER_LEAVING : MEMBER_UP,
+            at->content);
         profile_drop(profile);
     }
     told_seen_by(&fixture, true);
@@ -723,9 +723,9 @@ static void the_oldest_are_told_of_exiting_members(void **state)
 }
 
 /* Counts messages of that manifest to the node; discards all others. */
-static uint32_t sent(struct fixture *fixture, const char *manifest, char letter)
+static uint32_t sent(struct fixture *fixture, const char *manifest, char content)
 {
-    struct node_id to = test_letter(letter);
+    struct node_id to = test_mail(content);
     struct outbound out;
     uint32_t count = 0;
 
@@ -762,8 +762,8 @@ static void a_version_seen_by_few_spreads_faster(void **state)
     (void)state;
 
     found_with(&fixture, &settings);
-    for (char letter = 'c'; letter <= 'h'; letter++)
-        set(&fixture, letter, MEMBER_UP, letter);
+    for (char content = 'c'; content <= 'h'; content++)
+        set(&fixture, content, MEMBER_UP, content);
     reported_by_peer(&fixture); /* two of seven */
     assert_in_range(rounds_of_ten_seconds(&fixture), 27, 31);
     told_seen_by(&fixture, true);
@@ -777,7 +777,7 @@ static void a_newer_status_is_answered_by_a_status(void **state)
 {
     static const struct member_settings settings = { 0 };
     struct fixture fixture = { 0 };
-    struct node_id c = test_letter('c');
+    struct node_id c = test_mail('c');
     uint8_t digest[SEEN_DIGEST_SIZE];
     struct buf payload = { 0 };
     (void)state;
@@ -903,17 +903,17 @@ static void an_exiting_node_tells_five_members(void **state)
     (void)state;
 
     exiting(&fixture);
-    for (char letter = 'e'; letter <= 'j'; letter++)
-        set(&fixture, letter, MEMBER_UP, letter);
+    for (char content = 'e'; content <= 'j'; content++)
+        set(&fixture, content, MEMBER_UP, content);
     reported_by_peer(&fixture);
     member_exiting_done(fixture.member, fixture.now, &fixture.outbox);
     while (outbox_next(&fixture.outbox, &out)) {
-        uint8_t letter = (uint8_t)out.to.address.host[0];
+        uint8_t content = (uint8_t)out.to.address.host[0];
 
         if (!slice_is(out.manifest, "GE"))
             continue;
-        assert_false(told[letter]);
-        told[letter] = true;
+        assert_false(told[content]);
+        told[content] = true;
         count++;
     }
     assert_int_equal(count, 5);
@@ -927,8 +927,8 @@ static void observations_by_downed_members_count_for_removal(void **state)
         .heartbeat_pause_ms = 3600000
     };
     struct fixture fixture = { 0 };
-    struct node_id c = test_letter('c');
-    struct node_id e = test_letter('e');
+    struct node_id c = test_mail('c');
+    struct node_id e = test_mail('e');
     (void)state;
 
     found_with(&fixture, &settings);
@@ -956,7 +956,7 @@ static void an_exiting_member_elsewhere_is_removed_at_once(void **state)
     struct profile *x = test_profile("x", 2552, 24, "dc-two");
     struct profile *y = test_profile("y", 2552, 25, "dc-two");
     struct fixture fixture = { 0 };
-    struct node_id d = test_letter('d');
+    struct node_id d = test_mail('d');
     (void)state;
 
     found_with(&fixture, &settings);
@@ -1027,8 +1027,8 @@ static void a_downed_node_tells_five_members_at_once(void **state)
     (void)state;
 
     found_with(&fixture, &settings);
-    for (char letter = 'c'; letter <= 'i'; letter++)
-        set(&fixture, letter, MEMBER_UP, letter);
+    for (char content = 'c'; content <= 'i'; content++)
+        set(&fixture, content, MEMBER_UP, content);
     reported_by_peer(&fixture);
     set(&fixture, 'b', MEMBER_DOWN, 1);
     put_told(&fixture, false);
@@ -1116,9 +1116,9 @@ static void asked_to_join(struct fixture *fixture)
 /* Any answer restarts the wait. */
 static void a_seed_that_says_no_is_not_asked_again_at_once(void **state)
 {
-    struct node_id c = test_letter('c');
+    struct node_id c = test_mail('c');
     const struct identity theirs = { "akka", "sys", c };
-    const struct address seeds[] = { c.address, test_letter('d').address };
+    const struct address seeds[] = { c.address, test_mail('d').address };
     const struct member_settings settings = { .seeds = seeds,
                                               .seed_count = 2 };
     struct fixture fixture = { .now = SECOND };
@@ -1151,7 +1151,7 @@ static void a_seed_that_says_no_is_not_asked_again_at_once(void **state)
 /* Joins again, as after a lost Welcome. */
 static void joins_again(struct fixture *fixture)
 {
-    struct node_id node = test_letter('c');
+    struct node_id node = test_mail('c');
     struct profile *profile =
         profile_new(&own_identity, &node, NULL, 0, "0.0.0");
     struct buf payload = { 0 };

@@ -30,13 +30,13 @@ static inline struct profile *test_profile(const char *host, uint32_t port,
 }
 
 /* Adds a member named by a letter: node "a:2552" with uid 1, "b:2552" with uid 2 and so on. */
-static inline struct profile *test_add(struct gossip *gossip, char letter,
+static inline struct profile *test_add(struct gossip *gossip, char content,
                                        enum member_status status,
                                        int32_t up_number, bool seen)
 {
-    char host[2] = { letter, 0 };
+    char host[2] = { content, 0 };
     struct profile *profile =
-        test_profile(host, 2552, (uint64_t)(letter - 'a' + 1), NULL);
+        test_profile(host, 2552, (uint64_t)(content - 'a' + 1), NULL);
     struct gossip_member *member =
         gossip_add(gossip, profile, status, up_number);
 
@@ -45,11 +45,11 @@ static inline struct profile *test_add(struct gossip *gossip, char letter,
     return member->profile;
 }
 
-static inline struct node_id test_letter(char letter)
+static inline struct node_id test_mail(char content)
 {
-    char host[2] = { letter, 0 };
+    char host[2] = { content, 0 };
 
-    return test_node(host, 2552, (uint64_t)(letter - 'a' + 1));
+    return test_node(host, 2552, (uint64_t)(content - 'a' + 1));
 }
 
 #endif

@@ -97,7 +97,7 @@ static int teardown(void **state)
 }
 
 /* Counts mail of that kind for control. */
-static uint32_t posted(struct machine *machine, enum letter_kind kind)
+static uint32_t posted(struct machine *machine, enum mail_kind kind)
 {
     const struct mail *mail;
     uint32_t count = machine_outgoing(machine, 0, &mail);
@@ -210,7 +210,7 @@ static void a_named_sender_makes_no_entry(void **state)
 
 static void refused(struct fixture *fixture)
 {
-    assert_int_equal(posted(fixture->machine, LETTER_HANDSHAKE), 1);
+    assert_int_equal(posted(fixture->machine, MAIL_HANDSHAKE), 1);
     assert_int_equal(fixture->machine->refused, 1);
     assert_int_equal(fixture->machine->inlets.count, 0); /* closed */
 }
@@ -221,9 +221,9 @@ static void a_later_handshake_for_another_is_refused(void **state)
     struct fixture *fixture = *state;
 
     shake(fixture->machine, &peer, &self.node.address); /* repeated: accepted */
-    assert_int_equal(posted(fixture->machine, LETTER_HANDSHAKE), 2);
+    assert_int_equal(posted(fixture->machine, MAIL_HANDSHAKE), 2);
     shake(fixture->machine, &peer, &other);
-    assert_int_equal(posted(fixture->machine, LETTER_HANDSHAKE), 2);
+    assert_int_equal(posted(fixture->machine, MAIL_HANDSHAKE), 2);
     assert_int_equal(fixture->machine->refused, 1);
     assert_int_equal(fixture->machine->inlets.count, 0); /* closed */
 }
@@ -358,7 +358,7 @@ static void an_entity_is_started_for_another_node(void **state)
     struct fixture *fixture = *state;
     struct machine *machine = fixture->machine;
     struct lane *lane = machine->lane;
-    struct letter host = { .kind = LETTER_HOST,
+    struct mail_content host = { .kind = MAIL_HOST,
                            .shard = hash_shard(slice_text("x"), 1000) };
     uint64_t unknown = lane->unknown;
 
@@ -370,7 +370,7 @@ static void an_entity_is_started_for_another_node(void **state)
     (void)machine_turn(machine, 2, 0);
     assert_int_equal(actors_type_entities(lane->actors, 0), 0);
     (void)connects(machine);
-    lane_letter(lane, 0, &host);
+    lane_mail(lane, 0, &host);
     for (uint64_t now = 3; now < 6; now++)
         (void)machine_turn(machine, now, 0);
     assert_int_equal(actors_type_entities(lane->actors, 0), 1);

@@ -39,19 +39,19 @@ static int32_t shard_of_lane(uint32_t lane)
     return 0;
 }
 
-static void give(struct machine *machine, struct letter letter)
+static void give(struct machine *machine, struct mail_content content)
 {
     struct mail mail;
 
-    memcpy(&mail, &letter, sizeof mail);
+    memcpy(&mail, &content, sizeof mail);
     machine_mail(machine, 1, &mail, 1);
 }
 
-static void give_to_node(struct machine *machine, enum letter_kind kind,
+static void give_to_node(struct machine *machine, enum mail_kind kind,
                          int32_t shard, const struct identity *node)
 {
     give(machine,
-         (struct letter){ .kind = (uint16_t)kind,
+         (struct mail_content){ .kind = (uint16_t)kind,
                           .shard = shard,
                           .fence = fence,
                           .a = 7,
@@ -60,15 +60,15 @@ static void give_to_node(struct machine *machine, enum letter_kind kind,
 
 /* Returns the kind of the n-th mail; -1: there are fewer. */
 static int posted(struct machine *machine, uint32_t to, uint32_t n,
-                  struct letter *letter)
+                  struct mail_content *content)
 {
     const struct mail *mail;
     uint32_t count = machine_outgoing(machine, to, &mail);
 
     if (n >= count)
         return -1;
-    *letter = mail_open(&mail[n]);
-    return letter->kind;
+    *content = mail_open(&mail[n]);
+    return content->kind;
 }
 
 /* This lane sends a message to the shard. */
@@ -83,7 +83,7 @@ static void tell(struct machine *machine, int32_t shard)
             break;
     }
     buf_put_text(&telling->id, id);
-    give(machine, (struct letter){ .kind = LETTER_TELL, .body = telling });
+    give(machine, (struct mail_content){ .kind = MAIL_TELL, .body = telling });
 }
 
 static void marker_goes_last_down_the_ring(void **state)
@@ -91,22 +91,22 @@ static void marker_goes_last_down_the_ring(void **state)
     struct node *node = two_lanes();
     struct machine *lane = node_machine(node, 1);
     int32_t shard = shard_of_lane(1);
-    struct letter letter;
+    struct mail_content content;
 
     (void)state;
-    give_to_node(lane, LETTER_ROUTE, shard, &self);
+    give_to_node(lane, MAIL_ROUTE, shard, &self);
     tell(lane, shard);
-    give_to_node(lane, LETTER_HOLD, shard, &self);
+    give_to_node(lane, MAIL_HOLD, shard, &self);
     (void)machine_turn(lane, 2, 0);
-    assert_int_equal(posted(lane, 2, 0, &letter), LETTER_MESSAGES);
-    assert_int_equal(posted(lane, 2, 1, &letter), LETTER_MARKER);
-    assert_int_equal(letter.shard, shard);
-    assert_int_equal(letter.a, 7);
-    assert_int_equal(letter.b, self.node.uid);
-    assert_int_equal(letter.lane, 0);
-    assert_int_equal(fence_compare(letter.fence, fence), 0);
-    assert_int_equal(posted(lane, 0, 0, &letter), LETTER_HELD);
-    assert_int_equal(letter.a, 7);
+    assert_int_equal(posted(lane, 2, 0, &content), MAIL_MESSAGES);
+    assert_int_equal(posted(lane, 2, 1, &content), MAIL_MARKER);
+    assert_int_equal(content.shard, shard);
+    assert_int_equal(content.a, 7);
+    assert_int_equal(content.b, self.node.uid);
+    assert_int_equal(content.lane, 0);
+    assert_int_equal(fence_compare(content.fence, fence), 0);
+    assert_int_equal(posted(lane, 0, 0, &content), MAIL_HELD);
+    assert_int_equal(content.a, 7);
     node_free(node);
 }
 
@@ -116,17 +116,17 @@ static void waiting_messages_leave_before_the_next_hold(void **state)
     struct node *node = two_lanes();
     struct machine *lane = node_machine(node, 1);
     int32_t shard = shard_of_lane(1);
-    struct letter letter;
+    struct mail_content content;
 
     (void)state;
     tell(lane, shard);
     (void)machine_turn(lane, 2, 0);
-    assert_int_equal(posted(lane, 0, 0, &letter), LETTER_WANT_HOME);
-    give_to_node(lane, LETTER_ROUTE, shard, &self);
-    give_to_node(lane, LETTER_HOLD, shard, &self);
+    assert_int_equal(posted(lane, 0, 0, &content), MAIL_WANT_HOME);
+    give_to_node(lane, MAIL_ROUTE, shard, &self);
+    give_to_node(lane, MAIL_HOLD, shard, &self);
     (void)machine_turn(lane, 3, 0);
-    assert_int_equal(posted(lane, 2, 0, &letter), LETTER_MESSAGES);
-    assert_int_equal(posted(lane, 2, 1, &letter), LETTER_MARKER);
+    assert_int_equal(posted(lane, 2, 0, &content), MAIL_MESSAGES);
+    assert_int_equal(posted(lane, 2, 1, &content), MAIL_MARKER);
     assert_int_equal(routes_waiting(&lane->lane->types[0].routes, shard), 0);
     node_free(node);
 }
@@ -136,16 +136,16 @@ static void marker_to_the_own_shard_is_taken_in(void **state)
     struct node *node = two_lanes();
     struct machine *lane = node_machine(node, 1);
     int32_t shard = shard_of_lane(0);
-    struct letter letter;
+    struct mail_content content;
 
     (void)state;
-    give(lane, (struct letter){ .kind = LETTER_HOST, .shard = shard,
+    give(lane, (struct mail_content){ .kind = MAIL_HOST, .shard = shard,
                                 .fence = fence });
     (void)machine_turn(lane, 2, 0);
-    assert_int_equal(posted(lane, 0, 0, &letter), LETTER_STARTED);
-    give_to_node(lane, LETTER_HOLD, shard, &self);
+    assert_int_equal(posted(lane, 0, 0, &content), MAIL_STARTED);
+    give_to_node(lane, MAIL_HOLD, shard, &self);
     assert_int_equal(lane->lane->types[0].hosted.counters.markers, 1);
-    assert_int_equal(posted(lane, 0, 1, &letter), LETTER_HELD);
+    assert_int_equal(posted(lane, 0, 1, &content), MAIL_HELD);
     node_free(node);
 }
 
@@ -158,7 +158,7 @@ static void a_message_after_the_order_to_host_is_delivered(void **state)
     struct actors_status status;
 
     (void)state;
-    give(lane, (struct letter){ .kind = LETTER_HOST, .shard = shard,
+    give(lane, (struct mail_content){ .kind = MAIL_HOST, .shard = shard,
                                 .fence = fence });
     for (int i = 0; i < 2 * BATCH_MAX; i++)
         tell(lane, shard);
@@ -187,7 +187,7 @@ static void arrives(struct machine *machine, int32_t shard)
     message->entity.shard = shard;
     message->entity.has_shard = 1;
     message->arrived = 1;
-    give(machine, (struct letter){ .kind = LETTER_MESSAGES, .body = message });
+    give(machine, (struct mail_content){ .kind = MAIL_MESSAGES, .body = message });
 }
 
 /* The node's own home for the shard is old. */
@@ -197,17 +197,17 @@ static void a_message_by_a_newer_home_waits(void **state)
     struct machine *lane = node_machine(node, 1);
     int32_t shard = shard_of_lane(0);
     struct actors_status status;
-    struct letter letter;
+    struct mail_content content;
 
     (void)state;
-    give_to_node(lane, LETTER_ROUTE, shard, &peer);
+    give_to_node(lane, MAIL_ROUTE, shard, &peer);
     arrives(lane, shard);
     (void)machine_turn(lane, 2, 0);
     actors_status(lane->lane->actors, &status);
     assert_int_equal(status.undelivered[SHERD_REASON_HANDED_OFF], 0);
-    assert_int_equal(posted(lane, 0, 0, &letter), LETTER_WANT_HOME);
-    assert_int_equal(letter.a, 1);
-    give(lane, (struct letter){ .kind = LETTER_HOST, .shard = shard,
+    assert_int_equal(posted(lane, 0, 0, &content), MAIL_WANT_HOME);
+    assert_int_equal(content.a, 1);
+    give(lane, (struct mail_content){ .kind = MAIL_HOST, .shard = shard,
                                 .fence = fence });
     for (int i = 0; i < 10; i++)
         (void)machine_turn(lane, 3, 0);
@@ -223,14 +223,14 @@ static void a_message_by_an_older_home_ends(void **state)
     struct machine *lane = node_machine(node, 1);
     int32_t shard = shard_of_lane(0);
     struct actors_status status;
-    struct letter letter;
+    struct mail_content content;
 
     (void)state;
-    give_to_node(lane, LETTER_ROUTE, shard, &peer);
+    give_to_node(lane, MAIL_ROUTE, shard, &peer);
     arrives(lane, shard);
     (void)machine_turn(lane, 2, 0);
-    assert_int_equal(posted(lane, 0, 0, &letter), LETTER_WANT_HOME);
-    give_to_node(lane, LETTER_ROUTE, shard, &peer);
+    assert_int_equal(posted(lane, 0, 0, &content), MAIL_WANT_HOME);
+    give_to_node(lane, MAIL_ROUTE, shard, &peer);
     (void)machine_turn(lane, 3, 0);
     actors_status(lane->lane->actors, &status);
     assert_int_equal(status.undelivered[SHERD_REASON_HANDED_OFF], 1);
@@ -249,19 +249,19 @@ static void marker_waits_for_room_on_the_link(void **state)
                                .recipient = slice_text("/user/x"),
                                .serializer = 4,
                                .stream = STREAM_ORDINARY };
-    struct letter letter;
+    struct mail_content content;
     struct slice frame;
     struct envelope envelope;
 
     (void)state;
     while (link_room(link))
         assert_true(link_send(link, 1, NULL, &filler));
-    give_to_node(lane, LETTER_HOLD, 3, &peer);
+    give_to_node(lane, MAIL_HOLD, 3, &peer);
     (void)machine_turn(lane, 2, 0);
-    assert_int_equal(posted(lane, 0, 0, &letter), -1); /* not held yet: no marker left */
+    assert_int_equal(posted(lane, 0, 0, &content), -1); /* not held yet: no marker left */
     assert_true(link_take_back(link, &frame));
     (void)machine_turn(lane, 3, 0);
-    assert_int_equal(posted(lane, 0, 0, &letter), LETTER_HELD);
+    assert_int_equal(posted(lane, 0, 0, &content), MAIL_HELD);
     memset(&envelope, 0, sizeof envelope);
     while (link_take_back(link, &frame))
         assert_int_equal(

@@ -262,8 +262,8 @@ static void the_frame_size_of_unknown_senders_is_a_setting(void **state)
 static void follow_shard(struct control *control, int32_t shard,
                          enum remember_verb verb)
 {
-    remember_follow_letter(control, 0,
-                           &(struct letter){ .kind = LETTER_REMEMBER,
+    remember_events_mail(control, 0,
+                           &(struct mail_content){ .kind = MAIL_REMEMBER,
                                              .shard = shard,
                                              .count = verb });
 }

@@ -195,10 +195,10 @@ static const struct cluster_change *change_at(const struct machine *machine,
     const struct mail_queue *queue = &machine->out[1];
 
     for (uint32_t i = queue->head; i < queue->mail.count; i++) {
-        struct letter letter = mail_open(&queue->mail.items[i]);
+        struct mail_content content = mail_open(&queue->mail.items[i]);
 
-        if (letter.kind == LETTER_CLUSTER && !index--)
-            return letter.body;
+        if (content.kind == MAIL_CLUSTER && !index--)
+            return content.body;
     }
     return NULL;
 }

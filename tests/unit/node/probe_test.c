@@ -59,11 +59,11 @@ static int32_t shard_of(const char *id)
     return hash_shard(slice_text(id), SHARDS);
 }
 
-static void give(struct machine *machine, struct letter letter)
+static void give(struct machine *machine, struct mail_content content)
 {
     struct mail mail;
 
-    memcpy(&mail, &letter, sizeof mail);
+    memcpy(&mail, &content, sizeof mail);
     machine_mail(machine, 1, &mail, 1);
 }
 
@@ -71,7 +71,7 @@ static void route_to(struct machine *machine, const char *id,
                      const struct identity *node)
 {
     give(machine,
-         (struct letter){ .kind = LETTER_ROUTE,
+         (struct mail_content){ .kind = MAIL_ROUTE,
                           .shard = shard_of(id),
                           .fence = fence,
                           .body = mem_copy(&node->node, sizeof node->node) });
@@ -79,7 +79,7 @@ static void route_to(struct machine *machine, const char *id,
 
 static void host(struct machine *machine, const char *id)
 {
-    give(machine, (struct letter){ .kind = LETTER_HOST,
+    give(machine, (struct mail_content){ .kind = MAIL_HOST,
                                    .shard = shard_of(id),
                                    .fence = fence });
     (void)machine_turn(machine, 1, 0);
@@ -243,7 +243,7 @@ static void frames_on_a_link_end_with_their_node(void **state)
     tell(node, "e", 1, "first");
     (void)machine_turn(lane, 2, 0);
     expect_none(node);
-    give(lane, (struct letter){ .kind = LETTER_GONE,
+    give(lane, (struct mail_content){ .kind = MAIL_GONE,
                                 .body = mem_copy(&peer.node,
                                                  sizeof peer.node) });
     (void)machine_turn(lane, 3, 0);
@@ -287,7 +287,7 @@ static void frames_on_a_link_end_with_an_incarnation(void **state)
                   2, peer.node.uid, 0, 0);
     assert_int_equal(counted(node, SHERD_REASON_LINK_LOST), 0);
     next.node.uid = 23;
-    give(lane, (struct letter){ .kind = LETTER_CONTACT,
+    give(lane, (struct mail_content){ .kind = MAIL_CONTACT,
                                 .body = mem_copy(&next.node,
                                                  sizeof next.node) });
     expect_frame(node, SHERD_REASON_LINK_LOST, "first");
@@ -320,7 +320,7 @@ static void nothing_runs_on_a_lane_that_has_ended(void **state)
 
     (void)state;
     host_it(node, "e");
-    give(lane, (struct letter){ .kind = LETTER_END, .a = 1 });
+    give(lane, (struct mail_content){ .kind = MAIL_END, .a = 1 });
     tell(node, "e", 1, "late");
     (void)machine_turn(lane, 2, 0);
     expect(node, PROBE_MESSAGE_ENDED, SHERD_REASON_SHUTTING_DOWN, "late");

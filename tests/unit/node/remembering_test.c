@@ -126,17 +126,17 @@ static void release(struct fixture *fixture)
     carry(fixture);
 }
 
-static void give(struct fixture *fixture, struct letter letter)
+static void give(struct fixture *fixture, struct mail_content content)
 {
     struct mail mail;
 
-    memcpy(&mail, &letter, sizeof mail);
+    memcpy(&mail, &content, sizeof mail);
     machine_mail(fixture->machine, 1, &mail, 1);
 }
 
 static void host(struct fixture *fixture, int32_t shard, struct fence fence)
 {
-    give(fixture, (struct letter){ .kind = LETTER_HOST, .shard = shard,
+    give(fixture, (struct mail_content){ .kind = MAIL_HOST, .shard = shard,
                                    .fence = fence });
     carry(fixture);
 }
@@ -154,7 +154,7 @@ static void tell(struct fixture *fixture, int32_t shard, int n)
     message->entity.shard = shard;
     message->entity.has_shard = 1;
     message->arrived = 1;
-    give(fixture, (struct letter){ .kind = LETTER_MESSAGES, .body = message });
+    give(fixture, (struct mail_content){ .kind = MAIL_MESSAGES, .body = message });
     carry(fixture);
 }
 
@@ -223,11 +223,11 @@ static uint64_t asked(struct fixture *fixture, enum remember_verb verb)
     uint64_t ticket = 0;
 
     for (uint32_t i = 0; i < count; i++) {
-        struct letter letter = mail_open(&mail[i]);
+        struct mail_content content = mail_open(&mail[i]);
 
-        if (letter.kind == LETTER_REMEMBER && letter.count == verb)
-            ticket = letter.a;
-        letter_free(&letter);
+        if (content.kind == MAIL_REMEMBER && content.count == verb)
+            ticket = content.a;
+        mail_content_free(&content);
     }
     machine_sent(fixture->machine, 0, count);
     return ticket;
@@ -236,7 +236,7 @@ static uint64_t asked(struct fixture *fixture, enum remember_verb verb)
 static enum owned_state told(struct fixture *fixture, uint64_t ticket,
                               enum remember_verb verb)
 {
-    give(fixture, (struct letter){ .kind = LETTER_REMEMBERED, .shard = 1,
+    give(fixture, (struct mail_content){ .kind = MAIL_REMEMBERED, .shard = 1,
                                    .a = ticket, .b = 1, .count = verb });
     carry(fixture);
     return owned_state(&fixture->machine->lane->types[0].hosted, 1);
@@ -252,7 +252,7 @@ static void an_answer_to_a_former_start_starts_no_entity(void **state)
     host(&fixture, 1, (struct fence){ 1, 1 });
     first = asked(&fixture, REMEMBER_READ);
     assert_int_not_equal(first, 0);
-    give(&fixture, (struct letter){ .kind = LETTER_LOST, .shard = 1,
+    give(&fixture, (struct mail_content){ .kind = MAIL_LOST, .shard = 1,
                                     .fence = { 2, 1 } });
     carry(&fixture);
     assert_int_equal(asked(&fixture, REMEMBER_GIVE_UP), first);
@@ -285,7 +285,7 @@ static void give_read(struct fixture *fixture, uint64_t ticket, uint32_t count)
     }
     remember_starts_put(record, buf_slice(&ids), count);
     buf_fini(&ids);
-    give(fixture, (struct letter){ .kind = LETTER_REMEMBERED, .shard = 1,
+    give(fixture, (struct mail_content){ .kind = MAIL_REMEMBERED, .shard = 1,
                                    .a = ticket, .b = 1,
                                    .count = REMEMBER_READ, .body = record });
 }
@@ -298,11 +298,11 @@ static bool follows(struct fixture *fixture)
     bool found = false;
 
     for (uint32_t i = 0; i < count; i++) {
-        struct letter letter = mail_open(&mail[i]);
+        struct mail_content content = mail_open(&mail[i]);
 
-        found = found || (letter.kind == LETTER_REMEMBER &&
-                          letter.count == REMEMBER_FOLLOW);
-        letter_free(&letter);
+        found = found || (content.kind == MAIL_REMEMBER &&
+                          content.count == REMEMBER_FOLLOW);
+        mail_content_free(&content);
     }
     machine_sent(fixture->machine, 0, count);
     return found;
@@ -314,7 +314,7 @@ static void give_changed(struct fixture *fixture, const char *id)
     struct buf *record = mem_alloc(sizeof *record);
 
     remember_starts_put(record, slice_of(NULL, 0), 0);
-    give(fixture, (struct letter){ .kind = LETTER_REMEMBERED, .shard = 1,
+    give(fixture, (struct mail_content){ .kind = MAIL_REMEMBERED, .shard = 1,
                                    .a = remember_key_of(slice_text(id)),
                                    .count = REMEMBER_CHANGED,
                                    .body = record });
@@ -368,13 +368,13 @@ static void a_read_is_taken_in_parts(void **state)
     assert_int_equal(type->readings.count, 0);
 
     /* its shard ends: the rest has no receiver */
-    give(&fixture, (struct letter){ .kind = LETTER_LOST, .shard = 1,
+    give(&fixture, (struct mail_content){ .kind = MAIL_LOST, .shard = 1,
                                     .fence = { 2, 1 } });
     carry(&fixture);
     host(&fixture, 1, (struct fence){ 3, 1 });
     ticket = asked(&fixture, REMEMBER_READ);
     give_read(&fixture, ticket, 2500);
-    give(&fixture, (struct letter){ .kind = LETTER_LOST, .shard = 1,
+    give(&fixture, (struct mail_content){ .kind = MAIL_LOST, .shard = 1,
                                     .fence = { 4, 1 } });
     carry(&fixture);
     assert_int_equal(type->readings.count, 0);
@@ -419,7 +419,7 @@ static void a_stream_stays_short(void **state)
 
 static void give_stray(struct fixture *fixture, int32_t shard, uint64_t term)
 {
-    give(fixture, (struct letter){ .kind = LETTER_STRAY, .shard = shard,
+    give(fixture, (struct mail_content){ .kind = MAIL_STRAY, .shard = shard,
                                    .fence = { term, 1 } });
     carry(fixture);
 }
@@ -515,7 +515,7 @@ static void moves_end_with_the_coordinator(void **state)
     assert_in_range(reading, 1, 99);
     assert_int_equal(type->strays_reading, reading);
     assert_int_not_equal(asked(&fixture, REMEMBER_READ), 0);
-    give(&fixture, (struct letter){ .kind = LETTER_STRAYS_END });
+    give(&fixture, (struct mail_content){ .kind = MAIL_STRAYS_END });
     carry(&fixture);
     assert_int_equal(type->strays_reading, 0);
     assert_int_not_equal(asked(&fixture, REMEMBER_GIVE_UP), 0);

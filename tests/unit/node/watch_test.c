@@ -37,12 +37,12 @@ static struct bench bench_new(void)
 }
 
 /* Writes the text as a JVM that read it as a sender. */
-static void text_of(char *text, size_t size, uint64_t actor, char letter)
+static void text_of(char *text, size_t size, uint64_t actor, char content)
 {
     char path[NAME_MAX];
     size_t length = name_path(path, actor, 0);
 
-    path[6] = letter;
+    path[6] = content;
     (void)snprintf(text, size, "akka://Interop@127.0.0.1:58705%.*s",
                    (int)length, path);
 }
@@ -50,7 +50,7 @@ static void text_of(char *text, size_t size, uint64_t actor, char letter)
 static void give(struct bench *bench, uint64_t what, const char *watchee)
 {
     struct watching *watching = mem_alloc(sizeof *watching);
-    struct letter letter = { .kind = LETTER_WATCHED,
+    struct mail_content content = { .kind = MAIL_WATCHED,
                              .a = what,
                              .body = watching };
     struct mail mail;
@@ -58,7 +58,7 @@ static void give(struct bench *bench, uint64_t what, const char *watchee)
     watching->peer = jvm;
     buf_put_text(&watching->watchee_text, watchee);
     buf_put_text(&watching->watcher_text, REMOTE_WATCHER);
-    memcpy(&mail, &letter, sizeof mail);
+    memcpy(&mail, &content, sizeof mail);
     machine_mail(bench->machine, 1, &mail, 1);
     lane_wire(bench->lane);
 }
@@ -89,20 +89,20 @@ static void stop(struct bench *bench, struct sherd_ref actor)
 static void expect_end(struct bench *bench, const char *watchee, bool was_there)
 {
     const struct mail *mail;
-    struct letter letter;
+    struct mail_content content;
     const struct watching *watching;
 
     while (machine_outgoing(bench->machine, 0, &mail)) {
-        memcpy(&letter, mail, sizeof letter);
-        if (letter.kind == LETTER_WATCH)
+        memcpy(&content, mail, sizeof content);
+        if (content.kind == MAIL_WATCH)
             break;
         mail_free((struct mail *)mail);
         machine_sent(bench->machine, 0, 1);
     }
     assert_int_not_equal(machine_outgoing(bench->machine, 0, &mail), 0);
-    watching = letter.body;
-    assert_int_equal(letter.a, 2);
-    assert_int_equal(letter.b, was_there);
+    watching = content.body;
+    assert_int_equal(content.a, 2);
+    assert_int_equal(content.b, was_there);
     assert_true(watching->peer.uid == jvm.uid);
     assert_true(slice_is(buf_slice(&watching->watchee_text), watchee));
     assert_true(slice_is(buf_slice(&watching->watcher_text), REMOTE_WATCHER));
@@ -114,11 +114,11 @@ static bool is_quiet(struct bench *bench)
 {
     const struct mail *mail;
     uint32_t count = machine_outgoing(bench->machine, 0, &mail);
-    struct letter letter;
+    struct mail_content content;
 
     for (uint32_t i = 0; i < count; i++) {
-        memcpy(&letter, &mail[i], sizeof letter);
-        if (letter.kind == LETTER_WATCH)
+        memcpy(&content, &mail[i], sizeof content);
+        if (content.kind == MAIL_WATCH)
             return false;
     }
     return true;
@@ -164,7 +164,7 @@ static void ended_watches_are_forgotten(void **state)
 {
     struct bench bench = bench_new();
     struct sherd_ref actor = spawn(&bench);
-    struct letter letter = { .kind = LETTER_GONE };
+    struct mail_content content = { .kind = MAIL_GONE };
     struct mail mail;
     char text[NAME_MAX];
     (void)state;
@@ -176,8 +176,8 @@ static void ended_watches_are_forgotten(void **state)
     give(&bench, 0, text);
     assert_int_equal(bench.lane->watchers.by_number.count, 0);
     give(&bench, 1, text);
-    letter.body = mem_copy(&jvm, sizeof jvm);
-    memcpy(&mail, &letter, sizeof mail);
+    content.body = mem_copy(&jvm, sizeof jvm);
+    memcpy(&mail, &content, sizeof mail);
     machine_mail(bench.machine, 1, &mail, 1);
     assert_int_equal(bench.lane->watchers.by_number.count, 0);
     stop(&bench, actor);

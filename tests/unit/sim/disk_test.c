@@ -22,12 +22,12 @@ static struct disk *disk_of(uint64_t seed)
 
 /* Writes `count` sectors full of one letter. */
 static struct disk_done fill(struct disk *disk, uint64_t sector,
-                             uint64_t count, char letter)
+                             uint64_t count, char content)
 {
     struct buf bytes = { 0 };
     struct disk_done done;
 
-    memset(buf_reserve(&bytes, count * DISK_SECTOR), letter,
+    memset(buf_reserve(&bytes, count * DISK_SECTOR), content,
            count * DISK_SECTOR);
     bytes.size = count * DISK_SECTOR;
     done = disk_write(disk, 0, sector, buf_slice(&bytes));
@@ -36,7 +36,7 @@ static struct disk_done fill(struct disk *disk, uint64_t sector,
 }
 
 /* The first letter of each sector read, or of each on the platter. */
-static void letters(struct disk *disk, char *text, bool platter)
+static void contents(struct disk *disk, char *text, bool platter)
 {
     struct buf bytes = { 0 };
 
@@ -57,11 +57,11 @@ static void letters(struct disk *disk, char *text, bool platter)
     buf_fini(&bytes);
 }
 
-static void assert_letters(struct disk *disk, const char *wanted)
+static void assert_mail(struct disk *disk, const char *wanted)
 {
     char text[300];
 
-    letters(disk, text, false);
+    contents(disk, text, false);
     assert_string_equal(text, wanted);
 }
 
@@ -74,7 +74,7 @@ static void synced_sectors_survive_a_power_loss(void **state)
         fill(disk, 0, 3, 'a');
         assert_int_equal(disk_sync(disk, 0).result, DISK_OK);
         disk_power_loss(disk, 0);
-        assert_letters(disk, "aaa");
+        assert_mail(disk, "aaa");
         disk_free(disk);
     }
 }
@@ -94,7 +94,7 @@ static void any_part_of_unsynced_sectors_may_survive(void **state)
         (void)disk_sync(disk, 0);
         fill(disk, 0, 4, 'b');
         disk_power_loss(disk, 0);
-        letters(disk, text, false);
+        contents(disk, text, false);
         for (int i = 0; i < 4; i++) {
             assert_true(text[i] == 'a' || text[i] == 'b');
             parts |= (uint32_t)(text[i] == 'b') << i;
@@ -127,12 +127,12 @@ static void a_sync_takes_effect_at_its_end(void **state)
         assert_int_equal(done.at, 10 * MS);
         assert_int_equal(disk_sync_end(disk), 10 * MS);
         disk_power_loss(disk, 10 * MS - 1);
-        letters(disk, text, true);
+        contents(disk, text, true);
         lost |= text[0] == 'a';
         fill(disk, 0, 1, 'c');
         done = disk_sync(disk, 10 * MS);
         disk_power_loss(disk, done.at);
-        assert_letters(disk, "c");
+        assert_mail(disk, "c");
         disk_free(disk);
     }
     assert_true(lost);
@@ -153,21 +153,21 @@ static void after_a_failed_sync_the_next_one_writes_nothing(void **state)
         fill(disk, 0, 1, 'a');
         disk_set_faults(disk, &failing);
         assert_int_equal(disk_sync(disk, 0).result, DISK_EIO);
-        assert_letters(disk, "a"); /* still cached */
+        assert_mail(disk, "a"); /* still cached */
         disk_set_faults(disk, &none);
         assert_int_equal(disk_sync(disk, 0).result, DISK_OK);
-        assert_letters(disk, "a");
+        assert_mail(disk, "a");
         if (seed % 2)
             disk_power_loss(disk, 0);
         else
             disk_evict(disk, 0);
-        letters(disk, text, false);
+        contents(disk, text, false);
         lost += text[0] == '.';
         /* Written again and synced, it is there. */
         fill(disk, 0, 1, 'a');
         (void)disk_sync(disk, 0);
         disk_power_loss(disk, 0);
-        assert_letters(disk, "a");
+        assert_mail(disk, "a");
         disk_free(disk);
     }
     assert_true(lost > SEEDS / 4 && lost < SEEDS * 3 / 4);

@@ -17,7 +17,7 @@
 #define NODES_MAX 8
 #define PATH "/system/sharding/TCoordinator"
 
-struct letter {
+struct mail_content {
     int from;
     int to;
     char manifest[4];
@@ -41,8 +41,8 @@ struct world {
     int count;
     uint64_t now;
     struct singleton_settings settings;
-    VEC(struct letter) letters;
-    VEC(struct letter) history;
+    VEC(struct mail_content) contents;
+    VEC(struct mail_content) history;
     bool may_overlap;
 };
 
@@ -75,7 +75,7 @@ static void listen(struct world *world, int n)
         }
     }
     while (outbox_next(&node->outbox, &out)) {
-        struct letter letter = { .from = n, .to = -1 };
+        struct mail_content content = { .from = n, .to = -1 };
 
         assert_int_equal(out.serializer, SINGLETON_SERIALIZER);
         assert_int_equal(out.payload.size, 0);
@@ -84,13 +84,13 @@ static void listen(struct world *world, int n)
         assert_true(slice_equal(out.sender, singleton_path(node->singleton)));
         for (int i = 0; i < world->count; i++)
             if (node_equal(&world->nodes[i].identity.node, &out.to))
-                letter.to = i;
-        snprintf(letter.manifest, sizeof letter.manifest, "%.*s",
+                content.to = i;
+        snprintf(content.manifest, sizeof content.manifest, "%.*s",
                  (int)out.manifest.size, (const char *)out.manifest.data);
-        snprintf(letter.sender, sizeof letter.sender, "%.*s",
+        snprintf(content.sender, sizeof content.sender, "%.*s",
                  (int)out.sender.size, (const char *)out.sender.data);
-        vec_push(&world->letters, letter);
-        vec_push(&world->history, letter);
+        vec_push(&world->contents, content);
+        vec_push(&world->history, content);
     }
     for (int i = 0; i < world->count; i++)
         running += world->nodes[i].is_running && !world->nodes[i].is_dead;
@@ -165,27 +165,27 @@ static void world_free(struct world *world)
         singleton_free(world->nodes[i].singleton);
         outbox_fini(&world->nodes[i].outbox);
     }
-    vec_fini(&world->letters);
+    vec_fini(&world->contents);
     vec_fini(&world->history);
     mem_free(world);
 }
 
-static void deliver(struct world *world, struct letter letter)
+static void deliver(struct world *world, struct mail_content content)
 {
     struct node *node;
     struct inbound inbound = {
-        .from = world->nodes[letter.from].identity.node,
-        .sender = slice_text(letter.sender),
+        .from = world->nodes[content.from].identity.node,
+        .sender = slice_text(content.sender),
         .recipient = slice_text(PATH),
-        .manifest = slice_text(letter.manifest),
+        .manifest = slice_text(content.manifest),
         .serializer = SINGLETON_SERIALIZER,
     };
 
-    if (letter.to < 0 || world->nodes[letter.to].is_dead)
+    if (content.to < 0 || world->nodes[content.to].is_dead)
         return;
-    node = &world->nodes[letter.to];
+    node = &world->nodes[content.to];
     singleton_receive(node->singleton, world->now, &inbound, &node->outbox);
-    listen(world, letter.to);
+    listen(world, content.to);
 }
 
 static void settle_stops(struct world *world)
@@ -204,11 +204,11 @@ static void settle_stops(struct world *world)
 static void flow(struct world *world)
 {
     for (int quiet = 0; quiet < 8; quiet++) {
-        while (world->letters.count) {
-            struct letter letter = world->letters.items[0];
+        while (world->contents.count) {
+            struct mail_content content = world->contents.items[0];
 
-            vec_remove(&world->letters, 0);
-            deliver(world, letter);
+            vec_remove(&world->contents, 0);
+            deliver(world, content);
             settle_stops(world);
             quiet = 0;
         }
@@ -505,15 +505,15 @@ static void neighbours_leaving_together_never_overlap(void **state)
                 }
                 break;
             case 3:
-                if (world->letters.count) {
+                if (world->contents.count) {
                     uint32_t i =
-                        (uint32_t)rng_below(&rng, world->letters.count);
-                    struct letter letter = world->letters.items[i];
+                        (uint32_t)rng_below(&rng, world->contents.count);
+                    struct mail_content content = world->contents.items[i];
 
-                    vec_remove(&world->letters, i); /* any order */
-                    deliver(world, letter);
+                    vec_remove(&world->contents, i); /* any order */
+                    deliver(world, content);
                     if (rng_below(&rng, 4) == 0)
-                        deliver(world, letter); /* twice */
+                        deliver(world, content); /* twice */
                 }
                 break;
             case 4:
