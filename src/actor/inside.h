@@ -300,13 +300,6 @@ struct sherd_ctx {
     char id[SHERD_ID_MAX + 1];
 };
 
-/* An actor that ran, and the last message that it handled. */
-struct ran {
-    uint32_t index;
-    uint32_t msg;
-    uint8_t kind; /* enum message_kind */
-};
-
 struct actors {
     struct actors_settings settings;
     uint64_t now;
@@ -345,9 +338,8 @@ struct actors {
     VEC(uint32_t) parked;
     bool room;
     uint32_t exact_left; /* messages after each of which the clock is read */
-    struct ran ran[ACTOR_RUN_MESSAGES]; /* since the clock was read; the last ones of more */
-    uint32_t handled_msg;  /* of the last message that was handled */
-    uint8_t handled_kind;
+    uint32_t handled_msg; /* of the last message that was handled */
+    uint8_t handled_kind; /* enum message_kind */
 
     VEC(struct behavior) behaviors;
     uint16_t behavior_last;
@@ -393,6 +385,7 @@ struct actors {
     struct rng rng;
     struct actors_status counts;
     uint64_t nothing[2]; /* `self` of behaviors without state */
+    uint64_t ran[ACTOR_RUN_MESSAGES]; /* ids of the actors that ran since the clock was read */
 };
 
 /* --- memory.c --- */

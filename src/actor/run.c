@@ -40,7 +40,8 @@ static void failed_on(struct actors *actors, struct slot *slot,
 
     actors->counts.handlers_failed++;
     slot->flags |= FLAG_FAILED;
-    slot_trace(actors, slot, TRACE_WARNING, "receive failed, actor stopped");
+    slot_trace(actors, slot, TRACE_WARNING,
+               "receive returned SHERD_FAIL, actor stopped");
     if (!notice)
         return;
     if (notice->kind != MESSAGE_TELL) {
@@ -334,18 +335,18 @@ static inline uint32_t run_slot(struct actors *actors, uint32_t index)
     return handled;
 }
 
-#define CANDIDATES_SHOWN 8
+#define CANDIDATES_PER_LINE 16
 
 /* "cart/3/alice" of an entity: type, shard and id; else the behavior's name. */
 static void put_candidate(const struct actors *actors, struct buf *text,
-                          uint32_t index)
+                          uint64_t actor)
 {
-    const struct slot *slot = slot_at(actors, index);
+    const struct slot *slot = slot_of(actors, actor);
     char shard[16];
 
     buf_put_text(text, text->size ? ", " : "");
-    buf_put_text(text, slot_type(actors, slot));
-    if (slot->status == SLOT_FREE || !(slot->flags & FLAG_ENTITY))
+    buf_put_text(text, slot ? slot_type(actors, slot) : "(stopped)");
+    if (!slot || !(slot->flags & FLAG_ENTITY))
         return;
     (void)snprintf(shard, sizeof shard, "/%d/",
                    (int)actors->rows.items[slot->row].shard); /* fits */
@@ -353,58 +354,58 @@ static void put_candidate(const struct actors *actors, struct buf *text,
     buf_put_slice(text, slot_id(slot));
 }
 
-/* One of several actors, which ran between two looks at the clock: the last ones are named. */
+/* Names all actors that ran between two clock reads, a few in each line. */
 static void report_candidates(const struct actors *actors, uint64_t ms,
                               uint32_t handled, uint32_t count)
 {
-    uint32_t shown = count < CANDIDATES_SHOWN ? count : CANDIDATES_SHOWN;
-    struct buf text = { 0 };
+    for (uint32_t first = 0; first < count; first += CANDIDATES_PER_LINE) {
+        uint32_t end = first + CANDIDATES_PER_LINE;
+        struct buf text = { 0 };
 
-    for (uint32_t i = count - shown; i < count; i++)
-        put_candidate(actors, &text,
-                      actors->ran[i % ACTOR_RUN_MESSAGES].index);
-    trace_put(actors->settings.trace, TRACE_WARNING, "actor",
-              "handler took long: one of several actors, the next such "
-              "message is timed alone ms=%llu messages=%u actors=%u "
-              "last=\"%.*s\"",
-              (unsigned long long)ms, handled, count, (int)text.size,
-              (const char *)text.data);
-    buf_fini(&text);
+        if (end > count)
+            end = count;
+        for (uint32_t i = first; i < end; i++)
+            put_candidate(actors, &text, actors->ran[i]);
+        trace_put(actors->settings.trace, TRACE_WARNING, "actor",
+                  "one of these handlers took long, the next slow message is "
+                  "timed alone ms=%llu messages=%u actors=%u listed=%u..%u "
+                  "candidates=\"%.*s\"",
+                  (unsigned long long)ms, handled, count, first + 1, end,
+                  (int)text.size, (const char *)text.data);
+        buf_fini(&text);
+    }
 }
 
+/* count: actors that ran; above 1, the clock does not tell which of them was slow. */
 static void report_slow(struct actors *actors, uint64_t took,
                         uint32_t handled, uint32_t count)
 {
-    const struct ran *ran = &actors->ran[0];
-    const struct slot *slot = slot_at(actors, ran->index);
+    const struct slot *slot = slot_of(actors, actors->ran[0]);
+    const char *label = handled > 1 ? "last_message" : "message";
+    const char *kind = message_kind_text(actors->handled_kind);
     uint64_t ms = took / MS;
 
     actors->counts.slow_handlers++;
-    if (count != 1) {
+    if (count != 1)
         report_candidates(actors, ms, handled, count);
-        return;
-    }
-    if (slot->status == SLOT_FREE || !(slot->flags & FLAG_ENTITY)) {
+    else if (!slot || !(slot->flags & FLAG_ENTITY))
         trace_put(actors->settings.trace, TRACE_WARNING, "actor",
                   "handler took long actor=%s %s=%u kind=\"%s\" ms=%llu "
                   "messages=%u",
+                  slot ? slot_type(actors, slot) : "(stopped)", label,
+                  actors->handled_msg, kind, (unsigned long long)ms, handled);
+    else
+        trace_put(actors->settings.trace, TRACE_WARNING, "actor",
+                  "handler took long behavior=%s type=%s shard=%d id=%.*s "
+                  "%s=%u kind=\"%s\" ms=%llu messages=%u",
+                  behavior_of(actors, slot)->face.name
+                      ? behavior_of(actors, slot)->face.name
+                      : "",
                   slot_type(actors, slot),
-                  handled > 1 ? "last_message" : "message", ran->msg,
-                  message_kind_text(ran->kind), (unsigned long long)ms,
+                  (int)actors->rows.items[slot->row].shard,
+                  (int)slot_id(slot).size, (const char *)slot_id(slot).data,
+                  label, actors->handled_msg, kind, (unsigned long long)ms,
                   handled);
-        return;
-    }
-    trace_put(actors->settings.trace, TRACE_WARNING, "actor",
-              "handler took long behavior=%s type=%s shard=%d id=%.*s %s=%u "
-              "kind=\"%s\" ms=%llu messages=%u",
-              behavior_of(actors, slot)->face.name
-                  ? behavior_of(actors, slot)->face.name
-                  : "",
-              slot_type(actors, slot),
-              (int)actors->rows.items[slot->row].shard,
-              (int)slot_id(slot).size, (const char *)slot_id(slot).data,
-              handled > 1 ? "last_message" : "message", ran->msg,
-              message_kind_text(ran->kind), (unsigned long long)ms, handled);
 }
 
 static inline void prefetch_next(const struct actors *actors)
@@ -424,22 +425,25 @@ static inline void prefetch_next(const struct actors *actors)
     }
 }
 
-/* Runs until `budget` messages or the queue's end; count gets how many actors there were. */
+/* Runs until `budget` messages or the queue's end. count gets the number of actors that handled any;
+ * `ran` gets their ids, of more than ACTOR_RUN_MESSAGES the last ones. */
 static uint32_t run_some(struct actors *actors, uint32_t budget,
                          uint32_t *count)
 {
     uint32_t handled = 0;
 
-    for (*count = 0; handled < budget && actors->queue_count; ++*count) {
-        struct ran *ran = &actors->ran[*count % ACTOR_RUN_MESSAGES];
+    *count = 0;
+    while (handled < budget && actors->queue_count) {
+        uint32_t index = actors->queue[actors->queue_head];
+        uint32_t some;
 
-        ran->index = actors->queue[actors->queue_head];
         actors->queue_head = (actors->queue_head + 1) & actors->queue_mask;
         actors->queue_count--;
         prefetch_next(actors);
-        handled += run_slot(actors, ran->index);
-        ran->msg = actors->handled_msg;
-        ran->kind = actors->handled_kind;
+        some = run_slot(actors, index);
+        actors->ran[*count % ACTOR_RUN_MESSAGES] = actors->ctx.self.actor;
+        *count += some != 0;
+        handled += some;
     }
     return handled;
 }
@@ -464,7 +468,7 @@ static uint32_t run_timed(struct actors *actors, uint32_t budget)
         handled += piece;
         if (actors->exact_left)
             actors->exact_left--;
-        if (after - before > actors->settings.slow_handler)
+        if (piece && after - before > actors->settings.slow_handler)
             report_slow(actors, after - before, piece, count);
         if (after - before > ACTOR_RUN_NS ||
             after - before > actors->settings.slow_handler)

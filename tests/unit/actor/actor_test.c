@@ -822,8 +822,8 @@ static void a_report_says_when_the_slow_actor_is_unknown(void **state)
         lab_run();
     }
     while (trace_next(lab.trace, &line)) {
-        of_several += strstr(line.text, "took long: one of several actors") &&
-                      strstr(line.text, " actors=2 last=\"A/") &&
+        of_several += strstr(line.text, "one of these handlers took long") &&
+                      strstr(line.text, " actors=2 listed=1..2 candidates=\"A/") &&
                       strstr(line.text, "/hare, A/") &&
                       strstr(line.text, "/turtle\"");
         of_one += strstr(line.text, "handler took long behavior=") != NULL;

@@ -142,7 +142,7 @@ static void a_failing_entity_restarts_with_its_messages(void **state)
     lab_entity_tell(TYPE_A, "x", 7);
     lab_run();
     lab_expect("x+ x.60 x+ x.7 ");
-    assert_true(lab_traced("receive failed, actor stopped"));
+    assert_true(lab_traced("receive returned SHERD_FAIL, actor stopped"));
 }
 
 static void an_entity_that_cannot_start_backs_off(void **state)
