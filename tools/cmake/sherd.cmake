@@ -140,12 +140,17 @@ endfunction()
 #
 # gcc can optimise the objects of zoo_inside as one program. A program links them with
 # SHERD_ZOO_FAST (-flto=auto), as sherd-sim does, which is a tenth faster then, or with
-# SHERD_ZOO_QUICK (-fno-lto), which links quickly. Without frame pointers sherd-sim is a twentieth
-# faster; perf shows its stacks with --call-graph dwarf.
+# SHERD_ZOO_QUICK (-fno-lto), which links quickly. The fast link takes half a minute, so the quick
+# gate does without it (SHERD_SIM_LTO=OFF). Without frame pointers sherd-sim is a twentieth faster; perf
+# shows its stacks with --call-graph dwarf.
+option(SHERD_SIM_LTO "optimise sherd-sim as one program (gcc)" ON)
 if(CMAKE_C_COMPILER_ID STREQUAL GNU AND NOT SHERD_SANITIZE)
-    set(SHERD_ZOO_COMPILE -flto -ffat-lto-objects -fomit-frame-pointer)
-    set(SHERD_ZOO_FAST -flto=auto)
-    set(SHERD_ZOO_QUICK -fno-lto)
+    set(SHERD_ZOO_COMPILE -fomit-frame-pointer)
+    if(SHERD_SIM_LTO)
+        list(APPEND SHERD_ZOO_COMPILE -flto -ffat-lto-objects)
+        set(SHERD_ZOO_FAST -flto=auto)
+        set(SHERD_ZOO_QUICK -fno-lto)
+    endif()
 endif()
 
 function(sherd_sim)
@@ -215,6 +220,9 @@ function(sherd_unit_test name)
         set(time 600)
     endif()
     set_tests_properties(${name} PROPERTIES TIMEOUT ${time} LABELS unit)
+    if(arg_ON STREQUAL zoo_inside)
+        sherd_heavy_test(${name})
+    endif()
 endfunction()
 
 # sherd_fuzz(NAME target.c CORPUS dir) adds a libFuzzer program in the fuzz preset; in other builds
@@ -235,26 +243,35 @@ function(sherd_fuzz name source)
     target_link_libraries(${name} PRIVATE sherd_inside)
 endfunction()
 
-# sherd_speed_test(NAME...) marks unit tests that do less in builds with sanitizers. ./test --full
-# runs them in the release build too.
+# sherd_speed_test(NAME...) marks unit tests that do less in builds with sanitizers (label speed).
+# ./test --full runs them in the release build too.
 function(sherd_speed_test)
     if(CMOCKA_FOUND AND NOT SHERD_SANITIZE)
-        foreach(name ${ARGN})
-            set_property(TEST ${name} APPEND PROPERTY LABELS speed)
-            set_property(GLOBAL APPEND PROPERTY sherd_speed_programs ${name})
-        endforeach()
+        set_property(TEST ${ARGN} APPEND PROPERTY LABELS speed)
     endif()
 endfunction()
 
-# sherd_gate() adds the target `gate`, the part of a build that ./test needs. It builds everything,
-# with two exceptions:
+# sherd_heavy_test(NAME...) marks unit tests that compute for about ten seconds or more with
+# sanitizers (label heavy). The quick gate runs them in the release build, ./test --full with
+# sanitizers. Tests on zoo_inside count as heavy: with sanitizers, its cores compile for a minute.
+function(sherd_heavy_test)
+    if(CMOCKA_FOUND)
+        set_property(TEST ${ARGN} APPEND PROPERTY LABELS heavy)
+        set_property(GLOBAL APPEND PROPERTY sherd_heavy_programs ${ARGN})
+    endif()
+endfunction()
+
+# sherd_gate() adds the targets `gate` and `quick`, the parts of a build that ./test --full and
+# ./test need. `gate` has everything, with two exceptions:
 #   - without sanitizers, no programs of unit tests, fuzz targets and tests of the driver, because
 #     ./test runs these with sanitizers;
 #   - with ThreadSanitizer, only examples and tests of the driver, because everything else has one
 #     thread.
+# `quick` also has the programs of heavy tests without sanitizers. With sanitizers it has neither
+# these nor sherd-sim.
 # It is called at the end of the top directory, when all targets are known.
 function(sherd_gate)
-    get_property(speed GLOBAL PROPERTY sherd_speed_programs)
+    get_property(heavy GLOBAL PROPERTY sherd_heavy_programs)
     set(wanted)
     set(folders ${PROJECT_SOURCE_DIR})
     while(folders)
@@ -270,15 +287,21 @@ function(sherd_gate)
                     list(APPEND wanted ${target})
                 endif()
             elseif(type MATCHES "EXECUTABLE|SHARED_LIBRARY|STATIC_LIBRARY" OR target MATCHES "^sherd_.*archive$")
-                if(SHERD_SANITIZE OR target IN_LIST speed OR NOT place MATCHES "^tests/(unit|fuzz|host)(/|$)")
+                if(SHERD_SANITIZE OR NOT place MATCHES "^tests/(unit|fuzz|host)(/|$)")
                     list(APPEND wanted ${target})
                 endif()
             endif()
         endforeach()
     endwhile()
+    set(quick ${wanted})
+    if(SHERD_SANITIZE)
+        list(REMOVE_ITEM quick sherd-sim zoo_inside ${heavy})
+    else()
+        list(APPEND quick ${heavy})
+    endif()
     add_custom_target(gate)
-    foreach(target ${wanted})
-        add_dependencies(gate ${target})
-    endforeach()
+    add_dependencies(gate ${wanted})
+    add_custom_target(quick)
+    add_dependencies(quick ${quick})
 endfunction()
 cmake_language(DEFER CALL sherd_gate)
