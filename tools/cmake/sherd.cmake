@@ -261,13 +261,13 @@ function(sherd_heavy_test)
     endif()
 endfunction()
 
-# sherd_gate() adds the targets `gate` and `quick`, the parts of a build that ./test --full and
+# sherd_gate() adds the targets `gate` and `quick_gate`, the parts of a build that ./test --full and
 # ./test need. `gate` has everything, with two exceptions:
 #   - without sanitizers, no programs of unit tests, fuzz targets and tests of the driver, because
 #     ./test runs these with sanitizers;
 #   - with ThreadSanitizer, only examples and tests of the driver, because everything else has one
 #     thread.
-# `quick` also has the programs of heavy tests without sanitizers. With sanitizers it has neither
+# `quick_gate` also has the programs of heavy tests without sanitizers. With sanitizers it has neither
 # these nor sherd-sim.
 # It is called at the end of the top directory, when all targets are known.
 function(sherd_gate)
@@ -293,15 +293,15 @@ function(sherd_gate)
             endif()
         endforeach()
     endwhile()
-    set(quick ${wanted})
+    set(wanted_quick ${wanted})
     if(SHERD_SANITIZE)
-        list(REMOVE_ITEM quick sherd-sim zoo_inside ${heavy})
+        list(REMOVE_ITEM wanted_quick sherd-sim zoo_inside ${heavy})
     else()
-        list(APPEND quick ${heavy})
+        list(APPEND wanted_quick ${heavy})
     endif()
     add_custom_target(gate)
     add_dependencies(gate ${wanted})
-    add_custom_target(quick)
-    add_dependencies(quick ${quick})
+    add_custom_target(quick_gate)
+    add_dependencies(quick_gate ${wanted_quick})
 endfunction()
 cmake_language(DEFER CALL sherd_gate)
