@@ -14,7 +14,7 @@ import tempfile
 from cluster import ROOT
 
 SCRIPTS = ["demo", "test", ".ci/run", "bench/run", "bench/scale", "examples/airports_check.py", "tools/floors", "tools/fuzz-all", "tools/limits", "tools/buffers", "tools/mutants",
-           "tools/packages", "tools/sample", "tools/sim-campaign", "tools/sim-digests", "tools/sim-seeds", "tools/states"]
+           "tools/packages", "tools/sample", "tools/sim-campaign", "tools/sim-digests", "tools/sim-seeds", "tools/states", "tools/zoo-bugs"]
 # Wrong arguments of single programs. Unknown options are tried with all programs.
 WRONG = {"first": [["-x"], ["a", "b"]], "hello": [["-x"], ["a", "b"], [""]], "hello_sim": [["x"], ["0"], ["1", "2"]],
          "counter": [["x"]], "flags": [["0"], ["x"], ["-1"], ["65536"], [""]], "cart": [["1"], ["x", "a"], ["0", "a"], ["-1", "a"], ["65536", "a"]],
