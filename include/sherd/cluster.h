@@ -159,8 +159,8 @@ enum sherd_cluster_first {
  * status, then reachability, then data centers, then leaders. Removals and
  * changes of status are sorted by address; unreachable comes before reachable,
  * and the leader before leaders of roles. On a node that is in no cluster yet
- * the state has no members. An actor whose mailbox was full gets the state anew when
- * there is room.
+ * the state has no members. An actor whose mailbox was full gets the state anew
+ * when there is room.
  * Limits: 4,096 subscribers on a lane. A node tells 64 changes in a turn. If
  * more happens, and a member changes again before its turn, only the outcome
  * is told (SHERD_CHANGES_FOLDED). */

@@ -61,7 +61,7 @@ struct sherd_job {
  * A job belongs to this incarnation. After its end the job still runs, but no
  * SHERD_JOB follows (SHERD_JOBS_UNHEARD), and the asker gets
  * SHERD_REASON_STOPPED. An entity with open jobs is not passivated for
- * idleness. To wait for its jobs before its shard moves, an entity sets
+ * idleness. An entity that must wait for its jobs before its shard moves sets
  * stop_msg, and returns SHERD_STOP after the last one. The job itself may tell
  * its result to the entity: sherd_system_entity_tell may be called in `run`.
  *

@@ -266,7 +266,8 @@ SHERD_API SHERD_MUST_USE int sherd_on_removed(struct sherd_system *system,
 /* There is no blocking ask. A thread that needs an answer spawns an actor. Its
  * init is a pointer to what the thread waits on. The actor asks, and its
  * `release` wakes the thread. The thread needs a time limit of its own: the
- * node may end before the actor starts. Example: docs/guide/first-cluster.md. */
+ * node may end before the actor starts.
+ * Example: docs/guide/first-cluster.md. */
 
 /* Starts a plain actor on the first lane.
  *
