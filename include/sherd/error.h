@@ -60,7 +60,8 @@ enum sherd_error { SHERD_ERRORS(X) };
     /* An id has 1 to SHERD_ID_MAX bytes. */                                   \
     X(SHERD_REASON_EMPTY_ID, "the entity id is empty or too long")             \
     /* Too many messages wait for homes (cluster.sharding.buffer-size), a      \
-     * table of the node is full, or an actor has 65,535 open asks and jobs. */\
+     * table of the node is full, or an actor has 65,535 open asks and jobs.   \
+     */                                                                        \
     X(SHERD_REASON_BUFFER_FULL, "a buffer or table is full")                   \
     /* The receiver is slower than its senders: see sherd_tell. */             \
     X(SHERD_REASON_MAILBOX_FULL, "the mailbox is full")                        \
