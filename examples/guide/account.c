@@ -1,5 +1,6 @@
+/* Stores the events of an account. Its node ends, and the next one finds the balance again:
+ *   account */
 /* [run] */
-/* An account that remembers: its node ends, and the next one finds the balance again:   account */
 #include <sherd/sherd.h>
 
 #include <stdio.h>

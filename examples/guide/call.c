@@ -1,5 +1,5 @@
-/* [run] */
 /* Asks an entity on the main thread, and waits there for the answer:   call */
+/* [run] */
 #include <sherd/sherd.h>
 
 #include <pthread.h>
@@ -25,6 +25,7 @@ static enum sherd_next counter(struct sherd_ctx *ctx, void *self, const struct s
 
 /* One question. The thread and the actor that asks for it share it; the last one frees it. */
 struct call {
+    struct call *next; /* of abandoned */
     pthread_mutex_t lock;
     pthread_cond_t ended;
     int holders, done;
@@ -33,16 +34,33 @@ struct call {
     char id[64];
 };
 
+/* Calls that nobody waits for any more. Their actors may never start, so the program frees the
+ * calls after sherd_close. */
+static struct call *abandoned;
+static pthread_mutex_t abandoned_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void call_free(struct call *call)
+{
+    pthread_mutex_destroy(&call->lock);
+    pthread_cond_destroy(&call->ended);
+    free(call);
+}
+
 static void call_drop(struct call *call)
 {
     pthread_mutex_lock(&call->lock);
     int last = --call->holders == 0;
     pthread_mutex_unlock(&call->lock);
-    if (last) {
-        pthread_mutex_destroy(&call->lock);
-        pthread_cond_destroy(&call->ended);
-        free(call);
-    }
+    if (last)
+        call_free(call);
+}
+
+static void call_abandon(struct call *call)
+{
+    pthread_mutex_lock(&abandoned_lock);
+    call->next = abandoned;
+    abandoned = call;
+    pthread_mutex_unlock(&abandoned_lock);
 }
 
 static enum sherd_next caller(struct sherd_ctx *ctx, void *self, const struct sherd_msg *msg)
@@ -100,8 +118,7 @@ static enum sherd_reason counter_add(const char *id, uint32_t step, uint32_t *to
     pthread_cond_init(&call->ended, NULL);
     snprintf(call->id, sizeof call->id, "%s", id);
     if (sherd_system_spawn(node, &behavior, (struct sherd_bytes){ &call, sizeof call })) {
-        call->holders = 1; /* the node is closing, or its inbox is full */
-        call_drop(call);
+        call_free(call); /* the node is closing, or its inbox is full */
         return reason;
     }
     /* [wait] */
@@ -115,7 +132,10 @@ static enum sherd_reason counter_add(const char *id, uint32_t step, uint32_t *to
     *total = call->total;
     pthread_mutex_unlock(&call->lock);
     /* [wait end] */
-    call_drop(call);
+    if (late)
+        call_abandon(call);
+    else
+        call_drop(call);
     return reason;
 }
 
@@ -140,5 +160,11 @@ int main(void)
         failed = reason != SHERD_REASON_NONE;
     }
     sherd_close(node);
+    while (abandoned) { /* no thread of the library uses them now */
+        struct call *call = abandoned;
+
+        abandoned = call->next;
+        call_free(call);
+    }
     return failed || total != 6;
 }

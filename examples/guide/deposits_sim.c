@@ -1,5 +1,6 @@
+/* Tests accounts under faults: no acknowledged deposit is lost, and none counts twice.
+ *   deposits_sim [SEEDS [FIRST]] */
 /* [run: 20] */
-/* A test under faults: no acknowledged deposit is lost, and none counts twice.   deposits_sim [SEEDS [FIRST]] */
 #include <sherd/sim.h>
 
 #include <inttypes.h>

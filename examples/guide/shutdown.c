@@ -1,5 +1,5 @@
+/* Shows when a node is ready, and ends it phase by phase:   shutdown PORT [once] */
 /* [run: 65535 once] */
-/* A node that tells when it is ready, and ends phase by phase:   shutdown PORT [once] */
 #include <sherd/sherd.h>
 
 #include <signal.h>

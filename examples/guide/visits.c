@@ -1,5 +1,5 @@
-/* [run: 65535 < tell home; ask home; fill 10; status] */
 /* Counts the visits of pages:   visits PORT [HOST:PORT OF A MEMBER] */
+/* [run: 65535 < tell home; ask home; fill 10; status] */
 #include <sherd/sherd.h>
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
+/* Counts primes by jobs of an entity, with a timer and a watch:   worker */
 /* [run] */
-/* Slow work, a timer and a watch: an entity counts primes by jobs:   worker */
 #include <sherd/sherd.h>
 
 #include <stdio.h>

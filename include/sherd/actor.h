@@ -1,7 +1,7 @@
-/* Actors and entities: what a program writes.
+/* Declares actors and entities, which a program writes, and all that they call.
  *
  * An actor is a state (a struct) and one function, `receive`, which gets one
- * message at a time. An entity is an actor with a type and an id; it runs in
+ * message at a time. An entity is an actor with a type and an id. It runs in
  * at most one place of the cluster, unless a living node is declared dead.
  * Every function here that takes a `ctx` may be called only inside the call of
  * receive that was given that ctx. Actors run on lanes, the library's threads.
@@ -34,8 +34,8 @@ struct sherd_bytes {
  * it, send it in a body. All zero names nobody. After the incarnation has
  * ended, messages to it end as SHERD_REASON_NO_SUCH_ACTOR.
  *
- * The ref of a JVM actor is valid only on the node that got it, and as long as
- * it is one of the latest 16,384 of its lane. */
+ * The ref of a JVM actor is valid only on the node that got it. A lane keeps
+ * the latest 16,384 of them. */
 struct sherd_ref {
     uint64_t node;  /* the uid of the node's incarnation */
     uint64_t actor; /* the lane, the slot and the generation there */

@@ -1,5 +1,5 @@
-/* The cluster as actors see it: members, reachability, leaders, and every
- * change as a message.
+/* Sends actors the state of the cluster and each change: members, reachability,
+ * leaders.
  *
  * An actor subscribes. It gets the present state first, then each change, in
  * order, as messages of the kind SHERD_CLUSTER. Texts in them are lent: they
@@ -155,11 +155,12 @@ enum sherd_cluster_first {
  * events: a set, SHERD_EVENTS_... or SHERD_EVENT(kind), combined with |.
  * Result: 0; SHERD_EINVAL: no set of events; SHERD_EFULL: too many subscribers.
  *
- * One change of the view comes in this order: removals, then changes of status
- * (both by address), unreachable, reachable, the same of data centers, the
- * leader, the leaders of roles. On a node that is in no cluster yet the state
- * has no members. An actor whose mailbox was full gets the state anew when
- * there is room.
+ * The events of one change come in this order: removals, then changes of
+ * status, then reachability, then data centers, then leaders. Removals and
+ * changes of status are sorted by address; unreachable comes before reachable,
+ * and the leader before leaders of roles. On a node that is in no cluster yet
+ * the state has no members. An actor whose mailbox was full gets the state anew
+ * when there is room.
  * Limits: 4,096 subscribers on a lane. A node tells 64 changes in a turn. If
  * more happens, and a member changes again before its turn, only the outcome
  * is told (SHERD_CHANGES_FOLDED). */
@@ -174,11 +175,13 @@ SHERD_API void sherd_cluster_unsubscribe(struct sherd_ctx *ctx,
 /* Reads the next event of a SHERD_CLUSTER message.
  *
  * at: 0 for the first event; the call moves it on. event: filled; lent.
- * Result: 1; 0: there is no further event. */
+ * Result: 1; 0: there is no further event.
+ * Threads: any, while the message is valid. */
 SHERD_API int sherd_cluster_next(const struct sherd_msg *msg, size_t *at,
                                  struct sherd_cluster_event *event);
 
-/* Returns 1 if the member has the role. */
+/* Returns 1 if the member has the role, else 0.
+ * Threads: any, while the member's texts are valid. */
 SHERD_API int sherd_cluster_has_role(const struct sherd_cluster_member *member,
                                      const char *role);
 

@@ -1,4 +1,4 @@
-/* Distributed data: values under keys that every member of the cluster has,
+/* Reads and changes distributed data: values under keys that every member has,
  * changes and reads as its own, and that converge.
  *
  * Calls take a ctx, are made in receive, and return at once; answers and
@@ -70,8 +70,8 @@ enum sherd_data_type {
 
 /* The kind of an item. Items of different kinds differ.
  *
- * One exception: to the JVM, an INT and a LONG of the same number are one item
- * of a set and one key of a map. A change that names one of them where the
+ * One exception: to the JVM, an INT and a LONG of the same number are the same
+ * item or key. A change that names one of them where the
  * other one is gets SHERD_DATA_MISMATCH. If two members add both at the same
  * time, both are there, and only one on JVM nodes. Use one kind for all numbers
  * of a key. */
@@ -120,8 +120,8 @@ struct sherd_change {
     struct sherd_item value; /* of PUT; in multimaps of ADD, REMOVE_VALUE */
     int64_t amount;          /* of COUNT; not below 0 for a G_COUNTER */
     /* Only for an OR_MAP. Zero: REMOVE takes the key `item` away. Else the
-     * change is one of the value at `item`, which begins as the empty value of
-     * this type; `value` then stands for the item in it. */
+     * change is one of the value at `item`, and `value` is the item in it. A
+     * new value begins as the empty value of this type. */
     enum sherd_data_type inside;
 };
 
@@ -164,7 +164,7 @@ SHERD_API void sherd_data_get(struct sherd_ctx *ctx, const char *key,
                               const struct sherd_consistency *consistency,
                               uint32_t tag);
 
-/* Changes a key. If it is not there, it begins as the type's empty value; if it
+/* Changes a key. If it is not there, it begins as the type's empty value. If it
  * expired some minutes ago, it may begin with what this member had in it. No
  * other change comes between those of one update; other changes may come
  * between a get and an update.
@@ -178,10 +178,10 @@ SHERD_API void sherd_data_update(struct sherd_ctx *ctx, const char *key,
                                  const struct sherd_consistency *consistency,
                                  uint32_t tag);
 
-/* Subscribes this incarnation to a key: it gets SHERD_DATA_CHANGED with this
- * tag for the value that the key has now, if there is one, and for its changes.
- * Changes within half a second come as one. An actor whose mailbox was full
- * gets the value when there is room. A second call replaces the tag.
+/* Subscribes this incarnation to a key. It gets SHERD_DATA_CHANGED with this
+ * tag for the present value, if there is one, and for each change. Changes
+ * within half a second come as one. An actor whose mailbox was full gets the
+ * value when there is room. A second call replaces the tag.
  * Subscribing to a key does not count as using it (SHERD_DATA_EXPIRED).
  *
  * Result: 0; SHERD_EINVAL: a wrong key, or one with a star at its end;
@@ -195,7 +195,7 @@ sherd_data_subscribe(struct sherd_ctx *ctx, const char *key, uint32_t tag);
 /* Ends a subscription. */
 SHERD_API void sherd_data_unsubscribe(struct sherd_ctx *ctx, const char *key);
 
-/* Deletes a key for good: it can never be used again, and its name is kept.
+/* Deletes a key permanently: it can never be used again, and its name is kept.
  * For a key that is used again, empty the value instead. */
 SHERD_API void sherd_data_delete(struct sherd_ctx *ctx, const char *key,
                                  const struct sherd_consistency *consistency,
@@ -209,10 +209,10 @@ SHERD_API void sherd_data_delete(struct sherd_ctx *ctx, const char *key,
 SHERD_API void sherd_data_keys(struct sherd_ctx *ctx, uint32_t from,
                                uint32_t tag);
 
-/* Ends the hold of a damaged durable key (SHERD_DATA_HELD): what is left of it
- * on this member's disk, merged with what other members have sent, is its value
- * from now on. If there is nothing, the key is not there. An operator decides
- * that what is left is good, or that the others will not come back.
+/* Ends the hold of a damaged durable key (SHERD_DATA_HELD). Its value from now
+ * on is the rest on this member's disk, merged with what other members have
+ * sent. If there is nothing, the key is not there. An operator calls it if the
+ * rest is good, or if the other members will not come back.
  *
  * Answered SHERD_DATA_UPDATED when it is on the disk, also if the key was not
  * held; SHERD_DATA_NOT_STORED and _REFUSED as for a write. */
@@ -265,27 +265,32 @@ struct sherd_value;
 
 /* Returns the value of a SHERD_DATA_FOUND or _CHANGED: a copy that the caller
  * frees with sherd_value_free. Null for other messages, and for a type that
- * this library does not know. */
+ * this library does not know.
+ * Threads: any, while the message is valid. The same holds for the next
+ * three. */
 SHERD_API SHERD_MUST_USE struct sherd_value *
 sherd_data_value(const struct sherd_msg *msg);
 
 /* Returns the key that a SHERD_DATA message is about, lent. "" for
- * SHERD_DATA_KEYS. */
+ * SHERD_DATA_KEYS, and for a message of another kind. */
 SHERD_API const char *sherd_data_key(const struct sherd_msg *msg);
 
-/* Returns the next key of a SHERD_DATA_KEYS, lent; null: there is no further
- * key. at: 0 for the first; the call moves it on. */
+/* Returns the next key of a SHERD_DATA_KEYS, lent. Null: there is no further
+ * key, or it is another message.
+ *
+ * at: 0 for the first; the call moves it on. */
 SHERD_API const char *sherd_data_next_key(const struct sherd_msg *msg,
                                           uint32_t *at);
 
-/* Returns `from` for the next sherd_data_keys; 0: these were the last keys. An
- * answer may have no key and yet not be the last. */
+/* Returns `from` for the next sherd_data_keys. 0: these were the last keys, or
+ * it is another message. An answer may have no key and yet not be the last. */
 SHERD_API uint32_t sherd_data_more_keys(const struct sherd_msg *msg);
 
 /* ---- reading a value ---- */
 
 /* The following functions may be called on any thread, for one value on one
- * thread at a time. Items that they give are lent as long as the value. */
+ * thread at a time. Items that they give are lent as long as the value. A value
+ * of a type that a function does not name gives 0 or null. */
 
 /* Frees a value. Null is fine. */
 SHERD_API void sherd_value_free(struct sherd_value *value);
@@ -294,18 +299,19 @@ SHERD_API void sherd_value_free(struct sherd_value *value);
 SHERD_API enum sherd_data_type
 sherd_value_type(const struct sherd_value *value);
 
-/* FLAG: returns 1 if it is on. */
+/* FLAG: returns 1 if it is on, else 0. 0 for another type. */
 SHERD_API int sherd_value_flag(const struct sherd_value *value);
 
-/* Counters: return the count. PN_COUNTER_MAP: the count of item, which is null
- * for the others. A count beyond the range of int64_t is cut to it. */
+/* Counters: returns the count. PN_COUNTER_MAP: returns the count of item, which
+ * is null for the others. A count beyond the range of int64_t is cut to it.
+ * 0 for another type, and if the item is not there. */
 SHERD_API int64_t sherd_value_count(const struct sherd_value *value,
                                     const struct sherd_item *item);
 
-/* Sets and maps: return the number of items or keys. */
+/* Sets and maps: returns the number of items or keys. 0 for another type. */
 SHERD_API uint32_t sherd_value_size(const struct sherd_value *value);
 
-/* Sets and maps: return 1 if the item or key is there. */
+/* Sets and maps: returns 1 if the item or key is there, else 0. */
 SHERD_API int sherd_value_has(const struct sherd_value *value,
                               const struct sherd_item *item);
 

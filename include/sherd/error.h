@@ -1,4 +1,4 @@
-/* Error codes, and the reasons why a message or an ask ended without success.
+/* Lists the error codes, and the reasons why a message or an ask fails.
  *
  * A function that can fail returns 0 or a negative SHERD_E... code. The log
  * has the details. Every text from this header is a constant: it lives as long
@@ -59,9 +59,9 @@ enum sherd_error { SHERD_ERRORS(X) };
     X(SHERD_REASON_NO_SUCH_TYPE, "no entity type of that name on the node")    \
     /* An id has 1 to SHERD_ID_MAX bytes. */                                   \
     X(SHERD_REASON_EMPTY_ID, "the entity id is empty or too long")             \
-    /* Too many messages wait for shards whose home is unknown or moving       \
-     * (cluster.sharding.buffer-size), a node-wide table is full, or an actor  \
-     * has 65,535 open asks and jobs. */                                       \
+    /* Too many messages wait for homes (cluster.sharding.buffer-size), a      \
+     * table of the node is full, or an actor has 65,535 open asks and jobs.   \
+     */                                                                        \
     X(SHERD_REASON_BUFFER_FULL, "a buffer or table is full")                   \
     /* The receiver is slower than its senders: see sherd_tell. */             \
     X(SHERD_REASON_MAILBOX_FULL, "the mailbox is full")                        \
@@ -108,8 +108,8 @@ enum sherd_reason { SHERD_REASONS(X) SHERD_REASON_COUNT };
     X(SHERD_STAGE_HOME_UNKNOWN, "the home of the shard is unknown")            \
     /* The shard moves to another node, and the message waits for that. */     \
     X(SHERD_STAGE_HANDING_OFF, "the shard is handing off")                     \
-    /* The entity reads its events from the journal. Known on the lane of      \
-     * the asker only: elsewhere it counts as SENT, as it ends unreported. */  \
+    /* The entity reads its events from the journal. Only the asker's own lane \
+     * knows when that ends, so for an entity elsewhere the stage is SENT. */  \
     X(SHERD_STAGE_RECOVERING, "the entity is recovering")                      \
     /* The receiver has messages to handle before this one. */                 \
     X(SHERD_STAGE_QUEUED, "queued in the entity's mailbox")                    \

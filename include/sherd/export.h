@@ -1,4 +1,4 @@
-/* Macros that mark the functions of the library. A program need not use them.
+/* Defines macros that mark the library's functions. Programs need not use them.
  *
  * SHERD_API: the shared library exports the function.
  * SHERD_MUST_USE: the compiler warns when a caller ignores the result. */

@@ -1,4 +1,4 @@
-/* Jobs: slow or blocking work of an actor, on a pool of threads.
+/* Runs slow or blocking work of an actor, a job, on a pool of threads.
  *
  * A handler occupies its lane: no other actor of the lane runs meanwhile. Work
  * that computes for long or waits (a file, a database, another library) belongs
@@ -48,19 +48,20 @@ struct sherd_job {
  * tag: comes back with the SHERD_JOB; the actor chooses it.
  * Result: 0; SHERD_EFULL: see the limits; SHERD_EINVAL: no function to run.
  *
- * The message that is being handled can be answered at the end: the SHERD_JOB
- * has its sender, and sherd_reply answers it, unless it was answered before the
- * job was started. The first of two answers to an ask counts.
+ * The message that is being handled can be answered at the end. The SHERD_JOB
+ * has its sender, and sherd_reply answers it. This does not hold for a message
+ * that was answered before the job was started. The first of two answers to an
+ * ask counts.
  *
  * Jobs of one actor run at the same time and end in any order. The pool takes
  * them in the order of their start. If the actor is a persistent entity, the
  * job waits until the entity's events are durable. If they cannot be stored it
  * does not run, and the asker gets SHERD_REASON_NOT_STORED.
  *
- * A job belongs to this incarnation. After its end the job still runs, but
- * nobody is told (SHERD_JOBS_UNHEARD), and the asker gets
+ * A job belongs to this incarnation. After its end the job still runs, but no
+ * SHERD_JOB follows (SHERD_JOBS_UNHEARD), and the asker gets
  * SHERD_REASON_STOPPED. An entity with open jobs is not passivated for
- * idleness; one that must be told of them before its shard moves has a
+ * idleness. An entity that must wait for its jobs before its shard moves sets
  * stop_msg, and returns SHERD_STOP after the last one. The job itself may tell
  * its result to the entity: sherd_system_entity_tell may be called in `run`.
  *
@@ -74,7 +75,8 @@ SHERD_API SHERD_MUST_USE int sherd_job_start(struct sherd_ctx *ctx,
 
 /* Returns the argument of the job that a SHERD_JOB is about, as `run` left it;
  * null for other messages. It is released after receive returns. The handler
- * may change it, to keep a part of it. */
+ * may change it, to keep a part of it.
+ * Threads: any, while the message is valid. */
 SHERD_API void *sherd_job_arg(const struct sherd_msg *msg);
 
 /* In the simulator (sherd/sim.h) jobs run one at a time, on the simulation's

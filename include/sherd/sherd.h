@@ -1,5 +1,5 @@
-/* Sherd: cluster sharding for C. Includes every public header but
- * sherd/sim.h, which belongs to another library.
+/* Includes every public header of Sherd, cluster sharding for C. sherd/sim.h is
+ * not among them, because it belongs to another library.
  *
  * Begin with sherd/system.h (a node) and sherd/actor.h (entities and actors).
  * docs/guide/README.md lists the guides. */

@@ -1,9 +1,9 @@
-/* The graceful end of a node in phases, and tasks of actors in them.
+/* Ends a node gracefully in phases, and runs tasks of actors in them.
  *
  * The phases are those of Akka's coordinated shutdown. sherd_leave, SIGTERM
- * under sherd_run, and another node's sherd_leave_member run them in order. In
- * a phase all its tasks begin at the same time; the next phase begins when they
- * are done, or when the time of the phase is over. Then the log names the late
+ * under sherd_run, and another node's sherd_leave_member run them in order. All
+ * tasks of a phase begin at the same time. The next phase begins when they are
+ * done, or when the time of the phase is over. Then the log names the late
  * tasks, and the end goes on. Guide: docs/guide/shutdown.md. */
 #ifndef SHERD_SHUTDOWN_H
 #define SHERD_SHUTDOWN_H
@@ -97,7 +97,7 @@ SHERD_API const char *sherd_phase_text(enum sherd_phase phase);
  * Settings of a phase, as in Akka: `timeout`. `enabled = off` leaves the phase
  * out, except where others must see the node leave. `recover = off` has an
  * effect in phases before the hand-off: if a task is late, the end has failed
- * for good. The node stays a member until sherd_halt, sherd_close, a second
+ * permanently. The node stays a member until sherd_halt, sherd_close, a second
  * signal under sherd_run, or until another node makes it leave. The names and
  * the order of the phases are fixed. The node's own steps have times of their
  * own unless timeout is set. */

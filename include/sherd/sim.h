@@ -1,5 +1,5 @@
-/* The simulator: a whole cluster in this process, on one thread, in simulated
- * time, to test entities under faults.
+/* Simulates a whole cluster in this process, on one thread, in simulated time,
+ * to test entities under faults.
  *
  * The nodes are those that you ship; the clocks, the network, the disks and
  * the crashes are simulated. A seed decides everything: the same seed gives the
@@ -89,9 +89,9 @@ typedef int (*sherd_sim_test)(struct sherd_sim *sim, void *arg);
  * result or the broken rule, and the count at the end.
  *
  * options: copied; each run has its own seed. arg: lent to the test.
- * Result: the number of seeds that failed. If nothing can run, because an
- * option is wrong or there is no seed from first to last, it says so once and
- * returns the number of seeds, or 1.
+ * Result: the number of seeds that failed. If an option is wrong, no seed runs:
+ * it prints the reason and returns the number of seeds. If first is above last,
+ * it prints that and returns 1.
  *
  * A test that crashes ends the process. Before that, a line names its seed, as
  * "seed 17: ended by signal 11". This holds for SIGSEGV, SIGBUS, SIGFPE,
@@ -145,7 +145,11 @@ sherd_sim_entity_ask(struct sherd_sim *sim, uint32_t node, const char *type,
                      const char *id, uint32_t msg, struct sherd_bytes body,
                      uint64_t timeout_ms, struct sherd_sim_answer *answer);
 
-/* Starts a plain actor on a node's first lane, as sherd_system_spawn. */
+/* Starts a plain actor on a node's first lane, as sherd_system_spawn.
+ *
+ * behavior, init: copied.
+ * Result: 0; SHERD_EINVAL: no such node, no receive, or init is above
+ * SHERD_BODY_MAX; SHERD_ESTATE: the node is dead. */
 SHERD_API SHERD_MUST_USE int
 sherd_sim_spawn(struct sherd_sim *sim, uint32_t node,
                 const struct sherd_behavior *behavior, struct sherd_bytes init);
@@ -195,11 +199,13 @@ SHERD_API SHERD_MUST_USE int sherd_sim_status(struct sherd_sim *sim,
                                               struct sherd_status *status);
 
 /* Returns the first broken rule as a line with the seed, the rule, the time and
- * the node, lent; null if there is none. The simulator checks at every event:
- * at most one incarnation of an entity (as long as no living node is downed by
- * command), one coordinator of a type, the rules of hand-off and membership,
- * and a journal without gaps and with a single writer. docs/invariants.md lists
- * all of its rules. */
+ * the node, lent; null if there is none.
+ *
+ * The simulator checks its rules at every event. At most one incarnation of an
+ * entity runs, unless a living node is downed by command. A type has at most
+ * one coordinator. Hand-offs and membership keep their rules. The journal has
+ * no gaps, and one writer for each shard. docs/invariants.md lists all
+ * rules. */
 SHERD_API const char *sherd_sim_violation(const struct sherd_sim *sim);
 
 /* Returns the seed of the simulation, for a test to print. */

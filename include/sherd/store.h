@@ -1,5 +1,5 @@
-/* A store of versioned values with N replicas for each key, as in Amazon's
- * Dynamo: W of them confirm a write, R of them answer a read.
+/* Stores versioned values with N replicas for each key, as in Amazon's Dynamo.
+ * W replicas confirm a write, and R replicas answer a read.
  *
  * Each node that keeps values starts a *broker*, an actor: sherd_store_open.
  * Brokers of one name are one store. Any broker takes calls for any key, and
@@ -90,7 +90,7 @@ struct sherd_store_level {
 /* Each call is answered once: by SHERD_ANSWER with its tag and an enum
  * sherd_store_message as msg. If the broker does not answer, SHERD_NO_ANSWER
  * comes half a second after level's timeout_ms, or after 60.5 s if level has
- * none; then a write may have been made.
+ * none. Then a write may have been made.
  *
  * store: a broker's ref. key: a text, 1 to SHERD_STORE_KEY_MAX bytes, copied.
  * level: copied; null for the store's settings.
@@ -150,16 +150,19 @@ enum sherd_store_message {
  * everywhere.
  *
  * at: 0 for the first; the call moves it on. value: lent, of any alignment.
- * Result: 1; 0: there is no further value. */
+ * Result: 1; 0: there is no further value.
+ * Threads: any, while the message is valid. The same holds for the next
+ * two. */
 SHERD_API int sherd_store_next(const struct sherd_msg *msg, size_t *at,
                                struct sherd_bytes *value);
 
-/* Returns what the next write of this key should give back, lent; empty: there
- * is none. At most 4 KiB. It may be kept and sent, as other bytes. */
+/* Returns the context for the next write of this key, lent; empty: there is
+ * none. At most 4 KiB. It may be copied, kept and sent, as other bytes. */
 SHERD_API struct sherd_bytes sherd_store_context(const struct sherd_msg *msg);
 
 /* Returns how many replicas have what was found, or took the write. If a get is
- * UNMET because fewer than R answered, it is the number of those. */
+ * UNMET because fewer than R answered, it is the number of those. 0 for other
+ * messages. */
 SHERD_API uint32_t sherd_store_replicas(const struct sherd_msg *msg);
 
 /* ---- counters ---- */
@@ -207,7 +210,8 @@ enum sherd_store_counter {
 };
 
 /* Reads a SHERD_STORE_STATUS into counts, by enum sherd_store_counter.
- * Result: 1; 0: it is another message. */
+ * Result: 1; 0: it is another message.
+ * Threads: any, while the message is valid. */
 SHERD_API int sherd_store_counts(const struct sherd_msg *msg,
                                  uint64_t counts[SHERD_STORE_COUNTER_COUNT]);
 

@@ -1,4 +1,5 @@
-/* A system: this process's node of the cluster. A process may have several.
+/* Opens, runs and ends a system: this process's node of the cluster. A process
+ * may have several.
  *
  * The usual order is sherd_open, sherd_entity_register for each type, and
  * sherd_run, which returns at the end of the node; then sherd_close. The
@@ -28,8 +29,8 @@ struct sherd_system;
 
 /* Receives the lines of the log. module and line: lent, line without its end.
  * Threads: it is called from the library's threads, and from any thread that
- * calls a function with the system; one call at a time for each system. It must
- * not call a function with that system, and must be quick: a lane waits. */
+ * calls a function with the system. A system makes one call at a time. The
+ * function must not use that system, and must be quick: a lane waits. */
 typedef void (*sherd_log_function)(void *user, enum sherd_log_level level,
                                    const char *module, const char *line);
 
@@ -81,7 +82,8 @@ struct sherd_options {
      * may share. An entity that moves to another host does not find its events
      * there: host a persistent type on nodes of one host. The loss of the disk
      * loses the events.
-     * "memory": for tests. Nodes of one process share it; it ends with that. */
+     * "memory": for tests. Nodes of one process share it; the events are lost
+     * when the process ends. */
     const char *journal;
     /* Receives the lines of the log; default: logfmt on standard error. */
     sherd_log_function log;
@@ -91,10 +93,10 @@ struct sherd_options {
     enum sherd_log_level log_level;
     /* Paths of PEM files: this node's certificate, followed by those up to its
      * CA; its key, without a password; the CAs of all nodes. With a certificate
-     * all nodes talk by TLS, each proves who it is, and a certificate needs an
-     * alternative name (DNS or IP) for its node's host. Changed files are read
-     * again (remote.tls.reload-after). Without TLS, the host must be an address
-     * of this machine alone, unless remote.allow-plain is on. */
+     * all nodes talk by TLS, and each proves its identity. A certificate needs
+     * an alternative name (DNS or IP) for its node's host. Changed files are
+     * read again (remote.tls.reload-after). Without TLS, the host must be an
+     * address of this machine alone, unless remote.allow-plain is on. */
     const char *certificate, *key, *ca;
 };
 
@@ -168,11 +170,11 @@ struct sherd_entity_type {
  *
  * type: copied, with its texts. The behavior's name and functions must stay
  * valid until sherd_close returns.
- * Result: 0; SHERD_EINVAL: a field is wrong, or a persistent type has no
- * journal; SHERD_EEXIST: another type has the name, or one of its paths is
- * another's on some node (Akka has the actors NAME, NAMEProxy, NAMECoordinator,
- * NAME-DATA_CENTER, replicator and ROLEReplicator); SHERD_ESTATE. The log
- * explains the first two.
+ * Result: 0. SHERD_EINVAL: a field is wrong, or a persistent type has no
+ * journal. SHERD_EEXIST: another type has the name or one of the paths.
+ * SHERD_ESTATE. The log explains the first two. A type NAME has the paths
+ * NAME, NAMEProxy, NAMECoordinator and NAME-DATA_CENTER. Akka's replicators
+ * have the paths replicator and ROLEReplicator.
  * Threads: the one that opened the system. */
 SHERD_API SHERD_MUST_USE int
 sherd_entity_register(struct sherd_system *system,
@@ -199,9 +201,9 @@ SHERD_API SHERD_MUST_USE int sherd_start(struct sherd_system *system);
 /* Blocks until the node has left the cluster, was downed, or sherd_halt was
  * called.
  *
- * Result: 0 after a graceful end or a halt; SHERD_EDOWN; SHERD_EJOIN;
- * SHERD_ETIME: the others did not see the node leave in time, and will find it
- * unreachable; SHERD_ESTALLED; SHERD_ESTORE: durable keys cannot be used;
+ * Result: 0 after a graceful end or a halt. SHERD_EDOWN; SHERD_EJOIN;
+ * SHERD_ESTALLED. SHERD_ETIME: the others did not see the node leave in time,
+ * and will find it unreachable. SHERD_ESTORE: durable keys cannot be used.
  * SHERD_ESTATE: it was not started.
  * Threads: threads of the program, several at a time. */
 SHERD_API int sherd_wait(struct sherd_system *system);
@@ -232,9 +234,10 @@ SHERD_API void sherd_halt(struct sherd_system *system);
  * until pool.close-timeout. */
 SHERD_API void sherd_close(struct sherd_system *system);
 
-/* Returns 1 if the node should be given work: it is up, it neither leaves nor
- * joins another cluster, each lane has ended a turn in the last 5 s, and
- * durable keys are loaded and stored without failure. Else 0. Does not wait.
+/* Returns 1 if the node should be given work, else 0. Does not wait. It is 1 if
+ * - the node is up, and neither leaves nor joins another cluster,
+ * - each lane has ended a turn in the last 5 s,
+ * - durable keys are loaded and stored without failure.
  *
  * Threads: any. */
 SHERD_API int sherd_is_ready(struct sherd_system *system);
@@ -260,10 +263,11 @@ SHERD_API SHERD_MUST_USE int sherd_on_removed(struct sherd_system *system,
 
 /* ---- actors and entities, from outside ---- */
 
-/* There is no blocking ask. A thread that needs an answer spawns an actor: init
- * is a pointer to what the thread waits on, the actor asks, and its `release`
- * wakes the thread. The thread needs a time limit of its own: the node may end
- * before the actor starts. Example: docs/guide/first-cluster.md. */
+/* There is no blocking ask. A thread that needs an answer spawns an actor. Its
+ * init is a pointer to what the thread waits on. The actor asks, and its
+ * `release` wakes the thread. The thread needs a time limit of its own: the
+ * node may end before the actor starts.
+ * Example: docs/guide/first-cluster.md. */
 
 /* Starts a plain actor on the first lane.
  *
@@ -295,7 +299,7 @@ sherd_system_entity_tell(struct sherd_system *system, const char *type,
 
 /* ---- membership ---- */
 
-/* How long a failover takes: about 46 s with the split brain resolver and its
+/* How long a failover takes: about 47 s with the split brain resolver and its
  * defaults. The other members find a dead node unreachable after 3.5 to 5.5 s
  * (heartbeat-interval and acceptable-heartbeat-pause of
  * cluster.failure-detector). The resolver downs it after its stable-after

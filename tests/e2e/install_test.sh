@@ -118,10 +118,10 @@ pass "manual pages"
 # The documents are installed where the links between them work.
 source=$(cd "$here/../.." && pwd)
 documents=$(dirname "$(find "$prefix/share" -name CHANGELOG.md)")
-for file in README.md CHANGELOG.md LICENSE; do
+for file in README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md LICENSE; do
     cmp "$source/$file" "$documents/$file" || { echo "the document $file is not installed"; exit 1; }
 done
-for folder in docs/guide docs/protocol; do
+for folder in docs/guide docs/protocol docs/decisions; do
     diff -r "$source/$folder" "$documents/$folder" || { echo "the documents of $folder are not installed"; exit 1; }
 done
 for program in "$source"/examples/guide/*.c; do
@@ -129,6 +129,20 @@ for program in "$source"/examples/guide/*.c; do
         { echo "the guides' program $program is not installed"; exit 1; }
 done
 pass "documents"
+
+# Each relative link in an installed document names an installed file or folder.
+find "$documents" -name '*.md' >"$work/documents"
+links=0
+while IFS= read -r document; do
+    grep -oE '\]\([A-Za-z0-9_./-]+[)#]' "$document" >"$work/links" || continue
+    while IFS= read -r link; do
+        link=${link:2:-1}
+        [ -e "$(dirname "$document")/$link" ] || { echo "$document: a link is broken: $link"; exit 1; }
+        links=$((links + 1))
+    done <"$work/links"
+done <"$work/documents"
+((links > 50)) || { echo "the documents have only $links links"; exit 1; }
+pass "links between documents"
 
 # The guide's first project builds and runs.
 mkdir "$work/visits"

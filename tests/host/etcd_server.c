@@ -1,3 +1,4 @@
+/* Runs an etcd process for tests of leases, and the scripted server between it and its client. */
 #define _GNU_SOURCE
 #include "etcd_server.h"
 

@@ -1,7 +1,7 @@
-/* Decisions of a JVM's resolver: random scenes of up to six members, most with the role on half of
- * the nodes, and the nodes that akka-cluster 2.6.21's strategies (KeepMajority, KeepOldest,
- * StaticQuorum) down; all, if they refuse to decide. Data, not to be edited. strategy_test.c
- * includes it. */
+/* Lists the decisions of a JVM's resolver for strategy_test.c. Each row is a random scene of up to
+ * six members, most with the role on half of the nodes, and the nodes that the strategies of
+ * akka-cluster 2.6.21 down (KeepMajority, KeepOldest, StaticQuorum). If a strategy refuses to
+ * decide, these are all nodes. Do not edit the rows. */
 #ifndef TESTS_RESOLVER_JVM_ROWS_H
 #define TESTS_RESOLVER_JVM_ROWS_H
 
