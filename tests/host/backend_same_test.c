@@ -96,7 +96,7 @@ static void both(struct pair *pair, struct rng *rng)
     journal_request_free(right);
 }
 
-static void all_stores_give_equal_answers(void **state)
+static void all_backends_give_equal_answers(void **state)
 {
     char folder[200];
     (void)state;
@@ -136,7 +136,7 @@ static void all_stores_give_equal_answers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_stores_give_equal_answers),
+        cmocka_unit_test(all_backends_give_equal_answers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -290,7 +290,7 @@ static uint64_t take_term(struct place *place, void *writer, const char *type,
 }
 
 /* Whatever the history's length. */
-static void the_last_record_is_found(void **state)
+static void the_last_record_of_an_entity_is_found(void **state)
 {
     struct place *place = *state;
     struct journal_request *request;
@@ -409,7 +409,7 @@ static void a_term_lists_the_claimed_shards(void **state)
     assert_true(take_term(place, place->writer, "T", 0) == 3);
 }
 
-static void terms_are_given_once(void **state)
+static void each_term_is_given_once(void **state)
 {
     struct place *place = *state;
 
@@ -420,7 +420,7 @@ static void terms_are_given_once(void **state)
     assert_true(take_term(place, place->other, "T", 3) == 12);
 }
 
-static void the_store_counts_epochs_for_owners_without_terms(void **state)
+static void the_backend_counts_epochs_for_owners_without_terms(void **state)
 {
     struct place *place = *state;
     struct journal_request *request;
@@ -448,7 +448,7 @@ static void another_cluster_is_refused(void **state)
     assert_non_null(strstr(error, "stranger"));
 }
 
-static void records_outlive_the_store(void **state)
+static void records_outlive_the_backend(void **state)
 {
     struct place *place = *state;
     char error[BACKEND_ERROR_MAX];
@@ -638,15 +638,15 @@ int main(void)
         both(a_stale_fence_refuses_its_shard_only),
         both(sequence_numbers_are_unique_without_gap),
         both(a_repeated_append_accepts_stored_records),
-        both(terms_are_given_once),
-        both(the_last_record_is_found),
+        both(each_term_is_given_once),
+        both(the_last_record_of_an_entity_is_found),
         both(replaced_records_are_deleted),
         both(one_commit_deletes_a_bounded_number_of_records),
         both(a_term_lists_the_claimed_shards),
-        both(the_store_counts_epochs_for_owners_without_terms),
+        both(the_backend_counts_epochs_for_owners_without_terms),
         both(another_cluster_is_refused),
         sqlite_only(the_writer_caches_a_bounded_number_of_entities),
-        sqlite_only(records_outlive_the_store),
+        sqlite_only(records_outlive_the_backend),
         sqlite_only(a_record_without_a_claim_is_a_conflict),
         sqlite_only(strange_files_are_refused),
         sqlite_only(the_directory_may_be_a_link),

@@ -227,7 +227,7 @@ static void a_full_queue_refuses_at_once(void **state)
     assert_int_equal(system.failed, 1);
 }
 
-static void a_bad_store_is_refused_with_a_text(void **state)
+static void an_invalid_backend_is_refused_with_a_text(void **state)
 {
     struct backend_client_options options = {
         .ops = &backend_sqlite,
@@ -306,7 +306,7 @@ static void run_systems(const struct backend_ops *ops, const char *path)
     ops->close(reader);
 }
 
-static void two_systems_share_a_memory_store(void **state)
+static void two_systems_share_a_memory_backend(void **state)
 {
     (void)state;
     run_systems(&backend_memory, "two");
@@ -330,8 +330,8 @@ int main(void)
         cmocka_unit_test(waiting_requests_share_a_group),
         cmocka_unit_test(a_transaction_has_limits),
         cmocka_unit_test(a_full_queue_refuses_at_once),
-        cmocka_unit_test(a_bad_store_is_refused_with_a_text),
-        cmocka_unit_test(two_systems_share_a_memory_store),
+        cmocka_unit_test(an_invalid_backend_is_refused_with_a_text),
+        cmocka_unit_test(two_systems_share_a_memory_backend),
         cmocka_unit_test(two_systems_share_a_file),
     };
 

@@ -87,7 +87,7 @@ static void a_node_that_left_is_not_ready(void **state)
 }
 
 /* The leader commands the other node, then itself. */
-static void another_member_is_told_to_leave(void **state)
+static void a_command_makes_another_member_leave(void **state)
 {
     struct sherd_system *first = start(0);
     struct sherd_system *second = start(sherd_port(first));
@@ -160,7 +160,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_node_is_ready_while_it_is_up),
         cmocka_unit_test(a_node_that_left_is_not_ready),
-        cmocka_unit_test(another_member_is_told_to_leave),
+        cmocka_unit_test(a_command_makes_another_member_leave),
         cmocka_unit_test(an_invalid_address_is_logged),
     };
 

@@ -67,7 +67,7 @@ static bool is_at(const struct seed_list *list, uint32_t index,
            list->addresses[index].port == port;
 }
 
-static void a_file_of_addresses(void **state)
+static void a_file_gives_addresses_in_its_order(void **state)
 {
     struct seed_list *list = read_text("# the shop\n"
                                        "\n"
@@ -106,7 +106,7 @@ static void an_invalid_line_is_named(void **state)
     }
 }
 
-static void a_file_without_an_address_says_so(void **state)
+static void a_file_without_an_address_is_reported(void **state)
 {
     struct seed_list *list;
     (void)state;
@@ -426,7 +426,7 @@ static struct seed_list *ask(struct dns *dns, bool is_srv)
     return ask_stopped(dns, is_srv, &stopped);
 }
 
-static void hosts_and_ports_by_srv(void **state)
+static void srv_records_give_hosts_and_ports(void **state)
 {
     static const struct record records[] = {
         { "n2.shop.test", 2551 }, { "N1.shop.test", 2552 },
@@ -447,7 +447,7 @@ static void hosts_and_ports_by_srv(void **state)
     mem_free(list);
 }
 
-static void addresses_with_a_port(void **state)
+static void address_records_get_the_configured_port(void **state)
 {
     static const struct record records[] = {
         { "10.0.0.9", 0 }, { "10.0.0.10", 0 }, { "fd00::1", 0 },
@@ -543,7 +543,7 @@ static void invalid_servers_are_refused(void **state)
     mem_free(list);
 }
 
-static void stopping_ends_a_look(void **state)
+static void stopping_ends_a_lookup(void **state)
 {
     static const _Atomic bool stopped = true;
     uint64_t began = uv_hrtime();
@@ -673,17 +673,17 @@ static void a_fifo_is_refused_without_waiting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FILE_TEST(a_file_of_addresses),
+        FILE_TEST(a_file_gives_addresses_in_its_order),
         FILE_TEST(an_invalid_line_is_named),
-        FILE_TEST(a_file_without_an_address_says_so),
+        FILE_TEST(a_file_without_an_address_is_reported),
         FILE_TEST(files_have_limits),
-        cmocka_unit_test(hosts_and_ports_by_srv),
-        cmocka_unit_test(addresses_with_a_port),
+        cmocka_unit_test(srv_records_give_hosts_and_ports),
+        cmocka_unit_test(address_records_get_the_configured_port),
         cmocka_unit_test(failed_queries_give_no_list),
         cmocka_unit_test(a_list_keeps_the_first_of_too_many_addresses),
         cmocka_unit_test(invalid_hosts_are_skipped),
         cmocka_unit_test(invalid_servers_are_refused),
-        cmocka_unit_test(stopping_ends_a_look),
+        cmocka_unit_test(stopping_ends_a_lookup),
         FILE_TEST(a_file_is_read_again_each_time),
         FILE_TEST(a_fifo_is_refused_without_waiting),
     };

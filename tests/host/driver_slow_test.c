@@ -191,7 +191,7 @@ static pid_t stop_me(const int begins[2])
     _exit(0);
 }
 
-static void a_standstill_does_not_time_a_call_out(void **state)
+static void a_suspended_process_does_not_time_out_a_call(void **state)
 {
     struct sherd_options options = { .port = SHERD_PORT_ANY, .lanes = 1, .log = look_at_line };
     struct sherd_status status;
@@ -222,7 +222,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_node_with_a_blocked_lane_does_not_stay),
         cmocka_unit_test(long_turns_and_silent_connections_are_noticed),
-        cmocka_unit_test(a_standstill_does_not_time_a_call_out),
+        cmocka_unit_test(a_suspended_process_does_not_time_out_a_call),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

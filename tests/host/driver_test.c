@@ -155,7 +155,7 @@ static void bounce_mail(struct machine *machine, const struct mail *mail)
         fake_send(machine, 3 - machine->index, &next);
 }
 
-static void no_waking_is_lost(void **state)
+static void no_wake_up_is_lost(void **state)
 {
     static const char *const modes[] = { "sherd.poll = frugal",
                                          "sherd.poll = latency" };
@@ -203,7 +203,7 @@ static bool all_told(void *count)
     return atomic_load(&told) == *(int *)count;
 }
 
-static void a_full_inbox_refuses(void **state)
+static void a_full_inbox_refuses_mail(void **state)
 {
     static char body[SHERD_BODY_MAX];
     struct sherd_ref to = { 0, 1 };
@@ -543,7 +543,7 @@ static bool has_no_conns(void *system)
     return atomic_load(&((struct sherd_system *)system)->conn_count) == 0;
 }
 
-static void links_are_made_anew(void **state)
+static void closed_links_are_opened_again(void **state)
 {
     struct sherd_system *system = open_system(2);
 
@@ -701,7 +701,7 @@ static void a_port_in_use_is_named(void **state)
     sherd_close(system);
 }
 
-static void too_few_descriptors_are_an_error(void **state)
+static void too_few_descriptors_are_refused(void **state)
 {
     struct sherd_options options = options_for(2);
     struct sherd_system *system;
@@ -717,7 +717,7 @@ static void too_few_descriptors_are_an_error(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 }
 
-static void wrong_settings_are_errors(void **state)
+static void wrong_settings_are_refused(void **state)
 {
     struct sherd_options options = options_for(1);
     struct sherd_system *system;
@@ -804,7 +804,7 @@ static void apply_nothing(void *self, uint32_t type, struct sherd_bytes event)
     (void)event;
 }
 
-static void types_are_checked(void **state)
+static void invalid_types_are_refused(void **state)
 {
     struct sherd_entity_type type = { .name = "T", .proxy = 1 };
     struct sherd_entity_type bad = { .name = "", .proxy = 1 };
@@ -889,7 +889,7 @@ static void leave_with_an_error(struct machine *machine)
     fake_end(machine, SHERD_EDOWN);
 }
 
-static void systems_end_in_every_way(void **state)
+static void a_system_ends_from_every_state(void **state)
 {
     struct sherd_system *system;
 
@@ -931,7 +931,7 @@ static void raise_signal(struct machine *machine)
 #define SIGNALS_GET_LOST false
 #endif
 
-static void a_signal_means_leave(void **state)
+static void a_signal_makes_the_node_leave(void **state)
 {
     struct sherd_system *system;
 
@@ -1023,7 +1023,7 @@ static void assert_lanes(const cpu_set_t *processors)
                      wanted < LANES_MAX ? wanted : LANES_MAX);
 }
 
-static void lanes_are_as_many_as_processors(void **state)
+static void a_system_has_a_lane_for_each_processor(void **state)
 {
     cpu_set_t all, one;
     size_t first = 0;
@@ -1070,25 +1070,25 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(mail_keeps_its_order, set_up),
-        cmocka_unit_test_setup(no_waking_is_lost, set_up),
-        cmocka_unit_test_setup(a_full_inbox_refuses, set_up),
+        cmocka_unit_test_setup(no_wake_up_is_lost, set_up),
+        cmocka_unit_test_setup(a_full_inbox_refuses_mail, set_up),
         cmocka_unit_test_setup(a_stream_comes_back_whole, set_up),
         cmocka_unit_test_setup(connections_close_in_all_orders, set_up),
         cmocka_unit_test_setup(a_failed_connect_is_reported, set_up),
-        cmocka_unit_test_setup(links_are_made_anew, set_up),
+        cmocka_unit_test_setup(closed_links_are_opened_again, set_up),
         cmocka_unit_test_setup(invalid_connections_are_refused, set_up),
         cmocka_unit_test_setup(seed_nodes_pass_when_unknown_nodes_fill_the_limit, set_up),
         cmocka_unit_test_setup(a_port_in_use_is_named, set_up),
-        cmocka_unit_test_setup(too_few_descriptors_are_an_error, set_up),
-        cmocka_unit_test_setup(wrong_settings_are_errors, set_up),
+        cmocka_unit_test_setup(too_few_descriptors_are_refused, set_up),
+        cmocka_unit_test_setup(wrong_settings_are_refused, set_up),
         cmocka_unit_test_setup(a_too_short_lease_is_reported, set_up),
-        cmocka_unit_test_setup(types_are_checked, set_up),
+        cmocka_unit_test_setup(invalid_types_are_refused, set_up),
         cmocka_unit_test_setup(an_invalid_log_level_is_reported, set_up),
         cmocka_unit_test_setup(a_status_joins_all_machines, set_up),
-        cmocka_unit_test_setup(systems_end_in_every_way, set_up),
-        cmocka_unit_test_setup(a_signal_means_leave, set_up),
+        cmocka_unit_test_setup(a_system_ends_from_every_state, set_up),
+        cmocka_unit_test_setup(a_signal_makes_the_node_leave, set_up),
         cmocka_unit_test_setup(requests_come_back_to_their_machine, set_up),
-        cmocka_unit_test_setup(lanes_are_as_many_as_processors, set_up),
+        cmocka_unit_test_setup(a_system_has_a_lane_for_each_processor, set_up),
         cmocka_unit_test_setup(an_idle_system_does_not_wake, set_up),
     };
 

@@ -935,7 +935,7 @@ static void a_damaged_key_is_held_until_it_is_written(void **state)
 }
 
 /* The record of the hold itself is damaged. */
-static void a_damaged_hold_still_holds(void **state)
+static void a_damaged_hold_record_still_holds_its_key(void **state)
 {
     struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
     struct durable_files *files = damaged(&loaded, false);
@@ -953,7 +953,7 @@ static void a_damaged_hold_still_holds(void **state)
 }
 
 /* It is stored twice. */
-static void a_hold_outlives_each_page(void **state)
+static void a_hold_survives_the_loss_of_each_page(void **state)
 {
     for (int is_lost = 0; is_lost < 2; is_lost++) {
         struct durable_request *loaded = durable_request_new(DURABLE_LOAD);
@@ -1279,8 +1279,8 @@ int main(void)
         in_a_directory(a_cut_file_gives_what_is_left),
         in_a_directory(a_foreign_record_is_no_value_of_the_key),
         in_a_directory(a_damaged_key_is_held_until_it_is_written),
-        in_a_directory(a_damaged_hold_still_holds),
-        in_a_directory(a_hold_outlives_each_page),
+        in_a_directory(a_damaged_hold_record_still_holds_its_key),
+        in_a_directory(a_hold_survives_the_loss_of_each_page),
         in_a_directory(keys_of_sharding_are_not_held),
         in_a_directory(the_longest_key_is_held),
         in_a_directory(a_long_full_disk_is_no_damage),

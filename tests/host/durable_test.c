@@ -232,7 +232,7 @@ static void a_new_database_outlives_a_loss_of_power(void **state)
     (void)snprintf(directory, sizeof directory, "%s", parent);
 }
 
-static void the_database_grows(void **state)
+static void the_database_file_grows_with_its_values(void **state)
 {
     uint8_t *value = mem_alloc(MIB);
     struct answers answers;
@@ -405,7 +405,7 @@ static void an_irremovable_clean_file_fails_the_load(void **state)
     stop(durable, &answers);
 }
 
-static void limits_are_kept(void **state)
+static void writes_beyond_a_limit_are_refused(void **state)
 {
     static uint8_t long_key[DURABLE_KEY_MAX + 1];
     uint8_t *value = mem_alloc(DURABLE_VALUE_MAX + 1);
@@ -762,12 +762,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         in_a_directory(stored_values_are_loaded_again),
         in_a_directory(a_new_database_outlives_a_loss_of_power),
-        in_a_directory(the_database_grows),
+        in_a_directory(the_database_file_grows_with_its_values),
         in_a_directory(write_behind_writes_the_last_value_once),
         in_a_directory(write_behind_holds_a_bounded_size),
         in_a_directory(other_systems_and_clusters_are_refused),
         in_a_directory(an_irremovable_clean_file_fails_the_load),
-        in_a_directory(limits_are_kept),
+        in_a_directory(writes_beyond_a_limit_are_refused),
         in_a_directory(sizes_of_the_database_are_bounded),
         in_a_directory(a_full_disk_acknowledges_nothing),
         in_a_directory(

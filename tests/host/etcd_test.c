@@ -130,7 +130,7 @@ static void unknown_because(struct lease_etcd *keeper, const char *why)
 
 /* ---- a healthy server ---- */
 
-static void one_owner_at_a_time(void **state)
+static void a_lease_has_one_owner_at_a_time(void **state)
 {
     struct lease_etcd *keeper = keeper_at(etcd.port, PATIENCE);
     uint64_t token = granted(keeper, "a:1");
@@ -213,7 +213,7 @@ static size_t leases_there(void)
     return count;
 }
 
-static void nothing_is_left_behind(void **state)
+static void a_released_lease_leaves_nothing_on_the_server(void **state)
 {
     struct lease_etcd *keeper = keeper_at(etcd.port, PATIENCE);
 
@@ -478,7 +478,7 @@ static void ask_for_users(struct where *where)
     etcd_calls_close(calls);
 }
 
-static void users_sign_in(void **state)
+static void a_provider_signs_in_as_its_user(void **state)
 {
     struct lease_etcd *keeper;
     struct where where;
@@ -620,10 +620,10 @@ static void invalid_endpoints_are_refused(void **state)
 int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
-        TEST(one_owner_at_a_time),
+        TEST(a_lease_has_one_owner_at_a_time),
         TEST(a_lease_without_renewal_expires),
         TEST(renewals_keep_a_lease),
-        TEST(nothing_is_left_behind),
+        TEST(a_released_lease_leaves_nothing_on_the_server),
         TEST(processes_exclude_each_other),
         TEST(a_restarted_server_keeps_its_leases),
         TEST(the_next_endpoint_is_asked),
@@ -632,7 +632,7 @@ int main(int count, char **arguments)
         TEST(a_lost_reply_is_read_again),
         TEST(an_unknown_result_is_no_grant_and_no_release),
         cmocka_unit_test(closing_ends_a_waiting_request),
-        TEST(users_sign_in),
+        TEST(a_provider_signs_in_as_its_user),
         cmocka_unit_test_setup_teardown(users_sign_in_again_when_users_change, start_signing, end),
         cmocka_unit_test_setup_teardown(servers_must_show_a_valid_certificate, start_tls, end),
         cmocka_unit_test(invalid_endpoints_are_refused),

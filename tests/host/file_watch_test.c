@@ -65,7 +65,7 @@ static struct file_watch *open_looks(struct counts *counts, _Atomic int *release
     return file_watch;
 }
 
-static void looks_follow_each_other(void **state)
+static void requests_during_a_check_are_merged(void **state)
 {
     static _Atomic int released;
     struct counts counts = { 0 };
@@ -91,7 +91,7 @@ static void looks_follow_each_other(void **state)
     assert_false(file_watch_close(NULL));
 }
 
-static void a_look_that_does_not_end_is_left_behind(void **state)
+static void closing_does_not_wait_for_an_endless_check(void **state)
 {
     static _Atomic int released;
     struct counts counts = { 0 };
@@ -133,7 +133,7 @@ static void say(void *context, enum trace_level level, const char *text)
     atomic_fetch_add(&heard->lines, 1);
 }
 
-static void a_seed_file_that_does_not_answer_is_left_behind(void **state)
+static void closing_does_not_wait_for_a_stalled_seed_file(void **state)
 {
     struct heard heard = { 0 };
     struct discovery_options options = { .file = "/dev/null", .protocol = "akka", .system = "Shop",
@@ -161,9 +161,9 @@ static void a_seed_file_that_does_not_answer_is_left_behind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(looks_follow_each_other),
-        cmocka_unit_test(a_look_that_does_not_end_is_left_behind),
-        cmocka_unit_test(a_seed_file_that_does_not_answer_is_left_behind),
+        cmocka_unit_test(requests_during_a_check_are_merged),
+        cmocka_unit_test(closing_does_not_wait_for_an_endless_check),
+        cmocka_unit_test(closing_does_not_wait_for_a_stalled_seed_file),
     };
 
     return cmocka_run_group_tests_name("looks", tests, NULL, NULL);

@@ -126,7 +126,7 @@ static uint64_t count_records(void *reader, const char *id)
     return next - 1;
 }
 
-static void every_process_gets_its_share(void **state)
+static void every_process_gets_a_share_of_the_writes(void **state)
 {
     struct place *place = *state;
     struct child children[PROCESSES];
@@ -374,7 +374,7 @@ int main(int argc, char **argv)
                                         place_drop),
         cmocka_unit_test_setup_teardown(a_killed_process_loses_nothing,
                                         place_make, place_drop),
-        cmocka_unit_test_setup_teardown(every_process_gets_its_share,
+        cmocka_unit_test_setup_teardown(every_process_gets_a_share_of_the_writes,
                                         place_make, place_drop),
     };
 

@@ -49,7 +49,7 @@ static struct lease_request ask(uint64_t now, enum lease_verb verb,
     return request;
 }
 
-static void one_owner_at_a_time(void **state)
+static void a_lease_has_one_owner_at_a_time(void **state)
 {
     (void)state;
     assert_int_equal(ask(1, LEASE_TAKE, "L", "a:1").token, 1);
@@ -215,7 +215,7 @@ static void a_missing_directory_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(one_owner_at_a_time),
+        TEST(a_lease_has_one_owner_at_a_time),
         TEST(any_lease_name_gets_a_file),
         TEST(a_lease_of_an_earlier_boot_is_free),
         TEST(a_file_that_is_no_lease_stays_unchanged),

@@ -161,7 +161,7 @@ static void closing_waits_for_running_jobs(void **state)
     assert_int_equal(uv_thread_join(&opener), 0);
 }
 
-static void a_job_that_does_not_end_is_left_behind(void **state)
+static void closing_does_not_wait_for_an_endless_job(void **state)
 {
     struct pool *pool = open_pool(3, 1000000);
 
@@ -345,7 +345,7 @@ int main(void)
         cmocka_unit_test_setup(one_thread_runs_jobs_in_order, clear),
         cmocka_unit_test_setup(each_thread_runs_one_job, clear),
         cmocka_unit_test_setup(closing_waits_for_running_jobs, clear),
-        cmocka_unit_test_setup(a_job_that_does_not_end_is_left_behind, clear),
+        cmocka_unit_test_setup(closing_does_not_wait_for_an_endless_job, clear),
         cmocka_unit_test_setup(an_idle_or_null_pool_closes, clear),
         cmocka_unit_test_setup(an_entity_answers_others_while_its_job_runs,
                                clear),

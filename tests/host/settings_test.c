@@ -31,7 +31,7 @@ static void a_memory_journal_takes_terms_from_the_clock(void **state)
     settings_fini(&settings);
 }
 
-static void a_wrong_journal_is_an_error(void **state)
+static void a_wrong_journal_is_refused(void **state)
 {
     struct sherd_options options = { .journal = "sqlite:" };
     struct settings settings;
@@ -1343,7 +1343,7 @@ int main(void)
         cmocka_unit_test(errors_name_the_place_of_a_setting),
         cmocka_unit_test(a_memory_journal_takes_terms_from_the_clock),
         cmocka_unit_test(formats_are_unique_and_avoid_reserved_ids),
-        cmocka_unit_test(a_wrong_journal_is_an_error),
+        cmocka_unit_test(a_wrong_journal_is_refused),
         cmocka_unit_test(entities_live_with_the_configured_role),
         cmocka_unit_test(member_logging_is_configured),
         cmocka_unit_test(members_are_configured),

@@ -208,7 +208,7 @@ static void wait_for_members(struct sherd_system **systems, uint32_t count)
     }
 }
 
-static void two_systems_talk(void **state)
+static void two_systems_exchange_messages_over_tls(void **state)
 {
     struct sherd_system *systems[2];
     struct keys keys;
@@ -229,7 +229,7 @@ static void two_systems_talk(void **state)
 }
 
 /* RSA keys, and the settings of Akka's ssl-config for a JVM. */
-static void two_systems_talk_by_tls_1_2(void **state)
+static void two_systems_exchange_messages_over_tls_1_2(void **state)
 {
     const struct certificate_options rsa = { .names = "IP:127.0.0.1", .is_rsa = true };
     const char *old = "akka.remote.artery.ssl.config-ssl-engine { protocol = TLSv1.2\n"
@@ -290,7 +290,7 @@ static X509 *seen_by(struct sherd_system *system, const struct certificate *show
     return seen;
 }
 
-static void unknown_nodes_do_no_harm(void **state)
+static void unknown_nodes_do_not_disturb_the_cluster(void **state)
 {
     const struct certificate_options good = { .names = "IP:127.0.0.1" };
     struct sherd_system *systems[2];
@@ -614,7 +614,7 @@ static void changed_files_are_used_without_a_restart(void **state)
 }
 
 /* An unusable file is reported at once, not at the next connection. */
-static void changed_files_are_read_while_nobody_connects(void **state)
+static void changed_files_are_read_without_a_connection(void **state)
 {
     const struct certificate_options wrong = { .names = "DNS:wrong" };
     struct sherd_system *system;
@@ -712,10 +712,10 @@ static void an_underscore_in_the_host_name_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(two_systems_talk, set_up),
+        cmocka_unit_test_setup(two_systems_exchange_messages_over_tls, set_up),
         cmocka_unit_test_setup(an_underscore_in_the_host_name_is_reported, set_up),
-        cmocka_unit_test_setup(two_systems_talk_by_tls_1_2, set_up),
-        cmocka_unit_test_setup(unknown_nodes_do_no_harm, set_up),
+        cmocka_unit_test_setup(two_systems_exchange_messages_over_tls_1_2, set_up),
+        cmocka_unit_test_setup(unknown_nodes_do_not_disturb_the_cluster, set_up),
         cmocka_unit_test_setup(a_node_at_anothers_address_is_refused, set_up),
         cmocka_unit_test_setup(a_node_of_another_system_is_refused, set_up),
         cmocka_unit_test_setup(a_node_without_the_secret_is_refused, set_up),
@@ -723,7 +723,7 @@ int main(void)
         cmocka_unit_test_setup(a_connected_revoked_node_is_disconnected, set_up),
         cmocka_unit_test_setup(plain_and_tls_do_not_mix, set_up),
         cmocka_unit_test_setup(changed_files_are_used_without_a_restart, set_up),
-        cmocka_unit_test_setup(changed_files_are_read_while_nobody_connects, set_up),
+        cmocka_unit_test_setup(changed_files_are_read_without_a_connection, set_up),
         cmocka_unit_test_setup(a_port_that_others_reach_is_not_plain, set_up),
         cmocka_unit_test_setup(settings_that_cannot_be_used_are_refused, set_up),
     };

@@ -739,7 +739,7 @@ static void bytes_of_a_peer_are_bounded(void **state)
 }
 
 /* Time limit: ACCEPT_PREAMBLE_MS. Single bytes do not extend it. */
-static void a_slow_handshake_is_late(void **state)
+static void a_slow_handshake_times_out(void **state)
 {
     uint64_t began = uv_hrtime();
     struct place place;
@@ -790,7 +790,7 @@ int main(void)
         cmocka_unit_test(a_connection_closed_without_a_byte_is_not_logged),
         cmocka_unit_test(concurrent_handshakes_are_bounded),
         cmocka_unit_test(bytes_of_a_peer_are_bounded),
-        cmocka_unit_test(a_slow_handshake_is_late),
+        cmocka_unit_test(a_slow_handshake_times_out),
     };
 
     if (CRYPTO_set_mem_functions(hold, hold_again, let_go) != 1) /* before its first allocation */

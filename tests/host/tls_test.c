@@ -74,7 +74,7 @@ static void bytes_arrive_however_they_are_cut(void **state)
 }
 
 /* Any changed byte ends the connection; no wrong byte is read. */
-static void changed_bytes_end_it(void **state)
+static void a_changed_byte_ends_the_connection(void **state)
 {
     struct tls *tls = tls_open_keys(*state);
 
@@ -840,7 +840,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_arrive_however_they_are_cut),
-        cmocka_unit_test(changed_bytes_end_it),
+        cmocka_unit_test(a_changed_byte_ends_the_connection),
         cmocka_unit_test(bad_certificates_are_refused_both_ways),
         cmocka_unit_test(certificates_for_another_use_are_refused),
         cmocka_unit_test(a_peer_without_a_certificate_is_refused),

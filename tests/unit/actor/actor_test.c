@@ -286,7 +286,7 @@ static void a_timer_in_the_mailbox_can_still_be_cancelled(void **state)
     lab_expect("a@1 ");
 }
 
-static void timers_die_with_their_incarnation(void **state)
+static void timers_end_with_their_incarnation(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     (void)state;
@@ -809,7 +809,7 @@ static void a_handler_above_100_ms_is_reported(void **state)
 }
 
 /* The clock is read once for many messages until one took long. */
-static void a_report_says_when_the_slow_actor_is_unknown(void **state)
+static void a_report_states_that_the_slow_actor_is_unknown(void **state)
 {
     struct trace_line line;
     uint32_t of_several = 0, of_one = 0;
@@ -902,7 +902,7 @@ static void an_actor_runs_64_messages_then_the_next(void **state)
     assert_false(actors_runnable(lab.actors));
 }
 
-static void memory_of_another_lane_goes_home(void **state)
+static void a_message_is_freed_on_its_owning_lane(void **state)
 {
     struct actors_settings settings = { .lane = 1, .lanes = 2, .node = NODE };
     struct actors *other = actors_new(&settings);
@@ -974,7 +974,7 @@ int main(void)
         TEST(a_forwarded_ask_is_answered_by_the_last),
         TEST(timers_fire_once_and_are_replaced_and_cancelled),
         TEST(a_timer_in_the_mailbox_can_still_be_cancelled),
-        TEST(timers_die_with_their_incarnation),
+        TEST(timers_end_with_their_incarnation),
         TEST(random_timers_fire_at_their_time),
         TEST(a_watcher_is_notified_once),
         TEST(a_watch_elsewhere_goes_out_and_ends_with_the_node),
@@ -996,12 +996,12 @@ int main(void)
         TEST(a_run_ends_when_its_time_is_over),
         TEST(messages_are_timed_one_by_one_for_a_while),
         TEST(a_handler_above_100_ms_is_reported),
-        TEST(a_report_says_when_the_slow_actor_is_unknown),
+        TEST(a_report_states_that_the_slow_actor_is_unknown),
         TEST(a_setting_defines_slow_handlers),
         TEST(an_id_is_one_value_in_a_log_line),
         TEST(spawned_actors_get_their_init),
         TEST(an_actor_runs_64_messages_then_the_next),
-        TEST(memory_of_another_lane_goes_home),
+        TEST(a_message_is_freed_on_its_owning_lane),
         TEST(messages_of_foreign_threads_have_no_lane),
     };
 

@@ -46,7 +46,7 @@ static void ids_may_be_long_and_types_share_them(void **state)
     assert_int_equal(lab.received, 2 * SHERD_ID_MAX);
 }
 
-static void messages_that_come_while_it_passivates_start_the_next(void **state)
+static void messages_during_a_passivation_start_the_next_incarnation(void **state)
 {
     (void)state;
 
@@ -76,7 +76,7 @@ static void a_second_passivation_has_no_effect(void **state)
     assert_int_equal(lab_status().entities, 0);
 }
 
-static void a_stop_message_lets_it_finish(void **state)
+static void a_stop_message_lets_an_entity_finish(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     (void)state;
@@ -530,7 +530,7 @@ static void the_first_late_entities_are_named(void **state)
     assert_int_equal(actors_alive(lab.actors), 0);
 }
 
-static void many_entities_come_and_go(void **state)
+static void many_entities_start_and_end(void **state)
 {
     char id[40];
     struct rng rng;
@@ -586,7 +586,7 @@ static void the_ids_of_a_shard_can_be_listed(void **state)
     assert_true(count > 0);
 }
 
-static void a_start_starts_without_a_message(void **state)
+static void a_start_request_starts_an_entity_without_a_message(void **state)
 {
     struct message *message = actors_entity_message(
         lab.actors, TYPE_A, slice_text("x"), slice_of(NULL, 0));
@@ -607,9 +607,9 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
         TEST(an_entity_is_started_by_its_first_message),
         TEST(ids_may_be_long_and_types_share_them),
-        TEST(messages_that_come_while_it_passivates_start_the_next),
+        TEST(messages_during_a_passivation_start_the_next_incarnation),
         TEST(a_second_passivation_has_no_effect),
-        TEST(a_stop_message_lets_it_finish),
+        TEST(a_stop_message_lets_an_entity_finish),
         TEST(an_entity_decides_when_to_end_after_its_stop_message),
         TEST(a_failing_entity_restarts_with_its_messages),
         TEST(an_entity_that_cannot_start_backs_off),
@@ -630,9 +630,9 @@ int main(void)
         TEST(a_fenced_shard_ends_at_once_and_gives_back_messages),
         TEST(stopping_all_stops_actors_and_shards),
         TEST(the_first_late_entities_are_named),
-        TEST(many_entities_come_and_go),
+        TEST(many_entities_start_and_end),
         TEST(the_ids_of_a_shard_can_be_listed),
-        TEST(a_start_starts_without_a_message),
+        TEST(a_start_request_starts_an_entity_without_a_message),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

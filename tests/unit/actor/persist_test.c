@@ -391,7 +391,7 @@ static void a_hand_off_waits_for_its_events(void **state)
     assert_int_equal(lab.empty_count, 1);
 }
 
-static void a_fence_drops_effects_and_tells_askers(void **state)
+static void a_fence_drops_effects_and_fails_open_asks(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     struct order orders[3] = { { DO_PERSIST, 1, .ms = 3 },
@@ -508,7 +508,7 @@ static void an_event_too_large_fails_the_entity(void **state)
     assert_int_equal(lab_status().entities, 0);
 }
 
-static void at_the_limit_of_events_it_is_not_scheduled(void **state)
+static void an_entity_at_the_limit_of_events_is_not_scheduled(void **state)
 {
     struct order orders[100];
     struct sherd_ref a = lab_spawn("a");
@@ -562,7 +562,7 @@ static void durable_events_leave_room_for_others(void **state)
     lab_expect("a.11 ");
 }
 
-static void at_the_limit_of_effects_it_is_not_scheduled(void **state)
+static void an_entity_at_the_limit_of_effects_is_not_scheduled(void **state)
 {
     struct order orders[101];
     struct sherd_ref a = lab_spawn("a");
@@ -593,7 +593,7 @@ static void at_the_limit_of_effects_it_is_not_scheduled(void **state)
     assert_int_equal(lab_status().waiting, 0);
 }
 
-static void without_room_persistent_entities_wait(void **state)
+static void persistent_entities_wait_without_room_in_the_lane(void **state)
 {
     (void)state;
 
@@ -638,14 +638,14 @@ int main(void)
         TEST(a_passivation_waits_for_its_events),
         TEST(a_failed_handler_keeps_durable_effects),
         TEST(a_hand_off_waits_for_its_events),
-        TEST(a_fence_drops_effects_and_tells_askers),
+        TEST(a_fence_drops_effects_and_fails_open_asks),
         TEST(a_failed_recovery_ends_its_messages_and_backs_off),
         TEST(a_hand_off_does_not_wait_for_a_back_off),
         TEST(an_event_too_large_fails_the_entity),
-        TEST(at_the_limit_of_events_it_is_not_scheduled),
+        TEST(an_entity_at_the_limit_of_events_is_not_scheduled),
         TEST(durable_events_leave_room_for_others),
-        TEST(at_the_limit_of_effects_it_is_not_scheduled),
-        TEST(without_room_persistent_entities_wait),
+        TEST(an_entity_at_the_limit_of_effects_is_not_scheduled),
+        TEST(persistent_entities_wait_without_room_in_the_lane),
         TEST(only_persistent_entities_can_persist),
     };
 

@@ -1210,7 +1210,7 @@ static void numbered_messages_are_delivered_once_in_order(void **state)
     associations_free(associations);
 }
 
-static void being_quarantined_is_news(void **state)
+static void a_quarantine_by_a_peer_is_reported(void **state)
 {
     struct associations *associations = met(NULL);
     struct identity before = me;
@@ -1326,7 +1326,7 @@ int main(void)
         cmocka_unit_test(unacknowledged_messages_have_a_limit),
         cmocka_unit_test(six_hours_without_acknowledgement_fail_the_peer),
         cmocka_unit_test(numbered_messages_are_delivered_once_in_order),
-        cmocka_unit_test(being_quarantined_is_news),
+        cmocka_unit_test(a_quarantine_by_a_peer_is_reported),
         cmocka_unit_test(the_table_of_peers_is_bounded),
         cmocka_unit_test(an_expected_peer_does_not_change_lookups),
         cmocka_unit_test(every_peer_is_notified_of_termination),

@@ -89,7 +89,7 @@ static struct buf put(const struct identity *self, const char *manifest,
     return frame;
 }
 
-static void handshakes_are_byte_for_byte(void **state)
+static void handshakes_equal_the_reference_byte_for_byte(void **state)
 {
     struct handshake handshake = {0};
     struct buf payload = {0};
@@ -128,7 +128,7 @@ static void handshakes_are_byte_for_byte(void **state)
     buf_fini(&payload);
 }
 
-static void an_ack_is_byte_for_byte(void **state)
+static void an_ack_equals_the_reference_byte_for_byte(void **state)
 {
     struct sequence sequence = {0};
     struct outbox outbox = {0};
@@ -171,7 +171,7 @@ static void a_handshake_carries_the_extension_fields(void **state)
     buf_fini(&payload);
 }
 
-static void a_wrong_handshake_says_who_was_meant(void **state)
+static void a_refused_handshake_names_the_intended_node(void **state)
 {
     struct identity other = node_b;
     struct handshake got;
@@ -723,10 +723,10 @@ static void message_numbers_become_manifests(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(handshakes_are_byte_for_byte),
-        cmocka_unit_test(an_ack_is_byte_for_byte),
+        cmocka_unit_test(handshakes_equal_the_reference_byte_for_byte),
+        cmocka_unit_test(an_ack_equals_the_reference_byte_for_byte),
         cmocka_unit_test(a_handshake_carries_the_extension_fields),
-        cmocka_unit_test(a_wrong_handshake_says_who_was_meant),
+        cmocka_unit_test(a_refused_handshake_names_the_intended_node),
         cmocka_unit_test(paths_become_refs),
         cmocka_unit_test(a_selection_is_wrapped_and_unwrapped),
         cmocka_unit_test(a_selection_with_pattern_or_parent_is_refused),

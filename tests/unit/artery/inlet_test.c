@@ -117,7 +117,7 @@ static enum inlet_reason reason_of_preamble(const char *bytes, size_t size)
     return reason;
 }
 
-static void a_bad_preamble_closes(void **state)
+static void a_bad_preamble_closes_the_connection(void **state)
 {
     (void)state;
     assert_int_equal(reason_of_preamble("GET / HTTP/1.1", 14), INLET_BAD_MAGIC);
@@ -151,7 +151,7 @@ static enum inlet_reason reason_of_length(uint8_t stream, bool accepted,
     return reason;
 }
 
-static void a_length_is_judged_before_anything_is_kept(void **state)
+static void a_length_is_checked_before_bytes_are_stored(void **state)
 {
     (void)state;
     assert_int_equal(reason_of_length(1, true, FRAME_SIZE_MAX), INLET_OPEN);
@@ -356,8 +356,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_segmentation_gives_the_same_frames),
-        cmocka_unit_test(a_bad_preamble_closes),
-        cmocka_unit_test(a_length_is_judged_before_anything_is_kept),
+        cmocka_unit_test(a_bad_preamble_closes_the_connection),
+        cmocka_unit_test(a_length_is_checked_before_bytes_are_stored),
         cmocka_unit_test(a_frame_at_the_limit_passes),
         cmocka_unit_test(good_frames_before_a_bad_one_are_given),
         cmocka_unit_test(a_silent_connection_is_closed),

@@ -139,7 +139,7 @@ static struct associations *met(struct trace *trace)
     return associations;
 }
 
-static void news_have_a_limit(void **state)
+static void the_number_of_news_is_limited(void **state)
 {
     struct associations *associations = met(NULL);
     struct association_news news;
@@ -410,7 +410,7 @@ int main(void)
         cmocka_unit_test(the_number_of_retired_incarnations_is_limited),
         cmocka_unit_test(the_lanes_of_a_sender_are_limited),
         cmocka_unit_test(unacknowledged_bytes_have_a_limit),
-        cmocka_unit_test(news_have_a_limit),
+        cmocka_unit_test(the_number_of_news_is_limited),
         cmocka_unit_test(news_have_a_limit_of_bytes),
         cmocka_unit_test(the_number_of_logged_foreign_nodes_is_limited),
         cmocka_unit_test(advertisements_of_a_table_are_limited),

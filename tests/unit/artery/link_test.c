@@ -267,7 +267,7 @@ static void a_peer_that_names_connections_is_asked_less_often(void **state)
 
 /* Only an answered connection asks less often; on the next one a lost answer is asked for each
  * second. */
-static void a_lost_answer_is_asked_for_each_second(void **state)
+static void a_request_is_repeated_each_second_after_a_lost_answer(void **state)
 {
     struct link *link = make(STREAM_ORDINARY);
     struct seen seen = {0};
@@ -453,7 +453,7 @@ static void a_stale_message_is_not_sent(void **state)
     link_free(link);
 }
 
-static void responses_do_not_wait(void **state)
+static void responses_are_sent_without_waiting(void **state)
 {
     struct link *link = make(STREAM_CONTROL);
     struct seen seen = {0};
@@ -589,7 +589,7 @@ static void repeated_values_wait_once_in_a_long_queue(void **state)
     link_free(link);
 }
 
-static void an_ordinary_queue_refuses_beyond_its_count(void **state)
+static void an_ordinary_queue_refuses_frames_beyond_its_count(void **state)
 {
     struct link *link = make(STREAM_ORDINARY);
     struct slice frame;
@@ -615,7 +615,7 @@ static void an_ordinary_queue_refuses_beyond_its_count(void **state)
     link_free(link);
 }
 
-static void an_ordinary_queue_refuses_beyond_its_bytes(void **state)
+static void an_ordinary_queue_refuses_frames_beyond_its_bytes(void **state)
 {
     struct link *link = make(STREAM_ORDINARY);
     struct envelope_head head = {0};
@@ -659,7 +659,7 @@ static void an_ordinary_queue_refuses_beyond_its_bytes(void **state)
 }
 
 /* Reliable messages come again: the peer does not count as lost. */
-static void a_full_control_queue_refuses(void **state)
+static void a_full_control_queue_refuses_messages(void **state)
 {
     struct link *link = make(STREAM_CONTROL);
     struct link_news news;
@@ -745,19 +745,19 @@ int main(void)
         cmocka_unit_test(a_jvm_answers_without_generation),
         cmocka_unit_test(the_request_is_repeated_each_second),
         cmocka_unit_test(a_peer_that_names_connections_is_asked_less_often),
-        cmocka_unit_test(a_lost_answer_is_asked_for_each_second),
+        cmocka_unit_test(a_request_is_repeated_each_second_after_a_lost_answer),
         cmocka_unit_test(a_connection_without_an_answer_is_given_up),
         cmocka_unit_test(backing_off_grows_to_its_limit),
         cmocka_unit_test(a_frame_written_in_part_is_sent_whole_again),
         cmocka_unit_test(another_incarnation_gets_no_frames_of_the_old_one),
         cmocka_unit_test(a_stale_message_is_not_sent),
-        cmocka_unit_test(responses_do_not_wait),
+        cmocka_unit_test(responses_are_sent_without_waiting),
         cmocka_unit_test(system_messages_are_not_kept_while_closed),
         cmocka_unit_test(a_repeated_message_waits_once),
         cmocka_unit_test(repeated_values_wait_once_in_a_long_queue),
-        cmocka_unit_test(an_ordinary_queue_refuses_beyond_its_count),
-        cmocka_unit_test(an_ordinary_queue_refuses_beyond_its_bytes),
-        cmocka_unit_test(a_full_control_queue_refuses),
+        cmocka_unit_test(an_ordinary_queue_refuses_frames_beyond_its_count),
+        cmocka_unit_test(an_ordinary_queue_refuses_frames_beyond_its_bytes),
+        cmocka_unit_test(a_full_control_queue_refuses_messages),
         cmocka_unit_test(random_use_keeps_order_and_counts),
     };
 

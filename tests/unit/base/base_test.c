@@ -278,7 +278,7 @@ static void addresses_order_as_text_then_port(void **state)
     assert_false(address_parse(&other, ":1", NULL, NULL));
 }
 
-static void an_outbox_gives_back_what_it_was_given(void **state)
+static void an_outbox_returns_its_messages_unchanged(void **state)
 {
     struct outbox outbox = { 0 };
     struct outbound message = { .serializer = 5, .stream = STREAM_CONTROL };
@@ -493,7 +493,7 @@ static void a_trace_is_bounded(void **state)
     trace_free(trace);
 }
 
-static void probes_come_out_as_they_went_in(void **state)
+static void probes_are_read_as_they_were_written(void **state)
 {
     struct probes *probes = probes_new();
     struct probe probe = { .kind = PROBE_ENTITY_STARTED, .shard = 7 };
@@ -739,7 +739,7 @@ int main(void)
         cmocka_unit_test(a_map_keeps_the_order_of_insertion),
         cmocka_unit_test(timers_of_one_moment_fire_in_the_order_they_were_set),
         cmocka_unit_test(addresses_order_as_text_then_port),
-        cmocka_unit_test(an_outbox_gives_back_what_it_was_given),
+        cmocka_unit_test(an_outbox_returns_its_messages_unchanged),
         cmocka_unit_test(an_outbox_keeps_a_payload_once),
         cmocka_unit_test(an_outbox_names_the_receivers_of_the_next_messages),
         cmocka_unit_test(refs_split_into_address_and_path),
@@ -748,7 +748,7 @@ int main(void)
         cmocka_unit_test(a_line_is_formatted_as_by_printf),
         cmocka_unit_test(a_line_is_cut_after_a_value),
         cmocka_unit_test(a_trace_is_bounded),
-        cmocka_unit_test(probes_come_out_as_they_went_in),
+        cmocka_unit_test(probes_are_read_as_they_were_written),
         cmocka_unit_test(probes_are_bounded),
         cmocka_unit_test(sorting_is_stable),
         cmocka_unit_test(every_error_code_has_a_text_of_its_own),

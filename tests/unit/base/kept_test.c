@@ -90,7 +90,7 @@ static void compare_again(const struct kept *kept, const struct model *model)
 }
 
 /* The number of members grows and falls in turn: tables grow, holes appear and are filled. */
-static void members_come_and_go_in_order(void **state)
+static void members_are_added_and_removed_in_order(void **state)
 {
     static struct model model;
     struct kept kept = { 0 };
@@ -141,7 +141,7 @@ static void one_uid_at_two_addresses_is_two_members(void **state)
     kept_fini(&kept);
 }
 
-static void memory_for_each_is_bounded(void **state)
+static void memory_for_each_member_is_bounded(void **state)
 {
     struct kept kept = { 0 };
 
@@ -182,9 +182,9 @@ static void an_up_number_lasts_for_an_incarnation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members_come_and_go_in_order),
+        cmocka_unit_test(members_are_added_and_removed_in_order),
         cmocka_unit_test(one_uid_at_two_addresses_is_two_members),
-        cmocka_unit_test(memory_for_each_is_bounded),
+        cmocka_unit_test(memory_for_each_member_is_bounded),
         cmocka_unit_test(an_up_number_lasts_for_an_incarnation),
     };
 

@@ -330,7 +330,7 @@ static void the_grammar_is_understood(void **state)
 }
 
 /* Akka's users set one item after the other: -Dakka.cluster.seed-nodes.0=... */
-static void numbers_make_a_list(void **state)
+static void numbered_keys_make_a_list(void **state)
 {
     struct config *c = read_all(
         "akka.cluster.roles = [before]\n"
@@ -355,7 +355,7 @@ static void numbers_make_a_list(void **state)
     refused("akka.cluster.roles.4294967296 = a", 1, 1, "unknown key");
 }
 
-static void later_wins_and_sections_merge(void **state)
+static void later_keys_win_and_sections_merge(void **state)
 {
     struct config *config = config_new();
     (void)state;
@@ -450,7 +450,7 @@ static void amounts_are_read_with_their_units(void **state)
         assert_false(config_parse_duration(slice_text(wrong[i]), &amount));
 }
 
-static void wrong_keys_are_refused_with_the_nearest(void **state)
+static void wrong_keys_are_refused_with_the_nearest_key(void **state)
 {
     (void)state;
     refused("\n  akka.cluster.sharding.number-of-shard = 10", 2, 3,
@@ -480,7 +480,7 @@ static void wrong_keys_are_refused_with_the_nearest(void **state)
 }
 
 /* Every key of Akka is known by name, so any other name in its sections is an error. */
-static void slips_in_foreign_sections_are_refused(void **state)
+static void misspelled_keys_in_unused_sections_are_refused(void **state)
 {
     (void)state;
     refused("akka.remote.artery.advanced.outbound-mesage-queue-size = 1", 1, 1,
@@ -708,7 +708,7 @@ static void too_large_texts_are_refused(void **state)
     buf_fini(&buf);
 }
 
-static void the_environment_overrides(void **state)
+static void the_environment_overrides_the_file(void **state)
 {
     static const char *const variables[] = {
         "HOME=/home/x",
@@ -1000,16 +1000,16 @@ int main(void)
         cmocka_unit_test(ineffective_keys_are_named),
         cmocka_unit_test(the_three_prefixes_are_equal),
         cmocka_unit_test(the_grammar_is_understood),
-        cmocka_unit_test(numbers_make_a_list),
-        cmocka_unit_test(later_wins_and_sections_merge),
+        cmocka_unit_test(numbered_keys_make_a_list),
+        cmocka_unit_test(later_keys_win_and_sections_merge),
         cmocka_unit_test(amounts_are_read_with_their_units),
-        cmocka_unit_test(wrong_keys_are_refused_with_the_nearest),
-        cmocka_unit_test(slips_in_foreign_sections_are_refused),
+        cmocka_unit_test(wrong_keys_are_refused_with_the_nearest_key),
+        cmocka_unit_test(misspelled_keys_in_unused_sections_are_refused),
         cmocka_unit_test(names_of_the_user_are_accepted),
         cmocka_unit_test(wrong_values_are_refused_with_the_type),
         cmocka_unit_test(wrong_texts_are_refused_with_the_place),
         cmocka_unit_test(too_large_texts_are_refused),
-        cmocka_unit_test(the_environment_overrides),
+        cmocka_unit_test(the_environment_overrides_the_file),
         cmocka_unit_test(the_environment_sets_sections_with_users_names),
         cmocka_unit_test(wrong_overrides_are_refused),
         cmocka_unit_test(includes_are_read_where_they_stand),

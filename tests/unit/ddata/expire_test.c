@@ -980,7 +980,7 @@ static void a_key_stays_if_its_part_cannot_be_hidden(void **state)
 }
 
 /* After a pause the old value is not told, but its expiry is. */
-static void new_subscribers_are_told_of_expiry(void **state)
+static void new_subscribers_get_the_expiry(void **state)
 {
     static const char *const followed[] = { "x", "x*" };
     struct lone *lone =
@@ -1183,7 +1183,7 @@ int main(void)
         cmocka_unit_test(the_part_stays_hidden_while_a_node_has_the_key),
         cmocka_unit_test(a_deletion_drops_the_hidden_part),
         cmocka_unit_test(a_key_stays_if_its_part_cannot_be_hidden),
-        cmocka_unit_test(new_subscribers_are_told_of_expiry),
+        cmocka_unit_test(new_subscribers_get_the_expiry),
         cmocka_unit_test(a_failed_update_keeps_the_part_hidden),
         cmocka_unit_test(many_keys_expire_in_several_steps),
         cmocka_unit_test(a_part_without_room_in_the_table_stays_hidden),

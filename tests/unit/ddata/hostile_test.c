@@ -100,7 +100,7 @@ static void wrong_values_are_refused(void **state)
     is_refused("Ha", "");          /* no change */
 }
 
-static void packing_is_checked(void **state)
+static void damaged_compression_is_refused(void **state)
 {
     struct dd_value *set = dd_new(DD_ORSET);
     struct dd_writer writer = writer_of('a');
@@ -159,7 +159,7 @@ static void use(struct dd_value *value)
 }
 
 /* A byte changes before compression. */
-static void bytes_are_changed(void **state)
+static void changed_bytes_are_decoded_or_refused(void **state)
 {
     uint32_t taken = 0;
     uint32_t refused = 0;
@@ -238,8 +238,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_values_are_refused),
-        cmocka_unit_test(packing_is_checked),
-        cmocka_unit_test(bytes_are_changed),
+        cmocka_unit_test(damaged_compression_is_refused),
+        cmocka_unit_test(changed_bytes_are_decoded_or_refused),
         cmocka_unit_test(order_does_not_matter),
     };
 

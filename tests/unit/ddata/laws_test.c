@@ -366,7 +366,7 @@ static void bytes_say_all(struct world *world)
     buf_fini(&again);
 }
 
-static void merges_commute(void **state)
+static void merges_are_commutative(void **state)
 {
     (void)state;
     run(commutes, true, ALL);
@@ -387,7 +387,7 @@ static void merges_are_associative(void **state)
     run(is_associative, false, MAPS);
 }
 
-static void deltas_are_as_good_as_states(void **state)
+static void deltas_give_the_same_value_as_states(void **state)
 {
     (void)state;
     run(deltas_are_what_was_done, true, ALL);
@@ -404,13 +404,13 @@ static void deltas_can_be_joined(void **state)
     run(deltas_join, false, MAPS);
 }
 
-static void pruning(void **state)
+static void pruning_loses_no_element(void **state)
 {
     (void)state;
     run(pruning_loses_nothing, true, ALL);
 }
 
-static void bytes(void **state)
+static void encoding_preserves_every_value(void **state)
 {
     (void)state;
     run(bytes_say_all, true, ALL);
@@ -435,13 +435,13 @@ static void each_kind_had_enough_cases(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(merges_commute),
+        cmocka_unit_test(merges_are_commutative),
         cmocka_unit_test(merges_are_idempotent),
         cmocka_unit_test(merges_are_associative),
-        cmocka_unit_test(deltas_are_as_good_as_states),
+        cmocka_unit_test(deltas_give_the_same_value_as_states),
         cmocka_unit_test(deltas_can_be_joined),
-        cmocka_unit_test(pruning),
-        cmocka_unit_test(bytes),
+        cmocka_unit_test(pruning_loses_no_element),
+        cmocka_unit_test(encoding_preserves_every_value),
         cmocka_unit_test(each_kind_had_enough_cases),
     };
 

@@ -336,7 +336,7 @@ static void deltas_are_joined(void **state)
 }
 
 /* By states and by deltas. */
-static void entries_come_and_go(void **state)
+static void entries_are_added_and_removed(void **state)
 {
     struct dd_value *map = dd_new(DD_ORMAP);
     struct dd_value *reader = dd_new(DD_ORMAP);
@@ -519,7 +519,7 @@ static void unbind(struct dd_value *map, struct dd_writer *writer,
     dd_multimap_remove(map, writer, &key, &element);
 }
 
-static void bindings_come_and_go(void **state)
+static void bindings_are_added_and_removed(void **state)
 {
     struct dd_element key = dd_text("a");
     struct dd_element old = dd_text("A");
@@ -732,12 +732,12 @@ int main(void)
         cmocka_unit_test_setup(a_key_put_by_both_after_a_removal_has_both_elements, start),
         cmocka_unit_test_setup(an_orset_is_not_replaced, start),
         cmocka_unit_test_setup(deltas_are_joined, start),
-        cmocka_unit_test_setup(entries_come_and_go, start),
+        cmocka_unit_test_setup(entries_are_added_and_removed, start),
         cmocka_unit_test_setup(values_of_all_kinds_are_updated, start),
         cmocka_unit_test_setup(a_set_is_cleared_in_an_update, start),
         cmocka_unit_test_setup(other_maps_are_joined, start),
         cmocka_unit_test_setup(pruned_elements_survive_the_next_delta, start),
-        cmocka_unit_test_setup(bindings_come_and_go, start),
+        cmocka_unit_test_setup(bindings_are_added_and_removed, start),
         cmocka_unit_test_setup(bindings_of_two_nodes_merge, start),
         cmocka_unit_test_setup(a_key_is_removed_while_it_changes, start),
         cmocka_unit_test_setup(a_mismatch_changes_nothing, start),

@@ -304,7 +304,7 @@ static void malformed_messages_are_refused(void **state)
     assert_null(envelope.value);
 }
 
-static void kinds_are_told_apart(void **state)
+static void kinds_of_messages_are_distinguished(void **state)
 {
     (void)state;
     assert_int_equal(message_kind_of(BYTES("I")), MESSAGE_WRITE);
@@ -411,7 +411,7 @@ int main(void)
         cmocka_unit_test(compressed_entries_are_not_compressed_again),
         cmocka_unit_test(envelopes_have_three_forms),
         cmocka_unit_test(malformed_messages_are_refused),
-        cmocka_unit_test(kinds_are_told_apart),
+        cmocka_unit_test(kinds_of_messages_are_distinguished),
         cmocka_unit_test(the_memory_of_a_message_has_a_limit),
         cmocka_unit_test(markers_and_versions_have_limits),
         cmocka_unit_test(hostile_bytes_do_no_harm),

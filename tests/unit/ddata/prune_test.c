@@ -244,7 +244,7 @@ static void elements_taken_over_have_the_next_delta_version(void **state)
 }
 
 /* Although nothing was added. */
-static void subscribers_are_told_of_removed_parts(void **state)
+static void subscribers_get_removed_parts(void **state)
 {
     struct lone *lone = lone_new(&pruning);
     struct envelope counted = { .value = counter_of(&ghost, 3) };
@@ -366,7 +366,7 @@ int main(void)
         cmocka_unit_test(a_write_has_the_share_taken_over),
         cmocka_unit_test(no_delta_alone_claims_that_elements_taken_over_were_seen),
         cmocka_unit_test(elements_taken_over_have_the_next_delta_version),
-        cmocka_unit_test(subscribers_are_told_of_removed_parts),
+        cmocka_unit_test(subscribers_get_removed_parts),
         cmocka_unit_test(an_obsolete_marker_is_in_no_digest),
         cmocka_unit_test(many_keys_are_pruned_in_several_steps),
         cmocka_unit_test(an_unreachable_member_stops_pruning),

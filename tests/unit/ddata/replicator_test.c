@@ -47,7 +47,7 @@ static void majorities_are_akkas(void **state)
     assert_int_equal(consistency_majority(10, 9, 1), 9);
 }
 
-static void alone_everything_is_local(void **state)
+static void a_single_node_answers_every_level_locally(void **state)
 {
     struct cluster *c = cluster_of(1, 1);
     uint64_t got = do_get(c, 0, "A", local);
@@ -183,7 +183,7 @@ static void many_updates_at_once_converge(void **state)
     cluster_free(c);
 }
 
-static void changes_are_told_once(void **state)
+static void subscribers_get_each_change_once(void **state)
 {
     struct cluster *c = cluster_of(7, 2);
     struct replica_node *node = &c->nodes[1];
@@ -215,7 +215,7 @@ static void changes_are_told_once(void **state)
 }
 
 /* The same data again. */
-static void an_unchanged_value_is_not_told(void **state)
+static void an_unchanged_value_is_not_sent_to_subscribers(void **state)
 {
     struct cluster *c = cluster_of(8, 2);
     struct dd_element x = dd_text("x");
@@ -234,7 +234,7 @@ static void an_unchanged_value_is_not_told(void **state)
     cluster_free(c);
 }
 
-static void a_prefix_is_told_of_all_its_keys(void **state)
+static void a_prefix_subscription_gets_all_its_keys(void **state)
 {
     struct cluster *c = cluster_of(9, 2);
     struct replica_node *node = &c->nodes[1];
@@ -718,7 +718,7 @@ static void failed_loading_ends_the_replicator(void **state)
     replicator_free(r);
 }
 
-static void a_store_that_refuses_fails_the_update(void **state)
+static void a_refusal_by_the_disk_fails_the_update(void **state)
 {
     struct cluster *c = durable_cluster(23, 3);
     uint64_t token;
@@ -789,15 +789,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(majorities_are_akkas),
-        cmocka_unit_test(alone_everything_is_local),
+        cmocka_unit_test(a_single_node_answers_every_level_locally),
         cmocka_unit_test(an_update_is_merged_with_the_present_value),
         cmocka_unit_test(an_update_that_fails_changes_nothing),
         cmocka_unit_test(a_joining_node_gets_everything),
         cmocka_unit_test(two_nodes_write_and_read),
         cmocka_unit_test(many_updates_at_once_converge),
-        cmocka_unit_test(changes_are_told_once),
-        cmocka_unit_test(an_unchanged_value_is_not_told),
-        cmocka_unit_test(a_prefix_is_told_of_all_its_keys),
+        cmocka_unit_test(subscribers_get_each_change_once),
+        cmocka_unit_test(an_unchanged_value_is_not_sent_to_subscribers),
+        cmocka_unit_test(a_prefix_subscription_gets_all_its_keys),
         cmocka_unit_test(a_deleted_key_stays_deleted),
         cmocka_unit_test(unreachable_replicas_make_writes_and_reads_fail),
         cmocka_unit_test(a_read_repairs_the_local_replica),
@@ -815,7 +815,7 @@ int main(void)
         cmocka_unit_test(gossiped_durable_keys_are_stored),
         cmocka_unit_test(commands_wait_during_loading),
         cmocka_unit_test(failed_loading_ends_the_replicator),
-        cmocka_unit_test(a_store_that_refuses_fails_the_update),
+        cmocka_unit_test(a_refusal_by_the_disk_fails_the_update),
         cmocka_unit_test(other_replicas_compensate_for_a_failed_store),
         cmocka_unit_test(silent_stores_time_out),
         cmocka_unit_test(removal_of_this_node_ends_the_replicator),

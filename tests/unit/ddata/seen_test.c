@@ -89,7 +89,7 @@ static void each_address_is_present_once(void **state)
     }
 }
 
-static void two_are_merged_like_sets(void **state)
+static void two_lists_of_addresses_are_merged_like_sets(void **state)
 {
     struct rng rng;
     (void)state;
@@ -162,7 +162,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(addresses_are_sorted),
         cmocka_unit_test(each_address_is_present_once),
-        cmocka_unit_test(two_are_merged_like_sets),
+        cmocka_unit_test(two_lists_of_addresses_are_merged_like_sets),
         cmocka_unit_test(an_invalid_address_is_refused),
         cmocka_unit_test(addresses_are_fields_of_the_marker),
     };

@@ -137,7 +137,7 @@ static void add(struct dd_value *counter, char letter, int64_t amount)
     dd_pncounter_add(counter, &of, amount);
 }
 
-static void counters(void **state)
+static void counters_are_encoded_like_akkas(void **state)
 {
     struct dd_value *counter = dd_new(DD_GCOUNTER);
     (void)state;
@@ -204,7 +204,7 @@ static struct dd_element entity(char text[32], int number)
     return dd_text(text);
 }
 
-static void grown_sets(void **state)
+static void flags_and_grow_only_sets_are_encoded_like_akkas(void **state)
 {
     struct dd_value *value = dd_new(DD_FLAG);
     struct dd_element element;
@@ -243,7 +243,7 @@ static void take(struct dd_value *set, char letter, const char *text)
     dd_orset_remove(set, as(letter), &element);
 }
 
-static void sets(void **state)
+static void observed_remove_sets_are_encoded_like_akkas(void **state)
 {
     struct dd_value *mine = dd_new(DD_ORSET);
     struct dd_value *theirs;
@@ -290,7 +290,7 @@ static void sets(void **state)
     is("orset large", mine);
 }
 
-static void registers(void **state)
+static void registers_are_encoded_like_akkas(void **state)
 {
     static const uint8_t yes[] = { 1 };
     struct dd_other boolean = { .serializer = 35, .bytes = { yes, 1 } };
@@ -313,7 +313,7 @@ static void registers(void **state)
     is("versions several", value);
 }
 
-static void maps(void **state)
+static void maps_are_encoded_like_akkas(void **state)
 {
     struct dd_value *map = dd_new(DD_ORMAP);
     struct dd_value *value = dd_new(DD_GSET);
@@ -373,7 +373,7 @@ static void maps(void **state)
     is("pncountermap ref", map);
 }
 
-static void multimaps(void **state)
+static void multimaps_are_encoded_like_akkas(void **state)
 {
     struct dd_value *map = dd_new(DD_MULTIMAP);
     struct dd_element a = dd_text("a");
@@ -417,9 +417,12 @@ static void all_vectors_were_checked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counters),      cmocka_unit_test(grown_sets),
-        cmocka_unit_test(sets),          cmocka_unit_test(registers),
-        cmocka_unit_test(maps),          cmocka_unit_test(multimaps),
+        cmocka_unit_test(counters_are_encoded_like_akkas),
+        cmocka_unit_test(flags_and_grow_only_sets_are_encoded_like_akkas),
+        cmocka_unit_test(observed_remove_sets_are_encoded_like_akkas),
+        cmocka_unit_test(registers_are_encoded_like_akkas),
+        cmocka_unit_test(maps_are_encoded_like_akkas),
+        cmocka_unit_test(multimaps_are_encoded_like_akkas),
         cmocka_unit_test(all_vectors_were_checked),
     };
 

@@ -220,7 +220,7 @@ static void a_repetition_counts_stored_records(void **state)
     book_free(book);
 }
 
-static void terms_and_epochs_are_counted(void **state)
+static void each_term_and_epoch_is_higher_than_the_last(void **state)
 {
     struct book *book = book_new("c");
     struct journal_request *request = journal_request_claim(
@@ -381,7 +381,7 @@ int main(void)
         cmocka_unit_test(a_stale_fence_writes_nothing),
         cmocka_unit_test(numbers_leave_no_gap_and_are_taken_once),
         cmocka_unit_test(a_repetition_counts_stored_records),
-        cmocka_unit_test(terms_and_epochs_are_counted),
+        cmocka_unit_test(each_term_and_epoch_is_higher_than_the_last),
         cmocka_unit_test(refused_writes_change_nothing),
         cmocka_unit_test(changes_are_undone_or_repeated),
         cmocka_unit_test(a_change_that_cannot_follow_is_refused),

@@ -441,7 +441,7 @@ static void a_chunk_has_a_limit_of_bytes(void **state)
     lane_close(&lane);
 }
 
-static void few_recover_at_a_time_and_in_order(void **state)
+static void a_limited_number_of_entities_recovers_in_order(void **state)
 {
     enum { MAX = JOURNAL_REPLAYS_MAX };
     struct journal_request *out[MAX];
@@ -546,7 +546,7 @@ int main(void)
         cmocka_unit_test(an_event_at_the_limit_is_stored_and_one_above_is_not),
         cmocka_unit_test(a_long_recovery_comes_in_chunks),
         cmocka_unit_test(a_chunk_has_a_limit_of_bytes),
-        cmocka_unit_test(few_recover_at_a_time_and_in_order),
+        cmocka_unit_test(a_limited_number_of_entities_recovers_in_order),
         cmocka_unit_test(a_recovery_waits_for_the_entitys_own_events),
         cmocka_unit_test(handles_are_found_among_many),
         cmocka_unit_test(a_stream_is_read_from_its_base_on),

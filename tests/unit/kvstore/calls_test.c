@@ -417,7 +417,7 @@ static void a_key_at_no_replica_moves_on(void **state)
     siblings_fini(&other);
 }
 
-static void a_deletion_is_forgotten_in_the_end(void **state)
+static void a_deletion_is_forgotten_after_the_configured_time(void **state)
 {
     const uint32_t keys = KVSTORE_FORGETS_MAX + 6; /* more than at a time */
     char key[16];
@@ -732,7 +732,7 @@ int main(void)
         TEST(a_read_repairs_replicas_that_lack_a_version),
         TEST(keys_move_with_their_replicas),
         TEST(a_key_at_no_replica_moves_on),
-        TEST(a_deletion_is_forgotten_in_the_end),
+        TEST(a_deletion_is_forgotten_after_the_configured_time),
         TEST(a_deletion_stays_until_all_replicas_have_it),
         TEST(calls_beyond_a_limit_are_refused),
         TEST(bytes_are_limited),

@@ -106,7 +106,7 @@ static void shares_are_nearly_equal(void **state)
 }
 
 /* The same on every machine and in every release: brokers that disagree would read elsewhere. */
-static void a_list_never_changes(void **state)
+static void a_list_of_replicas_never_changes(void **state)
 {
     struct fixture fixture = { 0 };
     uint32_t members[REPLICAS];
@@ -124,7 +124,7 @@ int main(void)
         cmocka_unit_test(members_of_a_list_are_different),
         cmocka_unit_test(a_new_member_moves_only_neighbouring_keys),
         cmocka_unit_test(shares_are_nearly_equal),
-        cmocka_unit_test(a_list_never_changes),
+        cmocka_unit_test(a_list_of_replicas_never_changes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

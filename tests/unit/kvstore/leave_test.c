@@ -174,7 +174,7 @@ static void a_leaving_node_still_answers_reads(void **state)
 }
 
 /* It refuses to coordinate, so another replica does. */
-static void puts_go_on_while_a_replica_leaves(void **state)
+static void puts_succeed_while_a_replica_leaves(void **state)
 {
     uint32_t rounds = leave(writer, 4); /* each makes a sibling of a key */
 
@@ -283,7 +283,7 @@ static void many_keys_end_at_their_replicas(void **state)
 
 /* A broker is again a replica of a key that it gave away. It writes the key before the others send
  * theirs; the write does not cover its own former writes. */
-static void a_returning_replicas_write_stands_beside_its_former_one(void **state)
+static void a_returning_replicas_write_does_not_replace_its_earlier_one(void **state)
 {
     (void)state;
     replicas = 2;
@@ -319,9 +319,9 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_leaving_node_still_answers_reads),
-        TEST(puts_go_on_while_a_replica_leaves),
+        TEST(puts_succeed_while_a_replica_leaves),
         TEST(a_leaving_node_hands_over_keys_that_only_it_has),
-        TEST(a_returning_replicas_write_stands_beside_its_former_one),
+        TEST(a_returning_replicas_write_does_not_replace_its_earlier_one),
         TEST(many_keys_end_at_their_replicas),
     };
 

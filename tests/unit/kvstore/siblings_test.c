@@ -192,7 +192,7 @@ static void unreplaced_versions_are_never_lost(void **state)
 
 /* ---- bytes and limits ---- */
 
-static void bytes_are_read_back(void **state)
+static void written_bytes_are_read_back(void **state)
 {
     struct siblings one = { 0 }, two = { 0 };
     struct history none = { 0 };
@@ -260,7 +260,7 @@ static void versions_are_limited(void **state)
     siblings_fini(&other);
 }
 
-static void bytes_are_limited(void **state)
+static void the_bytes_of_siblings_are_limited(void **state)
 {
     struct siblings one = { 0 };
     struct history none = { 0 };
@@ -397,9 +397,9 @@ int main(void)
         cmocka_unit_test(a_write_replaces_what_was_read),
         cmocka_unit_test(replicas_are_merged),
         cmocka_unit_test(unreplaced_versions_are_never_lost),
-        cmocka_unit_test(bytes_are_read_back),
+        cmocka_unit_test(written_bytes_are_read_back),
         cmocka_unit_test(versions_are_limited),
-        cmocka_unit_test(bytes_are_limited),
+        cmocka_unit_test(the_bytes_of_siblings_are_limited),
         cmocka_unit_test(clocks_are_compared),
         cmocka_unit_test(clocks_are_pruned),
         cmocka_unit_test(a_replaced_version_disappears_from_all_replicas),

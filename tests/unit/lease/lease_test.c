@@ -30,7 +30,7 @@ static struct lease_request ask(struct lease_book *book, uint64_t now,
     return request;
 }
 
-static void one_owner_at_a_time(void **state)
+static void a_lease_has_one_owner_at_a_time(void **state)
 {
     struct lease_book book = { .entries = { .count = 0 } };
 
@@ -45,7 +45,7 @@ static void one_owner_at_a_time(void **state)
     lease_book_fini(&book);
 }
 
-static void a_lease_expires(void **state)
+static void a_lease_expires_without_renewal(void **state)
 {
     struct lease_book book = { .entries = { .count = 0 } };
 
@@ -59,7 +59,7 @@ static void a_lease_expires(void **state)
     lease_book_fini(&book);
 }
 
-static void a_table_is_full(void **state)
+static void a_full_table_refuses_leases(void **state)
 {
     struct lease_book book = { .entries = { .count = 0 } };
     struct lease_request request = { .verb = LEASE_TAKE, .owner = "a",
@@ -151,7 +151,7 @@ static void acquire(struct scene *scene)
     listen(scene);
 }
 
-static void held_and_renewed(void **state)
+static void a_granted_lease_is_held_while_it_is_renewed(void **state)
 {
     struct scene *scene = *state;
 
@@ -173,7 +173,7 @@ static void held_and_renewed(void **state)
     assert_true(lease_deadline(scene->lease) == NEVER);
 }
 
-static void refused(void **state)
+static void a_refused_lease_is_not_requested_again(void **state)
 {
     struct scene *scene = *state;
 
@@ -184,7 +184,7 @@ static void refused(void **state)
 }
 
 /* It may have been taken, so it is released. */
-static void unknown_is_not_acquired(void **state)
+static void an_unknown_result_does_not_acquire_the_lease(void **state)
 {
     struct scene *scene = *state;
 
@@ -225,7 +225,7 @@ static void a_grant_counts_from_its_request(void **state)
     assert_string_equal(scene->said, "AL");
 }
 
-static void a_renewal_may_fail(void **state)
+static void a_lease_is_held_after_a_failed_renewal(void **state)
 {
     struct scene *scene = *state;
 
@@ -245,7 +245,7 @@ static void a_renewal_may_fail(void **state)
     assert_string_equal(scene->said, "AL");
 }
 
-static void released_while_asking(void **state)
+static void a_release_during_a_request_releases_a_late_grant(void **state)
 {
     struct scene *scene = *state;
 
@@ -495,16 +495,16 @@ static void two_owners_never_hold_the_lease(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_owner_at_a_time),
-        cmocka_unit_test(a_lease_expires),
-        cmocka_unit_test(a_table_is_full),
-        TEST(held_and_renewed),
-        TEST(refused),
-        TEST(unknown_is_not_acquired),
+        cmocka_unit_test(a_lease_has_one_owner_at_a_time),
+        cmocka_unit_test(a_lease_expires_without_renewal),
+        cmocka_unit_test(a_full_table_refuses_leases),
+        TEST(a_granted_lease_is_held_while_it_is_renewed),
+        TEST(a_refused_lease_is_not_requested_again),
+        TEST(an_unknown_result_does_not_acquire_the_lease),
         TEST(a_late_grant_is_released),
         TEST(a_grant_counts_from_its_request),
-        TEST(a_renewal_may_fail),
-        TEST(released_while_asking),
+        TEST(a_lease_is_held_after_a_failed_renewal),
+        TEST(a_release_during_a_request_releases_a_late_grant),
         TEST(acquiring_again_uses_the_answer_that_is_due),
         TEST(a_leaving_holder_renews_for_the_rest_of_its_time),
         TEST(a_leaving_holder_without_an_answer_does_not_release),

@@ -126,7 +126,7 @@ static void each_data_center_has_its_leader_and_ages(void **state)
 }
 
 /* The first members of a new data center become up by themselves. */
-static void a_new_center_joins(void **state)
+static void a_new_data_center_joins_the_cluster(void **state)
 {
     struct net *net = centers(42, 5, 3, (struct member_settings){ 0 });
     (void)state;
@@ -370,7 +370,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_data_center_has_its_leader_and_ages),
-        cmocka_unit_test(a_new_center_joins),
+        cmocka_unit_test(a_new_data_center_joins_the_cluster),
         cmocka_unit_test(a_member_is_downed_from_another_data_center),
         cmocka_unit_test(the_oldest_send_heartbeats_across),
         cmocka_unit_test(the_oldest_gossip_across),

@@ -135,7 +135,7 @@ static void statistics_are_logged_at_their_interval(void **state)
     net_free(net);
 }
 
-static void loss_and_reordering_only_delay(void **state)
+static void loss_and_reordering_only_delay_convergence(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
@@ -207,7 +207,7 @@ static void crashed_node_is_unreachable_then_removed(void **state)
     net_free(net);
 }
 
-static void cut_off_node_comes_back(void **state)
+static void a_cut_off_node_is_reachable_again_after_the_cut(void **state)
 {
     struct net *net = started(3, 5);
     (void)state;
@@ -328,7 +328,7 @@ static void only_messages_of_rounds_are_repeated(void **state)
 
 /* The leader's Exiting goes at once to the two oldest (0, itself, and 1) and to the two oldest of
  * the leaving member's role (3 and 4), to no others. */
-static void exiting_is_sent_to_the_oldest_at_once(void **state)
+static void the_oldest_get_an_exiting_status_at_once(void **state)
 {
     static const char *const roles[] = { "worker" };
     struct member_settings settings = { .leader_interval_ms = 20000 };
@@ -640,7 +640,7 @@ static uint64_t quiet_minute(struct net *net)
 /* Thirty incarnations at one address change the gossip. None may leave a clock key or a tombstone
  * in the statuses, which a quiet minute consists of. A key would add a sixth. A third is allowed,
  * because at first some members have no key. */
-static void former_incarnations_leave_no_trace(void **state)
+static void removed_incarnations_leave_nothing_in_the_gossip(void **state)
 {
     struct member_settings settings = { .tombstone_ttl_ms = 30000 };
     struct net *net = net_new(18);
@@ -760,7 +760,7 @@ static void differing_configuration_is_refused_with_reasons(void **state)
     net_free(net);
 }
 
-static void joiner_gives_up_when_told_so(void **state)
+static void a_joiner_gives_up_after_the_configured_time(void **state)
 {
     struct member_settings settings = { .join_give_up_ms = 12000 };
     struct net *net = net_new(11);
@@ -799,7 +799,7 @@ static void only_the_first_seed_founds(void **state)
     net_free(net);
 }
 
-static void manual_join(void **state)
+static void a_command_joins_nodes_without_seed_nodes(void **state)
 {
     struct net *net = net_new(13);
     struct outbox outbox = { 0 };
@@ -861,7 +861,7 @@ static struct net *alone(uint64_t seed, uint32_t count)
     return alone_traced(seed, count, NULL);
 }
 
-static void clusters_of_one_are_linked(void **state)
+static void a_cluster_of_one_joins_another(void **state)
 {
     struct net *net = alone(31, 3);
     (void)state;
@@ -1095,12 +1095,12 @@ int main(void)
         cmocka_unit_test(a_search_without_success_logs_silent_seeds),
         cmocka_unit_test(first_rounds_wait_for_the_delay_and_for_their_interval),
         cmocka_unit_test(statistics_are_logged_at_their_interval),
-        cmocka_unit_test(loss_and_reordering_only_delay),
+        cmocka_unit_test(loss_and_reordering_only_delay_convergence),
         cmocka_unit_test(crashed_node_is_unreachable_then_removed),
-        cmocka_unit_test(cut_off_node_comes_back),
+        cmocka_unit_test(a_cut_off_node_is_reachable_again_after_the_cut),
         cmocka_unit_test(leaving_passes_through_all_statuses),
         cmocka_unit_test(only_messages_of_rounds_are_repeated),
-        cmocka_unit_test(exiting_is_sent_to_the_oldest_at_once),
+        cmocka_unit_test(the_oldest_get_an_exiting_status_at_once),
         cmocka_unit_test(exiting_node_stays_until_it_has_handed_over),
         cmocka_unit_test(a_silent_exiting_member_causes_no_warning),
         cmocka_unit_test(no_member_is_up_before_the_minimum),
@@ -1110,13 +1110,13 @@ int main(void)
         cmocka_unit_test(no_member_is_weakly_up_before_the_minimum),
         cmocka_unit_test(an_unreachable_joiner_is_not_weakly_up),
         cmocka_unit_test(restarted_node_replaces_its_old_incarnation),
-        cmocka_unit_test(former_incarnations_leave_no_trace),
+        cmocka_unit_test(removed_incarnations_leave_nothing_in_the_gossip),
         cmocka_unit_test(downed_node_stops),
         cmocka_unit_test(differing_configuration_is_refused_with_reasons),
-        cmocka_unit_test(joiner_gives_up_when_told_so),
+        cmocka_unit_test(a_joiner_gives_up_after_the_configured_time),
         cmocka_unit_test(only_the_first_seed_founds),
-        cmocka_unit_test(manual_join),
-        cmocka_unit_test(clusters_of_one_are_linked),
+        cmocka_unit_test(a_command_joins_nodes_without_seed_nodes),
+        cmocka_unit_test(a_cluster_of_one_joins_another),
         cmocka_unit_test(a_joining_cluster_of_one_accepts_no_member),
         cmocka_unit_test(clusters_of_one_that_join_each_other_are_one),
         cmocka_unit_test(a_chain_of_clusters_of_one_waits_for_its_end),

@@ -219,7 +219,7 @@ static void removed_far_peers_are_forgotten(void **state)
 }
 
 /* By up number, not by address. */
-static void the_oldest_of_a_center(void **state)
+static void the_oldest_of_a_center_have_the_lowest_up_numbers(void **state)
 {
     struct gossip gossip = { 0 };
     struct state_oldest oldest = { .max = 2 };
@@ -247,7 +247,7 @@ int main(void)
         cmocka_unit_test(silence_has_a_deadline),
         cmocka_unit_test(a_suspended_node_misses_no_peer),
         cmocka_unit_test(removed_far_peers_are_forgotten),
-        cmocka_unit_test(the_oldest_of_a_center),
+        cmocka_unit_test(the_oldest_of_a_center_have_the_lowest_up_numbers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,7 +92,7 @@ static void nodes_that_start_at_once_form_one_cluster(void **state)
 
 /* The others are silent: the first founds only after seed-node-timeout, counted from the settled
  * list. */
-static void the_first_waits_for_silent_ones(void **state)
+static void the_first_node_waits_for_silent_nodes(void **state)
 {
     struct finder finder = started(1, 1, 7, &by_dns);
     (void)state;
@@ -217,7 +217,7 @@ static void a_look_up_that_never_ends_founds_nothing(void **state)
 
 /* Node 0 finds only itself for a time, as in a growing service. It must not found beside the
  * existing cluster. */
-static void a_cluster_that_is_there_is_joined(void **state)
+static void an_existing_cluster_is_joined(void **state)
 {
     struct finder finder = started(8, 2, 6, &by_dns);
     (void)state;
@@ -273,7 +273,7 @@ static void new_clusters_may_be_forbidden(void **state)
 }
 
 /* A list from a file: no margin, and one node is enough. */
-static void a_list_of_one_without_a_margin(void **state)
+static void a_single_listed_node_founds_at_once_without_a_margin(void **state)
 {
     struct finder finder =
         started(11, 1, 1, &(struct member_settings){ .finds_seeds = true });
@@ -288,7 +288,7 @@ static void a_list_of_one_without_a_margin(void **state)
     net_free(finder.net);
 }
 
-static void giving_up_ends_the_look_ups(void **state)
+static void a_node_that_gives_up_ends_its_look_ups(void **state)
 {
     struct member_settings settings = by_dns;
     struct finder finder;
@@ -320,7 +320,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_that_start_at_once_form_one_cluster),
-        cmocka_unit_test(the_first_waits_for_silent_ones),
+        cmocka_unit_test(the_first_node_waits_for_silent_nodes),
         cmocka_unit_test(a_short_list_founds_no_cluster),
         cmocka_unit_test(only_the_first_of_its_list_founds),
         cmocka_unit_test(a_node_that_is_not_listed_joins),
@@ -328,11 +328,11 @@ int main(void)
         cmocka_unit_test(a_list_that_is_being_written_founds_nothing),
         cmocka_unit_test(failed_look_ups_confirm_nothing),
         cmocka_unit_test(a_look_up_that_never_ends_founds_nothing),
-        cmocka_unit_test(a_cluster_that_is_there_is_joined),
+        cmocka_unit_test(an_existing_cluster_is_joined),
         cmocka_unit_test(old_refusals_do_not_count),
         cmocka_unit_test(new_clusters_may_be_forbidden),
-        cmocka_unit_test(a_list_of_one_without_a_margin),
-        cmocka_unit_test(giving_up_ends_the_look_ups),
+        cmocka_unit_test(a_single_listed_node_founds_at_once_without_a_margin),
+        cmocka_unit_test(a_node_that_gives_up_ends_its_look_ups),
         cmocka_unit_test(seeds_are_given_or_found),
     };
 

@@ -99,7 +99,7 @@ static void expect_reads(const struct buf *packed, const struct gossip *gossip)
     gossip_fini(&read);
 }
 
-static void two_parts_are_the_same_message(void **state)
+static void a_cached_head_and_a_tail_give_the_same_gossip(void **state)
 {
     static const uint32_t sizes[] = { 1, GOSSIP_CACHE_MEMBERS_MIN - 1,
                                       GOSSIP_CACHE_MEMBERS_MIN, MEMBERS, 1000 };
@@ -183,7 +183,7 @@ static void other_observations_are_read_whole(void **state)
 }
 
 /* A tail may have only the seen set: observations would change the head. */
-static void a_tail_with_more_is_read_whole(void **state)
+static void a_tail_with_observations_is_read_whole(void **state)
 {
     struct buf tail = { 0 };
     struct buf packed = { 0 };
@@ -207,7 +207,7 @@ static void a_tail_with_more_is_read_whole(void **state)
     parts_drop(&parts);
 }
 
-static void a_head_is_taken_over(void **state)
+static void a_received_head_is_reused(void **state)
 {
     struct gossip gossip = { 0 };
     struct gossip none = { 0 };
@@ -386,7 +386,7 @@ static void broken_bytes_behind_known_names_are_refused(void **state)
 }
 
 /* A gossip with broken bytes is not read as our version; at most it adds to the seen set. */
-static void broken_bytes_are_not_believed(void **state)
+static void broken_bytes_are_refused(void **state)
 {
     struct parts parts;
     struct slice packed;
@@ -408,15 +408,15 @@ static void broken_bytes_are_not_believed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_parts_are_the_same_message),
+        cmocka_unit_test(a_cached_head_and_a_tail_give_the_same_gossip),
         cmocka_unit_test(the_same_version_is_read_by_its_tail),
         cmocka_unit_test(other_observations_are_read_whole),
-        cmocka_unit_test(a_tail_with_more_is_read_whole),
-        cmocka_unit_test(a_head_is_taken_over),
+        cmocka_unit_test(a_tail_with_observations_is_read_whole),
+        cmocka_unit_test(a_received_head_is_reused),
         cmocka_unit_test(an_opened_gossip_is_read_later),
         cmocka_unit_test(known_names_are_not_read),
         cmocka_unit_test(broken_bytes_behind_known_names_are_refused),
-        cmocka_unit_test(broken_bytes_are_not_believed),
+        cmocka_unit_test(broken_bytes_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

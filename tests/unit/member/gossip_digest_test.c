@@ -234,7 +234,7 @@ static void an_idle_cluster_sends_few_bytes(void **state)
 }
 
 /* The Welcome is lost, and the others send only their version: the newcomer asks for the gossip. */
-static void lost_welcome_is_asked_for(void **state)
+static void a_newcomer_requests_the_gossip_after_a_lost_welcome(void **state)
 {
     struct net *net = started(18, 3, all_brief);
     struct member_settings settings = { .form_of = all_brief };
@@ -265,7 +265,7 @@ static void lost_welcome_is_asked_for(void **state)
     net_free(net);
 }
 
-static void loss_only_delays(void **state)
+static void loss_only_delays_convergence(void **state)
 {
     struct net *net = started(6, 40, all_brief);
     (void)state;
@@ -363,8 +363,8 @@ int main(void)
         cmocka_unit_test(nodes_of_all_forms_make_one_cluster),
         cmocka_unit_test(a_gossip_is_sent_to_a_node_that_lacks_it),
         cmocka_unit_test(an_idle_cluster_sends_few_bytes),
-        cmocka_unit_test(lost_welcome_is_asked_for),
-        cmocka_unit_test(loss_only_delays),
+        cmocka_unit_test(a_newcomer_requests_the_gossip_after_a_lost_welcome),
+        cmocka_unit_test(loss_only_delays_convergence),
         cmocka_unit_test(an_accepted_response_leaves_a_probe),
         cmocka_unit_test(wrong_messages_are_counted),
     };

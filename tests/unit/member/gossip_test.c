@@ -42,7 +42,7 @@ static void observe(struct gossip *gossip, char observer, char subject,
         (struct profile *)(uintptr_t)profile_at(gossip, subject), status);
 }
 
-static void convergence(void **state)
+static void a_gossip_converges_when_all_have_seen_it(void **state)
 {
     struct gossip gossip = { 0 };
     struct node_id b = test_mail('b');
@@ -80,7 +80,7 @@ static void convergence(void **state)
     gossip_fini(&gossip);
 }
 
-static void leaders(void **state)
+static void the_first_reachable_member_leads(void **state)
 {
     struct gossip gossip = { 0 };
     (void)state;
@@ -110,7 +110,7 @@ static void leaders(void **state)
 }
 
 /* Another data center neither leads here nor delays convergence. */
-static void data_centers_are_apart(void **state)
+static void another_data_center_neither_leads_nor_delays_convergence(void **state)
 {
     struct gossip gossip = { 0 };
     struct profile *other = test_profile("b", 2552, 2, "dc-two");
@@ -497,7 +497,7 @@ static void one_version_is_one_value(void **state)
     assert_true(other > 100); /* the reason for counting */
 }
 
-static void transitions(void **state)
+static void a_status_takes_allowed_steps_only(void **state)
 {
     (void)state;
     assert_true(member_status_may_change(MEMBER_JOINING, MEMBER_WEAKLY_UP));
@@ -520,7 +520,7 @@ static void transitions(void **state)
 }
 
 /* Order of addresses, two oldest. */
-static void ages_and_order(void **state)
+static void the_two_oldest_are_those_with_the_lowest_up_numbers(void **state)
 {
     struct gossip gossip = { 0 };
     const struct gossip_member *oldest[2];
@@ -661,7 +661,7 @@ static void the_oldest_of_each_role(void **state)
     gossip_fini(&gossip);
 }
 
-static void speed_up(void **state)
+static void gossip_is_faster_while_less_than_half_have_seen_it(void **state)
 {
     struct profile *x = test_profile("x", 2552, 24, "dc-two");
     struct profile *y = test_profile("y", 2552, 25, "dc-two");
@@ -690,7 +690,7 @@ static void speed_up(void **state)
 /* Checks every index after each change, with another profile of the incarnation, and with an
  * unknown one. */
 /* Two incarnations at one address, from two gossips: the one that is not down, if any. */
-static void the_member_not_down_is_found_at_an_address(void **state)
+static void the_member_that_is_not_down_is_found_at_an_address(void **state)
 {
     static const struct address other = { "x", 2552 };
     struct gossip gossip = { 0 };
@@ -846,9 +846,9 @@ static void removing_many_equals_removing_each(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(convergence),
-        cmocka_unit_test(leaders),
-        cmocka_unit_test(data_centers_are_apart),
+        cmocka_unit_test(a_gossip_converges_when_all_have_seen_it),
+        cmocka_unit_test(the_first_reachable_member_leads),
+        cmocka_unit_test(another_data_center_neither_leads_nor_delays_convergence),
         cmocka_unit_test(unreachable_members_elsewhere_do_not_delay),
         cmocka_unit_test(observations_by_downed_members_do_not_count),
         cmocka_unit_test(merge_prefers_the_further_status),
@@ -858,13 +858,13 @@ int main(void)
         cmocka_unit_test(the_clock_forgets_replaced_members),
         cmocka_unit_test(merge_is_commutative_and_idempotent),
         cmocka_unit_test(one_version_is_one_value),
-        cmocka_unit_test(transitions),
-        cmocka_unit_test(ages_and_order),
+        cmocka_unit_test(a_status_takes_allowed_steps_only),
+        cmocka_unit_test(the_two_oldest_are_those_with_the_lowest_up_numbers),
         cmocka_unit_test(members_are_ordered_by_address),
         cmocka_unit_test(leaders_follow_each_other_by_status),
         cmocka_unit_test(the_oldest_of_each_role),
-        cmocka_unit_test(speed_up),
-        cmocka_unit_test(the_member_not_down_is_found_at_an_address),
+        cmocka_unit_test(gossip_is_faster_while_less_than_half_have_seen_it),
+        cmocka_unit_test(the_member_that_is_not_down_is_found_at_an_address),
         cmocka_unit_test(members_are_found_by_their_profiles),
         cmocka_unit_test(removing_many_equals_removing_each),
     };

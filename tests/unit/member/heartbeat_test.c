@@ -99,7 +99,7 @@ static double value(struct beating *beating, uint64_t after)
     return phi_value(&beating->phi, &beating->settings, beating->ms * MS);
 }
 
-static void phi_scenarios(void **state)
+static void phi_grows_with_the_silence_of_a_peer(void **state)
 {
     struct beating b = { .settings = no_pause, .ms = 1000 };
     double third;
@@ -180,7 +180,7 @@ static void a_peer_at_the_threshold_is_unavailable(void **state)
     phi_fini(&b.phi);
 }
 
-static void phi_after_the_first_intervals(void **state)
+static void phi_counts_only_monitored_intervals(void **state)
 {
     struct beating b = { .settings = no_pause, .ms = 1000 };
     (void)state;
@@ -206,7 +206,7 @@ static void phi_after_the_first_intervals(void **state)
 }
 
 /* From the intervals of heartbeats, after the first estimate has left the window. */
-static void phi_statistics(void **state)
+static void the_mean_and_variance_follow_the_intervals(void **state)
 {
     static const uint64_t intervals[] = { 100, 200, 125, 340, 130 };
     struct beating b = { .settings = { 1e9, 5, 1, 3000, 1000 }, .ms = 1000 };
@@ -286,7 +286,7 @@ static void expect_peers(char self, const char *unreachable,
 }
 
 /* Peers are listed by name. */
-static void ring_chooses_peers(void **state)
+static void the_ring_chooses_the_monitored_peers(void **state)
 {
     (void)state;
     expect_peers('a', "", "bcd");
@@ -677,7 +677,7 @@ static void removed_peers_are_forgotten(void **state)
     outbox_fini(&outbox);
 }
 
-static void share_of_different_views(void **state)
+static void the_share_of_different_views_falls_with_the_cluster_size(void **state)
 {
     (void)state;
     expect_near(spread_share(0.8, 400, 2), 0.8, 1e-9);
@@ -695,12 +695,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(phi_follows_the_distribution),
         cmocka_unit_test(phi_approximates_the_normal_distribution),
-        cmocka_unit_test(phi_scenarios),
+        cmocka_unit_test(phi_grows_with_the_silence_of_a_peer),
         cmocka_unit_test(a_peer_at_the_threshold_is_unavailable),
-        cmocka_unit_test(phi_after_the_first_intervals),
-        cmocka_unit_test(phi_statistics),
+        cmocka_unit_test(phi_counts_only_monitored_intervals),
+        cmocka_unit_test(the_mean_and_variance_follow_the_intervals),
         cmocka_unit_test(phi_has_a_least_deviation),
-        cmocka_unit_test(ring_chooses_peers),
+        cmocka_unit_test(the_ring_chooses_the_monitored_peers),
         cmocka_unit_test(an_updated_ring_equals_a_new_one),
         cmocka_unit_test(late_heartbeats_are_logged),
         cmocka_unit_test(silent_peer_stays_monitored),
@@ -710,7 +710,7 @@ int main(void)
         cmocka_unit_test(a_peer_removed_before_its_first_response_is_forgotten),
         cmocka_unit_test(heartbeats_follow_the_members),
         cmocka_unit_test(removed_peers_are_forgotten),
-        cmocka_unit_test(share_of_different_views),
+        cmocka_unit_test(the_share_of_different_views_falls_with_the_cluster_size),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,7 +133,7 @@ static void advance(struct fixture *fixture, struct gossip *gossip)
     gossip_find(gossip, &fixture->b)->seen = true;
 }
 
-static void honest_gossip_is_taken(void **state)
+static void honest_gossip_is_accepted(void **state)
 {
     struct fixture *fixture = *state;
     struct gossip gossip = { 0 };
@@ -162,7 +162,7 @@ static void expect_refused(struct fixture *fixture, const struct gossip *gossip)
     assert_int_equal(sent(fixture, "GE"), 0);
 }
 
-static void own_state_cannot_be_forged(void **state)
+static void a_peer_cannot_forge_the_own_status(void **state)
 {
     struct fixture *fixture = *state;
     const struct node_id *self = &test_identity.node;
@@ -199,7 +199,7 @@ static void own_state_cannot_be_forged(void **state)
     gossip_fini(&gossip);
 }
 
-static void only_reachable_members_speak(void **state)
+static void only_reachable_members_may_gossip(void **state)
 {
     struct fixture *fixture = *state;
     struct node_id stranger = test_node("x", 1, 9);
@@ -371,7 +371,7 @@ static void a_passed_limit_is_logged(void **state)
     buf_fini(&bytes);
 }
 
-static void joins_are_checked(void **state)
+static void invalid_joins_are_refused(void **state)
 {
     struct fixture *fixture = *state;
     const struct member_counters *counters = member_counters(fixture->member);
@@ -459,7 +459,7 @@ static uint32_t warned(struct fixture *fixture, const char *text)
     return count;
 }
 
-static void rubbish_is_counted(void **state)
+static void malformed_messages_are_counted(void **state)
 {
     static const char *const manifests[] = { "IJ", "IJA", "IJN", "J",   "W",
                                              "GE", "GS",  "HB",  "HBR", "L",
@@ -555,14 +555,14 @@ int main(void)
 {
 #define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        WITH(honest_gossip_is_taken),
-        WITH(own_state_cannot_be_forged),
-        WITH(only_reachable_members_speak),
+        WITH(honest_gossip_is_accepted),
+        WITH(a_peer_cannot_forge_the_own_status),
+        WITH(only_reachable_members_may_gossip),
         WITH(forged_fields_are_refused),
         WITH(a_passed_limit_is_logged),
-        WITH(joins_are_checked),
+        WITH(invalid_joins_are_refused),
         WITH(members_have_a_limit),
-        WITH(rubbish_is_counted),
+        WITH(malformed_messages_are_counted),
         WITH(questions_are_answered),
         WITH(heartbeats_are_answered),
         cmocka_unit_test(settings_are_checked),

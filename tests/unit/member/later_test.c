@@ -270,7 +270,7 @@ static void a_merged_gossip_is_freed(void **state)
 }
 
 /* One arrives before each step, so there is always one to apply and one to free. */
-static void nothing_is_late_under_constant_gossip(void **state)
+static void no_round_is_late_under_constant_gossip(void **state)
 {
     struct outbox outbox = { 0 };
     struct member *member = among_members(&outbox);
@@ -530,7 +530,7 @@ int main(void)
         cmocka_unit_test(a_merge_with_an_old_gossip_is_not_applied),
         cmocka_unit_test(a_useless_merge_leaves_nothing),
         cmocka_unit_test(a_merged_gossip_is_freed),
-        cmocka_unit_test(nothing_is_late_under_constant_gossip),
+        cmocka_unit_test(no_round_is_late_under_constant_gossip),
         cmocka_unit_test(a_waiting_gossip_of_a_removed_member_is_ignored),
         cmocka_unit_test(nodes_that_join_together_get_one_version),
         cmocka_unit_test(a_newcomer_reads_in_one_step_and_enters_in_the_next),

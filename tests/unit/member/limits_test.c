@@ -519,7 +519,7 @@ static void waiting_replies_have_a_limit(void **state)
 }
 
 /* Each down is a version, but members get one, in several steps, even if another reply waits. */
-static void members_downed_by_command_are_told_in_steps(void **state)
+static void members_downed_by_command_are_notified_in_steps(void **state)
 {
     struct outbox outbox = { 0 };
     struct node_id nodes[MEMBERS];
@@ -580,7 +580,7 @@ int main(void)
         cmocka_unit_test(the_oldest_tombstone_is_dropped),
         cmocka_unit_test(exiting_confirmations_have_a_limit),
         cmocka_unit_test(waiting_replies_have_a_limit),
-        cmocka_unit_test(members_downed_by_command_are_told_in_steps),
+        cmocka_unit_test(members_downed_by_command_are_notified_in_steps),
         cmocka_unit_test(downing_many_members_is_one_change),
         cmocka_unit_test(dropped_tombstones_are_counted),
         cmocka_unit_test(a_threshold_of_suspicion_has_a_fraction),

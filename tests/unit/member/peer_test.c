@@ -452,7 +452,7 @@ static void with_four(struct fixture *fixture)
 }
 
 /* A sick node must not end others. More than half of the reachable members are right. */
-static void one_word_does_not_end_a_node(void **state)
+static void one_report_does_not_stop_a_node(void **state)
 {
     struct fixture fixture = { 0 };
     (void)state;
@@ -471,7 +471,7 @@ static void one_word_does_not_end_a_node(void **state)
 }
 
 /* An unreachable member that speaks counts. A downed or removed one does not. */
-static void reached_members_and_those_that_spoke_have_a_say(void **state)
+static void reachable_members_and_those_that_reported_are_counted(void **state)
 {
     struct fixture fixture = { 0 };
     (void)state;
@@ -623,7 +623,7 @@ static struct rounds rounds_with(uint32_t different_view_percent)
     return rounds;
 }
 
-static void members_that_have_not_seen_it_come_first(void **state)
+static void members_that_have_not_seen_the_version_get_gossip_first(void **state)
 {
     struct rounds rounds = rounds_with(100);
     (void)state;
@@ -696,7 +696,7 @@ static void expect_told(const struct exiter *members, const char *expected)
 
 /* Receivers in this data center: the two oldest, and the two oldest of each role that loses a
  * member. */
-static void the_oldest_are_told_of_exiting_members(void **state)
+static void the_oldest_are_notified_of_exiting_members(void **state)
 {
     static const struct exiter roles[] = {
         { 'c', { NULL }, false },          { 'd', { NULL }, false },
@@ -834,7 +834,7 @@ static void other_data_centers_get_the_status_first(void **state)
 }
 
 /* It waits until the other downed members have seen it, for at most four leader intervals. */
-static void a_downed_node_waits_a_while_for_the_other_downed_ones(void **state)
+static void a_downed_node_waits_for_other_downed_nodes_up_to_a_limit(void **state)
 {
     static const struct member_settings settings = {
         .heartbeat_pause_ms = 3600000 /* d is silent and counts as reachable */
@@ -894,7 +894,7 @@ static void an_exiting_node_confirms_to_the_leader_and_the_next(void **state)
 }
 
 /* It ends now, so the messages must not wait for a round. */
-static void an_exiting_node_tells_five_members(void **state)
+static void an_exiting_node_notifies_five_members(void **state)
 {
     struct fixture fixture = { 0 };
     struct outbound out;
@@ -1020,7 +1020,7 @@ static void a_terminated_member_makes_no_data_center_unreachable(void **state)
 }
 
 /* These are its last messages. */
-static void a_downed_node_tells_five_members_at_once(void **state)
+static void a_downed_node_notifies_five_members_at_once(void **state)
 {
     static const struct member_settings settings = { 0 };
     struct fixture fixture = { 0 };
@@ -1075,7 +1075,7 @@ static void an_exiting_node_answers_no_newer_gossip(void **state)
 }
 
 /* Its own change would be undone by others' in a merge. */
-static void during_full_shutdown_leaving_asks_the_leader(void **state)
+static void a_leaving_node_asks_the_leader_during_full_shutdown(void **state)
 {
     static const struct member_settings settings = { 0 };
     struct fixture fixture = { 0 };
@@ -1114,7 +1114,7 @@ static void asked_to_join(struct fixture *fixture)
 }
 
 /* Any answer restarts the wait. */
-static void a_seed_that_says_no_is_not_asked_again_at_once(void **state)
+static void a_seed_that_refuses_is_not_asked_again_at_once(void **state)
 {
     struct node_id c = test_mail('c');
     const struct identity theirs = { "akka", "sys", c };
@@ -1255,29 +1255,29 @@ int main(void)
         cmocka_unit_test(only_changed_reachability_is_reported),
         cmocka_unit_test(leaders_of_roles_are_reported),
         cmocka_unit_test(all_news_of_one_change_come_in_order),
-        cmocka_unit_test(one_word_does_not_end_a_node),
-        cmocka_unit_test(reached_members_and_those_that_spoke_have_a_say),
+        cmocka_unit_test(one_report_does_not_stop_a_node),
+        cmocka_unit_test(reachable_members_and_those_that_reported_are_counted),
         cmocka_unit_test(its_own_change_is_seen_by_no_other_node),
         cmocka_unit_test(a_merge_that_removes_is_a_change),
         cmocka_unit_test(a_member_is_unreachable_before_it_is_removed),
         cmocka_unit_test(its_own_end_is_the_last_news),
-        cmocka_unit_test(members_that_have_not_seen_it_come_first),
+        cmocka_unit_test(members_that_have_not_seen_the_version_get_gossip_first),
         cmocka_unit_test(without_preference_all_reachable_members_get_gossip),
-        cmocka_unit_test(the_oldest_are_told_of_exiting_members),
+        cmocka_unit_test(the_oldest_are_notified_of_exiting_members),
         cmocka_unit_test(a_version_seen_by_few_spreads_faster),
         cmocka_unit_test(a_newer_status_is_answered_by_a_status),
         cmocka_unit_test(other_data_centers_get_the_status_first),
-        cmocka_unit_test(a_downed_node_waits_a_while_for_the_other_downed_ones),
+        cmocka_unit_test(a_downed_node_waits_for_other_downed_nodes_up_to_a_limit),
         cmocka_unit_test(an_exiting_node_confirms_to_the_leader_and_the_next),
-        cmocka_unit_test(an_exiting_node_tells_five_members),
+        cmocka_unit_test(an_exiting_node_notifies_five_members),
         cmocka_unit_test(observations_by_downed_members_count_for_removal),
         cmocka_unit_test(an_exiting_member_elsewhere_is_removed_at_once),
         cmocka_unit_test(a_terminated_member_makes_no_data_center_unreachable),
-        cmocka_unit_test(a_downed_node_tells_five_members_at_once),
+        cmocka_unit_test(a_downed_node_notifies_five_members_at_once),
         cmocka_unit_test(full_shutdown_is_announced_at_once),
-        cmocka_unit_test(during_full_shutdown_leaving_asks_the_leader),
+        cmocka_unit_test(a_leaving_node_asks_the_leader_during_full_shutdown),
         cmocka_unit_test(an_exiting_node_answers_no_newer_gossip),
-        cmocka_unit_test(a_seed_that_says_no_is_not_asked_again_at_once),
+        cmocka_unit_test(a_seed_that_refuses_is_not_asked_again_at_once),
         cmocka_unit_test(an_exiting_node_accepts_no_joiner),
         cmocka_unit_test(a_joining_incarnation_downs_the_old_one),
         cmocka_unit_test(another_incarnation_of_this_node_is_downed),

@@ -24,7 +24,7 @@ static int order_of(const char *left, const char *right)
     return (order > 0) - (order < 0);
 }
 
-static void versions_compare(void **state)
+static void versions_compare_like_akkas(void **state)
 {
     static const char *const bad[] = { "1.2.3.1", "1.x.3", "1.2x.3", "1.2.x",
                                        "1.2.3x",  "x.3",   "1.x",    "1.2x",
@@ -160,7 +160,7 @@ static void expect_order(const char *left, const char *right,
     clock_fini(&b);
 }
 
-static void clocks_compare(void **state)
+static void clocks_compare_like_akkas(void **state)
 {
     (void)state;
     expect_order("1:2 2:1", "1:2 2:1", CLOCK_SAME);
@@ -225,7 +225,7 @@ static void clocks_merge_and_prune(void **state)
     clock_fini(&merged);
 }
 
-static void clocks_grow_apart_and_together(void **state)
+static void incremented_clocks_are_ordered_or_concurrent(void **state)
 {
     struct clock one = { 0 };
     struct clock two = { 0 };
@@ -395,7 +395,7 @@ static struct profile *keep_others(const void *context,
                : (struct profile *)(uintptr_t)profile;
 }
 
-static void reachability_changes(void **state)
+static void observers_change_reachability_by_version(void **state)
 {
     struct reach_fixture fixture;
     struct reachability table = { 0 };
@@ -614,14 +614,14 @@ static void reachability_versions_merge_and_vanish(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(versions_compare),
+        cmocka_unit_test(versions_compare_like_akkas),
         cmocka_unit_test(commits_are_ordered_as_by_a_jvm),
-        cmocka_unit_test(clocks_compare),
+        cmocka_unit_test(clocks_compare_like_akkas),
         cmocka_unit_test(clocks_merge_and_prune),
-        cmocka_unit_test(clocks_grow_apart_and_together),
+        cmocka_unit_test(incremented_clocks_are_ordered_or_concurrent),
         cmocka_unit_test(clock_keys_are_those_of_the_reference),
         cmocka_unit_test(equal_traits_are_kept_once),
-        cmocka_unit_test(reachability_changes),
+        cmocka_unit_test(observers_change_reachability_by_version),
         cmocka_unit_test(reachability_merges_by_version),
         cmocka_unit_test(equal_versions_take_the_rows_of_the_other),
         cmocka_unit_test(reachability_is_the_worst_observation),

@@ -47,7 +47,7 @@ static void expect_hex(const struct buf *buf, const char *hex)
     "0a230a0d436c757374657253797374656d12093132372e302e302e3118f8132204616b6b" \
     "611081848c2018858c9c40"
 
-static void vectors(void **state)
+static void messages_are_encoded_like_akkas(void **state)
 {
     struct node_id b = node_b();
     struct node_id node;
@@ -103,7 +103,7 @@ static void add_node(struct gossip *gossip, const struct identity *identity,
     profile_drop(profile);
 }
 
-static void seen_digests(void **state)
+static void digests_of_the_seen_set_equal_akkas(void **state)
 {
     struct gossip gossip = { 0 };
     (void)state;
@@ -171,7 +171,7 @@ static void expect_equal(const struct gossip *left, const struct gossip *right)
 }
 
 /* For any bytes the fast decoder agrees with the general one, or refuses. */
-static void heartbeats_are_read_one_way(void **state)
+static void both_decoders_agree_about_heartbeats(void **state)
 {
     struct heartbeat heartbeat = { test_identity.node, -7, -1000 };
     struct rng rng;
@@ -230,7 +230,7 @@ static void heartbeats_are_read_one_way(void **state)
     }
 }
 
-static void heartbeats_of_ours_are_read_quickly(void **state)
+static void own_heartbeats_use_the_fast_decoder(void **state)
 {
     struct heartbeat heartbeat = { test_identity.node, 7, -1000 };
     (void)state;
@@ -249,7 +249,7 @@ static void heartbeats_of_ours_are_read_quickly(void **state)
     }
 }
 
-static void gossip_round_trip(void **state)
+static void a_gossip_survives_a_round_trip(void **state)
 {
     struct gossip gossip = { 0 };
     struct gossip none = { 0 };
@@ -279,7 +279,7 @@ static void gossip_round_trip(void **state)
     buf_fini(&again);
 }
 
-static void other_messages_round_trip(void **state)
+static void other_messages_survive_a_round_trip(void **state)
 {
     struct gossip gossip = { 0 };
     struct gossip read = { 0 };
@@ -344,7 +344,7 @@ static void other_messages_round_trip(void **state)
 }
 
 /* A join without a data center is of the default one. */
-static void a_join_without_data_center(void **state)
+static void a_join_without_data_center_gets_the_default(void **state)
 {
     struct node_id b = node_b();
     struct profile *profile = NULL;
@@ -367,7 +367,7 @@ static void a_join_without_data_center(void **state)
     buf_fini(&buf);
 }
 
-static void foreign_and_broken_nodes(void **state)
+static void foreign_and_broken_nodes_are_refused(void **state)
 {
     struct identity other = test_identity;
     struct address address;
@@ -530,7 +530,7 @@ static void configurations_are_compared(void **state)
         CONFIG_UNCHECKED);
 }
 
-static void broken_configurations(void **state)
+static void broken_configurations_are_refused(void **state)
 {
     static const char *const bad[] = { "",          "x",       "{",
                                        "{\"a\"}",   "{\"a\":", "{\"a\":}",
@@ -564,7 +564,7 @@ static struct node_id long_node(char letter, uint64_t uid)
     return test_node(host, 2552, uid);
 }
 
-static void the_longest_host_is_taken_in_each_message(void **state)
+static void the_longest_host_is_accepted_in_each_message(void **state)
 {
     struct node_id node = long_node('m', 7);
     struct profile *profile =
@@ -607,7 +607,7 @@ static void the_longest_host_is_taken_in_each_message(void **state)
 }
 
 /* As a member, and for a day after its removal. */
-static void the_longest_hosts_are_taken_in_gossip(void **state)
+static void the_longest_hosts_are_accepted_in_gossip(void **state)
 {
     struct node_id member = long_node('m', 7), gone = long_node('g', 8);
     struct gossip none = { 0 }, gossip = { 0 }, read = { 0 };
@@ -646,19 +646,19 @@ static void the_longest_hosts_are_taken_in_gossip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(vectors),
-        cmocka_unit_test(seen_digests),
-        cmocka_unit_test(heartbeats_are_read_one_way),
-        cmocka_unit_test(heartbeats_of_ours_are_read_quickly),
-        cmocka_unit_test(gossip_round_trip),
-        cmocka_unit_test(other_messages_round_trip),
-        cmocka_unit_test(a_join_without_data_center),
-        cmocka_unit_test(foreign_and_broken_nodes),
+        cmocka_unit_test(messages_are_encoded_like_akkas),
+        cmocka_unit_test(digests_of_the_seen_set_equal_akkas),
+        cmocka_unit_test(both_decoders_agree_about_heartbeats),
+        cmocka_unit_test(own_heartbeats_use_the_fast_decoder),
+        cmocka_unit_test(a_gossip_survives_a_round_trip),
+        cmocka_unit_test(other_messages_survive_a_round_trip),
+        cmocka_unit_test(a_join_without_data_center_gets_the_default),
+        cmocka_unit_test(foreign_and_broken_nodes_are_refused),
         cmocka_unit_test(gzip_has_limits),
         cmocka_unit_test(configurations_are_compared),
-        cmocka_unit_test(broken_configurations),
-        cmocka_unit_test(the_longest_host_is_taken_in_each_message),
-        cmocka_unit_test(the_longest_hosts_are_taken_in_gossip),
+        cmocka_unit_test(broken_configurations_are_refused),
+        cmocka_unit_test(the_longest_host_is_accepted_in_each_message),
+        cmocka_unit_test(the_longest_hosts_are_accepted_in_gossip),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,7 +133,7 @@ static void a_later_connection_restores_an_incarnation(void **state)
 }
 
 /* The lane has read the former incarnation's handshake. */
-static void control_tells_a_lane_the_later_incarnation(void **state)
+static void control_sends_the_later_incarnation_to_a_lane(void **state)
 {
     struct scene *scene = scene_new();
     const struct known_node second = { scene->second, 3, 4 };
@@ -312,7 +312,7 @@ static uint64_t stale(struct scene *scene)
 }
 
 /* The next incarnation has no connection yet. */
-static void messages_for_a_former_incarnation_do_not_wait_for_the_next(void **state)
+static void messages_for_an_ended_incarnation_do_not_wait_for_the_next(void **state)
 {
     struct scene *scene = scene_new();
     (void)state;
@@ -358,11 +358,11 @@ int main(void)
         cmocka_unit_test(
             a_handshake_after_a_removal_restores_the_replaced_incarnation),
         cmocka_unit_test(
-            messages_for_a_former_incarnation_do_not_wait_for_the_next),
+            messages_for_an_ended_incarnation_do_not_wait_for_the_next),
         cmocka_unit_test(messages_for_an_earlier_incarnation_are_not_sent),
         cmocka_unit_test(the_incarnation_with_the_later_connection_stays),
         cmocka_unit_test(a_later_connection_restores_an_incarnation),
-        cmocka_unit_test(control_tells_a_lane_the_later_incarnation),
+        cmocka_unit_test(control_sends_the_later_incarnation_to_a_lane),
         cmocka_unit_test(a_removed_incarnation_is_not_learned),
         cmocka_unit_test(known_nodes_are_found_by_uid_and_by_address),
         cmocka_unit_test(a_known_node_has_no_entry),

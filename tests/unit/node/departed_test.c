@@ -92,7 +92,7 @@ static void frames_of_a_downed_member_are_refused(void **state)
 }
 
 /* The new incarnation is a member. */
-static void a_new_incarnation_ends_the_time_of_the_former_one(void **state)
+static void a_new_incarnation_ends_the_time_of_the_departed_one(void **state)
 {
     struct world *world = begin();
     struct node_settings settings = world_node(world, 2)->settings;
@@ -143,7 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_of_a_departed_member_are_accepted_for_a_while),
         cmocka_unit_test(frames_of_a_downed_member_are_refused),
-        cmocka_unit_test(a_new_incarnation_ends_the_time_of_the_former_one),
+        cmocka_unit_test(a_new_incarnation_ends_the_time_of_the_departed_one),
         cmocka_unit_test(departed_members_are_accepted_up_to_a_limit),
     };
 

@@ -11,7 +11,7 @@
 
 #include "cast.h"
 
-static void a_node_without_the_role_routes(void **state)
+static void a_node_without_the_role_routes_messages(void **state)
 {
     struct world *world = cast_world(1, 3, 2);
     struct player player;
@@ -48,7 +48,7 @@ static void wants_three(struct node_settings *settings)
     settings->min_nr_of_members = 3;
 }
 
-static void no_member_is_up_before_there_are_enough(void **state)
+static void no_member_is_up_before_the_minimum_of_members(void **state)
 {
     struct world *world = cast_new(2);
 
@@ -80,7 +80,7 @@ static void is_a_host(struct node_settings *settings)
     settings->role_count = 1;
 }
 
-static void no_member_is_up_before_there_are_enough_of_a_role(void **state)
+static void no_member_is_up_before_the_minimum_of_a_role(void **state)
 {
     struct world *world = cast_new(2);
 
@@ -430,7 +430,7 @@ static void a_forced_end_keeps_order_and_accounts_for_all(void **state)
 }
 
 /* The cluster has not removed the former incarnation, and others still send to it. */
-static void a_new_incarnation_gets_no_messages_for_the_former_one(void **state)
+static void a_new_incarnation_gets_no_messages_for_the_earlier_one(void **state)
 {
     (void)state;
     for (uint32_t lane = 0; lane < 2; lane++) {
@@ -512,7 +512,7 @@ static void a_leaving_node_sends_its_waiting_frames(void **state)
     world_free(world);
 }
 
-static void all_leave_one_after_the_other(void **state)
+static void all_nodes_leave_one_after_the_other(void **state)
 {
     struct world *world = cast_world(9, 3, 3);
     struct player player;
@@ -530,7 +530,7 @@ static void all_leave_one_after_the_other(void **state)
     world_free(world);
 }
 
-static void all_leave_at_once(void **state)
+static void all_nodes_leave_at_once(void **state)
 {
     struct world *world = cast_world(10, 3, 2);
     struct player player;
@@ -723,9 +723,9 @@ static void messages_for_an_unknown_incarnation_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_node_without_the_role_routes),
-        cmocka_unit_test(no_member_is_up_before_there_are_enough),
-        cmocka_unit_test(no_member_is_up_before_there_are_enough_of_a_role),
+        cmocka_unit_test(a_node_without_the_role_routes_messages),
+        cmocka_unit_test(no_member_is_up_before_the_minimum_of_members),
+        cmocka_unit_test(no_member_is_up_before_the_minimum_of_a_role),
         cmocka_unit_test(a_role_has_its_own_minimum_of_regions),
         cmocka_unit_test(shards_wait_for_the_minimum_of_their_role),
         cmocka_unit_test(a_node_that_finds_no_cluster_gives_up),
@@ -736,11 +736,11 @@ int main(void)
         cmocka_unit_test(messages_of_a_paused_node_are_accounted_for),
         cmocka_unit_test(a_full_link_holds_messages_back),
         cmocka_unit_test(a_forced_end_keeps_order_and_accounts_for_all),
-        cmocka_unit_test(a_new_incarnation_gets_no_messages_for_the_former_one),
+        cmocka_unit_test(a_new_incarnation_gets_no_messages_for_the_earlier_one),
         cmocka_unit_test(entities_recover_after_the_coordinator_leaves),
         cmocka_unit_test(a_leaving_node_sends_its_waiting_frames),
-        cmocka_unit_test(all_leave_one_after_the_other),
-        cmocka_unit_test(all_leave_at_once),
+        cmocka_unit_test(all_nodes_leave_one_after_the_other),
+        cmocka_unit_test(all_nodes_leave_at_once),
         cmocka_unit_test(entities_get_the_stop_message_at_a_hand_off),
         cmocka_unit_test(a_crash_frees_everything),
         cmocka_unit_test(large_messages_end_with_their_node),

@@ -118,7 +118,7 @@ static uint64_t undelivered(const struct fixture *fixture)
 
 /* Connections come in the order of incarnations, and are read in any order: by control, too, which
  * may consider a node another one's former incarnation. */
-static void a_former_incarnation_may_be_read_after_the_living_one(void **state)
+static void an_earlier_incarnation_may_be_read_after_the_living_one(void **state)
 {
     const struct fixture *fixture = *state;
     struct machine *control = node_machine(fixture->node, 0);
@@ -286,7 +286,7 @@ static void waits(const struct fixture *fixture, const char *id,
 
 /* A run's sender does not count for a frame with another head, as long or shorter, or for another
  * kind of message. */
-static void frames_of_several_senders_are_told_apart(void **state)
+static void frames_of_several_senders_are_distinguished(void **state)
 {
     struct fixture *fixture = *state;
     struct lane *lane = fixture->machine->lane;
@@ -428,12 +428,12 @@ int main(void)
 {
 #define ON_A_LANE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        ON_A_LANE(a_former_incarnation_may_be_read_after_the_living_one),
+        ON_A_LANE(an_earlier_incarnation_may_be_read_after_the_living_one),
         ON_A_LANE(invalid_notices_are_counted),
         cmocka_unit_test(frames_of_a_peers_control_go_to_control),
         cmocka_unit_test(each_actor_and_ask_has_one_name),
         ON_A_LANE(a_named_sender_makes_no_entry),
-        ON_A_LANE(frames_of_several_senders_are_told_apart),
+        ON_A_LANE(frames_of_several_senders_are_distinguished),
         ON_A_LANE(a_later_handshake_for_another_is_refused),
         ON_A_LANE(a_later_handshake_that_cannot_be_read_is_refused),
         ON_A_LANE(a_handshake_of_another_than_its_sender_is_refused),

@@ -179,7 +179,7 @@ static enum member_status own_status(const struct fixture *fixture)
 
 /* It leaves once it is up: before, its up number would be lost. The other node does not help, so it
  * ends by time-out. */
-static void the_younger_node_leaves(void **state)
+static void the_younger_of_two_kinds_leaves(void **state)
 {
     static const struct {
         const char *role;
@@ -257,7 +257,7 @@ static void a_jvm_that_joins_right_after_its_handshake_is_known(void **state)
     node_free(fixture.node);
 }
 
-static void a_role_of_its_own_is_fine(void **state)
+static void a_role_without_jvm_members_is_accepted(void **state)
 {
     struct fixture fixture;
     (void)state;
@@ -272,7 +272,7 @@ static void a_role_of_its_own_is_fine(void **state)
 }
 
 /* The JVM node has wrong settings. */
-static void the_older_node_stays(void **state)
+static void the_older_of_two_kinds_stays(void **state)
 {
     struct fixture fixture;
     (void)state;
@@ -297,11 +297,11 @@ static void the_older_node_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_younger_node_leaves),
+        cmocka_unit_test(the_younger_of_two_kinds_leaves),
         cmocka_unit_test(sherd_nodes_share_roles),
         cmocka_unit_test(a_jvm_that_joins_right_after_its_handshake_is_known),
-        cmocka_unit_test(a_role_of_its_own_is_fine),
-        cmocka_unit_test(the_older_node_stays),
+        cmocka_unit_test(a_role_without_jvm_members_is_accepted),
+        cmocka_unit_test(the_older_of_two_kinds_stays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

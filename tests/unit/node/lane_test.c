@@ -131,7 +131,7 @@ static void waiting_messages_leave_before_the_next_hold(void **state)
     node_free(node);
 }
 
-static void marker_to_the_own_shard_is_taken_in(void **state)
+static void a_marker_to_the_own_shard_is_counted(void **state)
 {
     struct node *node = two_lanes();
     struct machine *lane = node_machine(node, 1);
@@ -334,7 +334,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(marker_goes_last_down_the_ring),
         cmocka_unit_test(waiting_messages_leave_before_the_next_hold),
-        cmocka_unit_test(marker_to_the_own_shard_is_taken_in),
+        cmocka_unit_test(a_marker_to_the_own_shard_is_counted),
         cmocka_unit_test(a_message_after_the_order_to_host_is_delivered),
         cmocka_unit_test(a_message_by_a_newer_home_waits),
         cmocka_unit_test(a_message_by_an_older_home_ends),

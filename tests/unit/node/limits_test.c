@@ -30,7 +30,7 @@ static bool remembers(const struct control *control, uint64_t uid)
     return map_get(&control->removed, map_u64(&uid)) != NULL;
 }
 
-static void the_oldest_of_those_downed_is_forgotten(void **state)
+static void the_oldest_downed_member_is_forgotten(void **state)
 {
     struct node *node = small_node();
     struct control *control = node_machine(node, 0)->control;
@@ -304,7 +304,7 @@ static void keys_of_remembered_entities_are_followed_up_to_a_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_oldest_of_those_downed_is_forgotten),
+        cmocka_unit_test(the_oldest_downed_member_is_forgotten),
         cmocka_unit_test(asks_from_elsewhere_are_watched_up_to_a_limit),
         cmocka_unit_test(
             keys_of_remembered_entities_are_followed_up_to_a_limit),

@@ -45,7 +45,7 @@ static void a_joiner_names_the_reasons_of_a_silent_seed_node(void **state)
 }
 
 /* Each looks for the other one, so each hears the other's name. */
-static void two_seed_nodes_with_other_names_know_it(void **state)
+static void two_seed_nodes_with_other_names_log_it(void **state)
 {
     static const struct address first[] = { { "n0", 2551 }, { "n1", 2551 } };
     static const struct address second[] = { { "n1", 2551 }, { "n0", 2551 } };
@@ -65,7 +65,7 @@ static void two_seed_nodes_with_other_names_know_it(void **state)
 }
 
 /* The contact is paused: it sends no welcome. */
-static void a_joiner_says_when_it_tries_again(void **state)
+static void a_joiner_logs_when_it_tries_again(void **state)
 {
     struct world *world = cast_new(53);
 
@@ -92,8 +92,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_joiner_names_the_reasons_of_a_silent_seed_node),
-        cmocka_unit_test(two_seed_nodes_with_other_names_know_it),
-        cmocka_unit_test(a_joiner_says_when_it_tries_again),
+        cmocka_unit_test(two_seed_nodes_with_other_names_log_it),
+        cmocka_unit_test(a_joiner_logs_when_it_tries_again),
     };
 
     return cmocka_run_group_tests_name("node log", tests, NULL, NULL);

@@ -265,7 +265,7 @@ static void graceful_moves_lose_nothing_while_nodes_pause(void **state)
 }
 
 /* A connection to a departed node may end without a warning. */
-static void only_unannounced_ends_are_lost_connections(void **state)
+static void only_unannounced_ends_are_logged_as_lost_connections(void **state)
 {
     struct world *world = cast_world(11, 4, 2);
     struct player players[4];
@@ -422,7 +422,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(graceful_moves_lose_nothing),
-        cmocka_unit_test(only_unannounced_ends_are_lost_connections),
+        cmocka_unit_test(only_unannounced_ends_are_logged_as_lost_connections),
         cmocka_unit_test(a_hand_off_waits_for_messages_of_a_leaving_node),
         cmocka_unit_test(the_leader_is_logged),
         cmocka_unit_test(log_info_settings_choose_the_level),

@@ -148,7 +148,7 @@ static void expect_nothing(struct fixture *fixture)
         &frame));
 }
 
-static void a_name_is_answered(void **state)
+static void an_answer_goes_to_the_senders_name(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -189,7 +189,7 @@ static void senders_without_a_name_and_unreadable_messages_get_no_answer(void **
 }
 
 /* The name of a JVM's actor does not matter. */
-static void no_name_asks_for_notices(void **state)
+static void named_senders_get_no_notices(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -216,7 +216,7 @@ static void write_to(struct fixture *fixture, const char *path)
     run(fixture);
 }
 
-static void a_path_is_written_to(void **state)
+static void a_message_to_a_path_is_sent(void **state)
 {
     struct fixture *fixture = *state;
     char path[SHERD_PATH_MAX + 2];
@@ -290,10 +290,10 @@ int main(void)
 {
 #define ON_LANES(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        ON_LANES(a_name_is_answered),
+        ON_LANES(an_answer_goes_to_the_senders_name),
         ON_LANES(senders_without_a_name_and_unreadable_messages_get_no_answer),
-        ON_LANES(no_name_asks_for_notices),
-        ON_LANES(a_path_is_written_to),
+        ON_LANES(named_senders_get_no_notices),
+        ON_LANES(a_message_to_a_path_is_sent),
         cmocka_unit_test(names_of_a_removed_node_are_forgotten),
         cmocka_unit_test(the_oldest_name_is_forgotten_at_the_limit),
     };

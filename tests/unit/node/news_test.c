@@ -346,7 +346,7 @@ static void a_second_gossip_does_not_speed_up_a_crowd(void **state)
 }
 
 /* Each of them fills a turn: a due step waits for one, and no longer. */
-static void a_crowd_of_news_and_a_step_have_turns_of_their_own(void **state)
+static void many_news_and_a_step_have_separate_turns(void **state)
 {
     const uint64_t due = 5 * SECOND;
     struct node *node = welcomed_with(1);
@@ -628,7 +628,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_are_announced_in_several_turns),
-        cmocka_unit_test(a_crowd_of_news_and_a_step_have_turns_of_their_own),
+        cmocka_unit_test(many_news_and_a_step_have_separate_turns),
         cmocka_unit_test(removals_take_more_turns),
         cmocka_unit_test(removals_hide_no_change_where_members_are_few),
         cmocka_unit_test(one_coordinator_of_many_members_starts_or_reads_in_a_turn),

@@ -175,7 +175,7 @@ static void check_stored(struct world *world, uint32_t node, uint32_t type,
 }
 
 /* The machines lose power: unsynced data is lost. */
-static void all_are_back_after_a_full_restart(void **state)
+static void all_entities_run_after_a_full_restart(void **state)
 {
     struct world *world;
     struct player player;
@@ -251,7 +251,7 @@ static void another_number_of_shards_moves_entities(void **state)
 }
 
 /* Stored homes are at nodes of a former start, also of more shards than now, with their fences. */
-static void durable_homes_of_a_former_start_block_nothing(void **state)
+static void durable_homes_of_an_earlier_cluster_block_no_shard(void **state)
 {
     static const uint32_t numbers[] = { SHARDS, SHARDS - 5, SHARDS };
     struct world *world;
@@ -706,9 +706,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entities_move_with_their_shards),
-        cmocka_unit_test(all_are_back_after_a_full_restart),
+        cmocka_unit_test(all_entities_run_after_a_full_restart),
         cmocka_unit_test(another_number_of_shards_moves_entities),
-        cmocka_unit_test(durable_homes_of_a_former_start_block_nothing),
+        cmocka_unit_test(durable_homes_of_an_earlier_cluster_block_no_shard),
         cmocka_unit_test(shards_that_are_found_later_start),
         cmocka_unit_test(without_durable_keys_entities_are_forgotten),
         cmocka_unit_test(messages_wait_until_a_majority_has_the_start),

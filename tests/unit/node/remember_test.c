@@ -78,7 +78,7 @@ static void crash_all(struct world *world, uint32_t nodes)
 }
 
 /* Entities of every kind come back, again and again. */
-static void all_are_back_after_a_full_restart(void **state)
+static void all_entities_run_after_a_full_restart(void **state)
 {
     struct world *world = begin(1, 3);
 
@@ -415,7 +415,7 @@ static void entities_are_started_without_a_message(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_are_back_after_a_full_restart),
+        cmocka_unit_test(all_entities_run_after_a_full_restart),
         cmocka_unit_test(entities_move_with_their_shards),
         cmocka_unit_test(passivated_entities_stay_away),
         cmocka_unit_test(an_entity_that_stops_itself_starts_again),

@@ -182,7 +182,7 @@ static uint32_t count(const struct fixture *fixture, int32_t shard)
     return remember_count(&fixture->machine->lane->types[0].remember, shard);
 }
 
-static void a_write_of_a_former_start_confirms_no_later_one(void **state)
+static void a_write_of_an_earlier_start_confirms_no_later_one(void **state)
 {
     struct fixture fixture;
     (void)state;
@@ -242,7 +242,7 @@ static enum owned_state told(struct fixture *fixture, uint64_t ticket,
     return owned_state(&fixture->machine->lane->types[0].hosted, 1);
 }
 
-static void an_answer_to_a_former_start_starts_no_entity(void **state)
+static void an_answer_to_an_earlier_start_starts_no_entity(void **state)
 {
     struct fixture fixture;
     uint64_t first, second, write;
@@ -530,8 +530,8 @@ static void moves_end_with_the_coordinator(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_write_of_a_former_start_confirms_no_later_one),
-        cmocka_unit_test(an_answer_to_a_former_start_starts_no_entity),
+        cmocka_unit_test(a_write_of_an_earlier_start_confirms_no_later_one),
+        cmocka_unit_test(an_answer_to_an_earlier_start_starts_no_entity),
         cmocka_unit_test(an_entity_removed_during_its_read_is_stored_again),
         cmocka_unit_test(a_read_is_taken_in_parts),
         cmocka_unit_test(a_stream_stays_short),

@@ -67,7 +67,7 @@ static bool has_heard(struct world *world, void *index)
     return world_logged(world, *(uint32_t *)index, WORD);
 }
 
-static void the_larger_side_tells_a_jvm(void **state)
+static void the_larger_side_notifies_a_jvm(void **state)
 {
     struct world *world = cut_off(1, true);
     uint32_t last = COUNT - 1;
@@ -82,7 +82,7 @@ static void the_larger_side_tells_a_jvm(void **state)
     world_free(world);
 }
 
-static void the_smaller_side_tells_no_jvm(void **state)
+static void the_smaller_side_notifies_no_jvm(void **state)
 {
     struct world *world = cut_off(2, false);
     uint32_t last = COUNT - 1;
@@ -97,7 +97,7 @@ static void the_smaller_side_tells_no_jvm(void **state)
 }
 
 /* With the lease a side of any size may stay. */
-static void a_node_that_decided_by_lease_tells_jvms(void **state)
+static void a_node_that_decided_by_lease_notifies_jvms(void **state)
 {
     struct world *world = cut_off(3, false);
     uint32_t last = COUNT - 1;
@@ -144,7 +144,7 @@ static void not_every_frame_is_answered(void **state)
 }
 
 /* The member is not removed yet, or not after all. */
-static void a_member_is_not_told(void **state)
+static void a_member_gets_no_notice(void **state)
 {
     struct world *world = cast_world(5, 2, 1);
     struct control *control = control_of(world, 0);
@@ -155,7 +155,7 @@ static void a_member_is_not_told(void **state)
     world_free(world);
 }
 
-static void a_member_that_left_is_not_told(void **state)
+static void a_member_that_left_gets_no_notice(void **state)
 {
     struct world *world = cast_world(6, 3, 1);
     struct control *control = control_of(world, 0);
@@ -186,12 +186,12 @@ static void removed_incarnations_are_remembered_up_to_a_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_larger_side_tells_a_jvm),
-        cmocka_unit_test(the_smaller_side_tells_no_jvm),
-        cmocka_unit_test(a_node_that_decided_by_lease_tells_jvms),
+        cmocka_unit_test(the_larger_side_notifies_a_jvm),
+        cmocka_unit_test(the_smaller_side_notifies_no_jvm),
+        cmocka_unit_test(a_node_that_decided_by_lease_notifies_jvms),
         cmocka_unit_test(not_every_frame_is_answered),
-        cmocka_unit_test(a_member_is_not_told),
-        cmocka_unit_test(a_member_that_left_is_not_told),
+        cmocka_unit_test(a_member_gets_no_notice),
+        cmocka_unit_test(a_member_that_left_gets_no_notice),
         cmocka_unit_test(removed_incarnations_are_remembered_up_to_a_limit),
     };
 

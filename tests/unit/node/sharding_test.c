@@ -147,7 +147,7 @@ static void a_type_without_a_role_takes_the_configured_one(void **state)
 }
 
 /* It counts nothing, then exactly what was started. */
-static void the_status_counts_what_runs(void **state)
+static void the_status_counts_entities_and_shards(void **state)
 {
     struct world *world = cast_world(34, 3, 2);
     struct sherd_status status;
@@ -274,7 +274,7 @@ static void a_type_that_the_oldest_lacks_is_named_in_the_log(void **state)
 }
 
 /* The next coordinator gets no term, for the store stands still: the warning says what is known of its node. */
-static void a_silent_coordinator_is_not_taken_for_a_missing_type(void **state)
+static void a_silent_coordinator_is_not_considered_a_missing_type(void **state)
 {
     struct world *world = cast_world(41, 3, 2);
     struct player players[2];
@@ -345,12 +345,12 @@ int main(void)
         cmocka_unit_test(each_node_that_joins_gets_its_share),
         cmocka_unit_test(types_run_only_on_nodes_with_their_role),
         cmocka_unit_test(a_type_without_a_role_takes_the_configured_one),
-        cmocka_unit_test(the_status_counts_what_runs),
+        cmocka_unit_test(the_status_counts_entities_and_shards),
         cmocka_unit_test(an_entity_that_stops_itself_disturbs_no_other),
         cmocka_unit_test(a_passivated_entity_recovers_its_events_only),
         cmocka_unit_test(an_empty_node_leaves_soon),
         cmocka_unit_test(a_type_that_the_oldest_lacks_is_named_in_the_log),
-        cmocka_unit_test(a_silent_coordinator_is_not_taken_for_a_missing_type),
+        cmocka_unit_test(a_silent_coordinator_is_not_considered_a_missing_type),
         cmocka_unit_test(coordinators_follow_when_the_oldest_crash),
     };
 

@@ -10,7 +10,7 @@
 
 #include "cast.h"
 
-static void same_seed_same_world(void **state)
+static void equal_seeds_give_equal_worlds(void **state)
 {
     uint64_t digests[2];
 
@@ -287,7 +287,7 @@ static void undeliverable_messages_come_back_from_another_node(void **state)
     world_free(world);
 }
 
-static void an_entity_that_fails_tells_its_asker(void **state)
+static void an_entity_that_fails_answers_its_asker(void **state)
 {
     struct world *world = cast_world(10, 2, 1);
     struct player asker;
@@ -396,7 +396,7 @@ static void passivation_loses_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_seed_same_world),
+        cmocka_unit_test(equal_seeds_give_equal_worlds),
         cmocka_unit_test(actors_ask_actors),
         cmocka_unit_test(entities_answer_everywhere),
         cmocka_unit_test(a_forwarded_ask_is_answered_to_the_asker),
@@ -406,7 +406,7 @@ int main(void)
         cmocka_unit_test(the_notice_of_the_end_comes_after_the_last_messages),
         cmocka_unit_test(an_ask_ends_with_its_node),
         cmocka_unit_test(undeliverable_messages_come_back_from_another_node),
-        cmocka_unit_test(an_entity_that_fails_tells_its_asker),
+        cmocka_unit_test(an_entity_that_fails_answers_its_asker),
         cmocka_unit_test(an_event_that_is_not_stored_is_not_answered),
         cmocka_unit_test(a_full_mailbox_on_another_node_is_reported),
         cmocka_unit_test(passivation_loses_nothing),

@@ -407,7 +407,7 @@ static const set roles[] = { 31, 5, 2, 0, 14, 19 };
 
 #define ROLES (sizeof roles / sizeof *roles)
 
-static void every_view_of_three(void **state)
+static void views_of_up_to_three_members_give_the_expected_decision(void **state)
 {
     struct scene scene = { .side = { .member_count = 0 } };
     struct view view = { .n = 1 };
@@ -435,7 +435,7 @@ static void every_view_of_three(void **state)
 }
 
 /* All members are up, or all but one, which has each other status in turn. */
-static void every_table_of_four(void **state)
+static void tables_of_four_members_give_the_expected_decision(void **state)
 {
     struct scene scene = { .side = { .member_count = 0 } };
     struct view view = { .n = 4 };
@@ -461,7 +461,7 @@ static void every_table_of_four(void **state)
 }
 
 /* A third of all statuses of four members, another third with each table. */
-static void every_table_of_four_of_any_status(void **state)
+static void tables_of_four_with_any_status_give_the_expected_decision(void **state)
 {
     struct scene scene = { .side = { .member_count = 0 } };
     struct view view = { .n = 4 };
@@ -500,7 +500,7 @@ static void look_at_five(struct view *view, uint32_t table, bool is_plain,
     compare(view, scene);
 }
 
-static void every_table_of_five(void **state)
+static void tables_of_five_members_give_the_expected_decision(void **state)
 {
     struct scene scene = { .side = { .member_count = 0 } };
     struct view view = { .n = N };
@@ -652,8 +652,8 @@ static void change(struct view *view, set who, int32_t *up)
     view->status[PEER_EXITING] |= exiting;
 }
 
-/* Akka's keep-majority does not, if the leader lacks the role (a_tie_that_joining_breaks in
- * strategy_test.c). */
+/* Akka's keep-majority does not, if the leader lacks the role: see
+ * joining_members_break_a_tie_if_set in strategy_test.c. */
 static bool survives_changes(const struct strategy *strategy,
                              const struct view *view)
 {
@@ -693,7 +693,7 @@ static void judge_change(const struct view *before, set who, set side,
 
 /* The leader, the lowest member that is up or leaving, acts when all have seen the former state. A
  * partition follows before the other side hears of it. */
-static void at_most_one_side_stays_after_a_change_that_one_saw(void **state)
+static void at_most_one_side_stays_after_a_change_that_one_side_saw(void **state)
 {
     struct scene scene = { .side = { .member_count = 0 } };
     struct view view = { .n = 2 };
@@ -723,12 +723,12 @@ static void at_most_one_side_stays_after_a_change_that_one_saw(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_view_of_three),
-        cmocka_unit_test(every_table_of_four),
-        cmocka_unit_test(every_table_of_four_of_any_status),
-        cmocka_unit_test(every_table_of_five),
+        cmocka_unit_test(views_of_up_to_three_members_give_the_expected_decision),
+        cmocka_unit_test(tables_of_four_members_give_the_expected_decision),
+        cmocka_unit_test(tables_of_four_with_any_status_give_the_expected_decision),
+        cmocka_unit_test(tables_of_five_members_give_the_expected_decision),
         cmocka_unit_test(at_most_one_side_stays),
-        cmocka_unit_test(at_most_one_side_stays_after_a_change_that_one_saw),
+        cmocka_unit_test(at_most_one_side_stays_after_a_change_that_one_side_saw),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -134,7 +134,7 @@ static void remove_last(struct scene *scene)
     see(scene);
 }
 
-static void downs_after_the_time(void **state)
+static void the_leader_downs_members_after_the_stable_time(void **state)
 {
     struct scene *scene = *state;
 
@@ -148,7 +148,7 @@ static void downs_after_the_time(void **state)
     assert_int_equal(resolver_counters(scene->resolver)->downed, 2);
 }
 
-static void decides_without_delay(void **state)
+static void a_delay_of_zero_decides_at_once(void **state)
 {
     struct scene *scene = *state;
 
@@ -173,7 +173,7 @@ static void only_the_leader_decides(void **state)
     assert_string_equal(scene->said, "B");
 }
 
-static void leadership_counts_at_the_end(void **state)
+static void leadership_counts_at_the_time_of_the_decision(void **state)
 {
     struct scene *scene = *state;
 
@@ -192,7 +192,7 @@ static void leadership_counts_at_the_end(void **state)
     assert_string_equal(scene->said, "B");
 }
 
-static void downs_no_member_before_it_is_up(void **state)
+static void a_node_downs_no_member_before_it_is_up(void **state)
 {
     struct scene *scene = *state;
 
@@ -206,7 +206,7 @@ static void downs_no_member_before_it_is_up(void **state)
     assert_string_equal(scene->said, "B");
 }
 
-static void healed_in_time(void **state)
+static void a_partition_that_heals_in_time_downs_no_member(void **state)
 {
     struct scene *scene = *state;
 
@@ -219,7 +219,7 @@ static void healed_in_time(void **state)
     assert_true(resolver_deadline(scene->resolver) == NEVER);
 }
 
-static void removed_in_time(void **state)
+static void a_member_removed_in_time_is_not_downed(void **state)
 {
     struct scene *scene = *state;
 
@@ -232,7 +232,7 @@ static void removed_in_time(void **state)
     assert_true(resolver_deadline(scene->resolver) == NEVER);
 }
 
-static void already_down(void **state)
+static void a_downed_member_is_not_downed_again(void **state)
 {
     struct scene *scene = *state;
 
@@ -257,7 +257,7 @@ static void a_change_restarts_the_wait(void **state)
     assert_string_equal(scene->said, "BC");
 }
 
-static void leaving_does_not_restart_the_wait(void **state)
+static void a_leaving_member_does_not_restart_the_wait(void **state)
 {
     struct scene *scene = *state;
 
@@ -271,7 +271,7 @@ static void leaving_does_not_restart_the_wait(void **state)
     assert_string_equal(scene->said, "B");
 }
 
-static void becoming_up_restarts_the_wait(void **state)
+static void a_member_that_becomes_up_restarts_the_wait(void **state)
 {
     struct scene *scene = *state;
 
@@ -287,7 +287,7 @@ static void becoming_up_restarts_the_wait(void **state)
     assert_string_equal(scene->said, "B");
 }
 
-static void becoming_exiting_restarts_the_wait(void **state)
+static void a_member_that_becomes_exiting_restarts_the_wait(void **state)
 {
     struct scene *scene = *state;
 
@@ -303,7 +303,7 @@ static void becoming_exiting_restarts_the_wait(void **state)
     assert_string_equal(scene->said, "B");
 }
 
-static void downs_itself_last(void **state)
+static void a_node_downs_itself_last(void **state)
 {
     struct scene *scene = *state;
 
@@ -313,7 +313,7 @@ static void downs_itself_last(void **state)
     assert_string_equal(scene->said, "BA");
 }
 
-static void indirectly_connected(void **state)
+static void indirectly_connected_members_are_downed(void **state)
 {
     struct scene *scene = *state;
 
@@ -323,7 +323,7 @@ static void indirectly_connected(void **state)
     assert_string_equal(scene->said, "BA");
 }
 
-static void exiting_are_left_alone(void **state)
+static void exiting_members_are_not_downed(void **state)
 {
     struct scene *scene = *state;
 
@@ -335,7 +335,7 @@ static void exiting_are_left_alone(void **state)
 }
 
 /* Even if it was unreachable already. */
-static void becoming_down_restarts_the_wait(void **state)
+static void a_member_that_becomes_down_restarts_the_wait(void **state)
 {
     struct scene *scene = *state;
 
@@ -349,7 +349,7 @@ static void becoming_down_restarts_the_wait(void **state)
     assert_string_equal(scene->said, "E");
 }
 
-static void down_all_when_unstable(void **state)
+static void an_unstable_membership_downs_all_members(void **state)
 {
     struct scene *scene = *state;
 
@@ -511,7 +511,7 @@ static void acquired(struct scene *scene, bool held)
     listen(scene);
 }
 
-static void a_lease_decides(void **state)
+static void the_side_with_the_lease_downs_the_other(void **state)
 {
     struct scene *scene = *state;
 
@@ -609,7 +609,7 @@ static void downing_all_needs_no_lease(void **state)
     assert_string_equal(scene->said, "BCDEA");
 }
 
-static void a_minority_waits(void **state)
+static void a_minority_waits_before_it_requests_the_lease(void **state)
 {
     struct scene *scene = *state;
 
@@ -902,23 +902,23 @@ static void downing_itself_alone_is_logged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(downs_after_the_time),
-        TEST(decides_without_delay),
+        TEST(the_leader_downs_members_after_the_stable_time),
+        TEST(a_delay_of_zero_decides_at_once),
         TEST(only_the_leader_decides),
-        TEST(leadership_counts_at_the_end),
-        TEST(downs_no_member_before_it_is_up),
-        TEST(healed_in_time),
-        TEST(removed_in_time),
-        TEST(already_down),
+        TEST(leadership_counts_at_the_time_of_the_decision),
+        TEST(a_node_downs_no_member_before_it_is_up),
+        TEST(a_partition_that_heals_in_time_downs_no_member),
+        TEST(a_member_removed_in_time_is_not_downed),
+        TEST(a_downed_member_is_not_downed_again),
         TEST(a_change_restarts_the_wait),
-        TEST(leaving_does_not_restart_the_wait),
-        TEST(becoming_up_restarts_the_wait),
-        TEST(becoming_exiting_restarts_the_wait),
-        TEST(downs_itself_last),
-        TEST(indirectly_connected),
-        TEST(exiting_are_left_alone),
-        TEST(becoming_down_restarts_the_wait),
-        TEST(down_all_when_unstable),
+        TEST(a_leaving_member_does_not_restart_the_wait),
+        TEST(a_member_that_becomes_up_restarts_the_wait),
+        TEST(a_member_that_becomes_exiting_restarts_the_wait),
+        TEST(a_node_downs_itself_last),
+        TEST(indirectly_connected_members_are_downed),
+        TEST(exiting_members_are_not_downed),
+        TEST(a_member_that_becomes_down_restarts_the_wait),
+        TEST(an_unstable_membership_downs_all_members),
         TEST(a_suspected_node_downs_itself_alone),
         TEST(a_suspected_node_that_exits_downs_no_member),
         TEST(a_past_suspicion_is_forgotten),
@@ -926,12 +926,12 @@ int main(void)
         TEST(instability_downs_no_member_when_off),
         TEST(healed_changes_do_not_count),
         TEST(too_many_members_are_logged),
-        TEST(a_lease_decides),
+        TEST(the_side_with_the_lease_downs_the_other),
         TEST(a_lease_is_released_although_a_member_was_downed_twice),
         TEST(a_refused_lease_downs_this_side),
         TEST(downed_members_need_no_lease),
         TEST(downing_all_needs_no_lease),
-        TEST(a_minority_waits),
+        TEST(a_minority_waits_before_it_requests_the_lease),
         TEST(a_pair_needs_the_lease),
         TEST(a_held_lease_is_not_requested_again),
         TEST(a_held_lease_is_kept_for_a_later_decision),

@@ -166,7 +166,7 @@ static void judge(const struct row *rows, size_t count)
 
 #define JUDGE(rows) judge(rows, sizeof(rows) / sizeof(rows)[0])
 
-static void static_quorum(void **state)
+static void static_quorum_keeps_a_side_with_enough_members(void **state)
 {
     static const struct row rows[] = {
         { "ACE|BD", &quorum3, "ABCDE", "BD", "", "", "BD" },
@@ -189,7 +189,7 @@ static void static_quorum(void **state)
     JUDGE(rows);
 }
 
-static void keep_majority(void **state)
+static void keep_majority_keeps_the_larger_side(void **state)
 {
     static const struct row rows[] = {
         { "ACE|BD", &majority, "ABCDE", "BD", "", "", "BD" },
@@ -215,7 +215,7 @@ static void keep_majority(void **state)
         { "CDE|ABFj", &majority, "ABCDEFj", "ABF", "", "", "ABCDEF" },
         { "AB|CDE, F unknown", &majority, "ABCDE", "CDE", "", "", "AB" },
         { "CDEF'|AB", &majority, "ABCDEF", "AB", "", "", "AB" },
-        { "a tie for who leaves", &majority, "AlBCD", "CD", "", "", "ABCD" },
+        { "a tie with a leaving member", &majority, "AlBCD", "CD", "", "", "ABCD" },
         { "a leader that leaves CD|AlBj", &majority, "AlBjCD", "AB", "", "", "AB" },
         { "a leader that leaves AlBj|CD", &majority, "AlBjCD", "CD", "", "", "AB" },
         { "(AB)", &majority, "AB", "AB", "A>B B>A", "", "AB" },
@@ -250,7 +250,7 @@ static void decisions_are_those_of_a_jvm(void **state)
 
 /* A leads without the role and has moved B to up. The other side does not know and considers C the
  * lowest. In Akka both sides stay. */
-static void a_tie_that_joining_breaks(void **state)
+static void joining_members_break_a_tie_if_set(void **state)
 {
     static const struct strategy breaks = { .kind = STRATEGY_KEEP_MAJORITY,
                                             .joining_breaks_tie = true };
@@ -265,7 +265,7 @@ static void a_tie_that_joining_breaks(void **state)
     JUDGE(rows);
 }
 
-static void keep_oldest(void **state)
+static void keep_oldest_keeps_the_side_of_the_oldest(void **state)
 {
     static const struct row rows[] = {
         { "AE|BCD", &oldest, "ABCDE", "BCD", "", "", "BCD" },
@@ -306,21 +306,21 @@ static void keep_oldest(void **state)
     JUDGE(rows);
 }
 
-static void down_all(void **state)
+static void down_all_downs_every_member(void **state)
 {
     static const struct row rows[] = {
         { "AB|CD", &all, "ABCD", "CD", "", "", "ABCD" },
         { "CD|AB", &all, "ABCD", "AB", "", "", "ABCD" },
         { "(AB)C", &all, "ABC", "AB", "A>B B>A", "", "ABC" },
-        { "who joins", &all, "AjBwC", "C", "", "", "ABC" },
-        { "who goes", &all, "ABeCd", "C", "", "", "A" },
+        { "joining members", &all, "AjBwC", "C", "", "", "ABC" },
+        { "leaving members", &all, "ABeCd", "C", "", "", "A" },
     };
 
     (void)state;
     JUDGE(rows);
 }
 
-static void lease_majority(void **state)
+static void lease_majority_lets_the_lease_decide(void **state)
 {
     struct scene scene;
 
@@ -361,7 +361,7 @@ static void lease_majority(void **state)
                         "BCDE");
 }
 
-static void names(void **state)
+static void names_of_strategies_are_parsed_and_printed(void **state)
 {
     enum strategy_kind kind;
 
@@ -379,11 +379,14 @@ static void names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(static_quorum), cmocka_unit_test(keep_majority),
+        cmocka_unit_test(static_quorum_keeps_a_side_with_enough_members),
+        cmocka_unit_test(keep_majority_keeps_the_larger_side),
         cmocka_unit_test(decisions_are_those_of_a_jvm),
-        cmocka_unit_test(a_tie_that_joining_breaks),
-        cmocka_unit_test(keep_oldest),   cmocka_unit_test(down_all),
-        cmocka_unit_test(lease_majority), cmocka_unit_test(names),
+        cmocka_unit_test(joining_members_break_a_tie_if_set),
+        cmocka_unit_test(keep_oldest_keeps_the_side_of_the_oldest),
+        cmocka_unit_test(down_all_downs_every_member),
+        cmocka_unit_test(lease_majority_lets_the_lease_decide),
+        cmocka_unit_test(names_of_strategies_are_parsed_and_printed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

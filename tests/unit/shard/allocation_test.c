@@ -180,7 +180,7 @@ static void rebalance_reaches_the_optimum_as_in_akka(void **state)
     }
 }
 
-static void a_new_shard_goes_to_the_region_with_the_fewest(void **state)
+static void a_new_shard_goes_to_the_region_with_the_fewest_shards(void **state)
 {
     struct world *world = deal(3, (uint32_t[]){ 1, 1, 0 });
     (void)state;
@@ -357,7 +357,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rebalance_reaches_the_optimum_as_in_akka),
-        cmocka_unit_test(a_new_shard_goes_to_the_region_with_the_fewest),
+        cmocka_unit_test(a_new_shard_goes_to_the_region_with_the_fewest_shards),
         cmocka_unit_test(rebalance_moves_at_most_the_limits),
         cmocka_unit_test(no_shard_moves_while_members_change),
         cmocka_unit_test(the_old_algorithm_moves_as_in_akka),

@@ -211,7 +211,7 @@ static void enough_regions_must_have_registered(void **state)
     scene_free(scene);
 }
 
-static void shards_go_to_the_region_with_the_fewest(void **state)
+static void shards_go_to_the_region_with_the_fewest_shards(void **state)
 {
     struct scene *scene = scene_with(3, NULL);
     (void)state;
@@ -373,7 +373,7 @@ static struct scene *scene_moving(void)
     return scene;
 }
 
-static void a_move_waits_for_all_and_tells_all(void **state)
+static void a_move_waits_for_all_regions_and_notifies_them(void **state)
 {
     struct scene *scene = scene_moving();
     struct sent begin;
@@ -642,7 +642,7 @@ scene_uneven(const struct coordinator_settings *settings)
     return scene;
 }
 
-static void fewer_move_at_a_time_after_failures(void **state)
+static void fewer_shards_move_at_a_time_after_failures(void **state)
 {
     struct scene *scene = scene_uneven(&eager);
     uint32_t begun;
@@ -1077,7 +1077,7 @@ static void reports_stored_term(struct scene *scene, int n, uint64_t term)
 }
 
 /* A coordinator that no node here knows has left a higher term in the store. */
-static void a_coordinator_takes_a_term_above_the_stores(void **state)
+static void a_coordinator_takes_a_term_above_the_stored_one(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
     struct coordinator_news news;
@@ -1480,7 +1480,7 @@ static void a_shard_missing_in_a_report_is_hosted_again(void **state)
 }
 
 /* The store may refuse every fence of a replaced coordinator that does not know it. */
-static void a_home_that_refuses_for_ever_is_asked_less_often(void **state)
+static void a_home_that_always_refuses_is_asked_less_often(void **state)
 {
     struct scene *scene = scene_with(1, NULL);
     uint64_t quick, slow;
@@ -1531,7 +1531,7 @@ static void a_home_that_reports_its_shard_keeps_its_fence(void **state)
 }
 
 /* Only some regions may know the former coordinator's last allocations, which no report names. */
-static void regions_of_a_former_coordinator_learn_first_allocations(
+static void regions_of_the_previous_coordinator_learn_first_allocations(
     void **state)
 {
     struct scene *scene = scene_new(NULL);
@@ -1761,7 +1761,7 @@ static void tables_have_limits(void **state)
     scene_free(scene);
 }
 
-static void garbage_is_counted(void **state)
+static void malformed_messages_are_counted(void **state)
 {
     struct scene *scene = scene_with(1, NULL);
     struct inbound inbound = { .from = node_of(0),
@@ -1794,12 +1794,12 @@ int main(void)
         cmocka_unit_test(an_unreachable_late_member_delays_no_allocation),
         cmocka_unit_test(members_without_this_library_are_not_awaited),
         cmocka_unit_test(enough_regions_must_have_registered),
-        cmocka_unit_test(shards_go_to_the_region_with_the_fewest),
+        cmocka_unit_test(shards_go_to_the_region_with_the_fewest_shards),
         cmocka_unit_test(unknown_nodes_are_not_registered),
         cmocka_unit_test(another_number_of_shards_is_refused),
         cmocka_unit_test(host_shard_is_repeated_until_started),
         cmocka_unit_test(host_shard_is_repeated_less_often_to_a_silent_home),
-        cmocka_unit_test(a_move_waits_for_all_and_tells_all),
+        cmocka_unit_test(a_move_waits_for_all_regions_and_notifies_them),
         cmocka_unit_test(moves_end_in_balance),
         cmocka_unit_test(the_old_algorithm_moves_one_at_a_time),
         cmocka_unit_test(no_shard_moves_while_members_change),
@@ -1807,7 +1807,7 @@ int main(void)
         cmocka_unit_test(a_member_that_is_reachable_again_is_asked_at_once),
         cmocka_unit_test(a_jvm_gets_hand_off_messages_once),
         cmocka_unit_test(a_failed_hand_off_leaves_the_old_home),
-        cmocka_unit_test(fewer_move_at_a_time_after_failures),
+        cmocka_unit_test(fewer_shards_move_at_a_time_after_failures),
         cmocka_unit_test(pauses_grow_after_a_hand_off_that_fails_alone),
         cmocka_unit_test(after_failures_one_hand_off_is_open_at_a_time),
         cmocka_unit_test(the_owner_may_fail_a_hand_off),
@@ -1824,7 +1824,7 @@ int main(void)
         cmocka_unit_test(a_region_that_comes_back_as_a_proxy_hosts_nothing),
         cmocka_unit_test(the_last_region_can_leave),
         cmocka_unit_test(a_coordinator_without_own_region_stops_at_once),
-        cmocka_unit_test(a_coordinator_takes_a_term_above_the_stores),
+        cmocka_unit_test(a_coordinator_takes_a_term_above_the_stored_one),
         cmocka_unit_test(a_shard_refused_between_two_terms_is_hosted_again),
         cmocka_unit_test(a_report_that_ends_a_term_counts),
         cmocka_unit_test(a_shard_lost_before_the_first_term_is_hosted_again),
@@ -1841,10 +1841,10 @@ int main(void)
         cmocka_unit_test(an_older_report_is_only_acknowledged),
         cmocka_unit_test(a_reported_higher_term_makes_the_coordinator_take_another),
         cmocka_unit_test(a_shard_missing_in_a_report_is_hosted_again),
-        cmocka_unit_test(a_home_that_refuses_for_ever_is_asked_less_often),
+        cmocka_unit_test(a_home_that_always_refuses_is_asked_less_often),
         cmocka_unit_test(a_home_that_reports_its_shard_keeps_its_fence),
         cmocka_unit_test(
-            regions_of_a_former_coordinator_learn_first_allocations),
+            regions_of_the_previous_coordinator_learn_first_allocations),
         cmocka_unit_test(a_stopping_coordinator_asks_its_own_region),
         cmocka_unit_test(adopted_shards_are_rebalanced),
         cmocka_unit_test(a_relative_limit_of_zero_moves_one_shard),
@@ -1853,7 +1853,7 @@ int main(void)
         cmocka_unit_test(a_restarted_node_is_another_member),
         cmocka_unit_test(cluster_questions_are_answered),
         cmocka_unit_test(tables_have_limits),
-        cmocka_unit_test(garbage_is_counted),
+        cmocka_unit_test(malformed_messages_are_counted),
     };
 
     return cmocka_run_group_tests_name("coordinator", tests, NULL, NULL);

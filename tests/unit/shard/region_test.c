@@ -224,7 +224,7 @@ static void a_region_registers_with_all_candidates(void **state)
     expect_none_sent(fixture);
 }
 
-static void a_home_is_asked_for_again_every_two_seconds(void **state)
+static void a_home_is_requested_again_every_two_seconds(void **state)
 {
     struct fixture *fixture = *state;
     region_want_home(fixture->region, 0, 0, 7);
@@ -263,7 +263,7 @@ static uint32_t count_asked(struct fixture *fixture)
 
 /* Each repetition without an answer asks for fewer homes, in turn. After any message it asks for
  * all that are left. */
-static void a_silent_coordinator_is_asked_for_fewer_homes(void **state)
+static void a_silent_coordinator_gets_fewer_requests_for_homes(void **state)
 {
     static const uint32_t asked[] = { 19, 16, 16, 16, 16, 16 };
     struct fixture *fixture = *state;
@@ -472,7 +472,7 @@ static void a_newer_fence_takes_a_shard_away(void **state)
 
 /* Other nodes may not know the former coordinator's last home. A home of the present one is
  * confirmed. */
-static void a_home_of_a_former_coordinator_is_asked_for_again(void **state)
+static void a_home_of_the_previous_coordinator_is_requested_again(void **state)
 {
     struct fixture *fixture = *state;
     register_at(fixture, 1);
@@ -702,7 +702,7 @@ static void a_region_that_shuts_down_takes_a_late_shard(void **state)
     expect(fixture, REGION_STOPPED);
 }
 
-static void waiting_messages_withdraw_the_question(void **state)
+static void waiting_messages_withdraw_the_request_to_stop(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -771,7 +771,7 @@ static void another_coordinator_is_asked_again(void **state)
     expect(fixture, REGION_STOPPED);
 }
 
-static void a_jvm_is_not_asked(void **state)
+static void a_jvm_coordinator_gets_no_query_from_a_stopped_region(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -1070,8 +1070,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_region_registers_with_all_candidates),
-        TEST(a_home_is_asked_for_again_every_two_seconds),
-        TEST(a_silent_coordinator_is_asked_for_fewer_homes),
+        TEST(a_home_is_requested_again_every_two_seconds),
+        TEST(a_silent_coordinator_gets_fewer_requests_for_homes),
         cmocka_unit_test_setup_teardown(
             without_a_host_waiting_messages_are_given_up_soon, set_up_proxy,
             tear_down),
@@ -1084,7 +1084,7 @@ int main(void)
         TEST(a_region_hands_a_shard_off),
         TEST(a_region_that_never_asked_sends_markers_to_the_home),
         TEST(directives_come_from_the_coordinator_only),
-        TEST(a_home_of_a_former_coordinator_is_asked_for_again),
+        TEST(a_home_of_the_previous_coordinator_is_requested_again),
         TEST(a_newer_fence_takes_a_shard_away),
         TEST(a_refused_write_forgets_the_home),
         TEST(a_refused_claim_reports_the_stores_term),
@@ -1094,10 +1094,10 @@ int main(void)
         TEST(without_fences_a_region_drops_messages_as_akka_does),
         TEST(a_region_stops_when_nothing_is_left),
         TEST(a_region_that_shuts_down_takes_a_late_shard),
-        TEST(waiting_messages_withdraw_the_question),
+        TEST(waiting_messages_withdraw_the_request_to_stop),
         TEST(the_wait_for_a_dismissal_is_limited),
         TEST(another_coordinator_is_asked_again),
-        TEST(a_jvm_is_not_asked),
+        TEST(a_jvm_coordinator_gets_no_query_from_a_stopped_region),
         TEST(a_region_that_has_stopped_continues_as_a_proxy),
         TEST(under_a_jvm_a_stopped_region_ignores_directives),
         TEST(a_shutdown_has_a_limit),

@@ -126,7 +126,7 @@ static void written(struct store *store)
 }
 
 /* Parts of a write follow one another, and none is a base, whatever their number. */
-static void changes_come_one_by_one(void **state)
+static void changes_are_written_one_by_one(void **state)
 {
     static const char *const ids[] = { "old", "older" };
     static const char expected[] = "+a +b +c -old +d ";
@@ -340,7 +340,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_are_akkas),
         cmocka_unit_test(an_id_has_the_key_that_a_jvm_reads),
-        cmocka_unit_test(changes_come_one_by_one),
+        cmocka_unit_test(changes_are_written_one_by_one),
         cmocka_unit_test(a_start_without_room_is_refused),
         cmocka_unit_test(an_entity_found_by_a_second_read_starts),
         cmocka_unit_test(a_failed_change_is_written_again_whatever_is_read),

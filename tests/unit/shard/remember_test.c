@@ -202,7 +202,7 @@ static void starts_and_stops_are_listed_by_the_next_incarnation(void **state)
     end(&fixture);
 }
 
-static void the_loaded_start_again_all_at_once(void **state)
+static void all_loaded_entities_start_at_once(void **state)
 {
     struct fixture fixture;
     (void)state;
@@ -325,7 +325,7 @@ static void a_large_write_comes_in_parts(void **state)
 }
 
 /* A base has all wanted entities and no others; the stream to read stays short. */
-static void a_base_replaces_what_was_before(void **state)
+static void a_base_replaces_earlier_records(void **state)
 {
     struct fixture fixture;
     char id[16];
@@ -971,11 +971,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(starts_and_stops_are_listed_by_the_next_incarnation),
-        cmocka_unit_test(the_loaded_start_again_all_at_once),
+        cmocka_unit_test(all_loaded_entities_start_at_once),
         cmocka_unit_test(a_message_before_the_restart_starts_an_entity_once),
         cmocka_unit_test(changes_wait_for_the_write_under_way),
         cmocka_unit_test(a_large_write_comes_in_parts),
-        cmocka_unit_test(a_base_replaces_what_was_before),
+        cmocka_unit_test(a_base_replaces_earlier_records),
         cmocka_unit_test(a_read_finds_the_outcome_of_a_failed_write),
         cmocka_unit_test(a_forgotten_entity_stays_forgotten_after_a_failure),
         cmocka_unit_test(a_base_replaces_records_in_a_load_after_a_failure),

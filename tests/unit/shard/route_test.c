@@ -56,7 +56,7 @@ static uint32_t news(struct fixture *fixture, enum routes_news_kind kind)
     return count;
 }
 
-static void a_home_is_asked_for_once_and_messages_leave_in_order(void **state)
+static void a_home_is_requested_once_and_messages_leave_in_order(void **state)
 {
     struct fixture *fixture = *state;
     struct routes *routes = &fixture->routes;
@@ -150,7 +150,7 @@ static void messages_wait_during_a_hand_off(void **state)
 }
 
 /* The answer may be the same. */
-static void a_doubted_home_is_asked_for_once(void **state)
+static void a_suspected_home_is_requested_once(void **state)
 {
     struct fixture *fixture = *state;
     struct routes *routes = &fixture->routes;
@@ -178,7 +178,7 @@ static void a_doubted_home_is_asked_for_once(void **state)
 
 /* A lost home is asked for again after the lane has learned something. A hand-off before that asks
  * at once. */
-static void a_home_that_has_gone_is_not_asked_for_at_once(void **state)
+static void a_lost_home_is_not_requested_again_at_once(void **state)
 {
     struct fixture *fixture = *state;
     struct routes *routes = &fixture->routes;
@@ -266,7 +266,7 @@ static void mailboxes_above_the_limit_are_returned(void **state)
     assert_int_equal(routes_waiting(&fixture->routes, 2), 10);
 }
 
-static void a_wrong_local_route_is_asked_for_again(void **state)
+static void the_home_of_a_wrong_local_route_is_requested_again(void **state)
 {
     struct fixture *fixture = *state;
     struct routes *routes = &fixture->routes;
@@ -311,16 +311,16 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(a_home_is_asked_for_once_and_messages_leave_in_order),
+        TEST(a_home_is_requested_once_and_messages_leave_in_order),
         TEST(each_limit_refuses_the_newest_message),
         TEST(shards_out_of_range_are_invalid),
         TEST(messages_wait_during_a_hand_off),
-        TEST(a_doubted_home_is_asked_for_once),
-        TEST(a_home_that_has_gone_is_not_asked_for_at_once),
+        TEST(a_suspected_home_is_requested_once),
+        TEST(a_lost_home_is_not_requested_again_at_once),
         TEST(homes_at_a_removed_peer_are_forgotten),
         TEST(messages_that_waited_elsewhere_come_first),
         TEST(mailboxes_above_the_limit_are_returned),
-        TEST(a_wrong_local_route_is_asked_for_again),
+        TEST(the_home_of_a_wrong_local_route_is_requested_again),
         cmocka_unit_test(shard_ids_are_read_as_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -243,7 +243,7 @@ static void shards_of_a_removed_home_get_another(void **state)
     scene_free(scene);
 }
 
-static void a_former_incarnation_of_a_region_loses_its_shards(void **state)
+static void an_earlier_incarnation_of_a_region_loses_its_shards(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
     (void)state;
@@ -867,7 +867,7 @@ static void each_region_and_shard_is_in_one_part(void **state)
 
 /* Removes the last region of a part that is not full, replaces it, then removes a part's only
  * region. */
-static void regions_may_go_in_any_order(void **state)
+static void regions_may_be_removed_in_any_order(void **state)
 {
     struct scene *scene = scene_with(66, NULL);
     (void)state;
@@ -998,7 +998,7 @@ int main(void)
         cmocka_unit_test(the_next_coordinator_knows_the_homes),
         cmocka_unit_test(a_home_that_is_not_stored_was_never_announced),
         cmocka_unit_test(shards_of_a_removed_home_get_another),
-        cmocka_unit_test(a_former_incarnation_of_a_region_loses_its_shards),
+        cmocka_unit_test(an_earlier_incarnation_of_a_region_loses_its_shards),
         cmocka_unit_test(a_report_is_compared_with_the_stored_fence),
         cmocka_unit_test(
             a_stored_home_older_than_a_report_is_not_loaded),
@@ -1027,7 +1027,7 @@ int main(void)
         cmocka_unit_test(an_unreadable_state_is_rebuilt_from_reports),
         cmocka_unit_test(a_region_with_the_last_fence_has_the_shard),
         cmocka_unit_test(each_region_and_shard_is_in_one_part),
-        cmocka_unit_test(regions_may_go_in_any_order),
+        cmocka_unit_test(regions_may_be_removed_in_any_order),
         cmocka_unit_test(the_state_of_a_jvm_is_loaded),
         cmocka_unit_test(a_coordinator_may_crash_in_every_step_of_a_hand_off),
     };

@@ -42,7 +42,7 @@ static void is_bytes(struct slice slice, const char *hex)
     assert_string_equal(text, hex);
 }
 
-static void plain_messages_are_akkas(void **state)
+static void plain_messages_are_encoded_like_akkas(void **state)
 {
     struct buf buf = { 0 };
     (void)state;
@@ -75,7 +75,7 @@ static void plain_messages_are_akkas(void **state)
     buf_fini(&buf);
 }
 
-static void registrations_survive(void **state)
+static void registrations_survive_a_round_trip(void **state)
 {
     struct shard_hosted hosted[] = { { slice_text("1"), { 3, 4 } },
                                      { slice_text("22"), { 0, 9 } } };
@@ -116,7 +116,7 @@ static void registrations_survive(void **state)
     buf_fini(&buf);
 }
 
-static void hand_offs_survive(void **state)
+static void hand_offs_survive_a_round_trip(void **state)
 {
     struct shard_owing owing[] = { { slice_text("a"), 1, 2 },
                                    { slice_text("b"), UINT64_MAX, 1 } };
@@ -175,7 +175,7 @@ static void hand_offs_survive(void **state)
     buf_fini(&buf);
 }
 
-static void homes_share_entries(void **state)
+static void homes_of_one_region_share_an_entry(void **state)
 {
     struct shard_home homes[] = {
         { slice_text("a"), slice_text("1"), { 1, 1 } },
@@ -213,7 +213,7 @@ static void homes_share_entries(void **state)
     buf_fini(&buf);
 }
 
-static void statistics_survive(void **state)
+static void statistics_survive_a_round_trip(void **state)
 {
     struct shard_count counts[] = { { slice_text("1"), 5, 0 },
                                     { slice_text("2"), 6, 0 },
@@ -280,7 +280,7 @@ static void statistics_survive(void **state)
     buf_fini(&buf);
 }
 
-static void states_survive(void **state)
+static void states_survive_a_round_trip(void **state)
 {
     struct shard_entity entities[] = {
         { slice_text("1"), slice_text("a") },
@@ -353,7 +353,7 @@ static void a_message_s_memory_is_bounded(void **state)
     mem_free(text);
 }
 
-static void the_question_of_a_leaving_region_survives(void **state)
+static void the_query_of_a_leaving_region_survives_a_round_trip(void **state)
 {
     struct shard_message message;
     struct buf buf = { 0 };
@@ -461,13 +461,13 @@ static void names_are_encoded_as_in_java(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_messages_are_akkas),
-        cmocka_unit_test(registrations_survive),
-        cmocka_unit_test(hand_offs_survive),
-        cmocka_unit_test(homes_share_entries),
-        cmocka_unit_test(statistics_survive),
-        cmocka_unit_test(states_survive),
-        cmocka_unit_test(the_question_of_a_leaving_region_survives),
+        cmocka_unit_test(plain_messages_are_encoded_like_akkas),
+        cmocka_unit_test(registrations_survive_a_round_trip),
+        cmocka_unit_test(hand_offs_survive_a_round_trip),
+        cmocka_unit_test(homes_of_one_region_share_an_entry),
+        cmocka_unit_test(statistics_survive_a_round_trip),
+        cmocka_unit_test(states_survive_a_round_trip),
+        cmocka_unit_test(the_query_of_a_leaving_region_survives_a_round_trip),
         cmocka_unit_test(every_kind_is_found_by_its_name),
         cmocka_unit_test(a_message_s_memory_is_bounded),
         cmocka_unit_test(bad_input_is_refused),

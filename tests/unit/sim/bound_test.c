@@ -43,7 +43,7 @@ static void a_queue_beyond_its_limit_is_found(void **state)
 }
 
 /* With two worlds the newest one gets the reports. Freeing the older one does not end that. */
-static void a_world_hears_until_it_ends(void **state)
+static void the_newest_world_gets_reports_until_it_ends(void **state)
 {
     struct world_settings settings = { .seed = 1 };
     struct world *first = world_new(&settings);
@@ -120,7 +120,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_queue_beyond_its_limit_is_found),
-        cmocka_unit_test(a_world_hears_until_it_ends),
+        cmocka_unit_test(the_newest_world_gets_reports_until_it_ends),
         cmocka_unit_test(bounded_buffers_a_mailbox_without_a_limit_is_found),
         cmocka_unit_test(bounded_buffers_a_region_that_keeps_all_is_found),
     };

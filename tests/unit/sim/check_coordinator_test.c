@@ -318,8 +318,7 @@ static void handoff_safety_a_reported_home_that_was_never_hosted_is_found(void *
     expect_only("handoff-safety");
 }
 
-static void handoff_safety_a_home_that_is_reported_under_a_fence_that_nobody_gave_is_found(
-    void **state)
+static void handoff_safety_a_home_reported_under_an_unknown_fence_is_found(void **state)
 {
     (void)state;
     report(1, fence_of(1, 5));
@@ -581,7 +580,7 @@ int main(void)
         TEST(a_false_report_is_found),
         TEST(handoff_safety_a_reported_home_that_was_never_hosted_is_found),
         TEST(
-            handoff_safety_a_home_that_is_reported_under_a_fence_that_nobody_gave_is_found),
+            handoff_safety_a_home_reported_under_an_unknown_fence_is_found),
         TEST(handoff_safety_a_stored_home_that_was_never_decided_is_found),
         TEST(handoff_safety_a_home_that_ends_without_a_contest_is_found),
         TEST(handoff_safety_a_renewal_of_the_same_region_is_found),

@@ -283,7 +283,7 @@ static void an_element_that_is_added_again_is_present(void **state)
 }
 
 /* It may bring back what a removed key had, and must keep later additions. */
-static void maps_are_judged_by_what_they_promise(void **state)
+static void maps_are_judged_by_their_guarantees(void **state)
 {
     int64_t element, other;
 
@@ -422,7 +422,7 @@ static int64_t add_under(uint32_t node, int64_t group)
     return number;
 }
 
-static void a_strays_map_key_may_take_earlier_entries_with_it(void **state)
+static void a_map_key_of_an_outside_node_may_replace_earlier_entries(void **state)
 {
     struct check_data_read read;
 
@@ -437,7 +437,7 @@ static void a_strays_map_key_may_take_earlier_entries_with_it(void **state)
     expect_only(NULL);
 }
 
-static void a_map_key_that_a_stray_removed_from_may_go_with_it(void **state)
+static void a_map_key_may_be_lost_after_a_removal_by_an_outside_node(void **state)
 {
     int64_t taken;
 
@@ -454,7 +454,7 @@ static void a_map_key_that_a_stray_removed_from_may_go_with_it(void **state)
     expect_only("no-lost-update");
 }
 
-static void an_entry_put_after_a_strays_must_stay(void **state)
+static void an_entry_put_after_that_of_an_outside_node_must_stay(void **state)
 {
     (void)state;
     judge_with_strays(SHERD_OR_MULTIMAP);
@@ -479,7 +479,7 @@ static void an_entry_under_another_map_key_must_stay(void **state)
     expect_only("no-lost-update");
 }
 
-static void a_map_that_is_lost_with_a_strays_key_is_found(void **state)
+static void a_map_lost_with_the_key_of_an_outside_node_is_found(void **state)
 {
     (void)state;
     judge_with_strays(SHERD_OR_MULTIMAP);
@@ -490,7 +490,7 @@ static void a_map_that_is_lost_with_a_strays_key_is_found(void **state)
     expect_only("no-lost-update");
 }
 
-static void a_set_keeps_elements_added_beside_a_strays(void **state)
+static void a_set_keeps_elements_added_beside_an_outside_node(void **state)
 {
     (void)state;
     judge_with_strays(SHERD_OR_SET);
@@ -502,7 +502,7 @@ static void a_set_keeps_elements_added_beside_a_strays(void **state)
 }
 
 /* Even an entry from before the separation. */
-static void an_entry_that_only_a_stray_had_counts_as_its_own(void **state)
+static void an_entry_known_only_outside_counts_as_outside(void **state)
 {
     (void)state;
     judge_with_strays(SHERD_OR_MULTIMAP);
@@ -513,7 +513,7 @@ static void an_entry_that_only_a_stray_had_counts_as_its_own(void **state)
     expect_only(NULL);
 }
 
-static void a_known_entry_of_a_later_stray_takes_nothing_with_it(void **state)
+static void a_known_entry_of_a_later_outside_node_excuses_no_loss(void **state)
 {
     uint64_t number;
 
@@ -561,7 +561,7 @@ static void stray_and_member_count(int64_t stray_key, int64_t member_key)
 }
 
 /* The counter begins anew, and its old count hides the next ones. */
-static void a_count_under_a_strays_key_may_lack_anything(void **state)
+static void a_count_under_the_key_of_an_outside_node_may_lack_anything(void **state)
 {
     (void)state;
     stray_and_member_count(1, 1);
@@ -572,7 +572,7 @@ static void a_count_under_a_strays_key_may_lack_anything(void **state)
     expect_only("value-integrity");
 }
 
-static void a_count_under_another_key_than_a_strays_is_whole(void **state)
+static void a_count_under_a_key_without_outside_nodes_is_whole(void **state)
 {
     (void)state;
     stray_and_member_count(1, 2);
@@ -729,7 +729,7 @@ int main(void)
         TEST(a_removal_that_is_undone_is_found),
         TEST(a_clear_that_is_undone_is_found),
         TEST(an_element_that_is_added_again_is_present),
-        TEST(maps_are_judged_by_what_they_promise),
+        TEST(maps_are_judged_by_their_guarantees),
         TEST(a_count_that_lost_something_is_found),
         TEST(a_deletion_that_is_undone_is_found),
         TEST(a_flag_that_is_off_again_is_found),
@@ -737,17 +737,17 @@ int main(void)
         TEST(a_count_that_was_never_written_is_found),
         TEST(a_flag_and_a_deletion_never_written_are_found),
         TEST(a_write_outside_does_not_bind_nodes_inside),
-        TEST(a_strays_map_key_may_take_earlier_entries_with_it),
-        TEST(a_map_key_that_a_stray_removed_from_may_go_with_it),
-        TEST(an_entry_put_after_a_strays_must_stay),
+        TEST(a_map_key_of_an_outside_node_may_replace_earlier_entries),
+        TEST(a_map_key_may_be_lost_after_a_removal_by_an_outside_node),
+        TEST(an_entry_put_after_that_of_an_outside_node_must_stay),
         TEST(an_entry_under_another_map_key_must_stay),
-        TEST(a_map_that_is_lost_with_a_strays_key_is_found),
-        TEST(a_set_keeps_elements_added_beside_a_strays),
-        TEST(an_entry_that_only_a_stray_had_counts_as_its_own),
-        TEST(a_known_entry_of_a_later_stray_takes_nothing_with_it),
+        TEST(a_map_lost_with_the_key_of_an_outside_node_is_found),
+        TEST(a_set_keeps_elements_added_beside_an_outside_node),
+        TEST(an_entry_known_only_outside_counts_as_outside),
+        TEST(a_known_entry_of_a_later_outside_node_excuses_no_loss),
         TEST(a_write_pruned_while_its_writer_lives_need_not_stay),
-        TEST(a_count_under_a_strays_key_may_lack_anything),
-        TEST(a_count_under_another_key_than_a_strays_is_whole),
+        TEST(a_count_under_the_key_of_an_outside_node_may_lack_anything),
+        TEST(a_count_under_a_key_without_outside_nodes_is_whole),
         TEST(a_write_acknowledged_by_members_that_stay_is_firm),
         TEST(a_replica_that_forgot_a_key_need_not_show_it),
         TEST(a_replica_that_did_not_forget_a_key_must_show_it),

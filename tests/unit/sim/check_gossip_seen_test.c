@@ -187,7 +187,7 @@ static void an_ended_incarnation_still_counts_as_holder(void **state)
     expect_only(NULL);
 }
 
-static void leader_actions_a_former_incarnation_does_not_count(void **state)
+static void leader_actions_an_earlier_incarnation_does_not_count(void **state)
 {
     (void)state;
     agree();
@@ -304,7 +304,7 @@ int main(void)
         TEST(leader_actions_a_leader_that_holds_nothing_is_found),
         TEST(leader_actions_an_unknown_member_is_found),
         TEST(an_ended_incarnation_still_counts_as_holder),
-        TEST(leader_actions_a_former_incarnation_does_not_count),
+        TEST(leader_actions_an_earlier_incarnation_does_not_count),
         TEST(actions_without_convergence_are_not_judged),
         TEST(a_held_version_is_not_forgotten),
         TEST(a_version_that_may_be_forgotten_is_excused),

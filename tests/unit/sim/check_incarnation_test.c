@@ -55,7 +55,7 @@ static void remove_from(uint32_t by, uint64_t uid, uint64_t status)
     check_incarnation_probe(check, by, &probe);
 }
 
-static void a_new_incarnation_replaces_the_former(void **state)
+static void a_new_incarnation_replaces_the_earlier_one(void **state)
 {
     (void)state;
     begin();
@@ -80,7 +80,7 @@ static void a_former_life_is_found(enum probe_taken what, const char *text)
     end("no-stale-sender", text);
 }
 
-static void no_stale_sender_each_act_of_a_former_incarnation_is_found(void **state)
+static void no_stale_sender_each_act_of_an_ended_incarnation_is_found(void **state)
 {
     (void)state;
     a_former_life_is_found(PROBE_TAKEN_HANDSHAKE, "a handshake is taken");
@@ -92,7 +92,7 @@ static void no_stale_sender_each_act_of_a_former_incarnation_is_found(void **sta
                            "an answer to a heartbeat is taken");
 }
 
-static void a_new_incarnation_may_hear_a_former_peer_first(void **state)
+static void a_new_incarnation_may_accept_a_departed_peer_first(void **state)
 {
     (void)state;
     begin();
@@ -116,7 +116,7 @@ static void no_stale_sender_an_acknowledgement_for_another_is_found(void **state
     end("no-stale-sender", "life 20 of a node acknowledges what was for its life 21");
 }
 
-static void no_stale_sender_a_removed_peer_that_is_heard_is_found(void **state)
+static void no_stale_sender_an_accepted_removed_peer_is_found(void **state)
 {
     (void)state;
     begin();
@@ -171,11 +171,11 @@ static void messages_that_real_nodes_accept_are_judged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_new_incarnation_replaces_the_former),
-        cmocka_unit_test(no_stale_sender_each_act_of_a_former_incarnation_is_found),
-        cmocka_unit_test(a_new_incarnation_may_hear_a_former_peer_first),
+        cmocka_unit_test(a_new_incarnation_replaces_the_earlier_one),
+        cmocka_unit_test(no_stale_sender_each_act_of_an_ended_incarnation_is_found),
+        cmocka_unit_test(a_new_incarnation_may_accept_a_departed_peer_first),
         cmocka_unit_test(no_stale_sender_an_acknowledgement_for_another_is_found),
-        cmocka_unit_test(no_stale_sender_a_removed_peer_that_is_heard_is_found),
+        cmocka_unit_test(no_stale_sender_an_accepted_removed_peer_is_found),
         cmocka_unit_test(messages_that_real_nodes_accept_are_judged),
     };
 

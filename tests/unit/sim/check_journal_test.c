@@ -252,7 +252,7 @@ static void records_that_a_base_replaces_may_go(void **state)
     assert_broken(bench, NULL);
 }
 
-static void no_lost_ack_a_base_is_deleted(void **state)
+static void no_lost_ack_a_deleted_base_is_found(void **state)
 {
     struct bench *bench = *state;
 
@@ -260,7 +260,7 @@ static void no_lost_ack_a_base_is_deleted(void **state)
     assert_broken(bench, "no-lost-ack");
 }
 
-static void no_lost_ack_an_entitys_event_is_deleted(void **state)
+static void no_lost_ack_a_deleted_event_is_found(void **state)
 {
     struct bench *bench = *state;
 
@@ -268,7 +268,7 @@ static void no_lost_ack_an_entitys_event_is_deleted(void **state)
     assert_broken(bench, "no-lost-ack");
 }
 
-static void no_lost_ack_lost_event(void **state)
+static void no_lost_ack_a_lost_event_is_found(void **state)
 {
     struct bench *bench = *state;
 
@@ -280,7 +280,7 @@ static void no_lost_ack_lost_event(void **state)
     assert_broken(bench, "no-lost-ack");
 }
 
-static void no_lost_ack_changed_event(void **state)
+static void no_lost_ack_a_changed_event_is_found(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request = append_of(one, "T|x", 1, "z");
@@ -294,7 +294,7 @@ static void no_lost_ack_changed_event(void **state)
     assert_broken(bench, "no-lost-ack");
 }
 
-static void no_lost_ack_answered_before_durable(void **state)
+static void no_lost_ack_an_answer_before_durability_is_found(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request = append_of(one, "T|x", 1, "a");
@@ -304,7 +304,7 @@ static void no_lost_ack_answered_before_durable(void **state)
     assert_broken(bench, "no-lost-ack");
 }
 
-static void no_lost_ack_acknowledged_before_durable(void **state)
+static void no_lost_ack_an_acknowledgement_before_durability_is_found(void **state)
 {
     struct bench *bench = *state;
 
@@ -313,7 +313,7 @@ static void no_lost_ack_acknowledged_before_durable(void **state)
     assert_broken(bench, "no-lost-ack");
 }
 
-static void no_lost_ack_another_event_is_acknowledged(void **state)
+static void no_lost_ack_an_acknowledgement_of_another_event_is_found(void **state)
 {
     struct bench *bench = *state;
 
@@ -322,7 +322,7 @@ static void no_lost_ack_another_event_is_acknowledged(void **state)
     assert_broken(bench, "no-lost-ack");
 }
 
-static void no_lost_ack_committed_and_not_kept(void **state)
+static void no_lost_ack_a_commit_without_its_records_is_found(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request = append_of(one, "T|x", 1, "a");
@@ -358,7 +358,7 @@ static void take_anyway(struct bench *bench, uint32_t node,
     journal_request_free(request);
 }
 
-static void fenced_writes_stored_under_a_stale_fence(void **state)
+static void fenced_writes_a_record_under_a_stale_fence_is_found(void **state)
 {
     struct bench *bench = *state;
 
@@ -367,7 +367,7 @@ static void fenced_writes_stored_under_a_stale_fence(void **state)
     assert_broken(bench, "fenced-writes");
 }
 
-static void fenced_writes_fences_decrease(void **state)
+static void fenced_writes_decreasing_fences_are_found(void **state)
 {
     struct bench *bench = *state;
 
@@ -376,7 +376,7 @@ static void fenced_writes_fences_decrease(void **state)
     assert_broken(bench, "fenced-writes");
 }
 
-static void fenced_writes_a_claim_lowers_a_fence(void **state)
+static void fenced_writes_a_claim_that_lowers_a_fence_is_found(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request =
@@ -389,7 +389,7 @@ static void fenced_writes_a_claim_lowers_a_fence(void **state)
     assert_broken(bench, "fenced-writes");
 }
 
-static void fenced_writes_a_claim_is_answered_and_not_durable(void **state)
+static void fenced_writes_an_answered_claim_that_is_not_durable_is_found(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request =
@@ -400,7 +400,7 @@ static void fenced_writes_a_claim_is_answered_and_not_durable(void **state)
     assert_broken(bench, "fenced-writes");
 }
 
-static void fenced_writes_a_fence_goes_back(void **state)
+static void fenced_writes_a_fence_that_goes_back_is_found(void **state)
 {
     struct bench *bench = *state;
 
@@ -411,7 +411,7 @@ static void fenced_writes_a_fence_goes_back(void **state)
     assert_broken(bench, "fenced-writes");
 }
 
-static void fenced_writes_a_refused_event_is_acknowledged(void **state)
+static void fenced_writes_an_acknowledged_refused_event_is_found(void **state)
 {
     struct bench *bench = *state;
 
@@ -421,7 +421,7 @@ static void fenced_writes_a_refused_event_is_acknowledged(void **state)
     assert_broken(bench, "fenced-writes");
 }
 
-static void coordinator_state_a_term_is_given_twice(void **state)
+static void coordinator_state_a_term_given_twice_is_found(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request =
@@ -433,7 +433,7 @@ static void coordinator_state_a_term_is_given_twice(void **state)
     assert_broken(bench, "coordinator-state");
 }
 
-static void coordinator_state_a_term_goes_back(void **state)
+static void coordinator_state_a_term_that_goes_back_is_found(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request =
@@ -447,7 +447,7 @@ static void coordinator_state_a_term_goes_back(void **state)
     assert_broken(bench, "coordinator-state");
 }
 
-static void coordinator_state_a_term_is_given_and_not_durable(void **state)
+static void coordinator_state_a_given_term_that_is_not_durable_is_found(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request =
@@ -458,7 +458,7 @@ static void coordinator_state_a_term_is_given_and_not_durable(void **state)
     assert_broken(bench, "coordinator-state");
 }
 
-static void faithful_replay_a_record_that_cannot_be_read(void **state)
+static void faithful_replay_an_unreadable_record_is_found(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request = append_of(one, "T|x", 1, "a");
@@ -468,7 +468,7 @@ static void faithful_replay_a_record_that_cannot_be_read(void **state)
     assert_broken(bench, "faithful-replay");
 }
 
-static void faithful_replay_a_replay_has_another_event(void **state)
+static void faithful_replay_a_replay_of_another_event_is_found(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request =
@@ -483,7 +483,7 @@ static void faithful_replay_a_replay_has_another_event(void **state)
     assert_broken(bench, "faithful-replay");
 }
 
-static void faithful_replay_a_replay_has_an_event_that_is_not_durable(void **state)
+static void faithful_replay_a_replay_of_an_undurable_event_is_found(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request = append_of(one, "T|x", 1, "a");
@@ -494,7 +494,7 @@ static void faithful_replay_a_replay_has_an_event_that_is_not_durable(void **sta
     assert_broken(bench, "faithful-replay");
 }
 
-static void gapless_sequence_a_replay_ends_early(void **state)
+static void gapless_sequence_a_replay_that_ends_early_is_found(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request =
@@ -509,7 +509,7 @@ static void gapless_sequence_a_replay_ends_early(void **state)
     assert_broken(bench, "gapless-sequence");
 }
 
-static void gapless_sequence_a_replay_has_a_gap(void **state)
+static void gapless_sequence_a_replay_with_a_gap_is_found(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request =
@@ -525,7 +525,7 @@ static void gapless_sequence_a_replay_has_a_gap(void **state)
     assert_broken(bench, "gapless-sequence");
 }
 
-static void gapless_sequence_a_number_is_given_twice(void **state)
+static void gapless_sequence_a_number_given_twice_is_found(void **state)
 {
     struct bench *bench = *state;
 
@@ -534,7 +534,7 @@ static void gapless_sequence_a_number_is_given_twice(void **state)
     assert_broken(bench, "gapless-sequence");
 }
 
-static void gapless_sequence_a_gap(void **state)
+static void gapless_sequence_a_gap_is_found(void **state)
 {
     struct bench *bench = *state;
 
@@ -543,7 +543,7 @@ static void gapless_sequence_a_gap(void **state)
     assert_non_null(verdict_find(bench->verdict, "gapless-sequence"));
 }
 
-static void unknown_outcome_another_event_is_written(void **state)
+static void unknown_outcome_a_write_of_another_event_is_found(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request = append_of(one, "T|x", 1, "a");
@@ -556,7 +556,7 @@ static void unknown_outcome_another_event_is_written(void **state)
     assert_broken(bench, "unknown-outcome");
 }
 
-static void unknown_outcome_a_write_that_is_no_repetition(void **state)
+static void unknown_outcome_a_write_that_is_no_repetition_is_found(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request = append_of(one, "T|x", 1, "a");
@@ -567,7 +567,7 @@ static void unknown_outcome_a_write_that_is_no_repetition(void **state)
     assert_broken(bench, "unknown-outcome");
 }
 
-static void unknown_outcome_no_replay_after_the_repetition_failed(void **state)
+static void unknown_outcome_a_missing_replay_after_a_failed_repetition_is_found(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request = append_of(one, "T|x", 1, "a");
@@ -581,7 +581,7 @@ static void unknown_outcome_no_replay_after_the_repetition_failed(void **state)
     assert_broken(bench, "unknown-outcome");
 }
 
-static void unknown_outcome_an_event_is_acknowledged(void **state)
+static void unknown_outcome_an_acknowledged_event_is_found(void **state)
 {
     struct bench *bench = *state;
     struct journal_request *request = append_of(one, "T|x", 1, "a");
@@ -602,34 +602,34 @@ int main(void)
         on_bench(a_correct_store_passes),
         on_bench(an_event_that_a_scan_finds_counts),
         on_bench(records_that_a_base_replaces_may_go),
-        on_bench(no_lost_ack_a_base_is_deleted),
-        on_bench(no_lost_ack_an_entitys_event_is_deleted),
-        on_bench(no_lost_ack_lost_event),
-        on_bench(no_lost_ack_changed_event),
-        on_bench(no_lost_ack_answered_before_durable),
-        on_bench(no_lost_ack_acknowledged_before_durable),
-        on_bench(no_lost_ack_another_event_is_acknowledged),
-        on_bench(no_lost_ack_committed_and_not_kept),
-        on_bench(fenced_writes_stored_under_a_stale_fence),
-        on_bench(fenced_writes_fences_decrease),
-        on_bench(fenced_writes_a_claim_lowers_a_fence),
-        on_bench(fenced_writes_a_claim_is_answered_and_not_durable),
-        on_bench(fenced_writes_a_fence_goes_back),
-        on_bench(fenced_writes_a_refused_event_is_acknowledged),
-        on_bench(coordinator_state_a_term_is_given_twice),
-        on_bench(coordinator_state_a_term_goes_back),
-        on_bench(coordinator_state_a_term_is_given_and_not_durable),
-        on_bench(faithful_replay_a_record_that_cannot_be_read),
-        on_bench(faithful_replay_a_replay_has_another_event),
-        on_bench(faithful_replay_a_replay_has_an_event_that_is_not_durable),
-        on_bench(gapless_sequence_a_replay_ends_early),
-        on_bench(gapless_sequence_a_replay_has_a_gap),
-        on_bench(gapless_sequence_a_number_is_given_twice),
-        on_bench(gapless_sequence_a_gap),
-        on_bench(unknown_outcome_another_event_is_written),
-        on_bench(unknown_outcome_a_write_that_is_no_repetition),
-        on_bench(unknown_outcome_no_replay_after_the_repetition_failed),
-        on_bench(unknown_outcome_an_event_is_acknowledged),
+        on_bench(no_lost_ack_a_deleted_base_is_found),
+        on_bench(no_lost_ack_a_deleted_event_is_found),
+        on_bench(no_lost_ack_a_lost_event_is_found),
+        on_bench(no_lost_ack_a_changed_event_is_found),
+        on_bench(no_lost_ack_an_answer_before_durability_is_found),
+        on_bench(no_lost_ack_an_acknowledgement_before_durability_is_found),
+        on_bench(no_lost_ack_an_acknowledgement_of_another_event_is_found),
+        on_bench(no_lost_ack_a_commit_without_its_records_is_found),
+        on_bench(fenced_writes_a_record_under_a_stale_fence_is_found),
+        on_bench(fenced_writes_decreasing_fences_are_found),
+        on_bench(fenced_writes_a_claim_that_lowers_a_fence_is_found),
+        on_bench(fenced_writes_an_answered_claim_that_is_not_durable_is_found),
+        on_bench(fenced_writes_a_fence_that_goes_back_is_found),
+        on_bench(fenced_writes_an_acknowledged_refused_event_is_found),
+        on_bench(coordinator_state_a_term_given_twice_is_found),
+        on_bench(coordinator_state_a_term_that_goes_back_is_found),
+        on_bench(coordinator_state_a_given_term_that_is_not_durable_is_found),
+        on_bench(faithful_replay_an_unreadable_record_is_found),
+        on_bench(faithful_replay_a_replay_of_another_event_is_found),
+        on_bench(faithful_replay_a_replay_of_an_undurable_event_is_found),
+        on_bench(gapless_sequence_a_replay_that_ends_early_is_found),
+        on_bench(gapless_sequence_a_replay_with_a_gap_is_found),
+        on_bench(gapless_sequence_a_number_given_twice_is_found),
+        on_bench(gapless_sequence_a_gap_is_found),
+        on_bench(unknown_outcome_a_write_of_another_event_is_found),
+        on_bench(unknown_outcome_a_write_that_is_no_repetition_is_found),
+        on_bench(unknown_outcome_a_missing_replay_after_a_failed_repetition_is_found),
+        on_bench(unknown_outcome_an_acknowledged_event_is_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -222,7 +222,7 @@ static void quiet_cluster_rests_a_still_cluster_may_gossip(void **state)
     assert_true(check_live_rests(check, now, text, sizeof text));
 }
 
-static void nothing_rests_before_the_quiet(void **state)
+static void no_rest_is_required_before_the_quiet_phase(void **state)
 {
     char text[VERDICT_TEXT_MAX];
 
@@ -283,7 +283,7 @@ int main(void)
         TEST(quiet_cluster_rests_a_change_in_a_silent_cluster_is_found),
         TEST(quiet_cluster_rests_tombstones_that_end_are_gossiped),
         TEST(quiet_cluster_rests_a_still_cluster_may_gossip),
-        TEST(nothing_rests_before_the_quiet),
+        TEST(no_rest_is_required_before_the_quiet_phase),
         TEST(a_cluster_with_a_handoff_does_not_rest),
         TEST(quiet_cluster_rests_a_shard_that_moves_for_ever_is_found),
     };

@@ -152,7 +152,7 @@ static void a_node_outside_is_not_judged(void **state)
     expect_only(NULL);
 }
 
-static void without_a_margin_nothing_waits(void **state)
+static void no_start_waits_without_a_margin(void **state)
 {
     (void)state;
     check_margin_node_started(check, 1, 101, 0);
@@ -173,7 +173,7 @@ int main(void)
         CASE(the_coordinator_that_took_over_is_the_last_one),
         CASE(a_node_that_was_not_up_is_not_judged),
         CASE(a_node_outside_is_not_judged),
-        CASE(without_a_margin_nothing_waits),
+        CASE(no_start_waits_without_a_margin),
 #undef CASE
     };
 

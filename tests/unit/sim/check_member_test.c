@@ -370,7 +370,7 @@ static void a_node_of_two_clusters_is_found(void **state)
     expect_only("no-cluster-merge");
 }
 
-static void a_node_of_another_cluster_is_alone(void **state)
+static void a_node_of_another_cluster_is_judged_alone(void **state)
 {
     (void)state;
     tell(0, PROBE_CLUSTER_FOUNDED, 0, 0);
@@ -523,7 +523,7 @@ int main(void)
         TEST(wrong_actions_in_another_data_center_are_found),
         TEST(nodes_that_join_one_cluster_pass),
         TEST(two_clusters_that_merge_are_found),
-        TEST(a_node_of_another_cluster_is_alone),
+        TEST(a_node_of_another_cluster_is_judged_alone),
         TEST(a_member_that_another_clusters_node_sees_is_found),
         TEST(a_node_of_another_cluster_that_enters_is_found),
         TEST(a_node_of_two_clusters_is_found),

@@ -593,7 +593,7 @@ static void a_message_is_delivered_where_it_is(void **state)
     check_message_free(check);
 }
 
-static void a_swap_is_found(void **state)
+static void a_swap_of_two_messages_is_found(void **state)
 {
     struct check_message *check = fresh();
 
@@ -741,7 +741,7 @@ int main(void)
         cmocka_unit_test(a_message_ends_once),
         cmocka_unit_test(a_handler_that_fails_takes_a_delivery_back),
         cmocka_unit_test(a_message_is_delivered_where_it_is),
-        cmocka_unit_test(a_swap_is_found),
+        cmocka_unit_test(a_swap_of_two_messages_is_found),
         cmocka_unit_test(a_late_swap_is_found_among_many_streams),
         cmocka_unit_test(a_wrong_receiver_is_found),
         cmocka_unit_test(a_passed_message_is_open_for_its_next_receiver),

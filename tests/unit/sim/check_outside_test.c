@@ -134,7 +134,7 @@ static void a_node_that_follows_one_outside_is_outside(void **state)
     assert_int_equal(outside(), 0x14);
 }
 
-static void a_command_makes_two_sides(void **state)
+static void members_that_down_each_other_by_command_are_outside(void **state)
 {
     (void)state;
     down(0, 3, PROBE_DOWN_COMMAND);
@@ -188,7 +188,7 @@ int main(void)
         CASE(a_decision_outside_excuses_no_node),
         CASE(a_node_that_downs_itself_excuses_only_its_side),
         CASE(a_node_that_follows_one_outside_is_outside),
-        CASE(a_command_makes_two_sides),
+        CASE(members_that_down_each_other_by_command_are_outside),
         CASE(a_node_that_joins_outside_is_outside_until_seen_inside),
         CASE(a_node_that_knows_it_is_down_is_excused_for_a_time),
 #undef CASE

@@ -89,7 +89,7 @@ static void hold_lease(uint32_t node, uint64_t token, uint64_t time)
     check_lease_probe(lease, node, &probe);
 }
 
-static void no_split_brain_two_sides_that_go_on_are_found(void **state)
+static void no_split_brain_two_sides_that_stay_are_found(void **state)
 {
     static const enum strategy_kind kinds[] = { STRATEGY_KEEP_MAJORITY,
                                                 STRATEGY_STATIC_QUORUM,
@@ -109,7 +109,7 @@ static void no_split_brain_two_sides_that_go_on_are_found(void **state)
     }
 }
 
-static void no_split_brain_a_side_that_has_died_since_counts(void **state)
+static void no_split_brain_a_side_that_has_ended_counts(void **state)
 {
     (void)state;
     see(0, 0x07);
@@ -195,8 +195,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
-        CASE(no_split_brain_two_sides_that_go_on_are_found),
-        CASE(no_split_brain_a_side_that_has_died_since_counts),
+        CASE(no_split_brain_two_sides_that_stay_are_found),
+        CASE(no_split_brain_a_side_that_has_ended_counts),
         CASE(no_split_brain_a_lease_that_another_holds_is_found),
         CASE(an_expired_lease_does_not_bind),
         CASE(a_side_that_ends_is_no_second_side),

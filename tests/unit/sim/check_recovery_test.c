@@ -192,7 +192,7 @@ static void a_second_start_from_one_replay_is_found(void **state)
     assert_i4(bench, "has had no replay");
 }
 
-static void a_start_from_a_former_incarnations_replay_is_found(void **state)
+static void a_start_from_an_earlier_incarnations_replay_is_found(void **state)
 {
     struct bench *bench = *state;
 
@@ -219,7 +219,7 @@ int main(void)
         on_bench(a_recovery_from_a_part_is_found),
         on_bench(a_recovery_from_a_failed_replay_is_found),
         on_bench(a_second_start_from_one_replay_is_found),
-        on_bench(a_start_from_a_former_incarnations_replay_is_found),
+        on_bench(a_start_from_an_earlier_incarnations_replay_is_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,13 +77,13 @@ static uint32_t cut(enum sim_resolver resolver, bool into_equals,
     return found;
 }
 
-static void a_quorum_goes_on(void **state)
+static void a_side_with_a_quorum_stays(void **state)
 {
     (void)state;
     assert_int_equal(cut(RESOLVER_QUORUM, false, STRATEGY_STATIC_QUORUM), 0);
 }
 
-static void without_a_quorum_no_side_goes_on(void **state)
+static void no_side_stays_without_a_quorum(void **state)
 {
     (void)state;
     assert_int_equal(cut(RESOLVER_QUORUM, true, STRATEGY_STATIC_QUORUM), 0);
@@ -106,8 +106,8 @@ static void down_all_keeps_no_side(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_quorum_goes_on),
-        cmocka_unit_test(without_a_quorum_no_side_goes_on),
+        cmocka_unit_test(a_side_with_a_quorum_stays),
+        cmocka_unit_test(no_side_stays_without_a_quorum),
         cmocka_unit_test(a_quorum_that_ends_is_found),
         cmocka_unit_test(down_all_keeps_no_side),
     };

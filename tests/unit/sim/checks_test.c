@@ -149,7 +149,7 @@ static void a_calm_cluster_keeps_the_rules(void **state)
     close_scene(&scene);
 }
 
-static void shards_move_when_nodes_come_and_go(void **state)
+static void shards_move_when_nodes_join_and_leave(void **state)
 {
     struct scene scene;
     struct check_coordinator_counts homes;
@@ -462,7 +462,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_calm_cluster_keeps_the_rules),
-        cmocka_unit_test(shards_move_when_nodes_come_and_go),
+        cmocka_unit_test(shards_move_when_nodes_join_and_leave),
         cmocka_unit_test(crashed_nodes_come_back),
         cmocka_unit_test(homes_available_a_cluster_without_coordinators_is_found),
         cmocka_unit_test(data_centers_have_their_coordinators),

@@ -317,7 +317,7 @@ static void part(void *user, struct world *world)
     net_cut(world, 2, 1, NET_BOTH, true);
 }
 
-static void member_convergence_a_node_that_nobody_hears_is_found(void **state)
+static void member_convergence_a_node_that_no_peer_hears_is_found(void **state)
 {
     struct options options;
     struct run_settings settings = { .options = &options, .looks_on = part };
@@ -1021,7 +1021,7 @@ int main(void)
         cmocka_unit_test(starved_messages_are_seen_beside_calls),
         cmocka_unit_test(each_kind_of_work_is_judged_alone),
         cmocka_unit_test(data_centers_persist_apart),
-        cmocka_unit_test(member_convergence_a_node_that_nobody_hears_is_found),
+        cmocka_unit_test(member_convergence_a_node_that_no_peer_hears_is_found),
         cmocka_unit_test(homes_available_a_coordinator_that_never_begins_is_found),
         cmocka_unit_test(homes_available_a_home_that_is_never_announced_is_found),
         cmocka_unit_test(shard_balance_a_new_node_without_shards_is_found),

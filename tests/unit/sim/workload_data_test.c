@@ -173,7 +173,7 @@ static void cut_first(bool cut)
 }
 
 /* A node that is cut off for longer forgets what the others use. */
-static void keys_expire(void **state)
+static void unused_keys_expire_on_a_cut_off_node(void **state)
 {
     struct data_load_counts counts;
 
@@ -205,7 +205,7 @@ int main(void)
         TEST(replicas_that_do_not_settle_are_reported),
         TEST(a_cluster_that_sends_values_is_not_silent),
         TEST(calls_without_an_answer_are_found),
-        cmocka_unit_test_setup_teardown(keys_expire, begin_expiring, end),
+        cmocka_unit_test_setup_teardown(unused_keys_expire_on_a_cut_off_node, begin_expiring, end),
     };
 
     return cmocka_run_group_tests_name("workload_data", tests, NULL, NULL);

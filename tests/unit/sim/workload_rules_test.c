@@ -245,7 +245,7 @@ static enum sherd_next of_before(struct sherd_ctx *ctx, void *self,
     return honest->receive(ctx, self, &other);
 }
 
-static void a_timer_of_a_former_incarnation_is_found(void **state)
+static void a_timer_of_an_ended_incarnation_is_found(void **state)
 {
     (void)state;
     begin(of_before, NULL);
@@ -608,7 +608,7 @@ int main(void)
         cmocka_unit_test(a_message_for_another_is_found),
         cmocka_unit_test(a_body_that_was_changed_is_found),
         cmocka_unit_test(a_body_that_was_cut_is_found),
-        cmocka_unit_test(a_timer_of_a_former_incarnation_is_found),
+        cmocka_unit_test(a_timer_of_an_ended_incarnation_is_found),
         cmocka_unit_test(a_timer_that_comes_too_early_is_found),
         cmocka_unit_test(a_timer_that_is_passed_by_another_is_found),
         cmocka_unit_test(a_timer_that_never_comes_is_found),

@@ -77,7 +77,7 @@ static void facts_reach_observers_before_a_status(void **state)
     world_free(world);
 }
 
-static void a_zombie_resumes(void **state)
+static void a_paused_node_is_up_again_after_it_resumes(void **state)
 {
     struct world_settings settings = { .seed = 1 };
     struct world *world = world_new(&settings);
@@ -271,7 +271,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_seeds_give_equal_worlds),
         cmocka_unit_test(facts_reach_observers_before_a_status),
-        cmocka_unit_test(a_zombie_resumes),
+        cmocka_unit_test(a_paused_node_is_up_again_after_it_resumes),
         cmocka_unit_test(a_paused_node_obeys_commands_when_it_resumes),
         cmocka_unit_test(commands_of_a_paused_node_end_with_it),
         cmocka_unit_test(a_fast_clock_makes_more_turns),

@@ -101,7 +101,7 @@ static void tell_up(struct singleton *singleton, uint32_t n)
 }
 
 /* All older members go at once, in any order: the remaining one takes over without a question. */
-static void all_older_members_go_at_once(void **state)
+static void a_member_takes_over_when_all_older_members_end(void **state)
 {
     enum { OLDER = 900 };
     struct identity identity = { "akka", "S", node_of(OLDER + 1) };
@@ -158,7 +158,7 @@ static void expect_oldest(const struct singleton *singleton,
 }
 
 /* Hundreds of members come, change and go; a search finds each at once. */
-static void many_members_come_and_go(void **state)
+static void many_members_join_and_leave(void **state)
 {
     struct identity identity = { "akka", "S", node_of(NODES) };
     struct singleton *singleton = singleton_new(
@@ -202,8 +202,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(removed_members_have_a_limit),
         cmocka_unit_test(removed_members_are_forgotten_by_age),
-        cmocka_unit_test(all_older_members_go_at_once),
-        cmocka_unit_test(many_members_come_and_go),
+        cmocka_unit_test(a_member_takes_over_when_all_older_members_end),
+        cmocka_unit_test(many_members_join_and_leave),
     };
 
     return cmocka_run_group_tests_name("singleton_limits", tests, NULL, NULL);

@@ -315,7 +315,7 @@ static void roles_and_joining_members_do_not_count(void **state)
 }
 
 /* Leaving hands over without a time-out, three times. The last node just stops. */
-static void leaving_hands_over(void **state)
+static void a_leaving_node_hands_over_at_once(void **state)
 {
     struct world *world = world_of(4);
     (void)state;
@@ -739,7 +739,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_singleton_starts_on_the_oldest_at_once),
         cmocka_unit_test(roles_and_joining_members_do_not_count),
-        cmocka_unit_test(leaving_hands_over),
+        cmocka_unit_test(a_leaving_node_hands_over_at_once),
         cmocka_unit_test(a_member_without_its_number_runs_it_until_it_exits),
         cmocka_unit_test(a_hand_over_has_three_messages),
         cmocka_unit_test(a_take_over_is_offered),
