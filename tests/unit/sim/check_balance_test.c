@@ -29,7 +29,7 @@ static void older_algorithm_allows_a_difference_of_the_threshold(void **state)
     assert_true(holds(0, 1, 0, 0, 0));
 }
 
-static void balance_more_than_the_threshold_is_found(void **state)
+static void shard_balance_a_difference_above_the_threshold_is_found(void **state)
 {
     (void)state;
     assert_false(holds(0, 1, 5, 3, 3));
@@ -47,7 +47,7 @@ static void newer_algorithm_allows_the_share_or_one_less(void **state)
     assert_true(holds(1, 1, 0, 0, 0));
 }
 
-static void balance_more_or_less_than_the_share_is_found(void **state)
+static void shard_balance_a_region_above_or_below_its_share_is_found(void **state)
 {
     (void)state;
     assert_false(holds(1, 10, 5, 4, 3));
@@ -69,9 +69,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(older_algorithm_allows_a_difference_of_the_threshold),
-        cmocka_unit_test(balance_more_than_the_threshold_is_found),
+        cmocka_unit_test(shard_balance_a_difference_above_the_threshold_is_found),
         cmocka_unit_test(newer_algorithm_allows_the_share_or_one_less),
-        cmocka_unit_test(balance_more_or_less_than_the_share_is_found),
+        cmocka_unit_test(shard_balance_a_region_above_or_below_its_share_is_found),
         cmocka_unit_test(a_single_region_has_all_shards),
     };
 

@@ -108,7 +108,7 @@ static void equal_replicas_pass(void **state)
     expect_only(NULL);
 }
 
-static void replicas_that_differ_are_found(void **state)
+static void replica_convergence_replicas_that_differ_are_found(void **state)
 {
     char text[200] = "";
 
@@ -273,7 +273,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(equal_replicas_pass),
-        TEST(replicas_that_differ_are_found),
+        TEST(replica_convergence_replicas_that_differ_are_found),
         TEST(an_unused_replica_is_empty),
         TEST(data_of_a_removed_member_is_found),
         TEST(data_that_returns_after_its_mark_is_found),

@@ -376,7 +376,7 @@ static void shutdown_completes_a_node_that_does_not_end_is_found(void **state)
     assert_false(ends_late(ZOO_C12R, true, 240 * SECOND)); /* it cannot */
 }
 
-static void an_unreadable_frame_is_known_by_its_log_line(void **state)
+static void readable_frames_an_unreadable_frame_is_known_by_its_log_line(void **state)
 {
     static const struct {
         const char *module, *text;
@@ -472,7 +472,7 @@ int main(void)
         cmocka_unit_test(a_lease_has_one_holder),
         cmocka_unit_test(an_exiting_node_that_is_removed_unreachable_is_outside),
         cmocka_unit_test(shutdown_completes_a_node_that_does_not_end_is_found),
-        cmocka_unit_test(an_unreadable_frame_is_known_by_its_log_line),
+        cmocka_unit_test(readable_frames_an_unreadable_frame_is_known_by_its_log_line),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -525,7 +525,7 @@ static void a_run_can_end_during_the_drain(void **state)
 
 /* ---- digests ---- */
 
-static void a_run_that_differs_from_its_repetition_is_found(void **state)
+static void deterministic_run_a_repetition_that_differs_is_found(void **state)
 {
     struct options options;
     struct run_settings settings = { .options = &options,
@@ -1027,7 +1027,7 @@ int main(void)
         cmocka_unit_test(shard_balance_a_new_node_without_shards_is_found),
         cmocka_unit_test(cluster_events_that_actors_miss_are_found),
         cmocka_unit_test(a_run_can_end_during_the_drain),
-        cmocka_unit_test(a_run_that_differs_from_its_repetition_is_found),
+        cmocka_unit_test(deterministic_run_a_repetition_that_differs_is_found),
         cmocka_unit_test(no_leak_memory_left_at_the_end_is_found),
         cmocka_unit_test(no_leak_growth_in_the_quiet_phase_is_found),
         cmocka_unit_test(one_side_of_a_cut_survives),
