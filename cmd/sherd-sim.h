@@ -31,7 +31,7 @@ struct command {
     const char *dump;
     bool twice;
     bool steps;
-    struct steps *taken; /* of bench --steps; may be null */
+    struct steps *taken; /* the steps that bench --steps took; may be null */
     const char *schedule;     /* path */
     uint64_t budget;          /* s */
     const char *out;          /* path */

@@ -347,7 +347,7 @@ struct actors_status {
     uint32_t timers;
     uint32_t watches;
     uint32_t subscribers;
-    uint32_t cluster_roles; /* that have a leader */
+    uint32_t cluster_roles; /* roles with a leader */
     uint32_t runnable;
     uint64_t memory;    /* malloc'ed for slots, tables, slabs */
 };

@@ -341,8 +341,8 @@ static void send_state(struct actors *actors, struct subscriber *subscriber,
     subscriber->hears = !subscriber->missed; /* there was no room for all events */
 }
 
-/* Changes do not say who has seen the state, so the lane asks for the state. Exceptions: a state as
- * events, and a node that is out of the cluster. */
+/* Changes do not say which members have seen the state, so the lane asks for the state. Exceptions:
+ * a state as events, and a node that is out of the cluster. */
 static bool must_ask(const struct view *view,
                      const struct subscriber *subscriber)
 {

@@ -22,7 +22,7 @@ enum cluster_change_kind {
     CLUSTER_CENTER_REACHABLE,
     CLUSTER_LEADER,      /* node: UID 0 = none */
     CLUSTER_ROLE_LEADER, /* texts: the role */
-    /* texts: a cluster_seen for each member, by node: who has seen the membership's version */
+    /* texts: a cluster_seen for each member, by node: the members that have seen the version */
     CLUSTER_SEEN,
     CLUSTER_IN_STEP, /* the present state is complete; from here on subscribers receive changes */
     /* this node has left the cluster permanently; afterwards only IN_STEP has a meaning */

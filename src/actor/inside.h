@@ -202,7 +202,7 @@ struct cluster_member {
     uint32_t up_number;
     bool is_self;
     bool is_unreachable;
-    bool seen; /* of the last CLUSTER_SEEN; changes do not carry it */
+    bool seen; /* in the last CLUSTER_SEEN; changes do not carry it */
     uint32_t texts_size;
     char *texts; /* version, data center, roles, an empty one */
 };

@@ -15,7 +15,7 @@ struct job {
     struct sherd_job face;
     void *arg;
     uint64_t actor;          /* its owner */
-    /* of the message whose handler started it; nobody: there is no asker */
+    /* the sender of the message whose handler started it; nobody: there is no asker */
     struct sherd_ref sender;
     uint64_t ask;            /* the sender's number of the ask, 0 = none */
     uint32_t tag;

@@ -79,7 +79,7 @@ struct message {
     /* the sender's number of the ask, 0 = none; in the asker's mailbox, and of TIMER: the tag */
     uint64_t ask;
     uint64_t at;   /* the node: held since, ns; inside actors/: the position that it waits for */
-    uint16_t peer; /* of NO_ANSWER: where it was sent (actors_peer); 0 = nowhere */
+    uint16_t peer; /* NO_ANSWER: where it was sent (actors_peer); 0 = nowhere */
     uint8_t size_class;
     uint8_t owner;      /* the lane that owns its memory, or MESSAGE_OWNER_NONE */
     uint16_t hops;      /* how often nodes passed it on; the node limits it */

@@ -86,8 +86,8 @@ struct association_options {
     uint32_t lanes;              /* of this node */
     const struct own_tables *tables; /* to advertise; lent for the lifetime; null = nothing */
     struct trace *trace;
-    struct probes *probes; /* of what is accepted from peers; may be null */
-    address_lasting *lasting;    /* of the peers; copies are kept */
+    struct probes *probes; /* facts about accepted messages; may be null */
+    address_lasting *lasting;    /* the peers' addresses; copies are kept */
     void *user;                  /* argument of lasting */
 };
 

@@ -57,7 +57,8 @@ void handshake_request_put(struct buf *buf, const struct identity *self,
 void handshake_response_put(struct buf *buf, const struct identity *self,
                             const struct handshake *handshake); /* from = self */
 /* Reads the payload of a request (manifest d) or a response (e). text is null or has
- * HANDSHAKE_TEXT_MAX bytes; with HANDSHAKE_FOREIGN, _ADDRESS or _SELF it says who was meant. */
+ * HANDSHAKE_TEXT_MAX bytes. With HANDSHAKE_FOREIGN, _ADDRESS or _SELF it names the intended
+ * node. */
 #define HANDSHAKE_TEXT_MAX 512
 enum handshake_fault handshake_request_read(const struct identity *self,
                                             struct slice payload,

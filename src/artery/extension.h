@@ -26,7 +26,7 @@
 
 #define MANIFEST_FLUSH "F"        /* marker of a hand-off, last on its link */
 #define MANIFEST_UNDELIVERED "U"  /* to the sender: its message could not be delivered */
-#define MANIFEST_STAGE "S"        /* to the asker's node: where the message is */
+#define MANIFEST_STAGE "S"        /* tells the asker's node where the message is */
 #define MANIFEST_REGION_QUERY "Q" /* have you a region of this type? */
 #define MANIFEST_NO_REGION "N"
 #define MANIFEST_REFUSED "R"      /* registration refused, with the reason */

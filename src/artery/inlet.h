@@ -45,7 +45,7 @@ struct inlet_options {
      * INLET_HANDSHAKE_MS. */
     uint32_t unknown_size_max;
     uint64_t preamble_within, handshake_within; /* ns since inlet_new; the second is no shorter */
-    struct probes *probes; /* of bytes that are not handed out; may be null */
+    struct probes *probes; /* facts about bytes that are not handed out; may be null */
 };
 
 /* Options are lent for its lifetime. */

@@ -75,7 +75,7 @@ struct link_sender {
     uint32_t large_frames_max; /* waiting on one; 0: LINK_LARGE_FRAMES */
     struct trace *trace;
     struct buf *scratch; /* for one frame, within one call */
-    struct probes *probes; /* of ordinary frames that end unwritten; may be null */
+    struct probes *probes; /* facts about ordinary frames that end unwritten; may be null */
     uint64_t *lost; /* counts the dropped ones of all links but control's; may be null */
     uint64_t *left_out; /* [REPEATS_COUNT]: counts omitted repetitions of all links; may be null */
 };

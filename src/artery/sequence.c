@@ -20,7 +20,7 @@ struct numbered {
     VEC(struct unacknowledged) sent; /* in order of seq; those from `head` on wait */
     uint32_t head;
     size_t bytes;         /* of those that wait */
-    uint64_t last_seq;    /* of the newest sent; the first is 1 */
+    uint64_t last_seq;    /* number of the newest sent; the first is 1 */
     uint64_t progress_at; /* of the last acknowledgement, or when the first began to wait */
     uint64_t resend_at;
     uint64_t received; /* the last one delivered */

@@ -22,8 +22,8 @@ struct table {
     uint8_t version; /* 1..127, then 0 */
     uint32_t count;
     uint32_t slot_count; /* of the index, a power of two */
-    /* of each text; the index and the bytes follow in the same memory, because a machine has tables
-     * of each peer */
+    /* the end of each text; the index and the bytes follow in the same memory, because a machine
+     * has tables of each peer */
     uint32_t *ends;
 };
 

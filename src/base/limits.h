@@ -68,7 +68,7 @@
 #define MEMBER_TOMBSTONES_MAX 10000 /* a day with a removal each 9 s; the oldest is dropped first */
 /* observations: 5,000 members, most unreachable for 9 each, need 45,000 */
 #define MEMBER_ROWS_MAX 65536
-#define MEMBER_ROLES_MAX 1024 /* of a member; a JVM has no limit */
+#define MEMBER_ROLES_MAX 1024 /* for each member; a JVM has no limit */
 #define MEMBER_ROLE_SIZE_MAX 4096 /* bytes; a JVM has no limit */
 /* distinct roles, versions or hashes; JVM peers repeat versions per member */
 #define MEMBER_TABLE_MAX 65536
@@ -132,7 +132,7 @@
 #define ORIGIN_LANES_MAX (LANES_MAX + 1) /* a sender's machines: control and lanes */
 #define ORIGINS_RETIRED_MAX 1024 /* former incarnations whose late requests a machine refuses */
 #define ASSOCIATIONS_MAX 8192 /* control's peers */
-#define RETIRED_UIDS_MAX 16384 /* of ended incarnations; the oldest is forgotten first */
+#define RETIRED_UIDS_MAX 16384 /* ended incarnations; the oldest is forgotten first */
 /* between turns; beyond it system messages are not acknowledged, so the peer resends */
 #define ASSOCIATION_NEWS_MAX 65536
 #define ASSOCIATION_NEWS_SIZE_MAX (16 * 1024 * 1024) /* bytes */
@@ -190,7 +190,7 @@
 /* region (control) and its lanes */
 #define SHARDS_MAX 65536 /* number-of-shards: every lane has a table of them */
 #define LANES_MAX 64 /* a set of lanes is one word */
-#define MEMBERS_MAX GOSSIP_MEMBERS_MAX /* of a region: any may be the oldest */
+#define MEMBERS_MAX GOSSIP_MEMBERS_MAX /* for each region: any may be the oldest */
 /* nodes that owe markers in a hand-off: every region may */
 #define OWING_MAX COORDINATOR_REGIONS_MAX
 #define GONE_MAX 1024 /* removed nodes that late directives may name */
@@ -205,7 +205,7 @@
 
 /* actor: for each lane */
 #define ACTOR_TYPES_MAX 256 /* entity types of a node */
-#define ACTOR_BEHAVIORS_MAX 4096 /* of plain actors; more are made at run time by mistake */
+#define ACTOR_BEHAVIORS_MAX 4096 /* for plain actors; more are made at run time by mistake */
 /* nodes in the `where` of asks; the largest cluster in view has 5,000 */
 #define ACTOR_PEERS_MAX 16384
 /* actors of a lane, or entities of a shard, named when they stop late */
@@ -243,7 +243,7 @@
 /* of a remembered entity that stopped by itself; Akka's entity-restart-backoff */
 #define ENTITY_RESTART_MS 10000
 #define ENTITY_BACKOFF_MS_MAX 10000
-/* of the lane: ten seconds' work for four threads at 10 ms each. Users own their bytes */
+/* for each lane: ten seconds' work for four threads at 10 ms each; users own their bytes */
 #define ACTOR_JOBS_MAX 4096
 #define HANDLER_SLOW_NS 100000000ull /* default of slow-handler.report-after */
 #define ACTOR_RUN_NS 1000000ull /* of actors_run, so that sockets have their turn */
@@ -266,7 +266,7 @@
 #define JOURNAL_ENTITY_BYTES_MAX (2 * 1024 * 1024)
 #define JOURNAL_LANE_EVENTS_MAX 16384 /* in flight: the most that a failed commit loses */
 #define JOURNAL_LANE_BYTES_MAX (16 * 1024 * 1024)
-#define JOURNAL_REPLAYS_MAX 64 /* of a lane: 64 chunks of 256 KiB are 16 MiB */
+#define JOURNAL_REPLAYS_MAX 64 /* for each lane: 64 chunks of 256 KiB are 16 MiB */
 #define JOURNAL_CHUNK_EVENTS_MAX 1000 /* of one replay, as in Pekko's replay window */
 #define JOURNAL_CHUNK_SIZE_MAX (256 * 1024)
 #define JOURNAL_RETRY_MS_MIN 50 /* of a claim or an unknown outcome; doubles */
@@ -279,8 +279,8 @@
 #define DURABLE_QUEUE_MAX 65536 /* requests to the store's thread */
 /* bytes that write-behind delays; more are written at once */
 #define DURABLE_PENDING_SIZE_MAX (16 * 1024 * 1024)
-/* of keys and values in memory: more than two replicators may write (REPLICATOR_BYTES_MAX, and
- * their keys) */
+/* bytes of keys and values in memory: more than two replicators may write (REPLICATOR_BYTES_MAX,
+ * and their keys) */
 #define DURABLE_LOAD_SIZE_MAX (3u * 1024 * 1024 * 1024)
 #define DURABLE_MAP_SIZE_MIN (1024u * 1024) /* first size of the database */
 /* largest size of the database: address space, not memory */
@@ -299,7 +299,7 @@
 #define BACKEND_GROUP_SIZE_MAX (32 * 1024 * 1024)
 /* for other processes' transactions, by default; then the group fails */
 #define BACKEND_LOCK_WAIT_MS 10000
-#define BACKEND_WAL_PAGES 4096 /* of 4 KiB: the log is emptied at 16 MiB */
+#define BACKEND_WAL_PAGES 4096 /* pages of 4 KiB: the log is emptied at 16 MiB */
 #define BACKEND_WAL_PAGES_MAX 65536 /* 256 MiB: then the writer waits for readers */
 #define BACKEND_KNOWN_MAX 65536 /* entities whose row id and last number stay in memory */
 #define TURN_STUCK_MS 50 /* then the queue is skipped; a commit takes 0.2 ms */
@@ -340,7 +340,7 @@
 #define REPLICATOR_KEY_SIZE_MAX 1024 /* 500 keys and their digests are two frames */
 #define REPLICATOR_ENTRY_MARGIN 4096 /* of a frame, for key, marks and versions */
 #define REPLICATOR_ENTRY_SIZE_MAX (FRAME_SIZE_MAX - REPLICATOR_ENTRY_MARGIN) /* encoded */
-#define REPLICATOR_MARKS_SIZE 4096 /* that an update leaves for others' pruning marks: some forty */
+#define REPLICATOR_MARKS_SIZE 4096 /* room for others' pruning marks: some forty */
 #define REPLICATOR_UPDATE_SIZE_MAX (REPLICATOR_ENTRY_SIZE_MAX - REPLICATOR_MARKS_SIZE)
 #define REPLICATOR_UPDATE_SIZE_MIN 1024 /* smallest configurable limit */
 #define REPLICATOR_BYTES_MAX (1024ull * 1024 * 1024) /* of all encoded entries */
@@ -415,7 +415,7 @@
 #define KVSTORE_HISTORY_YOUNG_S 20 /* age of entries that stay */
 #define KVSTORE_HISTORY_OLD_S 86400 /* age beyond which an entry is dropped */
 #define KVSTORE_HISTORY_MAX 100 /* entries at any age: 2.5 KiB */
-/* that a write may leave; more are refused: the writer has not read for long */
+/* siblings after a write; more are refused, because the writer has not read for long */
 #define KVSTORE_SIBLINGS_PUT_MAX 8
 #define KVSTORE_SIBLINGS_MAX 64 /* from coordinators that did not hear of each other */
 /* all versions of a key with their clock: eight of the largest, in one message */
@@ -426,7 +426,7 @@
 #define KVSTORE_KEYS 100000 /* sherd_store_settings; about 300 bytes each, and the values */
 #define KVSTORE_BYTES (256ull * 1024 * 1024) /* sherd_store_settings: keys, values and clocks */
 #define KVSTORE_BYTES_MIN (1024 * 1024) /* the largest key fits */
-/* of a broker, with moves; each has up to seven messages in flight */
+/* for each broker, with moves; each has up to seven messages in flight */
 #define KVSTORE_CALLS_MAX 1024
 #define KVSTORE_MOVES_MAX 64 /* of these, moving keys */
 #define KVSTORE_KEEP_DELETED_MS 86400000 /* sherd_store_settings */

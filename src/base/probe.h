@@ -19,7 +19,7 @@
     X(PROBE_MESSAGE_ENDED, "message ended") \
     /* an ordinary frame that was never read. reason; bytes: the frame */ \
     X(PROBE_FRAME_ENDED, "frame ended") \
-    /* of an accepted connection, not read as frames. bytes; node: uid of the sender */ \
+    /* an accepted connection's, not read as frames. bytes; node: uid of the sender */ \
     X(PROBE_BYTES_ENDED, "bytes ended") \
     /* before its first callback. type, shard; first: the actor; bytes: the id */ \
     X(PROBE_ENTITY_STARTED, "entity started") \
@@ -47,12 +47,12 @@
     /* it stays, under a higher fence. Same fields without the cause */ \
     X(PROBE_HOME_FENCED, "home fenced") \
     X(PROBE_HOME_ENDED, "home ended")     /* as HOME_SET */ \
-    X(PROBE_HOME_TOLD, "home told")       /* to the home or to others. As HOME_FENCED */ \
-    /* of enough replicas, by a coordinator. type; first: ticket */ \
+    X(PROBE_HOME_TOLD, "home told")       /* the home or others were told. As HOME_FENCED */ \
+    /* a coordinator asked enough replicas. type; first: ticket */ \
     X(PROBE_STATE_ASKED, "state asked for") \
     X(PROBE_STATE_READ, "state read") /* by a coordinator, as stored. type; bytes: the state */ \
     X(PROBE_FENCES_READ, "fences read")   /* the same, after the state; bytes: the fences */ \
-    /* to be stored. type; first: ticket; bytes: the state, if it changed */ \
+    /* a coordinator stores it. type; first: ticket; bytes: the state, if it changed */ \
     X(PROBE_STATE_SENT, "state sent") \
     X(PROBE_FENCES_SENT, "fences sent")   /* the same, after the state; bytes: the fences */ \
     X(PROBE_STATE_STORED, "state stored") /* enough replicas have it. type; first: ticket */ \

@@ -1,5 +1,6 @@
-/* Turns an enum's values into text where a list of X(name, text) has both: switch (value) {
- * LIST(TEXT_CASE) } */
+/* Turns an enum's values into text where a list of X(name, text) has both.
+ *
+ *   switch (value) { LIST(TEXT_CASE) } */
 #ifndef SHERD_BASE_TEXT_H
 #define SHERD_BASE_TEXT_H
 

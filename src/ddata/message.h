@@ -36,7 +36,7 @@ struct message_entry {
     struct slice bytes; /* the envelope, or the digest */
     int64_t from; /* sequence numbers of deltas, inclusive */
     int64_t to;
-    int64_t used_ms; /* of statuses and gossips: last use; 0: unknown, or the key does not expire */
+    int64_t used_ms; /* last use, in statuses and gossips; 0: unknown, or the key does not expire */
 };
 
 /* MESSAGES lists the fields of each kind. */
@@ -76,8 +76,8 @@ enum envelope_form {
      * would delete that */
     ENVELOPE_DELTA
 };
-/* For sending it. A delta never says who has seen a marker, because its receiver need not have what
- * they have. */
+/* For sending it. A delta never says which nodes have seen a marker, because its receiver need not
+ * have what they have. */
 enum envelope_form envelope_form_of(const struct dd_value *delta);
 /* `value`, if not null, replaces the envelope's own. */
 void envelope_encode(struct buf *buf, const struct envelope *envelope,

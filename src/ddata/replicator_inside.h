@@ -139,7 +139,7 @@ struct comparison {
     struct message status; /* own */
     struct buf sender;
     uint32_t compared; /* of its entries */
-    uint32_t named;    /* of the keys: named by the status, and lent by it; the others are own */
+    uint32_t named;    /* keys that the status names and lends; the others are own */
     uint32_t first;    /* of the keys: begins the answer */
     uint32_t filled;   /* keys of the answer */
     VEC(struct slice) keys;

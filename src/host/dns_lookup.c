@@ -52,7 +52,7 @@ struct lookups {
     struct map names;     /* by their hosts */
     struct name *first, *last; /* wait for a thread */
     uint32_t waiting;
-    uint32_t threads; /* that have not ended */
+    uint32_t threads; /* threads that have not ended */
     uint32_t running; /* of these, in getaddrinfo */
     uint32_t holders; /* owner and threads: the last one frees this */
     uint64_t swept_at;

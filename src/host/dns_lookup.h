@@ -2,7 +2,7 @@
  *
  * getaddrinfo blocks while DNS is silent. So each name gets a thread, at most
  * DNS_LOOKUP_THREADS_MAX; further names wait. A silent name delays neither others nor closing. A
- * name's look-up serves all who ask. Addresses are cached for DNS_LOOKUP_KEPT_MS, failures for
+ * name's look-up serves all askers. Addresses are cached for DNS_LOOKUP_KEPT_MS, failures for
  * DNS_LOOKUP_FAILED_KEPT_MS. Cancelling does not end a look-up: its answer serves the next attempt.
  *
  * Any thread may ask, through an asker of its own loop, which delivers the result, given. Threads

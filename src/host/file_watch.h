@@ -11,7 +11,7 @@
 struct file_watch;
 
 struct file_watch_options {
-    const char *name; /* of the thread, at most 5 bytes. A literal */
+    const char *name; /* the thread's, at most 5 bytes; a literal */
     void (*run)(void *subject); /* a look; owns the subject meanwhile */
     /* On the thread, with what `run` left. Not for a look left behind, nor after
      * file_watch_close. */

@@ -15,7 +15,7 @@
 
 #define BOOT_MAX 40 /* bytes of the kernel's boot id, with the zero */
 #define PATH_SIZE 1024
-#define LOCK_TRIES 200 /* of 10 ms each; a lock is held for two system calls */
+#define LOCK_TRIES 200 /* each waits 10 ms; a lock is held for two system calls */
 #define LOCK_WAIT_US 10000
 
 static bool read_boot(char boot[BOOT_MAX])

@@ -18,7 +18,7 @@
 struct leases;
 
 struct lease_provider_options {
-    const char *directory; /* of the files; null: in memory. Copied */
+    const char *directory; /* has the files; null: in memory. Copied */
     const struct etcd_options *etcd; /* overrides the above; null: no etcd. Copied */
     /* Receives an answered request, given, on the provider's thread. It must not block. */
     void (*done)(void *context, struct lease_request *request);

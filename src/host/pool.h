@@ -17,7 +17,7 @@ struct pool;
 
 struct pool_options {
     uint32_t threads;
-    const char *name; /* of threads, at most 5 bytes; null: "pool". A literal */
+    const char *name; /* the threads', at most 5 bytes; null: "pool". A literal */
     uint64_t patience; /* ns, for running jobs in pool_close */
     /* Receives a finished job, given, on a thread of the pool. Not after pool_close returned. */
     void (*done)(void *context, struct job *job);

@@ -33,7 +33,7 @@ struct journal;
 
 struct journal_options {
     uint64_t seed;       /* for the jitter of retries */
-    uint64_t kept;       /* of a shard's own stream: records before its newest base that are kept */
+    uint64_t kept;       /* records before the newest base that a shard's own stream keeps */
     struct trace *trace; /* lent for the journal's lifetime; may be null */
 };
 

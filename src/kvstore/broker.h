@@ -20,7 +20,7 @@ struct item {
     uint32_t index; /* in keep.items */
     uint32_t walked; /* last walk that found it at its replicas; 0: none */
     bool is_confirmed; /* a FORGET for it is in progress */
-    uint32_t epoch; /* of this node's writes to it; a new one after it was dropped: history.h */
+    uint32_t epoch; /* the epoch of this node's writes; a new one after a drop: history.h */
     uint8_t key_size;
     struct siblings siblings;
     char key[]; /* the map's, too */
@@ -31,7 +31,7 @@ struct keep {
     VEC(struct item *) items; /* in any order: walks use it */
     size_t bytes;            /* with all their parts */
     uint64_t number;         /* of the last write coordinated here */
-    uint32_t epoch;          /* of new items; grows when one is dropped */
+    uint32_t epoch;          /* for new items; grows when one is dropped */
 };
 
 struct place {

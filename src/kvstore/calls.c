@@ -695,7 +695,7 @@ void calls_request(struct broker *broker, struct sherd_ctx *ctx,
         !request_get(kind, slice_of(msg->body.data, msg->body.size),
                      &request)) {
         broker->counts[SHERD_STORE_MALFORMED]++;
-        return; /* the sender, who sees a failed ask */
+        return; /* the sender sees a failed ask */
     }
     if (kind == KVSTORE_GET)
         broker->counts[SHERD_STORE_GETS]++;

@@ -1,5 +1,5 @@
-/* Keeps one node's membership in the cluster: the members, their statuses, who is reachable, who
- * leads.
+/* Keeps one node's membership in the cluster: the members, their statuses, their reachability and
+ * the leader.
  *
  * A pure machine that speaks Akka's cluster messages byte for byte (docs/protocol/gossip.md). It
  * receives messages and the time. It leaves messages in an outbox, news, and a deadline.

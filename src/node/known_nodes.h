@@ -20,7 +20,7 @@ struct known_node {
 
 /* Zero is an empty table. */
 struct known_nodes {
-    VEC(uint32_t) hashes; /* of addresses; the three arrays are parallel, without order */
+    VEC(uint32_t) hashes; /* the addresses' hashes; the three arrays are parallel, without order */
     VEC(uint64_t) uids;
     VEC(uint32_t) places; /* of the other fields in `texts` */
     struct buf texts;

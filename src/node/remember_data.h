@@ -27,8 +27,8 @@ struct remember_data {
     struct map calls; /* number -> struct remember_call */
     uint64_t number;  /* of the last read of a type's shards */
     uint32_t waiting;
-    /* of a write's time: plus one for each write that was too slow, less one for each that took a
-     * quarter of it */
+    /* doublings of a write's time: one more for each write that was too slow, one less for each
+     * that took a quarter of the time */
     uint8_t doublings;
     bool is_crowded;   /* keys were not followed, because there are too many; logged once */
     uint32_t followed; /* keys: remember_events.h */

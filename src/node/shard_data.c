@@ -506,7 +506,7 @@ static void take_answer(struct type_keeping *state_store,
     case REPLICATOR_NOT_FOUND:
         know(&state_store->known[call->is_fences], NULL);
         break;
-    case REPLICATOR_DELETED: /* of a read: it will never have a value */
+    case REPLICATOR_DELETED: /* after a read: it will never have a value */
     case REPLICATOR_GET_FAILURE:
     case REPLICATOR_UPDATE_TIMEOUT:
     case REPLICATOR_DELETE_FAILURE:

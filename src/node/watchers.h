@@ -12,7 +12,7 @@
 #include "base/peer.h"
 
 struct watcher {
-    uint64_t number; /* of no actor: no node has its lane */
+    uint64_t number; /* the number of no actor: no node has its lane */
     uint64_t node;   /* uid of the watcher's node */
     struct buf key;  /* the uid, and both texts with a zero byte after the first */
     struct slice watchee; /* part of the key */

@@ -107,7 +107,7 @@ struct shard {
 struct home_announcements {
     struct coordinator_room *room; /* lent, or `own` */
     struct coordinator_room own;
-    uint32_t head;     /* of `ready`; earlier ones are done */
+    uint32_t head;     /* index in `ready`; earlier ones are done */
     bool has_welcomes;
     VEC(struct shard *) ready;    /* their homes are stored */
     VEC(struct shard *) unstored; /* their homes are not */

@@ -44,7 +44,7 @@ struct check_data_write {
     uint32_t node;
     uint32_t client; /* its calls are in order; never used again */
     enum check_data_act act;
-    int64_t element; /* of a COUNT in a map: its key is this modulo CHECK_DATA_GROUPS */
+    int64_t element; /* for a COUNT in a map: its key is this modulo CHECK_DATA_GROUPS */
     int64_t amount;
     uint32_t replicas; /* needed for its acknowledgement, with its own */
     uint64_t signature; /* of the members that counted */
@@ -62,7 +62,7 @@ struct check_data_read {
     uint32_t client;
     uint64_t begun;    /* check_data_time at the call */
     uint64_t epoch;    /* check_data_epoch at the call */
-    /* that were asked, with its own; 0: a notice, which may be older than the newest write */
+    /* replicas asked, with its own; 0: a notice, which may be older than the newest write */
     uint32_t replicas;
     uint32_t members;  /* number of all members; 0: unknown */
     uint64_t signature; /* of the members */

@@ -28,7 +28,7 @@ struct follower {
     bool needs_state; /* before any change */
     bool awaits;      /* a state */
     bool has_state;   /* since it subscribed */
-    bool has_part;    /* of a state: the rest comes next */
+    bool has_part;    /* has a part of a state: the rest comes next */
     bool has_heard;   /* anything since it subscribed */
     uint32_t events;  /* 0: not subscribed */
     uint32_t leaving; /* unsubscribed, but may still arrive */

@@ -9,7 +9,7 @@
 #include "base/timers.h"
 #include "sim/verdict.h"
 
-#define SLACK 8 /* that part of the margin may be missing: a fact is read after its turn */
+#define SLACK 8 /* margin / SLACK may be missing: a fact is read after its turn */
 
 struct removal {
     uint64_t at; /* by its own clock */

@@ -20,7 +20,7 @@ struct sights {
 
 /* An incarnation, over all nodes. */
 struct incarnation {
-    uint64_t life;    /* of its node; 0: none that was started */
+    uint64_t life;    /* number of its node's life; 0: none that was started */
     uint32_t number;  /* from 1, in the order of mention */
     uint64_t cluster; /* the founder's uid; 0: in none */
     uint32_t node;

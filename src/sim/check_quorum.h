@@ -20,7 +20,7 @@ enum kept_key { KEPT_STATE, KEPT_FENCES, KEPT_KEYS };
 
 /* The replicas that a node asks. */
 struct kept_quorum {
-    uint32_t members; /* that count, itself included; 0: it has no replica */
+    uint32_t members; /* replicas that count, its own included; 0: it has none */
     uint32_t needed;  /* of them */
     uint64_t signature; /* equal for equal members */
 };

@@ -23,7 +23,7 @@ typedef VEC(struct stored_fence) fence_list;
 /* A type's coordinator at a node. */
 struct part {
     uint64_t life;      /* number of the coordinator, over all nodes */
-    uint32_t homes;     /* that it has */
+    uint32_t homes;     /* number of its homes */
     uint64_t changes;   /* of homes and their fences, so far */
     uint64_t stored;    /* confirmed up to this change */
     uint64_t sent;      /* change of the write in flight */

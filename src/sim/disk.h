@@ -30,7 +30,7 @@ struct disk_faults {
     uint32_t write_error_ppm;
     uint32_t sync_error_ppm;
     uint32_t read_error_ppm;
-    uint32_t rot_ppm;         /* of each sector read: one bit has changed permanently */
+    uint32_t rot_ppm;         /* for each sector read: one bit has changed permanently */
     bool is_full;             /* a write after the last sector fails */
     bool lies;                /* a sync only reports success; for tests of detection */
 };
@@ -50,7 +50,7 @@ struct disk_counters {
     uint64_t read_errors;
     uint64_t full;
     uint64_t power_losses;
-    uint64_t torn;         /* that left a part of the unsynced sectors */
+    uint64_t torn;         /* losses that kept part of the unsynced sectors */
     uint64_t sectors_lost; /* by losses of power */
     uint64_t rotten;       /* sectors with a changed bit */
 };

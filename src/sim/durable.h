@@ -21,7 +21,7 @@ struct durable_faults {
     uint64_t stall_max;  /* ns, at most */
     uint32_t error_ppm;  /* a request fails; a write has then done any part */
     uint32_t sync_error_ppm; /* a write is done completely, but not synced */
-    uint32_t rot_ppm;    /* of each loaded value: it is lost, or an earlier one is found */
+    uint32_t rot_ppm;    /* for each loaded value: it is lost, or an earlier one is found */
     bool is_full;        /* writes fail and do nothing */
     bool is_blank;       /* a load finds nothing, as on a replaced disk; for tests */
     bool lies;           /* a sync only reports success; for tests */

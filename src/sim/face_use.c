@@ -91,7 +91,7 @@ static enum sherd_next asker_receive(struct sherd_ctx *ctx, void *self,
 }
 
 /* Runs the world until the answer is there, the time is over, or the asker has ended. Waits a
- * little longer than the asker, whose clock may be slow and who knows how far the message came. */
+ * little longer than the asker: its clock may be slow, and it knows how far the message came. */
 static void wait_for_answer(struct sherd_sim *sim, uint32_t node,
                             uint64_t timeout_ms)
 {

@@ -99,15 +99,15 @@ struct site {
     struct rng lease_rng;
     struct event found; /* look-up of seed nodes */
     struct rng found_rng;
-    VEC(struct labour *) labours; /* that have not run */
+    VEC(struct labour *) labours; /* jobs that have not run */
     struct rng job_rng;
     struct durable_disk *durable; /* null: never used */
     struct clock clock;
     struct rng mail_rng, life_rng, fate_rng;
     struct rng way_rng;       /* of delays of sent pieces */
     VEC(struct path *) paths; /* by the other site's index; null: none yet */
-    VEC(struct pipe *) out;   /* that it opened */
-    VEC(struct pipe *) in;    /* that it accepted */
+    VEC(struct pipe *) out;   /* the site opened these */
+    VEC(struct pipe *) in;    /* the site accepted these */
     struct event_list parked; /* while it is paused */
     struct event_list calls;  /* connections that nobody answers */
     uint32_t slow;            /* factor of a turn's cost; 0: no cost */
@@ -141,7 +141,7 @@ struct pipe {
     };
     struct site *from, *to;  /* to: null: no such address */
     uint32_t in_flight;      /* without acknowledgement; at most pipe_size */
-    uint32_t under_way;      /* that no machine has got */
+    uint32_t under_way;      /* bytes that no machine has got */
     struct piece *last;
     struct worker *writer;   /* null: its end is closed */
     struct aside *aside;     /* null: not needed */

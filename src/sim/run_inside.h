@@ -15,7 +15,7 @@
 #define RUN_REMEMBERED 64 /* entities of each remembered type */
 /* most delay of a hand-off's timer in a quiet cluster, with an eighth for wrong clocks */
 #define RUN_LATE_MS 5000
-#define RUN_HEAL_INDEX 1 /* of the nemesis' streams; the schedule has 0 */
+#define RUN_HEAL_INDEX 1 /* index of the nemesis' streams; the schedule has 0 */
 #define RUN_RAISE_INDEX 2
 #define RUN_SPLIT_INDEX 3
 #define RUN_ALONE_INDEX 4

@@ -81,7 +81,7 @@ struct workload_settings {
     uint32_t clients;     /* on each node, over its lanes; default 2 */
     uint64_t interval_ms; /* mean time between two bursts of a client; default 100 */
     uint32_t burst_max;   /* ops in a burst; default 4 */
-    uint32_t body_max;    /* of a body without its token; most are short; default 200 */
+    uint32_t body_max;    /* bytes of a body without its token; most are short; default 200 */
     uint32_t ask_ms_max;  /* the longest time-out of asks; default 10,000 */
     uint32_t storm;       /* messages of one storm; default 500 */
     uint32_t shards;      /* of each type; default 20 */
@@ -124,7 +124,7 @@ struct workload_counts {
     uint64_t watches;
     uint64_t terminated;
     uint64_t undelivered;  /* SHERD_UNDELIVERED that clients got */
-    uint64_t timers;       /* that entities got */
+    uint64_t timers;       /* timers that entities got */
     uint64_t jobs;         /* started */
     uint64_t jobs_heard;   /* results that entities got */
     uint64_t clients;      /* ever started */

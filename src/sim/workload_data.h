@@ -93,7 +93,7 @@ struct data_load_counts {
     uint64_t dropped;  /* calls whose caller ended with its node */
     uint64_t skipped;  /* too many were open */
     uint64_t keys;     /* ever used */
-    uint64_t quorums;  /* that a read had to see because W + R > N */
+    uint64_t quorums;  /* writes that a read had to see because W + R > N */
     uint64_t firm;     /* acknowledged writes, looked up in the replicas */
     uint64_t on_disks; /* those with durable keys, looked up on disks, too */
     uint64_t kept;     /* later looks at disks that had an acknowledged write */

@@ -35,7 +35,7 @@ struct call {
     enum data_op op;
     uint64_t number;   /* of a write */
     uint32_t replicas; /* of the write */
-    int64_t element;   /* that it adds; 0: none */
+    int64_t element;   /* the element that it adds; 0: none */
     struct check_data_read read;
     struct replicator_members members; /* members that counted; none: unknown */
     uint64_t begun_at; /* ns */

@@ -22,7 +22,7 @@ struct follow_load;
 struct following; /* an incarnation of an entity that follows */
 
 struct follow_load_settings {
-    uint32_t most;    /* of an incarnation, at most; in large clusters few have any */
+    uint32_t most;    /* for each incarnation, at most; in large clusters few have any */
     uint32_t nodes;
     uint32_t centers; /* data centers: node n is in number n modulo that; 0: one */
     /* mailboxes may always be full, so entities are judged only in the quiet phase */

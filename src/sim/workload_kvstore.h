@@ -47,9 +47,9 @@ struct kvstore_load_counts {
     uint64_t siblings; /* answers with more than one value */
     uint64_t no_answers;
     uint64_t skipped;  /* no broker yet, or too many calls open */
-    uint64_t quorums;  /* that a read had to see */
-    uint64_t again;    /* that an earlier read found */
-    uint64_t finals;   /* that had to be present at the end */
+    uint64_t quorums;  /* writes that a read had to see */
+    uint64_t again;    /* values that an earlier read found */
+    uint64_t finals;   /* values that had to be present at the end */
 };
 struct kvstore_load_counts kvstore_load_counts(const struct kvstore_load *load);
 

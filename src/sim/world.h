@@ -126,7 +126,7 @@ struct world_harm {
     uint64_t held;       /* inputs and turns that waited while it was paused */
     uint64_t slow_turns;
     uint64_t refused;    /* by its kernel */
-    uint64_t slow_calls; /* that it did not read at once */
+    uint64_t slow_calls; /* calls that it did not read at once */
     uint64_t unanswered;
     uint64_t ended;      /* incarnations that ended by themselves */
 };

@@ -40,7 +40,7 @@ struct singleton {
     uint32_t hand_over_retries;
     uint32_t take_over_retries;
     enum singleton_state state;
-    uint32_t generation; /* of the state; earlier timers are void */
+    uint32_t generation; /* the state's; earlier timers are void */
     uint32_t retry;      /* retry that the timer waits for */
     bool has_instance;
     bool has_exited;
