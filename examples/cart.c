@@ -14,7 +14,7 @@
 enum { LOOK = 1, FOUND, WRITTEN };
 enum { CART_MAX = 1000 };
 
-static char **items; /* to put into the cart; the last one is null */
+static char **items; /* the cart gets these; the last one is null */
 static struct sherd_ref store;
 static struct sherd_system *node;
 

@@ -1,4 +1,4 @@
-/* Greets people through a persistent entity that stores whom it has greeted. Akka's sharding
+/* Greets people through a persistent entity that stores their names. Akka's sharding
  * documentation calls this entity HelloWorld.
  *
  *   hello [PATH]    greets and prints. The events are in the SQLite journal at PATH (default:

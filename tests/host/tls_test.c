@@ -376,7 +376,7 @@ static SSL_SESSION *session_elsewhere(const struct certificate *shown)
             (void)BIO_write(client.in, bytes, (int)size);
         (void)SSL_read(client.ssl, bytes, 1); /* takes the ticket */
     }
-    session = SSL_SESSION_dup(SSL_get0_session(client.ssl)); /* that one ends with its connection */
+    session = SSL_SESSION_dup(SSL_get0_session(client.ssl)); /* the first ends early */
     assert_non_null(session);
     assert_int_equal(SSL_SESSION_get_max_early_data(session), 1000);
     peer_fini(&server);

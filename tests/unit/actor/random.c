@@ -43,7 +43,7 @@ struct cargo {
     uint16_t source;
     uint16_t target; /* of its next action */
     uint32_t seq;
-    uint64_t position; /* that its sender waited for */
+    uint64_t position; /* the position that its sender waited for */
     uint8_t what;
     uint8_t then; /* for the messages that this one makes */
     uint8_t left; /* how often it may be passed on */

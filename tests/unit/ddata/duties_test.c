@@ -189,7 +189,7 @@ static struct envelope marked(struct lone *lone, const struct node_id *owner,
 
 static const struct node_id ghost = { { "ghost", 9 }, 9 };
 
-/* The marker's owner learns who saw it, even for an unknown key. */
+/* The marker's owner learns which nodes saw it, even for an unknown key. */
 static void pruning_markers_are_sent_back(void **state)
 {
     struct lone *lone = lone_new(&quiet);

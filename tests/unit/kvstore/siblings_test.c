@@ -210,7 +210,7 @@ static void written_bytes_are_read_back(void **state)
     for (size_t size = 0; size < bytes.size; size++)
         assert_false(siblings_get(slice_of(bytes.data, size), &two));
     assert_int_equal(two.versions.count, 0);
-    bytes.data[bytes.size - 1] ^= 1; /* of "bb": its hash is wrong */
+    bytes.data[bytes.size - 1] ^= 1; /* the last byte of "bb": its hash is wrong */
     assert_false(siblings_get(buf_slice(&bytes), &two));
     bytes.data[bytes.size - 1] ^= 1;
     buf_put_u8(&bytes, 0);

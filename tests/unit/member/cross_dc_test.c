@@ -1,4 +1,4 @@
-/* Tests heartbeats between data centers: who sends them, when, and the meaning of silence. */
+/* Tests heartbeats between data centers: their senders, their times, and the meaning of silence. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -29,7 +29,7 @@ static struct {
     uint64_t at;
     uint32_t events; /* of the next call */
     enum sherd_cluster_first first;
-    bool is_leaving; /* that call unsubscribes */
+    bool is_leaving; /* this call unsubscribes */
     bool is_secret;  /* the checker does not hear of it */
     uint32_t drops;  /* so many of the next messages are not heard */
     bool doubles;    /* each is heard twice */

@@ -160,7 +160,7 @@ static void other_members_or_a_node_outside_are_not_judged(void **state)
 static void a_write_that_another_node_replaced_is_not_judged(void **state)
 {
     (void)state;
-    world.owner = 1; /* that value came in the same turn */
+    world.owner = 1; /* the value came in the same turn */
     writes(1, 10);
     tell(PROBE_STATE_STORED, 1);
     expect_only(NULL);

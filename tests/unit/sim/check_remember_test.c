@@ -509,7 +509,7 @@ static void an_entity_on_a_dead_nodes_disk_comes_back(void **state)
         starts(0, "a");
         replicas[0] = NULL;
         check_remember_node_ended(check, 0);
-        check_remember_node_ended(check, 1); /* that changes nothing */
+        check_remember_node_ended(check, 1); /* this changes nothing */
         expect_quiet(NULL);
         replicas[0] = "";
         expect_quiet("a of Kept, shard 4, is started and never stopped, and "

@@ -92,7 +92,7 @@ static bool say(struct sherd_sim *sim, uint32_t node, uint32_t number,
     (void)snprintf(id, sizeof id, "e%u", number);
     if (sherd_sim_entity_ask(sim, node, "Kept", id, msg, nothing, 3000,
                              &answer))
-        return false; /* that node is dead */
+        return false; /* the node is dead */
     seen.has_answered[number] |= answer.reason == SHERD_REASON_NONE;
     seen.may_leave[number] |= msg == LEAVE;
     return answer.reason == SHERD_REASON_NONE;
