@@ -218,7 +218,7 @@ SHERD_API void sherd_reply(struct sherd_ctx *ctx, uint32_t msg,
  * All zero: no answer is due. */
 struct sherd_question {
     struct sherd_ref asker; /* the receiver of the answer */
-    uint64_t number;        /* of the ask; 0: it was a tell */
+    uint64_t number;        /* the ask's; 0: it was a tell */
 };
 
 /* Takes the answer over from sherd_reply, to give it later with sherd_answer,

@@ -132,7 +132,7 @@ struct sherd_cluster_event {
 /* The `msg` of a SHERD_CLUSTER message. */
 enum sherd_cluster_message {
     /* A part of the present state: for each member the event of its status,
-     * then who is unreachable, data centers, leaders. On a node that is out:
+     * then unreachable members, data centers, leaders. On a node that is out:
      * SHUTTING_DOWN alone. Some thousand members make several messages. */
     SHERD_CLUSTER_STATE = 1,
     /* The same, and it is the whole state or its last part. */

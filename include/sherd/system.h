@@ -489,7 +489,7 @@ struct sherd_status {
     uint64_t fenced;      /* writes refused: a shard has a newer owner */
     uint64_t events;      /* events stored by this node */
     uint64_t jobs;        /* jobs started by actors of this node */
-    uint64_t jobs_open;   /* of them: the actor has not been told of the end */
+    uint64_t jobs_open;   /* jobs whose end the actor has not got */
     uint64_t counters[SHERD_COUNTER_COUNT]; /* by enum sherd_counter */
     int up;    /* 1: this node is a member with the status up */
     int plain; /* 1: others reach it, and not by TLS (remote.allow-plain) */
