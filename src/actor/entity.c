@@ -176,7 +176,7 @@ void incarnation_want_end(struct actors *actors, uint32_t index, struct slot *sl
     }
     /* It ends when its events are durable. Unread messages go to the next incarnation, before later
      * ones. */
-    REACHED("an entity ends while its events are on their way");
+    REACHED("an entity ends while the journal writes its events");
     if (slot->status != SLOT_ENDING)
         mailbox_split(actors, slot);
     slot->status = SLOT_ENDING;
@@ -196,7 +196,7 @@ static void mailbox_sift(struct actors *actors, struct slot *slot)
     for (;;) {
         message = message_ring_take(&rest);
         if (!message && extra && extra->behind) {
-            REACHED("messages came while an entity ended");
+            REACHED("messages arrive while an entity ends");
             rest = extra->behind;
             extra->behind = NULL;
             message = message_ring_take(&rest);

@@ -223,7 +223,7 @@ void actors_durable(struct actors *actors, uint64_t position)
         actors->stored_count--;
         if (slot->generation != stored.generation ||
             !(slot->flags & FLAG_UNDURABLE)) {
-            REACHED("an event is durable when its entity has ended");
+            REACHED("an event becomes durable after its entity has ended");
             continue;
         }
         extra = extra_of(actors, slot);

@@ -176,7 +176,7 @@ static void force_end(struct actors *actors, uint32_t index, struct slot *slot)
     SOMETIMES("an entity recovers when its stop is forced",
               slot->status == SLOT_RECOVERING);
     if (slot->flags & FLAG_UNDURABLE) {
-        REACHED("an entity's stop is forced while its events are on their way");
+        REACHED("an entity's stop is forced while the journal writes its events");
         incarnation_want_end(actors, index, slot);
         return; /* incarnation_next sees that the deadline is over */
     }

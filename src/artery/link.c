@@ -608,7 +608,7 @@ static bool is_said_again(const struct link *link, enum repeats repeats)
                  (repeats != REPEATS_VALUES ||
                   link->chunks.size > LINK_REPEATED_BYTES);
 
-    SOMETIMES("a peer is so slow that the gossip before waits still", again);
+    SOMETIMES("a peer is slow: the previous gossip to it is still unsent", again);
     return again;
 }
 

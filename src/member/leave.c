@@ -93,7 +93,7 @@ void leave_down_other_lives(struct member *member)
         return;
     while ((other = gossip_find_other_life(&member->gossip,
                                            &member->identity->node))) {
-        REACHED("another life of this node is a member, too");
+        REACHED("an earlier incarnation of this node is still a member");
         (void)reachability_change(&member->gossip.reachability, own->profile,
                                   other->profile, TERMINATED);
         set_down(member, other, PROBE_DOWN_REPLACED);
@@ -230,7 +230,7 @@ void leave_check_down(struct member *member, struct outbox *outbox)
     if (!own || own->status != MEMBER_DOWN || member->phase != PHASE_INSIDE)
         return;
     if (!downed_have_heard(member) && member->down_checks++ < DOWN_CHECKS_MAX) {
-        REACHED("a downed node waits for others that are down to hear it");
+        REACHED("a downed node waits until other downed nodes have its gossip");
         return;
     }
     trace_put(member->trace, TRACE_ERROR, "member",

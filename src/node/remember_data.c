@@ -148,7 +148,7 @@ static void answer_lane(struct control *control,
     };
 
     if (call->is_given_up) {
-        REACHED("distributed data answers for a shard that is gone");
+        REACHED("distributed data answers for a shard that has ended");
         return;
     }
     if (call->id_count && !call->why) {
@@ -253,7 +253,7 @@ static void read_next(struct control *control)
         struct remember_call *call = call_of(control, token, &index);
 
         if (call->is_given_up) {
-            REACHED("a shard is gone before what it remembers was asked for");
+            REACHED("a shard ends before its remembered entities are read");
             call->why = "given up";
             answered(control, call);
             continue;

@@ -187,7 +187,7 @@ static bool waits_for_answers(struct coordinator *coordinator)
 
     if (!coordinator->is_active || !has_orders_out(coordinator))
         return hands_over;
-    REACHED("a coordinator that stops has given orders that are not answered");
+    REACHED("a stopping coordinator has unanswered directives");
     return true;
 }
 
@@ -244,7 +244,7 @@ void coordinator_term(struct coordinator *coordinator, uint64_t now,
         !coordinator->state_store.is_read)
         return;
     if (term <= coordinator->term_seen || term <= coordinator->term) {
-        REACHED("the store gave a term that is not above all that were seen");
+        REACHED("the journal gave a term that is not the highest");
         /* 0: the store gave none and logged why */
         trace_put(coordinator->trace, term ? TRACE_ERROR : TRACE_DEBUG, "coordinator",
                   "the journal gave an old term, asked again type=%s term=%llu "
