@@ -181,40 +181,65 @@ static void force_end(struct actors *actors, uint32_t index, struct slot *slot)
         return; /* incarnation_next sees that the deadline is over */
     }
     if (slot_has_incarnation(slot))
-        incarnation_close(actors, index, slot, "stop-timeout");
+        incarnation_close(actors, index, slot, END_STOP_TIMEOUT);
     else
         slot->generation++;
     shard_hand_back(actors, slot);
     entity_release(actors, index, slot);
 }
 
-/* Names the first few, with what they wait for. */
+/* Why an actor has not stopped in time. */
+enum late { LATE_START, LATE_JOURNAL, LATE_STOP, LATE_UNREAD, LATE_COUNT };
+
+static const char *const late_texts[LATE_COUNT] = {
+    [LATE_START] = "waits to start",
+    [LATE_JOURNAL] = "the journal has not answered",
+    [LATE_STOP] = "has not finished its stop",
+    [LATE_UNREAD] = "has unread messages",
+};
+
+static enum late late_of(const struct slot *slot)
+{
+    if (slot->flags & FLAG_UNDURABLE)
+        return LATE_JOURNAL;
+    if (slot->status == SLOT_STOPPING)
+        return LATE_STOP;
+    return slot->status == SLOT_ALIVE ? LATE_UNREAD : LATE_START;
+}
+
+/* Names the first few, with their causes. */
 static void name_late(const struct actors *actors, const struct slot *slot,
                       uint32_t *named)
 {
-    const char *why = "waits to start";
-
     if ((*named)++ >= STOP_LATE_NAMED_MAX)
         return;
-    if (slot->flags & FLAG_UNDURABLE)
-        why = "the journal has not answered";
-    else if (slot->status == SLOT_STOPPING)
-        why = "has not finished its stop";
-    else if (slot->status == SLOT_ALIVE)
-        why = "has unread messages";
-    slot_trace_why(actors, slot, "did not stop in time", why);
+    slot_trace_why(actors, slot, "did not stop in time",
+                   late_texts[late_of(slot)]);
+}
+
+/* counts: actors by cause. Advises only what cures one of these causes. */
+static const char *late_hint(const uint32_t counts[LATE_COUNT])
+{
+    if (counts[LATE_STOP])
+        return " hint=\"receive must return SHERD_STOP soon after the stop "
+               "message\"";
+    if (counts[LATE_JOURNAL])
+        return " hint=\"the journal is slow: check its database and disk\"";
+    return "";
 }
 
 static void force_row(struct actors *actors, uint32_t row)
 {
     struct row *here = &actors->rows.items[row];
-    uint32_t named = 0;
+    uint32_t named = 0, counts[LATE_COUNT] = { 0 };
 
+    for (uint32_t i = 0; i < here->slots.count; i++)
+        counts[late_of(slot_at(actors, here->slots.items[i]))]++;
     trace_put(actors->settings.trace, TRACE_WARNING, "actor",
               "entities did not stop in time, stopped by force type=%s "
-              "shard=%d entities=%u hint=\"receive must return SHERD_STOP soon "
-              "after the stop message\"",
-              actors->types[here->type].name, here->shard, here->slots.count);
+              "shard=%d entities=%u%s",
+              actors->types[here->type].name, here->shard, here->slots.count,
+              late_hint(counts));
     here->deadline = 0;
     here->over = true;
     for (uint32_t i = here->slots.count; i-- > 0;) {
@@ -231,6 +256,7 @@ static void force_row(struct actors *actors, uint32_t row)
 void shards_step(struct actors *actors)
 {
     uint32_t stopping = actors->rows_stopping, named = 0;
+    uint32_t counts[LATE_COUNT] = { 0 };
 
     for (uint32_t i = 1; stopping && i < actors->rows.count; i++) {
         struct row *row = &actors->rows.items[i];
@@ -253,12 +279,14 @@ void shards_step(struct actors *actors)
 
         if (slot->status == SLOT_FREE || (slot->flags & FLAG_ENTITY))
             continue;
+        counts[late_of(slot)]++;
         name_late(actors, slot, &named);
         incarnation_end(actors, i, slot);
     }
     if (named)
         trace_put(actors->settings.trace, TRACE_WARNING, "actor",
-                  "actors did not stop in time, stopped by force actors=%u", named);
+                  "actors did not stop in time, stopped by force actors=%u%s",
+                  named, late_hint(counts));
 }
 
 uint64_t shards_deadline(const struct actors *actors)
@@ -304,7 +332,7 @@ void actors_shard_fenced(struct actors *actors, uint16_t type, int32_t shard)
                   slot->flags & FLAG_UNDURABLE);
         effects_drop_held(actors, slot, SHERD_REASON_FENCED);
         if (slot_has_incarnation(slot))
-            incarnation_close(actors, index, slot, "fenced");
+            incarnation_close(actors, index, slot, END_FENCED);
         else
             slot->generation++;
         shard_hand_back(actors, slot);
