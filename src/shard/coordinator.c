@@ -98,6 +98,7 @@ void coordinator_free(struct coordinator *coordinator)
     for (uint32_t i = 0; i < coordinator->shards.count; i++)
         shard_drop(coordinator->shards.items[i]);
     state_store_fini(coordinator);
+    home_log_fini(&coordinator->home_log);
     announce_fini(&coordinator->telling);
     vec_fini(&coordinator->moves);
     vec_fini(&coordinator->queries);

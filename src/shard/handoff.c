@@ -250,9 +250,11 @@ static void fail(struct coordinator *coordinator, uint64_t now,
 
     coordinator->counters.failed_moves++;
     trace_put(coordinator->trace, TRACE_WARNING, "coordinator",
-              "hand-off failed, the shard stays where it was and moves later "
-              "type=%s shard=%.*s home=%s attempt=%llu missing=%u "
-              "reason=\"%.*s\"",
+              "hand-off failed, %s type=%s shard=%.*s home=%s attempt=%llu "
+              "missing=%u reason=\"%.*s\"",
+              shard->home->is_terminating
+                  ? "its node was removed: the shard gets another home"
+                  : "the shard stays at its home and moves later",
               coordinator->type, (int)shard->id.size,
               (const char *)shard->id.data,
               address_text(&shard->home->node.address, home, sizeof home),
@@ -290,6 +292,7 @@ static void receive_stopped(struct coordinator *coordinator, uint64_t now,
                             struct handoff *handoff, struct registrant *region)
 {
     struct shard *shard = handoff->shard;
+    uint64_t began_at = handoff->began_at;
 
     if (region != shard->home || handoff->state != HANDOFF_STOPPING) {
         REACHED("a shard stopped before the request to stop");
@@ -297,10 +300,10 @@ static void receive_stopped(struct coordinator *coordinator, uint64_t now,
         return;
     }
     coordinator->counters.moves++;
-    home_log_handed_off(coordinator, now, handoff);
     finish(coordinator, handoff, PROBE_HANDOFF_MOVED);
     begin_more(coordinator);
     shard_unlink(coordinator, shard, PROBE_HOME_STOPPED);
+    home_log_handed_off(shard, now - began_at);
     shard->is_pushed = true;
     shard_want(coordinator, shard); /* gets a home at once, even without traffic */
 }

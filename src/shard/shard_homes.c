@@ -322,7 +322,7 @@ void shard_homes_place_all(struct coordinator *coordinator, uint64_t now,
                               i < coordinator->shards.count;
     SOMETIMES("more shards need a home than one step places",
               coordinator->is_placing);
-    if (many)
+    if (many && !coordinator->is_placing)
         home_log_flush(coordinator);
     mem_free(views);
 }
