@@ -276,8 +276,8 @@ void leave_check_refused(struct member *member)
         (voices * 2 <= electors && !member->settings.one_word_ends))
         return;
     trace_put(member->trace, TRACE_ERROR, "member",
-              "this node was removed from the cluster, by the word of members "
-              "voices=%u of=%u",
+              "this node stops: members report that it was removed "
+              "reports=%u of=%u",
               voices, electors);
     member_stop(member);
 }

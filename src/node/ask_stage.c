@@ -116,7 +116,7 @@ void lane_ask_stage_told(struct lane *lane, const struct mail_content *content)
 
     enum sherd_stage stage = (enum sherd_stage)content->count;
 
-    /* A recovery ends and the entity reads the message, and no report follows: at the time-out nobody knows whether that was so. */
+    /* No report tells that a recovery has ended, so the asker cannot know it at its time-out. */
     if (stage == SHERD_STAGE_RECOVERING)
         stage = SHERD_STAGE_SENT;
     actors_ask_stage(lane->actors, content->a, stage,

@@ -171,7 +171,7 @@ static void listed(struct control *control, struct remember_call *call)
         return;
     if (call->why) {
         trace_put(machine->trace, TRACE_WARNING, "coordinator",
-                  "shards with remembered entities not read, tried again "
+                  "shards with remembered entities could not be read, retrying "
                   "type=%s why=\"%s\"",
                   name_of(control, call->type), call->why);
         control->remember_data.waiting += !type->remembering.read_at;

@@ -419,10 +419,10 @@ void coordinator_outbid(struct coordinator *coordinator, uint64_t now,
         coordinator->outbid_term = stored_term; /* until the members change */
         if (!coordinator->counters.outbids_left++)
             trace_put(coordinator->trace, TRACE_ERROR, "coordinator",
-                      "coordinator takes no more higher terms, so the journal "
-                      "refuses events of its shards until it restarts: does "
-                      "another cluster use the journal? type=%s own=%llu "
-                      "stored=%llu times=%d",
+                      "coordinator refuses more higher terms; journal refuses "
+                      "its shards' events type=%s own=%llu stored=%llu "
+                      "times=%d hint=\"restart; check whether another cluster "
+                      "uses this journal\"",
                       coordinator->type,
                       (unsigned long long)coordinator->term,
                       (unsigned long long)stored_term,

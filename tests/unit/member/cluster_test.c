@@ -62,7 +62,7 @@ static void a_search_without_success_logs_silent_seeds(void **state)
     net_run(net, 9 * SECOND);
     while (trace_next(net->trace, &line)) {
         assert_string_equal(line.module, "member");
-        assert_non_null(strstr(line.text, "no seed node took this node in"));
+        assert_non_null(strstr(line.text, "no seed node accepted this node"));
         assert_non_null(strstr(line.text, " attempt=2 seeds=2 waited_ms="));
         assert_non_null(strstr(line.text, " silent=10.0.0.1:2551"));
         assert_null(strstr(line.text, ":2552"));
