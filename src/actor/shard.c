@@ -6,6 +6,7 @@
 #include "actor/inside.h"
 
 #include "base/limits.h"
+#include "base/line.h"
 #include "base/mark.h"
 #include "base/zoo.h"
 
@@ -218,28 +219,36 @@ static void name_late(const struct actors *actors, const struct slot *slot,
 }
 
 /* counts: actors by cause. Advises only what cures one of these causes. */
-static const char *late_hint(const uint32_t counts[LATE_COUNT])
+static void trace_late(const struct actors *actors, const char *text,
+                       const uint32_t counts[LATE_COUNT])
 {
-    if (counts[LATE_STOP])
-        return " hint=\"receive must return SHERD_STOP soon after the stop "
-               "message\"";
-    if (counts[LATE_JOURNAL])
-        return " hint=\"the journal is slow: check its database and disk\"";
-    return "";
+    const char *hint =
+        counts[LATE_STOP]
+            ? "receive must return SHERD_STOP soon after the stop message"
+        : counts[LATE_JOURNAL]
+            ? "the journal is slow: check its database and disk"
+            : NULL;
+
+    if (hint)
+        trace_put(actors->settings.trace, TRACE_WARNING, "actor",
+                  "%s hint=\"%s\"", text, hint);
+    else
+        trace_put(actors->settings.trace, TRACE_WARNING, "actor", "%s", text);
 }
 
 static void force_row(struct actors *actors, uint32_t row)
 {
     struct row *here = &actors->rows.items[row];
     uint32_t named = 0, counts[LATE_COUNT] = { 0 };
+    char text[TRACE_TEXT_MAX];
 
     for (uint32_t i = 0; i < here->slots.count; i++)
         counts[late_of(slot_at(actors, here->slots.items[i]))]++;
-    trace_put(actors->settings.trace, TRACE_WARNING, "actor",
-              "entities did not stop in time, stopped by force type=%s "
-              "shard=%d entities=%u%s",
-              actors->types[here->type].name, here->shard, here->slots.count,
-              late_hint(counts));
+    line_format(text, sizeof text,
+                "entities did not stop in time, stopped by force type=%s "
+                "shard=%d entities=%u",
+                actors->types[here->type].name, here->shard, here->slots.count);
+    trace_late(actors, text, counts);
     here->deadline = 0;
     here->over = true;
     for (uint32_t i = here->slots.count; i-- > 0;) {
@@ -257,6 +266,7 @@ void shards_step(struct actors *actors)
 {
     uint32_t stopping = actors->rows_stopping, named = 0;
     uint32_t counts[LATE_COUNT] = { 0 };
+    char text[96];
 
     for (uint32_t i = 1; stopping && i < actors->rows.count; i++) {
         struct row *row = &actors->rows.items[i];
@@ -283,10 +293,12 @@ void shards_step(struct actors *actors)
         name_late(actors, slot, &named);
         incarnation_end(actors, i, slot);
     }
-    if (named)
-        trace_put(actors->settings.trace, TRACE_WARNING, "actor",
-                  "actors did not stop in time, stopped by force actors=%u%s",
-                  named, late_hint(counts));
+    if (!named)
+        return;
+    line_format(text, sizeof text,
+                "actors did not stop in time, stopped by force actors=%u",
+                named); /* fits */
+    trace_late(actors, text, counts);
 }
 
 uint64_t shards_deadline(const struct actors *actors)
