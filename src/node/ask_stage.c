@@ -157,7 +157,8 @@ void lane_ask_stage_watch(struct lane *lane, const struct message *message)
 }
 
 /* Whether a stage is worth a report. "Read" is reported within the node only: elsewhere "sent" says
- * nearly as much, without a frame for each slow answer. */
+ * nearly as much, without a frame for each slow answer. "Recovering" is: the asker counts it as
+ * sent, which ends an earlier stage such as an unknown home. */
 static bool is_worth(const struct lane *lane, const struct asked *asked,
                      enum sherd_stage stage)
 {
