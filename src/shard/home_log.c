@@ -202,6 +202,16 @@ void home_log_flush(struct coordinator *coordinator)
     clear(log);
 }
 
+void home_log_placed(struct coordinator *coordinator)
+{
+    struct home_log *log = &coordinator->home_log;
+
+    if (log->lines >= LINES_ALONE)
+        return;
+    log->lines += log->sums.count;
+    home_log_flush(coordinator);
+}
+
 void home_log_fini(struct home_log *log)
 {
     clear(log);

@@ -13,7 +13,9 @@ void home_log_handed_off(struct shard *shard, uint64_t duration);
 /* The shard has its next home. many: others get theirs in the same step. */
 void home_log_allocated(struct coordinator *coordinator, struct shard *shard,
                         bool many);
-/* Logs the sums: after the last of many, in each query interval, and at the coordinator's end. */
+/* The last of many has its home. Logs the sums now, unless this query interval has its lines. */
+void home_log_placed(struct coordinator *coordinator);
+/* Logs the sums: in each query interval, and at the coordinator's end. */
 void home_log_flush(struct coordinator *coordinator);
 void home_log_fini(struct home_log *log);
 void home_log_handing_off(const struct coordinator *coordinator,

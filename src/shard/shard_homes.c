@@ -323,7 +323,7 @@ void shard_homes_place_all(struct coordinator *coordinator, uint64_t now,
     SOMETIMES("more shards need a home than one step places",
               coordinator->is_placing);
     if (many && !coordinator->is_placing)
-        home_log_flush(coordinator);
+        home_log_placed(coordinator);
     mem_free(views);
 }
 
