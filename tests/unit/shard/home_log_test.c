@@ -270,6 +270,40 @@ static void a_line_names_the_cause(void **state)
     scene_free(scene);
 }
 
+/* A region reports a shard to the next coordinator before this one has read the stored fence, which
+ * is higher. */
+static void a_home_below_the_stored_fence_names_this_cause(void **state)
+{
+    struct scene *scene = scene_new(NULL);
+    (void)state;
+
+    peer_is(scene, 0, PEER_UP, false, true);
+    peer_up(scene, 1);
+    give_term(scene, 1);
+    registers(scene, 1);
+    asks(scene, 1, "1");
+    play(scene);
+    restarts(scene, 1); /* allocates it again */
+    asks(scene, 1, "1");
+    play(scene);
+    assert_int_equal(fence_of(scene, "1").epoch, 2);
+    peer_removed(scene, 1);
+    scene->is_held = true;
+    scene_coordinator(scene, NULL);
+    scene_drain(scene);
+    trace_set_level(scene->trace, TRACE_INFO);
+    peer_is(scene, 0, PEER_UP, false, true);
+    peer_up(scene, 2);
+    registers_one(scene, 2, "1", (struct fence){ 1, 1 });
+    scene->is_held = false;
+    scene_answer(scene, true);
+    scene_drain(scene);
+    give_term(scene, 2);
+    assert_non_null(strstr(lines_of(scene), "shard stays at its home type=T shard=1 "));
+    assert_non_null(strstr(logged, " from=n2:2550 to=n2:2550 cause=higher-fence "));
+    scene_free(scene);
+}
+
 static void a_shard_with_remembered_entities_names_this_cause(void **state)
 {
     struct coordinator_settings settings = { .number_of_shards = 10 };
@@ -297,6 +331,7 @@ int main(void)
         cmocka_unit_test(the_end_of_a_coordinator_logs_the_sums),
         cmocka_unit_test(a_shard_that_returns_to_its_home_stays),
         cmocka_unit_test(a_line_names_the_cause),
+        cmocka_unit_test(a_home_below_the_stored_fence_names_this_cause),
         cmocka_unit_test(a_shard_with_remembered_entities_names_this_cause),
     };
 
