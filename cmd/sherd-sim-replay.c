@@ -36,15 +36,12 @@ static bool take_node(const char *text, uint32_t *node)
 
 static bool take_level(const char *text, enum trace_level *level)
 {
-    static const char *const names[] = { "error", "warning", "info", "debug" };
+    int known = trace_level_of(text);
 
-    for (int i = 0; i < 4; i++) {
-        if (!strcmp(text, names[i])) {
-            *level = (enum trace_level)(TRACE_ERROR + i);
-            return true;
-        }
-    }
-    return false;
+    if (known < TRACE_ERROR)
+        return false;
+    *level = (enum trace_level)known;
+    return true;
 }
 
 /* Reads "node=3,level=debug,from=10m", with each part at most once; "all" means everything. */

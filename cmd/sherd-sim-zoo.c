@@ -137,7 +137,7 @@ static const struct kind data_kinds[] = {
         "acceptable_heartbeat_pause_ms=20000", "data_no_deltas=0",
         "data_max_delta_size=4", "data_load=40", "data_slots=9",
         "data_gossip_interval_ms=5000", "data_levels=20" } },
-    /* all write at once; digests go in parts */
+    /* all write at once; digests are sent in parts */
     { ZOO_NONE, MODE_DATA,
       { "data_in_step=1", "fault_wall=0", "fault_drift=0", "data_slots=36",
         "data_max_delta_elements=2", "data_gossip_interval_ms=1000",

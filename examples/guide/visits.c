@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/select.h>
+#include <unistd.h>
 
 enum { VISIT = 1, COUNT }; /* the numbers of our messages */
 struct count {
@@ -104,8 +106,21 @@ static void on_removed(void *user)
     pthread_kill(main_thread, SIGTERM);
 }
 
+/* Waits for a command. Signals are blocked elsewhere, so one that arrives earlier ends the wait. */
+static int has_command(void)
+{
+    sigset_t none;
+    fd_set input;
+
+    sigemptyset(&none);
+    FD_ZERO(&input);
+    FD_SET(STDIN_FILENO, &input);
+    return pselect(STDIN_FILENO + 1, &input, NULL, NULL, NULL, &none) > 0;
+}
+
 int main(int argc, char **argv)
 {
+    sigset_t signals;
     const char *seeds[] = { argc > 2 ? argv[2] : NULL, NULL };
     /* [open] */
     struct sherd_options options = {
@@ -123,9 +138,15 @@ int main(int argc, char **argv)
     };
     /* [open end] */
     char line[100];
-    int error = sherd_open(&node, &options);
+    int error;
 
+    setvbuf(stdin, NULL, _IONBF, 0); /* otherwise commands would wait in a buffer */
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
     main_thread = pthread_self();
+    error = sherd_open(&node, &options);
     if (!error)
         error = sherd_entity_register(node, &type);
     if (!error)
@@ -134,15 +155,15 @@ int main(int argc, char **argv)
         sigaction(SIGINT, &(struct sigaction){ .sa_handler = on_signal }, NULL);
         sigaction(SIGTERM, &(struct sigaction){ .sa_handler = on_signal }, NULL);
         error = sherd_on_removed(node, on_removed, NULL);
-        while (!error && fgets(line, sizeof line, stdin))
+        while (!error && has_command() && fgets(line, sizeof line, stdin))
             error = obey(line);
+        pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
         sherd_leave(node);
         error = sherd_wait(node);
     }
     if (error)
         fprintf(stderr, "visits: %s\n", sherd_strerror(error));
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
     sherd_close(node);
     return error != 0;
 }

@@ -48,7 +48,8 @@ void incarnation_start(struct actors *actors, uint32_t index, struct slot *slot)
         return;
     }
     slot->status = SLOT_ALIVE;
-    if (slot->flags & FLAG_ENTITY)
+    if (slot->flags & FLAG_ENTITY &&
+        trace_on(actors->settings.trace, TRACE_DEBUG))
         slot_trace(actors, slot, TRACE_DEBUG, "entity started");
     slot_queue(actors, index, slot);
 }
@@ -176,7 +177,7 @@ void incarnation_want_end(struct actors *actors, uint32_t index, struct slot *sl
     }
     /* It ends when its events are durable. Unread messages go to the next incarnation, before later
      * ones. */
-    REACHED("an entity ends while its events are on their way");
+    REACHED("an entity ends while the journal writes its events");
     if (slot->status != SLOT_ENDING)
         mailbox_split(actors, slot);
     slot->status = SLOT_ENDING;
@@ -196,7 +197,7 @@ static void mailbox_sift(struct actors *actors, struct slot *slot)
     for (;;) {
         message = message_ring_take(&rest);
         if (!message && extra && extra->behind) {
-            REACHED("messages came while an entity ended");
+            REACHED("messages arrive while an entity ends");
             rest = extra->behind;
             extra->behind = NULL;
             message = message_ring_take(&rest);
@@ -237,46 +238,53 @@ void incarnation_release(struct actors *actors, uint32_t index,
         probe_entity(actors, PROBE_ENTITY_STOPPED, index, slot);
 }
 
-static const char *end_cause(const struct actors *actors,
-                             const struct slot *slot)
+static enum end_cause cause_by_slot(const struct actors *actors,
+                                    const struct slot *slot)
 {
     if (slot->flags & FLAG_FAILED)
-        return "failed";
+        return END_FAILED;
     if (actors->rows.items[slot->row].state == ROW_STOPPING)
-        return "shard-stops";
-    return slot->leaving == LEAVES_IDLE       ? "idle"
-           : slot->leaving == LEAVES_FOR_GOOD ? "requested"
-                                              : "by-itself";
+        return END_SHARD_STOPS;
+    return slot->leaving == LEAVES_IDLE       ? END_IDLE
+           : slot->leaving == LEAVES_FOR_GOOD ? END_REQUESTED
+                                              : END_BY_ITSELF;
 }
 
 static void trace_end(const struct actors *actors, const struct slot *slot,
-                      const char *cause)
+                      enum end_cause cause)
 {
+    static const char *const texts[] = {
+        [END_FAILED] = "failed",
+        [END_SHARD_STOPS] = "shard-stops",
+        [END_IDLE] = "idle",
+        [END_REQUESTED] = "requested",
+        [END_BY_ITSELF] = "by-itself",
+        [END_STOP_TIMEOUT] = "stop-timeout",
+        [END_FENCED] = "fenced",
+        [END_NOT_STORED] = "not-stored",
+        [END_RECOVERY_FAILED] = "recovery-failed",
+    };
     char text[80];
-    bool is_passivated;
 
     if (!(slot->flags & FLAG_ENTITY) ||
         !trace_on(actors->settings.trace, TRACE_DEBUG))
         return;
-    if (!cause)
-        cause = end_cause(actors, slot);
-    is_passivated = !strcmp(cause, "idle") || !strcmp(cause, "requested");
+    if (cause == END_BY_SLOT)
+        cause = cause_by_slot(actors, slot);
     line_format(text, sizeof text, "entity %s cause=%s",
-                is_passivated ? "passivated" : "stopped", cause); /* fits */
+                cause == END_IDLE || cause == END_REQUESTED ? "passivated"
+                                                            : "stopped",
+                texts[cause]); /* fits */
     slot_trace(actors, slot, TRACE_DEBUG, text);
 }
 
 void incarnation_close(struct actors *actors, uint32_t index, struct slot *slot,
-                       const char *cause)
+                       enum end_cause cause)
 {
     const struct behavior *behavior = behavior_of(actors, slot);
     uint64_t actor = slot_ref(actors, slot, index).actor;
 
     trace_end(actors, slot, cause);
-    if (slot->status == SLOT_RECOVERING && (slot->flags & FLAG_PERSISTENT))
-        extra_of(actors, slot)->recover_at = extra_of(actors, slot)->replayed =
-            0;
-
     incarnation_release(actors, index, slot);
     if (slot->flags & FLAG_ENTITY)
         actors->types[behavior->type].running--;
@@ -298,7 +306,7 @@ void incarnation_end(struct actors *actors, uint32_t index, struct slot *slot)
 {
     bool waits = (slot->flags & FLAG_STARTED_DUE) != 0;
 
-    incarnation_close(actors, index, slot, NULL);
+    incarnation_close(actors, index, slot, END_BY_SLOT);
     incarnation_next(actors, index, slot, waits);
 }
 

@@ -46,6 +46,20 @@ enum slot_leaving {
     LEAVES_FOR_GOOD   /* by sherd_passivate: it is forgotten */
 };
 
+/* Why an incarnation ends; for the log. */
+enum end_cause {
+    END_BY_SLOT, /* one of the next five, from its slot and its shard */
+    END_FAILED,
+    END_SHARD_STOPS,
+    END_IDLE,
+    END_REQUESTED,
+    END_BY_ITSELF,
+    END_STOP_TIMEOUT,
+    END_FENCED,
+    END_NOT_STORED,
+    END_RECOVERY_FAILED
+};
+
 enum slot_flag {
     FLAG_QUEUED = 1,
     FLAG_STARTED_DUE = 2, /* SHERD_STARTED is not handled yet */
@@ -534,9 +548,9 @@ void incarnation_back_off(struct actors *actors, uint32_t index,
 void incarnation_back_off_end(struct actors *actors, uint32_t index, struct slot *slot);
 void incarnation_release(struct actors *actors, uint32_t index,
                          struct slot *slot); /* its last callback; the state is freed */
-/* cause: what the log says of it; null: what its slot and its shard say. */
+/* The first part of the end: the caller then restarts or frees the slot. */
 void incarnation_close(struct actors *actors, uint32_t index, struct slot *slot,
-                       const char *cause); /* the part of the end before what becomes of the slot */
+                       enum end_cause cause);
 /* Restarts (waits: after a back-off) or frees; after incarnation_close. */
 void incarnation_next(struct actors *actors, uint32_t index, struct slot *slot,
                       bool waits);

@@ -223,7 +223,7 @@ void actors_durable(struct actors *actors, uint64_t position)
         actors->stored_count--;
         if (slot->generation != stored.generation ||
             !(slot->flags & FLAG_UNDURABLE)) {
-            REACHED("an event is durable when its entity has ended");
+            REACHED("an event becomes durable after its entity has ended");
             continue;
         }
         extra = extra_of(actors, slot);
@@ -272,7 +272,8 @@ void effects_store_failed(struct actors *actors, uint32_t index, struct slot *sl
     waits = (slot->flags & FLAG_STARTED_DUE) != 0;
     effects_drop_held(actors, slot, reason);
     incarnation_close(actors, index, slot,
-                      reason == SHERD_REASON_FENCED ? "fenced" : "not-stored");
+                      reason == SHERD_REASON_FENCED ? END_FENCED
+                                                    : END_NOT_STORED);
     if (reason == SHERD_REASON_FENCED) {
         /* No restart and no timer: its messages wait for actors_shard_fenced. */
         slot->status = SLOT_BACKOFF;
@@ -384,7 +385,7 @@ void actors_recovery_failed(struct actors *actors, uint64_t actor,
                 text ? text : ""); /* may be cut */
     slot_trace(actors, slot, TRACE_ERROR, line);
     REACHED("an entity could not be recovered");
-    incarnation_close(actors, index, slot, "recovery-failed");
+    incarnation_close(actors, index, slot, END_RECOVERY_FAILED);
     mailbox_unmark(actors, slot);
     rest = slot->last;
     slot->last = NULL;

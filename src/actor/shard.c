@@ -6,6 +6,7 @@
 #include "actor/inside.h"
 
 #include "base/limits.h"
+#include "base/line.h"
 #include "base/mark.h"
 #include "base/zoo.h"
 
@@ -176,45 +177,78 @@ static void force_end(struct actors *actors, uint32_t index, struct slot *slot)
     SOMETIMES("an entity recovers when its stop is forced",
               slot->status == SLOT_RECOVERING);
     if (slot->flags & FLAG_UNDURABLE) {
-        REACHED("an entity's stop is forced while its events are on their way");
+        REACHED("an entity's stop is forced while the journal writes its events");
         incarnation_want_end(actors, index, slot);
         return; /* incarnation_next sees that the deadline is over */
     }
     if (slot_has_incarnation(slot))
-        incarnation_close(actors, index, slot, "stop-timeout");
+        incarnation_close(actors, index, slot, END_STOP_TIMEOUT);
     else
         slot->generation++;
     shard_hand_back(actors, slot);
     entity_release(actors, index, slot);
 }
 
-/* Names the first few, with what they wait for. */
+/* Why an actor has not stopped in time. */
+enum late { LATE_START, LATE_JOURNAL, LATE_STOP, LATE_UNREAD, LATE_COUNT };
+
+static const char *const late_texts[LATE_COUNT] = {
+    [LATE_START] = "waits to start",
+    [LATE_JOURNAL] = "the journal has not answered",
+    [LATE_STOP] = "has not finished its stop",
+    [LATE_UNREAD] = "has unread messages",
+};
+
+static enum late late_of(const struct slot *slot)
+{
+    if (slot->flags & FLAG_UNDURABLE)
+        return LATE_JOURNAL;
+    if (slot->status == SLOT_STOPPING)
+        return LATE_STOP;
+    return slot->status == SLOT_ALIVE ? LATE_UNREAD : LATE_START;
+}
+
+/* Names the first few, with their causes. */
 static void name_late(const struct actors *actors, const struct slot *slot,
                       uint32_t *named)
 {
-    const char *why = "waits to start";
-
     if ((*named)++ >= STOP_LATE_NAMED_MAX)
         return;
-    if (slot->flags & FLAG_UNDURABLE)
-        why = "the journal has not answered";
-    else if (slot->status == SLOT_STOPPING)
-        why = "has not finished its stop";
-    else if (slot->status == SLOT_ALIVE)
-        why = "has unread messages";
-    slot_trace_why(actors, slot, "did not stop in time", why);
+    slot_trace_why(actors, slot, "did not stop in time",
+                   late_texts[late_of(slot)]);
+}
+
+/* counts: actors by cause. Advises only what cures one of these causes. */
+static void trace_late(const struct actors *actors, const char *text,
+                       const uint32_t counts[LATE_COUNT])
+{
+    const char *hint =
+        counts[LATE_STOP]
+            ? "receive must return SHERD_STOP soon after the stop message"
+        : counts[LATE_JOURNAL]
+            ? "the journal is slow: check its database and disk"
+            : NULL;
+
+    if (hint)
+        trace_put(actors->settings.trace, TRACE_WARNING, "actor",
+                  "%s hint=\"%s\"", text, hint);
+    else
+        trace_put(actors->settings.trace, TRACE_WARNING, "actor", "%s", text);
 }
 
 static void force_row(struct actors *actors, uint32_t row)
 {
     struct row *here = &actors->rows.items[row];
-    uint32_t named = 0;
+    uint32_t named = 0, counts[LATE_COUNT] = { 0 };
+    char text[TRACE_TEXT_MAX];
 
-    trace_put(actors->settings.trace, TRACE_WARNING, "actor",
-              "entities did not stop in time, stopped by force type=%s "
-              "shard=%d entities=%u hint=\"receive must return SHERD_STOP soon "
-              "after the stop message\"",
-              actors->types[here->type].name, here->shard, here->slots.count);
+    for (uint32_t i = 0; i < here->slots.count; i++)
+        counts[late_of(slot_at(actors, here->slots.items[i]))]++;
+    line_format(text, sizeof text,
+                "entities did not stop in time, stopped by force type=%s "
+                "shard=%d entities=%u",
+                actors->types[here->type].name, here->shard, here->slots.count);
+    trace_late(actors, text, counts);
     here->deadline = 0;
     here->over = true;
     for (uint32_t i = here->slots.count; i-- > 0;) {
@@ -231,6 +265,8 @@ static void force_row(struct actors *actors, uint32_t row)
 void shards_step(struct actors *actors)
 {
     uint32_t stopping = actors->rows_stopping, named = 0;
+    uint32_t counts[LATE_COUNT] = { 0 };
+    char text[96];
 
     for (uint32_t i = 1; stopping && i < actors->rows.count; i++) {
         struct row *row = &actors->rows.items[i];
@@ -253,12 +289,16 @@ void shards_step(struct actors *actors)
 
         if (slot->status == SLOT_FREE || (slot->flags & FLAG_ENTITY))
             continue;
+        counts[late_of(slot)]++;
         name_late(actors, slot, &named);
         incarnation_end(actors, i, slot);
     }
-    if (named)
-        trace_put(actors->settings.trace, TRACE_WARNING, "actor",
-                  "actors did not stop in time, stopped by force actors=%u", named);
+    if (!named)
+        return;
+    line_format(text, sizeof text,
+                "actors did not stop in time, stopped by force actors=%u",
+                named); /* fits */
+    trace_late(actors, text, counts);
 }
 
 uint64_t shards_deadline(const struct actors *actors)
@@ -304,7 +344,7 @@ void actors_shard_fenced(struct actors *actors, uint16_t type, int32_t shard)
                   slot->flags & FLAG_UNDURABLE);
         effects_drop_held(actors, slot, SHERD_REASON_FENCED);
         if (slot_has_incarnation(slot))
-            incarnation_close(actors, index, slot, "fenced");
+            incarnation_close(actors, index, slot, END_FENCED);
         else
             slot->generation++;
         shard_hand_back(actors, slot);

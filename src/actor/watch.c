@@ -65,7 +65,9 @@ static uint32_t add(struct actors *actors, struct sherd_ref watcher,
     if (watches->count >= actors->settings.watches_max) {
         actors->counts.watches_refused++;
         trace_put(actors->settings.trace, TRACE_ERROR, "actor",
-                  "watch refused: the lane has too many watches=%u", watches->count);
+                  "watch refused: the lane has too many watches=%u "
+                  "hint=\"unwatch actors that are no longer needed\"",
+                  watches->count);
         return 0;
     }
     if (watches->items.count == 0)

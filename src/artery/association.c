@@ -391,7 +391,7 @@ static struct peer *associate(struct associations *associations,
     if (associations_quarantined(associations, uid))
         come_back(associations, handshake);
     if (associations_quarantined(associations, uid)) {
-        REACHED("an incarnation that is over comes back");
+        REACHED("a handshake arrives from a quarantined incarnation");
         associations->counts.stale++;
         return NULL;
     }
@@ -407,7 +407,7 @@ static struct peer *associate(struct associations *associations,
         return NULL;
     if (peer->uid && peer->uid != uid &&
         is_earlier(peer, handshake)) {
-        REACHED("a former life is read after the one that followed");
+        REACHED("a handshake of an earlier incarnation arrives after a later one's");
         retire(associations, uid, peer->uid);
         associations->counts.stale++;
         tell_up(associations, peer, 0); /* lanes that have read it learn that it is over */
@@ -442,8 +442,8 @@ void peers_renew(struct associations *associations, struct peer *peer,
         map_take(&associations->by_uid, map_u64(&before));
     }
     /* Numbers of system messages start again; those that waited were for the previous one. */
-    SOMETIMES("another incarnation under the same address", before != 0);
-    SOMETIMES("system messages wait for an incarnation that is over",
+    SOMETIMES("a new incarnation replaces another at its address", before != 0);
+    SOMETIMES("system messages still wait for the replaced incarnation",
               before && sequence_waiting(&peer->sequence));
     if ((before || (peer->intended && peer->intended != uid)) && !ZOO(B9))
         sequence_fini(&peer->sequence);

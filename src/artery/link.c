@@ -189,23 +189,14 @@ static void tell(struct link *link, enum link_news_kind kind, uint32_t frames)
 }
 
 static void say(const struct link *link, enum trace_level level,
-                const char *what, const char *reason)
+                enum link_event event, const char *reason)
 {
-    char text[ADDRESS_TEXT_MAX];
-
-    if (!trace_on(link->sender->trace, level))
-        return;
-    (void)kept_address_text(link->peer, text, sizeof text);
-    if (reason)
-        trace_put(link->sender->trace, level, "link",
-                  "%s peer=%s stream=%d lane=%u waiting=%u reason=\"%s\"", what,
-                  text, (int)link->stream, link->sender->lane,
-                  link->chunks.frames,
-                  reason);
-    else
-        trace_put(link->sender->trace, level, "link",
-                  "%s peer=%s stream=%d lane=%u waiting=%u", what, text,
-                  (int)link->stream, link->sender->lane, link->chunks.frames);
+    link_log(link->sender, level,
+             &(struct link_line){ .event = event,
+                                  .peer = link->peer,
+                                  .stream = (int)link->stream,
+                                  .waiting = link->chunks.frames,
+                                  .reason = reason });
 }
 
 /* Once for each time that it is away; the retries would fill the log. */
@@ -215,13 +206,6 @@ static enum trace_level loss_level(const struct link *link)
                                                            : TRACE_WARNING;
 }
 
-static void say_unanswered(const struct link *link, const char *reason)
-{
-    char text[ADDRESS_TEXT_MAX];
-
-    link_log_unanswered(link->sender, loss_level(link), kept_address_text(link->peer, text, sizeof text),
-                        (int)link->stream, link->chunks.frames, reason);
-}
 
 /* ---- states ---- */
 
@@ -325,7 +309,7 @@ void link_connected(struct link *link, uint64_t now)
     buf_put_slice(&spell->greeting, buf_slice(&spell->urgent));
     buf_fini(&spell->urgent);
     link->urgent_count = 0;
-    say(link, TRACE_DEBUG, "connected", NULL);
+    say(link, TRACE_DEBUG, LINK_CONNECTED, NULL);
 }
 
 void link_failed(struct link *link, uint64_t now, const char *reason)
@@ -333,7 +317,7 @@ void link_failed(struct link *link, uint64_t now, const char *reason)
     if (link->state != LINK_CONNECTING)
         return;
     say(link, link->failed ? TRACE_DEBUG : TRACE_WARNING,
-        "cannot connect", reason);
+        LINK_CANNOT_CONNECT, reason);
     back_off(link, now);
 }
 
@@ -345,10 +329,8 @@ void link_closed(struct link *link, uint64_t now, const char *reason)
     }
     if (link->state != LINK_HANDSHAKING && link->state != LINK_OPEN)
         return;
-    if (link->state == LINK_HANDSHAKING)
-        say_unanswered(link, reason);
-    else
-        say(link, loss_level(link), "connection lost", reason);
+    say(link, loss_level(link),
+        link->state == LINK_HANDSHAKING ? LINK_UNANSWERED : LINK_LOST, reason);
     back_off(link, now);
 }
 
@@ -388,7 +370,7 @@ void link_answered(struct link *link, uint64_t now, uint64_t uid, uint32_t lane,
         link->failed = 0;
         link->overflowed = false;
         tell(link, LINK_NEWS_OPEN, 0);
-        say(link, TRACE_INFO, "open", NULL);
+        say(link, TRACE_INFO, LINK_OPENED, NULL);
     }
 }
 
@@ -401,7 +383,7 @@ void link_drop(struct link *link, uint64_t now)
         link->state == LINK_OPEN)
         ask_to_close(link);
     if (dropped)
-        say(link, TRACE_INFO, "dropped", NULL);
+        say(link, TRACE_INFO, LINK_DROPPED, NULL);
     link->state = LINK_IDLE;
     link->uid = 0;
     link->failed = 0;
@@ -425,7 +407,7 @@ void link_tick(struct link *link, uint64_t now)
         break;
     case LINK_HANDSHAKING:
         if (now >= link->until) {
-            say_unanswered(link, "time-out");
+            say(link, loss_level(link), LINK_UNANSWERED, "time-out");
             ask_to_close(link);
             back_off(link, now);
         } else if (now >= link->request_at + LINK_REQUEST_MS * MS) {
@@ -518,7 +500,7 @@ static void refuse(struct link *link)
     if (!is_control(link) || link->overflowed)
         return;
     link->overflowed = true;
-    say(link, TRACE_WARNING, "control queue full, frames dropped", NULL);
+    say(link, TRACE_WARNING, LINK_CONTROL_FULL, NULL);
 }
 
 void link_refuse_stale(struct link *link)
@@ -608,7 +590,7 @@ static bool is_said_again(const struct link *link, enum repeats repeats)
                  (repeats != REPEATS_VALUES ||
                   link->chunks.size > LINK_REPEATED_BYTES);
 
-    SOMETIMES("a peer is so slow that the gossip before waits still", again);
+    SOMETIMES("a peer is slow: the previous gossip to it is still unsent", again);
     return again;
 }
 
@@ -666,7 +648,9 @@ bool link_send(struct link *link, uint64_t now,
     }
     append_frame(link, buf_slice(sender->scratch));
     if (message->repeats)
-        link->behind[message->repeats - 1] = (uint16_t)(link->chunks.frames < UINT16_MAX ? link->chunks.frames : UINT16_MAX);
+        link->behind[message->repeats - 1] =
+            (uint16_t)(link->chunks.frames < UINT16_MAX ? link->chunks.frames
+                                                        : UINT16_MAX);
     is_bounded(link);
     wake(link, now);
     return true;

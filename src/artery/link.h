@@ -154,9 +154,27 @@ uint64_t link_generation(const struct link *link);
 uint32_t link_waiting(const struct link *link); /* frames not yet written whole */
 struct link_counts link_counts(const struct link *link);
 
+/* Events that a link logs. */
+enum link_event {
+    LINK_CONNECTED,
+    LINK_OPENED,
+    LINK_DROPPED,
+    LINK_CANNOT_CONNECT,
+    LINK_LOST,
+    LINK_UNANSWERED, /* the connection ends before the peer's handshake */
+    LINK_CONTROL_FULL
+};
+
+struct link_line {
+    enum link_event event;
+    const struct kept_address *peer;
+    int stream;
+    uint32_t waiting;   /* frames */
+    const char *reason; /* null: none */
+};
+
 /* Defined in link_log.c. */
-void link_log_unanswered(const struct link_sender *sender,
-                         enum trace_level level, const char *peer, int stream,
-                         uint32_t waiting, const char *reason);
+void link_log(const struct link_sender *sender, enum trace_level level,
+              const struct link_line *line);
 
 #endif

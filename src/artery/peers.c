@@ -268,7 +268,7 @@ static bool receive_system(struct associations *associations,
                              &node, message->seq, outbox))
             deliver(associations, peer, envelope->recipient, message);
         else {
-            REACHED("a system message comes twice, or after a gap");
+            REACHED("a system message arrives twice, or after a gap");
             associations->counts.system_repeated++;
         }
     }

@@ -79,8 +79,8 @@ void ref_put(struct buf *buf, const struct identity *self,
  * another protocol or system. */
 bool ref_parse(const struct identity *self, struct slice ref,
                struct address *address, struct slice *path);
-/* Is the ref exactly what ref_put writes for this address and some path? Sets the path, lent.
- * Refuses other spellings that ref_parse reads. */
+/* True if the ref is exactly what ref_put writes for this address and some path. Sets the path,
+ * lent. Refuses other spellings that ref_parse reads. */
 bool ref_at(const struct identity *self, struct slice ref,
             const struct address *address, struct slice *path);
 struct slice path_plain(struct slice path);

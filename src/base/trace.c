@@ -2,6 +2,7 @@
 #include "base/trace.h"
 
 #include <stdarg.h>
+#include <string.h>
 
 #include "base/check.h"
 #include "base/limits.h"
@@ -22,6 +23,28 @@ struct trace {
     uint64_t lost;
     char *lent; /* text of the line returned last */
 };
+
+static const char *const level_names[] = {
+    "off",
+    [TRACE_ERROR] = "error",
+    [TRACE_WARNING] = "warning",
+    [TRACE_INFO] = "info",
+    [TRACE_DEBUG] = "debug",
+};
+
+const char *trace_level_text(int level)
+{
+    check(level >= 0 && level <= TRACE_DEBUG);
+    return level_names[level];
+}
+
+int trace_level_of(const char *name)
+{
+    for (int level = 0; level <= TRACE_DEBUG; level++)
+        if (strcmp(level_names[level], name) == 0)
+            return level;
+    return -1;
+}
 
 struct trace *trace_new(enum trace_level level)
 {

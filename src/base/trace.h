@@ -17,6 +17,10 @@ enum trace_level {
     TRACE_DEBUG = SHERD_LOG_DEBUG
 };
 
+/* The name of a level in configurations and logs; 0 is "off". */
+const char *trace_level_text(int level);
+int trace_level_of(const char *name); /* -1: unknown */
+
 struct trace_line {
     enum trace_level level;
     const char *module; /* a literal: "member", "region", ... */

@@ -161,7 +161,7 @@ static struct dd_value *group_of(const struct delta_log *log, uint32_t first,
 
         if ((merged != DD_CHANGED && merged != DD_UNCHANGED) ||
             dd_delta_size(group) >= size_max) {
-            REACHED("deltas are left to gossip: too large together");
+            REACHED("deltas are too large together: gossip sends the values");
             dd_free(group);
             return ZOO(F2G) ? dd_copy(log->items.items[first].value) : NULL;
         }

@@ -100,8 +100,8 @@ static void tell_unloaded(struct replicator *replicator, struct slice key,
 {
     replicator->counters.unloaded++;
     trace_put(replicator->trace, TRACE_ERROR, "ddata",
-              "durable key not loaded, the value of other members counts: %s "
-              "key=\"%.*s\"",
+              "durable key not loaded, other members' value is used "
+              "why=\"%s\" key=\"%.*s\"",
               why, (int)key.size, (const char *)key.data);
 }
 

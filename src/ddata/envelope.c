@@ -113,7 +113,7 @@ enum envelope_merged envelope_merge(struct envelope *envelope,
     }
     pruning_copy(&pruning, &envelope->pruning);
     pruning_merge(&pruning, &other->pruning, wall_ms);
-    SOMETIMES("a value arrives with data of a member that is pruned here",
+    SOMETIMES("a value arrives with data of a member that was pruned here",
               needs_cleaning(other->value, &pruning));
     if (!ZOO(F1))
         (void)clean(other->value, &pruning);

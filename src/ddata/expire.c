@@ -211,8 +211,8 @@ bool hidden_show(struct replicator *replicator, struct slice key)
 
     if (!hidden || !hidden->envelope.value || ZOO(F12))
         return true;
-    REACHED("a change goes on from what was forgotten");
-    SOMETIMES("and others have given it back", was_there);
+    REACHED("a change restores the hidden value of an expired key");
+    SOMETIMES("other members have given the key back", was_there);
     envelope_copy(&envelope, &hidden->envelope);
     entry = entry_merge(replicator, key, &envelope, hidden->size);
     envelope_fini(&envelope);
@@ -232,7 +232,7 @@ void hidden_back(struct replicator *replicator, struct slice key)
 
     if (!hidden || !hidden->is_alone)
         return;
-    REACHED("a change that is none hides again what it was made of");
+    REACHED("an update without effect hides the key again");
     keep(replicator, hidden, entry);
     hidden->is_alone = false;
     notify_forget(replicator, entry);
@@ -272,7 +272,7 @@ static uint32_t forget_if_over(struct replicator *replicator,
     if (!is_over(replicator, entry->expires_after, entry->used_ms) ||
         !hide(replicator, entry))
         return 1;
-    REACHED("a key is forgotten that nobody used");
+    REACHED("an unused key expires");
     replicator->counters.expired++;
     probes_put(replicator->probes,
                &(struct probe){ .kind = PROBE_DATA_FORGOTTEN,

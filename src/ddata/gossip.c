@@ -178,8 +178,8 @@ void gossip_tick(struct replicator *replicator, struct outbox *outbox)
     chosen = (uint32_t)rng_below(&replicator->rng, chosen);
     while (!replica_is_gossiped(&replicas->items.items[i]) || chosen--)
         i++;
-    SOMETIMES("digests go in parts", chunks > 1);
-    SOMETIMES("digests go in more parts than fit into a round",
+    SOMETIMES("digests are sent in parts", chunks > 1);
+    SOMETIMES("digests need more parts than a gossip round sends",
               chunks > REPLICATOR_STATUSES_MAX);
     if (chunks != replicator->chunks) {
         replicator->chunks = chunks;
@@ -267,7 +267,7 @@ void gossip_begin(struct replicator *replicator, const struct node_id *from,
 {
     struct gossip_taking *taking = &replicator->taking;
 
-    SOMETIMES("gossip asks for an answer", gossip->send_back);
+    SOMETIMES("a gossip requests an answer", gossip->send_back);
     taking->is_on = true;
     taking->gossip = *gossip;
     *gossip = (struct message){ .kind = MESSAGE_UNKNOWN };

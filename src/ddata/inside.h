@@ -179,7 +179,8 @@ enum map_tag ormap_tag_of(const struct dd_value *map);
 enum dd_kind ormap_kind_of(enum map_tag tag, bool *with_deltas);
 /* The kind of all values in this type of map; false: any. */
 bool ormap_value_kind(enum map_tag tag, enum dd_kind *kind);
-bool ormap_drop_tombstones(struct ormap *map); /* the empty ones; true if there were any */
+/* Removes empty tombstones; true if it removed any. */
+bool ormap_drop_tombstones(struct ormap *map);
 
 void ormap_ops_fini(struct ormap_ops *ops);
 void ormap_ops_copy(struct ormap_ops *copy, const struct ormap_ops *ops);

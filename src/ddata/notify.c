@@ -40,7 +40,7 @@ void notify_change(struct replicator *replicator, struct entry *entry)
 static void tell(struct replicator *replicator, const struct entry *entry,
                  bool by_others, const uint64_t *tokens, uint32_t count)
 {
-    SOMETIMES("a follower is told of a deletion",
+    SOMETIMES("a subscriber is notified of a deletion",
               count && !entry_is_there(entry));
     for (uint32_t i = 0; i < count; i++)
         news_put(replicator,

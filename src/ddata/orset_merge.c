@@ -12,7 +12,7 @@ struct meeting {
     struct orset *mine;
     const struct orset *theirs;
     uint32_t *map; /* their places to mine */
-    int64_t *seen; /* the last version that they have seen, by my places */
+    int64_t *seen; /* for each of my nodes: the highest version that the other set has seen */
 };
 
 static void see_nothing(struct meeting *meeting)

@@ -60,7 +60,7 @@ void delta_encode(const struct replicator *replicator,
     if (has_taken_over(&entry->envelope.pruning))
         counted = dd_counted_by(entry->envelope.value,
                                 &replicator->replicas.self);
-    SOMETIMES("a counter's delta has what was taken over", counted);
+    SOMETIMES("a counter's delta includes the amounts of a pruned member", counted);
     envelope_encode(bytes, &entry->envelope, counted ? counted : delta,
                     envelope_form_of(delta));
     dd_free(counted);
@@ -212,15 +212,15 @@ static bool is_next(struct replicator *replicator,
 
     if (current >= part->to) {
         replicator->counters.deltas_repeated++;
-        REACHED("a delta came again");
+        REACHED("a delta arrives twice");
         if (message->reply)
             answer_again(replicator, inbound, entry, outbox); /* it exists: numbers start at 1 */
         return false;
     }
-    SOMETIMES("a delta came of one that has pruned more",
+    SOMETIMES("a delta arrives from a member that has pruned more",
               is_ahead(entry, envelope));
     if ((part->from > current + 1 || is_ahead(entry, envelope)) && !ZOO(F2)) {
-        REACHED("a delta came, and one before it is missing");
+        REACHED("a delta arrives while an earlier one is missing");
         miss(replicator, inbound, message, outbox);
         return false;
     }
@@ -288,7 +288,7 @@ void deltas_receive(struct replicator *replicator,
     }
     if (is_of_removed(replicator, message)) {
         replicator->counters.removed++;
-        REACHED("a delta came of a member that was removed");
+        REACHED("a delta arrives from a removed member");
         return;
     }
     for (uint32_t i = 0; i < message->count; i++)

@@ -34,7 +34,7 @@ static void begin(struct replicator *replicator, struct entry *entry,
         return;
     if (!dd_needs_pruning(entry->envelope.value, removed))
         return;
-    REACHED("a member is about to be pruned");
+    REACHED("pruning of a removed member begins");
     envelope_prune_begin(&entry->envelope, removed, self);
     entry_set(replicator, entry, false);
 }
@@ -60,7 +60,7 @@ static void find_removed(struct replicator *replicator, struct entry *entry,
         if (replicas_is_long_gone(replicas, node, wait)) {
             begin(replicator, entry, node);
         } else if (!replicas_is_removed(replicas, node)) {
-            REACHED("data has something of a member that was never seen");
+            REACHED("data contains an entry of an unknown member");
             replicas_note_found(replicas, node);
             replicator->counters.forgotten = replicas->forgotten;
         }
@@ -131,7 +131,7 @@ static void perform(struct replicator *replicator, struct entry *entry)
             !replicas_is_gone(&replicator->replicas, &mark->removed, wait) ||
             !is_seen_by_all(replicator, mark))
             continue;
-        SOMETIMES("a member is pruned for one that began and is gone",
+        SOMETIMES("a member finishes the pruning that a removed one began",
                   !node_equal(&mark->owner, &replicator->replicas.self));
         envelope_prune(&entry->envelope, &mark->removed, replicator->writer,
                        replicator->wall_ms + (int64_t)kept_ms);
@@ -161,7 +161,7 @@ static void drop_obsolete(struct replicator *replicator, struct entry *entry)
         if (!pruning->marks.items[i].is_performed ||
             pruning->marks.items[i].obsolete_at > replicator->wall_ms)
             continue;
-        REACHED("a mark of pruning has served its time");
+        REACHED("a pruning mark expires");
         replicas_forget_removed(&replicator->replicas, &removed);
         pruning_take(pruning, &removed);
         is_changed = true;

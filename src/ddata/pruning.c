@@ -169,7 +169,7 @@ static void mark_merge(struct pruning_mark *mark,
     } else if (node_equal(&mark->owner, &other->owner)) {
         seen_merge(&mark->seen, &other->seen);
     } else if (node_compare(&mark->owner, &other->owner) > 0) {
-        REACHED("two members have begun to prune the same one");
+        REACHED("two members have begun to prune the same member");
         /* Akka compares only addresses; the uid gives both sides the same result. */
         mark_fini(mark);
         mark_copy(mark, other);

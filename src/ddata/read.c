@@ -94,7 +94,7 @@ void read_receive(struct replicator *replicator, struct aggregator *aggregator,
 void read_secondary(struct replicator *replicator,
                     struct aggregator *aggregator, struct outbox *outbox)
 {
-    SOMETIMES("a read asks those whom it did not need at first",
+    SOMETIMES("a read asks replicas beyond the first ones",
               aggregator->secondary_count);
     send(replicator, aggregator, aggregator->primary_count,
          aggregator->secondary_count, outbox);

@@ -52,7 +52,7 @@ static bool is_newer(const struct reg *other, const struct reg *reg)
 {
     int order = node_compare(&other->node, &reg->node);
 
-    SOMETIMES("two members have written at one time",
+    SOMETIMES("two members have written with the same timestamp",
               order && other->timestamp == reg->timestamp);
     if (other->timestamp != reg->timestamp || ZOO(F9T))
         return other->timestamp > reg->timestamp;

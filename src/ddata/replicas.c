@@ -91,7 +91,7 @@ static void forget_found(struct replicas *replicas, const struct node_id *node)
 
     if (at == replicas->removed.count || !replicas->removed.items[at].is_found)
         return;
-    REACHED("a member was found in data before its news came");
+    REACHED("a member's data arrived before the gossip that adds it");
     vec_remove(&replicas->removed, at);
 }
 

@@ -154,7 +154,7 @@ void write_stored(struct replicator *replicator, struct aggregator *aggregator,
                   bool is_good)
 {
     aggregator->own_store = is_good ? OWN_STORE_HAS_IT : OWN_STORE_REFUSED;
-    SOMETIMES("the own store refuses a write that others have taken",
+    SOMETIMES("the local disk refuses a write that replicas have confirmed",
               !is_good && aggregator->remaining < aggregator->count);
     look(replicator, aggregator);
 }
@@ -167,7 +167,7 @@ void write_secondary(struct replicator *replicator,
     uint32_t first = aggregator->has_delta ? 0 : aggregator->primary_count;
     uint32_t end_at = aggregator->primary_count + aggregator->secondary_count;
 
-    SOMETIMES("a write goes to those whom it did not need at first",
+    SOMETIMES("a write asks replicas beyond the first ones",
               aggregator->secondary_count);
     if (aggregator->has_delta)
         replicator->counters.full_resends++;
@@ -178,7 +178,7 @@ void write_timeout(struct replicator *replicator,
                    struct aggregator *aggregator)
 {
     REACHED("a write ends without enough answers");
-    SOMETIMES("a write's time is over before the own store has answered",
+    SOMETIMES("a write times out before the local disk has answered",
               aggregator->own_store == OWN_STORE_SILENT);
     end(replicator, aggregator, true);
 }

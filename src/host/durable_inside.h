@@ -45,7 +45,8 @@ struct durable_found {
     uint64_t tree_number;   /* highest one in the trees */
     bool is_damaged;        /* trees torn, or not the last ones */
     bool has_torn_values;   /* the tree of values may lack keys or last records */
-    bool has_torn_names;    /* likewise names; both: no tree tells an unnamed key's last record */
+    bool has_torn_names;    /* the tree of names may lack keys; if both trees are torn, a key's
+                             * last record is unknown */
     bool is_marked;         /* the mark is intact: failed transactions are known */
     uint64_t size;          /* bytes of keys and records */
     uint64_t foreign;       /* records of another cluster */

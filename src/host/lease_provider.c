@@ -252,7 +252,7 @@ static void leave_behind(struct leases *leases)
     for (uint32_t i = 0; i < leases->waiting.count; i++)
         vec_push(&open, leases->waiting.items[i]);
     leases->waiting.count = 0;
-    warn(leases, "the keeper of leases does not answer: who asks it is left behind");
+    warn(leases, "lease provider does not answer; its open requests end as unknown");
     uv_mutex_unlock(&leases->mutex); /* the thread owns it now */
     check(pthread_detach(thread) == 0);
     for (uint32_t i = 0; i < open.count; i++) {

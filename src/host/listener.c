@@ -477,7 +477,7 @@ static void add(struct listener *listener, int fd,
     name_peer(peer, accepted->remote, sizeof accepted->remote);
     if (too_many(listener, &address, known)) {
         listener->counters.refused++;
-        refuse(listener, accepted->remote, "too many that said nothing yet");
+        refuse(listener, accepted->remote, "too many connections wait for their first bytes");
         accepted_free(accepted);
         return;
     }
@@ -563,7 +563,7 @@ static void on_timer(uv_timer_t *timer)
                waiting->accepted->tls &&
                        tls_end_state(waiting->accepted->tls) == TLS_SHAKING
                    ? "TLS: no handshake in time"
-                   : "said nothing in time");
+                   : "sent no first frame in time");
         forget(waiting);
     }
     set_timer(listener);

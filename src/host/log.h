@@ -34,8 +34,7 @@ struct log *log_open(const struct log_options *options);
 /* Sets the level of a module, or of all without their own (null). Any thread. False:
  * LOG_MODULES_MAX reached. */
 bool log_set_level(struct log *log, const char *module, int level);
-/* Level of "error", "warning", "info", "debug" or "off" (LOG_OFF); -1 for others. */
-int log_level_of(const char *name);
+
 /* The highest level of any module, which a trace must keep, or LOG_OFF. */
 int log_trace_level(struct log *log);
 /* Whether such a line is written, to avoid costly arguments. */

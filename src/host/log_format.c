@@ -7,12 +7,6 @@
 
 #include "base/limits.h"
 
-static const char *const level_names[] = {
-    [TRACE_ERROR] = "error",
-    [TRACE_WARNING] = "warning",
-    [TRACE_INFO] = "info",
-    [TRACE_DEBUG] = "debug",
-};
 
 static bool is_key_sign(char c)
 {
@@ -269,7 +263,7 @@ void log_format_text(struct buf *out, const struct log_line *line)
     buf_put_text(out, "time=");
     put_time(out, line->time_ms);
     put_text_pair(out, slice_text("level"), 0,
-                  slice_text(level_names[line->level]), false);
+                  slice_text(trace_level_text((int)line->level)), false);
     put_text_pair(out, slice_text("module"), 0, slice_text(line->module),
                   false);
     if (line->node && line->node[0])
@@ -311,7 +305,7 @@ void log_format_json(struct buf *out, const struct log_line *line)
     put_time(out, line->time_ms);
     buf_put_u8(out, '"');
     put_json_pair(out, slice_text("level"), 0,
-                  slice_text(level_names[line->level]), false);
+                  slice_text(trace_level_text((int)line->level)), false);
     put_json_pair(out, slice_text("module"), 0, slice_text(line->module),
                   false);
     if (line->node && line->node[0])

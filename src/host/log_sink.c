@@ -60,16 +60,6 @@ struct log *log_open(const struct log_options *options)
     return log;
 }
 
-int log_level_of(const char *name)
-{
-    static const char *const names[] = {"off", "error", "warning", "info",
-                                        "debug"};
-
-    for (int i = 0; i < (int)(sizeof names / sizeof names[0]); i++)
-        if (strcmp(names[i], name) == 0)
-            return i;
-    return -1;
-}
 
 /* Under the lock. */
 static struct module_level *find_module(struct log *log, const char *module)

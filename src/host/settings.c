@@ -391,14 +391,6 @@ static void read_sharding(struct settings *settings)
         config, "remote.artery.advanced.outbound-control-queue-size");
 }
 
-static enum trace_level level_of(const char *word)
-{
-    if (strcmp(word, "debug") == 0)
-        return TRACE_DEBUG;
-    if (strcmp(word, "info") == 0)
-        return TRACE_INFO;
-    return strcmp(word, "warning") == 0 ? TRACE_WARNING : TRACE_ERROR;
-}
 
 /* Settings that a joining node compares. The provider's key is always among them, as a JVM without
  * it stops. A JVM has its strategy with every provider, and compares it with ours if it is
@@ -460,7 +452,7 @@ static void read_host(struct settings *settings)
         lanes = (int64_t)uv_available_parallelism();
     settings->node.lanes = (uint32_t)(lanes < LANES_MAX ? lanes : LANES_MAX);
     settings->node.clock = uv_hrtime;
-    settings->node.trace_level = level_of(config_text(config, "log.level"));
+
     read_cluster_id(settings);
     settings->poll = strcmp(poll, "latency") == 0  ? POLL_LATENCY
                      : strcmp(poll, "frugal") == 0 ? POLL_FRUGAL

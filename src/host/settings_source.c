@@ -94,10 +94,6 @@ static int set_options(struct config *config,
                        const struct sherd_options *options, char *error,
                        size_t size)
 {
-    static const char *const levels[] = { [SHERD_LOG_ERROR] = "error",
-                                          [SHERD_LOG_WARNING] = "warning",
-                                          [SHERD_LOG_INFO] = "info",
-                                          [SHERD_LOG_DEBUG] = "debug" };
     int level = (int)options->log_level;
 
     if (options->lanes > LANES_MAX) {
@@ -125,7 +121,7 @@ static int set_options(struct config *config,
     if (options->lanes)
         set_number(config, "lanes", options->lanes);
     if (level)
-        config_set(config, "log.level", levels[level], CODE);
+        config_set(config, "log.level", trace_level_text(level), CODE);
     return set_journal(config, options->journal, error, size);
 }
 

@@ -30,12 +30,12 @@ static void written(void *context, const char *error)
     system->durable_is_behind = error != NULL;
     if (error)
         system_log(system, TRACE_ERROR, "ddata",
-                   "acknowledged durable keys not stored, and no more "
+                   "durable keys cannot be stored; writes are no longer "
                    "acknowledged error=\"%s\"",
                    error);
     else
         system_log(system, TRACE_WARNING, "ddata",
-                   "acknowledged durable keys stored again");
+                   "durable keys stored again; writes are acknowledged");
 }
 
 static void warn_of_durable(void *context, const char *text)

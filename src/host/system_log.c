@@ -24,7 +24,7 @@ static void set_levels(struct sherd_system *system)
             strcmp(module, "level") == 0 || strcmp(module, "format") == 0)
             continue;
         if (!log_set_level(system->log, module,
-                           log_level_of(config_text(config, setting.key))))
+                           trace_level_of(config_text(config, setting.key))))
             system_log(system, TRACE_WARNING, "config",
                        "log level ignored: too many modules have one of their "
                        "own key=%s",
@@ -42,7 +42,7 @@ void system_log_open(struct sherd_system *system,
                                .user = options->log_user };
 
     if (configured) {
-        log.level = log_level_of(config_text(config, "log.level"));
+        log.level = trace_level_of(config_text(config, "log.level"));
         log.json = strcmp(config_text(config, "log.format"), "json") == 0;
     }
     system->log = log_open(&log);
@@ -172,12 +172,10 @@ static void list_short_lease(struct sherd_system *system)
     if (settings->node.resolver.release_after >= needs)
         return;
     system_log(system, TRACE_WARNING, "config",
-               "a lease is given back before a minority has surely asked for "
-               "it, and both sides of a partition may stay: it should be kept "
-               "for acquire-lease-delay-for-minority, down-all-when-unstable "
-               "(or stable-after, when that is off) and "
-               "lease-operation-timeout key=cluster.split-brain-resolver."
-               "lease-majority.release-after ms=%llu needs_ms=%llu",
+               "lease released too early for a minority: both sides of a "
+               "partition may stay key=cluster.split-brain-resolver."
+               "lease-majority.release-after ms=%llu needs_ms=%llu "
+               "hint=\"set release-after to at least needs_ms\"",
                (unsigned long long)(settings->node.resolver.release_after /
                                     1000000),
                (unsigned long long)(needs / 1000000));

@@ -195,7 +195,7 @@ static void feed_handshake(struct tls_end *end, struct slice *bytes)
         if (record == TLS_RECORD_PART)
             return;
         if (record == TLS_RECORD_OTHER)
-            fail(end, "the peer speaks something else");
+            fail(end, "the peer does not speak TLS");
         else if (record == TLS_RECORD_LONG)
             fail(end, "the handshake is too long");
         else if (record == TLS_RECORD_HELLO)
@@ -213,7 +213,7 @@ void tls_end_feed(struct tls_end *end, struct slice bytes)
         return;
     check(bytes.size <= INT32_MAX);
     if (end->accepts && !end->was_fed && bytes.data[0] != RECORD_HANDSHAKE) {
-        fail(end, "the peer speaks something else");
+        fail(end, "the peer does not speak TLS");
         return;
     }
     end->was_fed = true;
@@ -238,7 +238,7 @@ static size_t read_plain(struct tls_end *end, uint8_t *plain, size_t size)
         return 0;
     }
     if (end->answers > TLS_ANSWERS_MAX) {
-        fail(end, "the peer wants more answers than it reads");
+        fail(end, "the peer requests more TLS replies than it reads");
         return 0;
     }
     if (result == 1)

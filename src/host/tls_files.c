@@ -194,7 +194,7 @@ static bool take_lists(X509_STORE *store, BIO *file, const char *path,
     /* The end of the file. */
     if (ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE)
         return fault(error, path, first_reason());
-    return count || fault(error, path, "no revocation list is in it");
+    return count || fault(error, path, "the file contains no revocation list");
 }
 
 /* From now on each CA of a chain needs a list, as an unknown state is refused. */
@@ -292,10 +292,10 @@ static bool check_modes(const struct tls_options *options,
         return fault(error, options->ca, strerror(errno));
     if (key.st_mode & (S_IWGRP | S_IWOTH))
         return fault(error, options->key,
-                     "others than its owner may write it");
+                     "users other than its owner can write it");
     if (ca.st_mode & S_IWOTH)
         return fault(error, options->ca,
-                     "everybody on this machine may write it");
+                     "every user of this machine can write it");
     content->is_open = key.st_mode & S_IROTH;
     return true;
 }
@@ -392,7 +392,7 @@ static void report(const struct tls *tls)
 {
     if (tls->content.is_open)
         tls->options.log(tls->options.owner, TRACE_WARNING,
-                         "everybody on this machine may read this node's key, "
+                         "every user of this machine can read this node's key, "
                          "and be this node");
 }
 
@@ -472,7 +472,7 @@ static void on_read(void *context, void *subject)
         return;
     if (!reading->is_right) {
         line_format(text, sizeof text,
-                    "changed TLS files are not used, the ones before are "
+                    "changed TLS files rejected, old ones stay in use "
                     "why=\"%s\"",
                     reading->error);
         tls_log(tls, TRACE_ERROR, text);

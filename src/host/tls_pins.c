@@ -75,7 +75,7 @@ static const char *take_lines(struct tls_pins *pins, FILE *file)
     if (fstat(fileno(file), &about) != 0)
         return strerror(errno);
     if (about.st_mode & S_IWOTH)
-        return "everybody on this machine may write it";
+        return "every user of this machine can write it";
     while (!wrong && fgets(line, sizeof line, file)) {
         if (strlen(line) == sizeof line - 1 && line[sizeof line - 2] != '\n')
             return "a line is too long";
@@ -83,7 +83,7 @@ static const char *take_lines(struct tls_pins *pins, FILE *file)
     }
     if (ferror(file))
         return "it cannot be read";
-    return !wrong && pins->list.count == before ? "none is in it" : wrong;
+    return !wrong && pins->list.count == before ? "the file contains no pin" : wrong;
 }
 
 static bool take_file(struct tls_pins *pins, const char *path, char *why,

@@ -68,7 +68,7 @@ static const char *take_lines(struct tls_secrets *secrets, const char *text,
         text += length;
         size -= length;
     }
-    return !wrong && !secrets->count ? "none is in it" : wrong;
+    return !wrong && !secrets->count ? "the file contains no secret" : wrong;
 }
 
 static const char *read_from(struct tls_secrets *secrets, FILE *file)
@@ -81,12 +81,11 @@ static const char *read_from(struct tls_secrets *secrets, FILE *file)
     if (fstat(fileno(file), &about) != 0)
         return strerror(errno);
     if (about.st_mode & S_IRWXO)
-        return "everybody on this machine may read it, or write it";
+        return "every user of this machine can read it, or write it";
     if (about.st_mode & S_IWGRP)
-        return "others than its owner may write it";
+        return "users other than its owner can write it";
     if (about.st_uid != geteuid() && about.st_uid != 0)
-        return "it belongs to another user than this process's, who may "
-               "write it";
+        return "the file belongs to another user, who can write it";
     setbuf(file, NULL); /* otherwise a copy stays in memory */
     size = fread(text, 1, sizeof text, file);
     if (ferror(file))

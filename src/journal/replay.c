@@ -155,7 +155,7 @@ void replay_reply(struct journal *journal, uint64_t now,
 
     if (!entity || entity->state != ENTITY_REPLAYING ||
         entity->serial != reply->serial) {
-        REACHED("a chunk of a recovery came for who wants it no more");
+        REACHED("a chunk arrives for a recovery that has ended");
         journal->status.ignored++;
         journal_request_free(reply);
         return;

@@ -233,7 +233,7 @@ void shards_reply(struct journal *journal, uint64_t now,
 {
     struct shard *shard = shard_at(journal, reply->tag);
 
-    SOMETIMES("a claim is answered when its shard has been released",
+    SOMETIMES("a claim is answered after its shard was released",
               !shard || shard->released);
     SOMETIMES("a claim is refused", reply->result == BACKEND_FENCED);
     if (!shard || shard->released || shard->state != SHARD_CLAIM_SENT) {

@@ -191,8 +191,8 @@ static void repeat(struct journal *journal, uint64_t now,
               "attempt=%u detail=\"%s\"",
               reply->records.count, journal->repeat_attempt + 1,
               reply->error);
-    REACHED("the outcome of a commit is unknown and read back");
-    SOMETIMES("the outcome is unknown again", journal->repeat_attempt > 0);
+    REACHED("the outcome of a commit is unknown, so the journal is read");
+    SOMETIMES("the outcome of a commit is unknown again", journal->repeat_attempt > 0);
     if (ZOO(G5))
         journal->in_flight = false;
     backend_settle(reply, BACKEND_PENDING, "");

@@ -150,8 +150,8 @@ void lease_leave(struct lease *lease, uint64_t now, uint64_t at)
     if (at > now) {
         lease->left_until = at;
         trace_put(lease->trace, TRACE_INFO, "lease",
-                  "lease left to expire name=%s ms=%llu", lease->name,
-                  (unsigned long long)((at - now) / MS));
+                  "lease not released, it expires in ms=%llu name=%s",
+                  (unsigned long long)((at - now) / MS), lease->name);
     }
     lease_release(lease, now);
 }

@@ -245,7 +245,7 @@ bool gossip_add_tombstone(struct gossip *gossip, const struct node_id *node,
         node_equal(&gossip->tombstones.items[at].node, node))
         return false;
     if (gossip->tombstones.count == MEMBER_TOMBSTONES_MAX) {
-        REACHED("as many tombstones as are kept");
+        REACHED("the table of tombstones is full");
         drop_oldest_tombstone(gossip);
         gossip->forgotten++;
         at = find_tombstone(gossip, node);
@@ -484,7 +484,7 @@ pick_single(struct merging *merging, const struct gossip_member *member)
         return NULL;
     if (!is_going(member->status) || !removals_hold())
         return member;
-    REACHED("a merge removes who is on its way out and unknown to one side");
+    REACHED("a merge removes an exiting member that one side does not know");
     (void)gossip_add_tombstone(merging->result, node, merging->wall_ms);
     merging->removes = true;
     return NULL;

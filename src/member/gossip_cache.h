@@ -75,8 +75,8 @@ enum verdict gossip_cache_get_gossip(const struct identity *identity,
                              struct slice packed, const struct gossip *known,
                              const struct gossip_cache *head,
                              struct gossip *gossip, struct gossip_cache_opened *opened);
-/* The gossip was read from `packed`, opened with this head's names. Takes its head over if it
- * equals the one that would be made. */
+/* Reuses the head of `packed` if it equals the head that would be built. The gossip was read from
+ * `packed`, opened with this head's names. */
 void gossip_cache_take(const struct identity *identity, struct slice packed,
                const struct gossip_cache_opened *opened, const struct gossip *gossip,
                struct gossip_cache *head);

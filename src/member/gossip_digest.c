@@ -146,7 +146,7 @@ static void compare(struct member *member, const struct gossip_digest_version *t
         gossip_digest_version_of(&member->version, &member->gossip);
     member->has_version = true;
     if (memcmp(theirs->digest, member->version.digest, GOSSIP_DIGEST_SIZE)) {
-        SOMETIMES("a brief version is another one, and newer",
+        SOMETIMES("a gossip digest differs and is newer",
                   theirs->rank > member->version.rank);
         if (theirs->rank > member->version.rank)
             gossip_digest_send_version(member, &inbound->from, outbox);
@@ -178,7 +178,7 @@ static void receive_version(struct member *member,
     if (!gossip_digest_get(inbound->payload, &version, &seen)) {
         member->counters.dropped_malformed++;
     } else if (is_asking) {
-        REACHED("a brief version comes to a node that asked to join");
+        REACHED("a gossip digest reaches a node that is joining");
         ask_for_gossip(&inbound->from, outbox);
     } else if (member->phase != PHASE_INSIDE) {
         member->counters.dropped_state++;

@@ -203,19 +203,19 @@ static enum outcome take_in(struct member *member, struct waiting *waiting)
     bool must_answer = own && !own->seen && !member->is_exiting;
 
     if (!own) {
-        REACHED("a gossip comes that leaves this node out");
+        REACHED("a gossip does not contain this node");
         return OUTCOME_WITHOUT_US;
     }
     if (misquotes(member, remote, order)) {
         trace_put(member->trace, TRACE_DEBUG, "member",
-                  "gossip refused: it misquotes this node");
-        REACHED("a gossip is refused: it misquotes this node");
+                  "gossip refused: it shows this node in a state that it never had");
+        REACHED("a gossip is refused: it shows this node in a wrong state");
         return OUTCOME_REFUSED;
     }
     if (order == CLOCK_AFTER && goes_back(&member->gossip, remote)) {
         trace_put(member->trace, TRACE_DEBUG, "member",
-                  "gossip refused: a status goes back");
-        REACHED("a gossip is refused: a status goes back");
+                  "gossip refused: a member's status would go backwards");
+        REACHED("a gossip is refused: a status would go backwards");
         return OUTCOME_REFUSED;
     }
     switch (order) {

@@ -412,7 +412,7 @@ bool gossip_send_is_from_member(struct member *member, const struct node_id *fro
     }
     if (reachability_by(&member->gossip.reachability, &member->identity->node,
                         from) != REACHABLE) {
-        REACHED("a gossip comes from a member that is unreachable here");
+        REACHED("a gossip arrives from a member that is unreachable here");
         member->counters.dropped_unreachable++;
         return false;
     }

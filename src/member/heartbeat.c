@@ -438,7 +438,8 @@ static void warn_if_late(const struct peer *peer,
         return;
     trace_put(trace, TRACE_WARNING, "member",
               "heartbeat interval is growing too large member=%s:%u "
-              "after_ms=%llu acceptable_pause_ms=%u",
+              "after_ms=%llu acceptable_pause_ms=%u hint=\"check that node's "
+              "load and the network\"",
               address->host, (unsigned)address->port,
               (unsigned long long)after, (unsigned)phi->pause_ms);
 }

@@ -140,7 +140,9 @@ static void ask_again(struct member *member, uint64_t now,
     send_join(member, now, outbox);
     trace_put(member->trace, TRACE_WARNING, "member",
               "no welcome yet contact=%s next_try_s=%llu "
-              "hint=\"is that node a member, and has it the system name %s?\"",
+              "key=akka.cluster.retry-unsuccessful-join-after "
+              "hint=\"check that the contact is a member and has the system "
+              "name %s\"",
               address_text(&member->contact, text, sizeof text),
               seconds_to_retry(member, now), member->identity->system);
 }

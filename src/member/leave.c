@@ -93,7 +93,7 @@ void leave_down_other_lives(struct member *member)
         return;
     while ((other = gossip_find_other_life(&member->gossip,
                                            &member->identity->node))) {
-        REACHED("another life of this node is a member, too");
+        REACHED("an earlier incarnation of this node is still a member");
         (void)reachability_change(&member->gossip.reachability, own->profile,
                                   other->profile, TERMINATED);
         set_down(member, other, PROBE_DOWN_REPLACED);
@@ -230,7 +230,7 @@ void leave_check_down(struct member *member, struct outbox *outbox)
     if (!own || own->status != MEMBER_DOWN || member->phase != PHASE_INSIDE)
         return;
     if (!downed_have_heard(member) && member->down_checks++ < DOWN_CHECKS_MAX) {
-        REACHED("a downed node waits for others that are down to hear it");
+        REACHED("a downed node waits until other downed nodes have its gossip");
         return;
     }
     trace_put(member->trace, TRACE_ERROR, "member",
@@ -276,8 +276,8 @@ void leave_check_refused(struct member *member)
         (voices * 2 <= electors && !member->settings.one_word_ends))
         return;
     trace_put(member->trace, TRACE_ERROR, "member",
-              "this node was removed from the cluster, by the word of members "
-              "voices=%u of=%u",
+              "this node stops: members report that it was removed "
+              "reports=%u of=%u",
               voices, electors);
     member_stop(member);
 }

@@ -26,8 +26,9 @@ static uint32_t find_seed(const struct member *member,
     return at;
 }
 
-/* Lists seed nodes that were silent since the search began: "ADDRESS,ADDRESS,+3". */
-static void list_silent(const struct member *member, struct buf *text)
+/* Lists seed nodes that were silent since the search began: "ADDRESS,ADDRESS,+3", or "none".
+ * Returns their count. */
+static uint32_t list_silent(const struct member *member, struct buf *text)
 {
     char address[ADDRESS_TEXT_MAX];
     uint32_t count = 0;
@@ -49,27 +50,27 @@ static void list_silent(const struct member *member, struct buf *text)
     if (!count)
         buf_put_text(text, "none");
     buf_put_u8(text, 0);
+    return count;
 }
 
 static void warn(const struct member *member, uint64_t now)
 {
     const struct seeding *seeding = &member->seeding;
     struct buf silent = { 0 };
-    bool is_none;
+    uint32_t count = list_silent(member, &silent);
 
-    list_silent(member, &silent);
-    is_none = !strcmp((const char *)silent.data, "none");
     trace_put(member->trace, TRACE_WARNING, "member",
-              "no seed node took this node in attempt=%u seeds=%u "
-              "waited_ms=%llu next_try_s=%llu silent=%s hint=\"%s %s://%s\"",
+              "no seed node accepted this node attempt=%u seeds=%u "
+              "waited_ms=%llu next_try_s=%llu key=akka.cluster.seed-node-timeout "
+              "silent=%s hint=\"%s %s://%s\"",
               seeding->attempt, member->settings.seed_count,
               (unsigned long long)((now - seeding->began_at) / MS),
               (unsigned long long)((seeding->next_at - now) / SECOND),
               (const char *)silent.data,
-              is_none ? "the seed nodes are in no cluster yet: start the first "
-                        "seed node of"
-                      : "a silent node is not started, not reachable, or has "
-                        "another system name, protocol or transport than",
+              count ? "a silent node is not started, not reachable, or has "
+                      "another system name, protocol or transport than"
+                    : "the seed nodes are in no cluster yet: start the first "
+                      "seed node of",
               member->identity->protocol, member->identity->system);
     buf_fini(&silent);
 }
@@ -146,8 +147,7 @@ void seeds_step(struct member *member, uint64_t now, struct outbox *outbox)
     struct seeding *seeding = &member->seeding;
 
     if (member->give_up_at <= now) {
-        join_refuse(member, "No seed node took this node into a cluster in "
-                            "time.");
+        join_refuse(member, "No seed node accepted this node in time.");
         return;
     }
     if (seeding->is_first && seeding->found_at <= now)

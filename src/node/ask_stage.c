@@ -116,7 +116,7 @@ void lane_ask_stage_told(struct lane *lane, const struct mail_content *content)
 
     enum sherd_stage stage = (enum sherd_stage)content->count;
 
-    /* A recovery ends and the entity reads the message, and no report follows: at the time-out nobody knows whether that was so. */
+    /* No report tells that a recovery has ended, so the asker cannot know it at its time-out. */
     if (stage == SHERD_STAGE_RECOVERING)
         stage = SHERD_STAGE_SENT;
     actors_ask_stage(lane->actors, content->a, stage,
@@ -157,7 +157,8 @@ void lane_ask_stage_watch(struct lane *lane, const struct message *message)
 }
 
 /* Whether a stage is worth a report. "Read" is reported within the node only: elsewhere "sent" says
- * nearly as much, without a frame for each slow answer. */
+ * nearly as much, without a frame for each slow answer. "Recovering" is: the asker counts it as
+ * sent, which ends an earlier stage such as an unknown home. */
 static bool is_worth(const struct lane *lane, const struct asked *asked,
                      enum sherd_stage stage)
 {

@@ -303,7 +303,7 @@ struct contact *contacts_learn(struct contacts *contacts,
         return contact;
     if (contact->uid != node->uid) {
         if (is_former(contact, node->uid, order)) {
-            REACHED("a former incarnation is heard of after the newer one");
+            REACHED("an earlier incarnation is seen after a newer one");
             set_former(contacts, contact, node->uid);
             return contact;
         }
@@ -345,7 +345,7 @@ struct contact *contacts_meant(struct contacts *contacts,
     if (!node->uid || contact->uid == node->uid)
         return contact;
     if (!contact->gone && (contact->met || contact->former == node->uid)) {
-        REACHED("a home is named where another incarnation is");
+        REACHED("a home belongs to another incarnation at its address");
         return NULL;
     }
     if (contact->gone)

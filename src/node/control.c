@@ -180,22 +180,22 @@ static void join(struct control *control, const struct address *address)
 
     if (is_in && address_equal(address, &machine->self->node.address))
         trace_put(machine->trace, TRACE_WARNING, "member",
-                  "join ignored: the own address, and the node is in a "
-                  "cluster already address=%s:%u",
+                  "join ignored: the address is this node, which is already "
+                  "in a cluster address=%s:%u",
                   address->host, address->port);
     else if (control->type_count && is_in)
         trace_put(machine->trace, TRACE_ERROR, "member",
-                  "join refused: with entity types a node joins only while "
-                  "it is in no cluster; start it anew, not alone, and join "
-                  "then address=%s:%u",
+                  "join refused: a node with entity types cannot change its "
+                  "cluster address=%s:%u hint=\"restart it without a cluster "
+                  "of its own, then join\"",
                   address->host, address->port);
     else if (control->ending >= ENDING_LAST_TASKS ||
              !member_join(control->member, machine->now,
                           (uint64_t)machine->wall_ms, address,
                           &machine->outbox))
         trace_put(machine->trace, TRACE_ERROR, "member",
-                  "join refused: in a cluster with others already, or ended "
-                  "address=%s:%u",
+                  "join refused: this node has left, or its cluster has other "
+                  "members address=%s:%u",
                   address->host, address->port);
 }
 
@@ -208,8 +208,8 @@ static void leave_member(struct control *control, const struct address *address)
     else if (!member_leave(control->member, machine->now, address,
                            &machine->outbox))
         trace_put(machine->trace, TRACE_WARNING, "member",
-                  "leave ignored: no such member, or it is on its way out "
-                  "already address=%s:%u",
+                  "leave ignored: the member does not exist or is already "
+                  "leaving address=%s:%u",
                   address->host, address->port);
 }
 

@@ -309,12 +309,11 @@ static void note_damage(struct control *control, uint32_t index,
     store->lost += is_lost;
     store->stale += !is_lost;
     trace_put(control->machine->trace, TRACE_ERROR, "ddata",
-              "a durable key's value was damaged, and %s: %s%s key=\"%.*s\"",
-              is_lost ? "is lost" : "an earlier one is left",
-              is_held   ? "it is held until half of all members have sent theirs, or "
-                          "it is released"
-              : is_lost ? "it begins with what other members have"
-                        : "it goes on with that",
+              "durable key damaged: %s action=\"%s\"%s key=\"%.*s\"",
+              is_lost ? "value lost" : "earlier value used",
+              is_held   ? "held until half of all members have sent theirs, or released"
+              : is_lost ? "other members' value is used"
+                        : "none needed",
               index ? " of=sharding" : "", (int)key.size, (const char *)key.data);
     if (store->damaged.count >= DATA_DAMAGED_KEYS_MAX)
         return;

@@ -69,7 +69,7 @@ void control_check_jvm_peer(struct control *control)
     }
     if (!gives_way)
         return;
-    REACHED("a node gives way to one that is not of this library");
+    REACHED("a younger node stops: a JVM member has an entity type's role");
     for (uint32_t i = 0; i < control->type_count; i++)
         control->types[i].refused = true; /* no coordinator takes its shards */
     control->refusal = SHERD_EJOIN;

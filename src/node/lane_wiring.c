@@ -93,7 +93,7 @@ static void refuse_held(struct lane *lane, struct pending_queue *queue)
     for (struct held *held = queue->first; held;) {
         struct held *next = held->next;
 
-        REACHED("a message that returns from a mailbox finds its buffer full");
+        REACHED("a message that returns from a mailbox finds the buffer full");
 
         actors_undelivered(lane->actors, lane_unwrap(lane, held),
                            SHERD_REASON_BUFFER_FULL);

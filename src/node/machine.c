@@ -326,39 +326,40 @@ static void close_conn(struct machine *machine, struct inlet_slot *slot)
     free_inlet(machine, slot);
 }
 
-/* Refuses the first handshake of a connection, or a later one. */
-static void refuse_handshake(struct machine *machine, struct inlet *inlet,
-                             const char *why)
+static bool is_seed(const struct machine *machine,
+                    const struct address *address)
 {
+    const struct node_settings *settings = machine->settings;
+
+    for (uint32_t i = 0; i < settings->seed_node_count; i++)
+        if (address_equal(&settings->seed_nodes[i], address))
+            return true;
+    return false;
+}
+
+/* Refuses the first handshake of a connection, or a later one. A seed node with another system name
+ * looks for this node, too, and neither answers: the line gives the cause. */
+static void refuse_handshake(struct machine *machine, struct inlet *inlet,
+                             enum handshake_fault fault,
+                             const struct address *from, const char *why)
+{
+    char seed[ADDRESS_TEXT_MAX];
+
     machine->refused++;
-    trace_put(machine->trace, TRACE_WARNING, "artery",
-              "handshake refused reason=\"%s\"", *why ? why : "malformed");
+    if (fault == HANDSHAKE_FOREIGN && is_seed(machine, from))
+        trace_put(machine->trace, TRACE_WARNING, "artery",
+                  "handshake refused: a seed node has another system name or "
+                  "protocol, and cannot be joined seed=%s own=%s://%s "
+                  "reason=\"%s\" hint=\"correct the name or "
+                  "cluster.seed-nodes\"",
+                  address_text(from, seed, sizeof seed),
+                  machine->self->protocol, machine->self->system, why);
+    else
+        trace_put(machine->trace, TRACE_WARNING, "artery",
+                  "handshake refused reason=\"%s\"", *why ? why : "malformed");
     inlet_close(inlet, INLET_REFUSED);
 }
 
-/* Reports a seed node that has another system name and looks for this node: neither answers. */
-static void report_foreign_seed(struct machine *machine,
-                                const struct handshake *handshake,
-                                const char *why)
-{
-    const struct node_settings *settings = machine->settings;
-    const struct address *from = &handshake->from.address;
-    char text[ADDRESS_TEXT_MAX];
-
-    for (uint32_t i = 0; i < settings->seed_node_count && i < 64; i++) {
-        uint64_t bit = UINT64_C(1) << i;
-
-        if (machine->foreign_seeds & bit ||
-            !address_equal(&settings->seed_nodes[i], from))
-            continue;
-        machine->foreign_seeds |= bit;
-        trace_put(machine->trace, TRACE_WARNING, "member",
-                  "seed node has another system name or protocol, and cannot "
-                  "be joined seed=%s own=%s://%s what=\"%s\"",
-                  address_text(from, text, sizeof text),
-                  machine->self->protocol, machine->self->system, why);
-    }
-}
 
 /* Returns false if the frame is used up. Control passes its frames on to the associations, which
  * answer or report the fault. */
@@ -374,8 +375,7 @@ static bool take_handshake(struct machine *machine, enum stream stream,
     bool right = fault == HANDSHAKE_OK &&
                  handshake.from.uid == envelope->origin;
 
-    if (fault == HANDSHAKE_FOREIGN)
-        report_foreign_seed(machine, &handshake, why);
+
     handshake.order = inlet_order(inlet);
     if (right && !origins_learn(machine->origins, stream, &handshake)) {
         machine->refused++;
@@ -394,7 +394,7 @@ static bool take_handshake(struct machine *machine, enum stream stream,
     if (machine->control)
         return true;
     if (!right) {
-        refuse_handshake(machine, inlet, why);
+        refuse_handshake(machine, inlet, fault, &handshake.from.address, why);
         return false;
     }
     content.body = mem_copy(&handshake, sizeof handshake);

@@ -80,7 +80,7 @@ struct machine {
     VEC(uint64_t) strangers;  /* inlets of unknown senders, and some others */
     uint64_t inlets_deadline; /* not later than that of any of them */
     struct mail_queue out[LANES_MAX + 1];
-    uint64_t foreign_seeds; /* bits of seed nodes that were reported as foreign */
+
     uint64_t malformed;   /* unreadable frames */
     uint64_t refused;     /* frames of unknown or former senders */
     /* messages in those frames, and in frames that nothing reads */

@@ -120,7 +120,7 @@ void lane_orphan_shard(struct lane *lane, const struct mail_content *content)
 {
     struct remember_life *life = lane_life(lane, content->type, content->shard);
 
-    SOMETIMES("a shard above the others is read again, under a higher term",
+    SOMETIMES("an orphan shard is read again under a higher term",
               life->stray != STRAY_NOT);
     if (life->stray > STRAY_WAITS)
         end(lane, content->type, content->shard);
@@ -156,7 +156,7 @@ bool lane_orphan_shard_claimed(struct lane *lane, uint32_t type, int32_t shard,
     if (news->kind == JOURNAL_CLAIMED) {
         lane_remember_claimed(lane, type, shard, news->fence);
     } else {
-        REACHED("a shard above the others is another coordinator's");
+        REACHED("an orphan shard belongs to another coordinator");
         end(lane, type, shard);
         begin_next(lane, type);
     }

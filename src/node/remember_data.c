@@ -148,7 +148,7 @@ static void answer_lane(struct control *control,
     };
 
     if (call->is_given_up) {
-        REACHED("distributed data answers for a shard that is gone");
+        REACHED("distributed data answers for a shard that has ended");
         return;
     }
     if (call->id_count && !call->why) {
@@ -171,7 +171,7 @@ static void listed(struct control *control, struct remember_call *call)
         return;
     if (call->why) {
         trace_put(machine->trace, TRACE_WARNING, "coordinator",
-                  "shards with remembered entities not read, tried again "
+                  "shards with remembered entities could not be read, retrying "
                   "type=%s why=\"%s\"",
                   name_of(control, call->type), call->why);
         control->remember_data.waiting += !type->remembering.read_at;
@@ -253,7 +253,7 @@ static void read_next(struct control *control)
         struct remember_call *call = call_of(control, token, &index);
 
         if (call->is_given_up) {
-            REACHED("a shard is gone before what it remembers was asked for");
+            REACHED("a shard ends before its remembered entities are read");
             call->why = "given up";
             answered(control, call);
             continue;

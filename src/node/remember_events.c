@@ -96,10 +96,9 @@ static void follow(struct control *control, uint32_t lane,
     }
     if (!is_told && !data->is_crowded)
         trace_put(control->machine->trace, TRACE_WARNING, "shard",
-                  "remembered entities not followed, too many keys: late "
-                  "changes by a former node of the shard count from the next "
-                  "read on; further ones are not logged type=%s shard=%d "
-                  "keys_max=%d",
+                  "remembered entities not followed: a late change counts at "
+                  "the next read type=%s shard=%d keys_max=%d hint=\"add nodes "
+                  "or use fewer shards; more shards are not logged\"",
                   name_of(control, content->type), content->shard,
                   REMEMBER_FOLLOWED_MAX);
     data->is_crowded |= !is_told;

@@ -224,7 +224,7 @@ void lane_remembered(struct lane *lane, const struct mail_content *content)
         return;
     }
     if (*ticket != content->a) {
-        REACHED("distributed data answers a former life of a shard that remembers");
+        REACHED("distributed data answers an earlier start of a shard");
         return;
     }
     if (content->b && content->count == REMEMBER_READ && content->body) {
@@ -252,7 +252,7 @@ static void drop_writes(struct lane *lane, uint32_t type, int32_t shard)
         if (write->type != type || write->shard != shard)
             lane->remember_writes.items[left++] = *write;
     }
-    SOMETIMES("a shard that remembers starts again before a write of its last life is over",
+    SOMETIMES("a shard starts again before a write of its earlier start has ended",
               left < lane->remember_writes.count);
     lane->remember_writes.count = left;
 }

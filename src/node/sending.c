@@ -369,13 +369,13 @@ static void write_ref(struct lane *lane, struct message *message)
         return;
     }
     if (!contact || contact->gone) {
-        REACHED("a message for an actor of a node that is gone");
+        REACHED("a message is for an actor of a removed node");
         actors_undelivered(lane->actors, message, SHERD_REASON_NODE_GONE);
         return;
     }
     if (names_has(message->to) &&
         !names_path(&lane->names, message->to).size) {
-        REACHED("a message for a JVM actor whose name was forgotten");
+        REACHED("a message is for a JVM actor with a forgotten name");
         actors_undelivered(lane->actors, message, SHERD_REASON_NO_SUCH_ACTOR);
         return;
     }
@@ -430,7 +430,7 @@ static bool is_far_enough(struct lane *lane, struct message *message)
 {
     if (!message->arrived)
         return false;
-    REACHED("a message came to a former home");
+    REACHED("a message arrives at a former home");
     actors_undelivered(lane->actors, message, SHERD_REASON_HANDED_OFF);
     return true;
 }
@@ -473,7 +473,7 @@ static bool goes_in_circles(struct lane *lane, struct message *message)
 {
     if (++message->hops <= HOPS_MAX)
         return false;
-    REACHED("a message went in circles");
+    REACHED("a message has been forwarded too often");
     actors_undelivered(lane->actors, message, SHERD_REASON_HANDED_OFF);
     return true;
 }

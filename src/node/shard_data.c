@@ -577,7 +577,7 @@ static void answer(struct control *control, const struct replicator_news *news)
                                     &machine->outbox);
         }
     } else {
-        REACHED("distributed data answers a coordinator that is over, or asked anew");
+        REACHED("distributed data answers a coordinator that has ended or asked again");
     }
     mem_free(call);
 }

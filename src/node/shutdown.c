@@ -527,8 +527,8 @@ static void links_step(struct control *control, bool late)
         name_late_links(control);
     if (control->late)
         trace_put(control->machine->trace, TRACE_WARNING, "node",
-                  "node ended, parts of the shutdown were late, see the lines "
-                  "above late=%u",
+                  "node ended; some shutdown steps timed out late=%u "
+                  "hint=\"earlier lines name the steps\"",
                   control->late);
     control->ending = ENDING_DONE;
     machine_want(control->machine, &want);

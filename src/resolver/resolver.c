@@ -582,7 +582,7 @@ bool resolver_keeps_lease(const struct resolver *resolver, uint64_t *until)
  * crashed. */
 static enum decision decide_unstable(const struct resolver *resolver)
 {
-    SOMETIMES("a resolver for which nothing was stable downs itself alone",
+    SOMETIMES("a suspected node downs only itself: nothing became stable",
               resolver->is_doubted);
     return resolver->is_doubted ? DECISION_SELF : DECISION_ALL;
 }
@@ -599,7 +599,7 @@ static void judge_stability(struct resolver *resolver, uint64_t now)
                 settings->stable_after + settings->unstable_after &&
             !ZOO(E3))
             return;
-        REACHED("nothing was stable for so long that all are downed");
+        REACHED("nothing became stable in time: all members are downed");
         resolver->counters.unstable++;
         put_news(resolver, RESOLVER_NEWS_UNSTABLE, NULL);
         act_plainly(resolver, now, decide_unstable(resolver),

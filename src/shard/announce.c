@@ -244,7 +244,7 @@ static bool tell_one(struct coordinator *coordinator, uint64_t now,
         return true;
     }
     if (!is_kept(coordinator, shard->version)) {
-        REACHED("a shard changes while its home is told");
+        REACHED("a shard changes while its home is announced");
         shard->is_due = false;
         wait(coordinator, shard);
         return true;
@@ -307,7 +307,7 @@ void announce_stored(struct coordinator *coordinator, uint64_t now,
     telling->unstored.count = left;
     telling->has_welcomes = true;
     tell_ready(coordinator, now, outbox);
-    SOMETIMES("homes that a write made due are announced in more than one step",
+    SOMETIMES("homes of one stored write are announced in several steps",
               announce_waits(coordinator));
 }
 

@@ -98,6 +98,7 @@ void coordinator_free(struct coordinator *coordinator)
     for (uint32_t i = 0; i < coordinator->shards.count; i++)
         shard_drop(coordinator->shards.items[i]);
     state_store_fini(coordinator);
+    home_log_fini(&coordinator->home_log);
     announce_fini(&coordinator->telling);
     vec_fini(&coordinator->moves);
     vec_fini(&coordinator->queries);
@@ -187,7 +188,7 @@ static bool waits_for_answers(struct coordinator *coordinator)
 
     if (!coordinator->is_active || !has_orders_out(coordinator))
         return hands_over;
-    REACHED("a coordinator that stops has given orders that are not answered");
+    REACHED("a stopping coordinator has unanswered directives");
     return true;
 }
 
@@ -244,7 +245,7 @@ void coordinator_term(struct coordinator *coordinator, uint64_t now,
         !coordinator->state_store.is_read)
         return;
     if (term <= coordinator->term_seen || term <= coordinator->term) {
-        REACHED("the store gave a term that is not above all that were seen");
+        REACHED("the journal gave a term that is not the highest");
         /* 0: the store gave none and logged why */
         trace_put(coordinator->trace, term ? TRACE_ERROR : TRACE_DEBUG, "coordinator",
                   "the journal gave an old term, asked again type=%s term=%llu "

@@ -30,7 +30,7 @@ static void receive_started(struct coordinator *coordinator,
 
     if (!shard || !region || shard->home != region ||
         (region->lanes && fence_compare(message->fence, shard->fence))) {
-        REACHED("a shard's start is told by a former home");
+        REACHED("a former home reports a shard's start");
         coordinator->counters.stale++;
         return;
     }
@@ -58,7 +58,7 @@ static void receive_no_region(struct coordinator *coordinator,
         if (region->is_registered || region->is_proxy ||
             !node_equal(&region->node, &inbound->from))
             continue;
-        REACHED("a region that is stored is not there any more");
+        REACHED("a stored region no longer exists");
         registrant_remove(coordinator, now, region, PROBE_HOME_REGION_RENEWED, outbox);
     }
 }
@@ -73,7 +73,7 @@ static void receive_shutdown(struct coordinator *coordinator,
     if (!region || region->is_proxy)
         return;
     /* An order on its way would cross the region's stop. */
-    SOMETIMES("a region that leaves asks to stop while a shard is on its way to it",
+    SOMETIMES("a leaving region asks to stop while a shard moves to it",
               message->idle && region->shards.count);
     region->is_dismissed = message->idle && coordinator->term &&
                            is_kept(coordinator, coordinator->term_version) &&

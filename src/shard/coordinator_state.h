@@ -49,33 +49,46 @@ struct registrant {
 
 enum audience {
     AUDIENCE_ASKED,  /* regions that wait for it */
-    AUDIENCE_UNSURE, /* those, and regions with has_old_homes */
+    AUDIENCE_UNSURE, /* AUDIENCE_ASKED, and regions with old homes */
     AUDIENCE_ALL
 };
 
 /* Why a shard gets a home; for the log. */
 enum shard_cause {
-    SHARD_CAUSE_MESSAGE,    /* somebody asked for it */
+    SHARD_CAUSE_MESSAGE,    /* a region asked for it */
     SHARD_CAUSE_REMEMBERED, /* its entities start without a message */
     SHARD_CAUSE_REBALANCE,
     SHARD_CAUSE_SHUTDOWN,   /* its region shuts down gracefully */
     SHARD_CAUSE_STOPPED,    /* its region has stopped */
     SHARD_CAUSE_RESTARTED,  /* its node has another region now */
     SHARD_CAUSE_REMOVED,    /* its node was removed from the cluster */
-    SHARD_CAUSE_CONTESTED,  /* another region has a higher fence */
-    SHARD_CAUSE_SEVERAL
+    SHARD_CAUSE_CONTESTED   /* another region has a higher fence */
+};
+
+/* Shards that went from one node to another; texts are addresses. */
+struct home_sum {
+    char *from; /* null: they had no home */
+    char *to;
+    enum shard_cause cause;
+    uint32_t count;
 };
 
 struct home_log {
-    uint32_t lines;         /* in this query interval */
-    uint32_t summed;        /* shards without a line, since the last sum */
-    enum shard_cause cause; /* theirs */
+    uint32_t lines; /* in this query interval */
+    uint32_t rest;  /* shards without a line and without a sum */
+    VEC(struct home_sum) sums;
+};
+
+/* The last home of a shard that has none; for the log. */
+struct former_home {
+    enum shard_cause cause; /* why it ended */
+    uint64_t duration;      /* of the hand-off that ended it; ns */
+    char address[];
 };
 
 struct shard {
     struct slice id; /* owned */
-    char *former;    /* owned: address of the last home while it has none, for the log; or null */
-    enum shard_cause cause; /* with former */
+    struct former_home *former; /* owned; or null */
     struct registrant *home;
     struct handoff *handoff;
     struct fence fence; /* of the home, or of the last one */

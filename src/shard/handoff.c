@@ -97,7 +97,7 @@ bool handoff_start(struct coordinator *coordinator, uint64_t now,
 
     check(shard->home && !shard->handoff);
     if (coordinator->handoffs.count >= COORDINATOR_HANDOFFS_MAX) {
-        REACHED("as many hand-offs as may be at once");
+        REACHED("the limit of concurrent hand-offs is reached");
         return false;
     }
     handoff = mem_alloc(sizeof *handoff);
@@ -196,7 +196,7 @@ void handoff_ask_again(struct coordinator *coordinator, struct outbox *outbox)
 
         if (ticks < 2 || ticks & (ticks - 1) || handoff->untold.count)
             continue;
-        REACHED("a step of a hand-off is asked for again");
+        REACHED("a step of a hand-off is requested again");
         if (handoff->state == HANDOFF_STOPPING &&
             handoff->shard->home->lanes)
             tell_stop(coordinator, handoff, outbox);
@@ -250,9 +250,11 @@ static void fail(struct coordinator *coordinator, uint64_t now,
 
     coordinator->counters.failed_moves++;
     trace_put(coordinator->trace, TRACE_WARNING, "coordinator",
-              "hand-off failed, the shard stays where it was and moves later "
-              "type=%s shard=%.*s home=%s attempt=%llu missing=%u "
-              "reason=\"%.*s\"",
+              "hand-off failed, %s type=%s shard=%.*s home=%s attempt=%llu "
+              "missing=%u reason=\"%.*s\"",
+              shard->home->is_terminating
+                  ? "its node was removed: the shard gets another home"
+                  : "the shard stays at its home and moves later",
               coordinator->type, (int)shard->id.size,
               (const char *)shard->id.data,
               address_text(&shard->home->node.address, home, sizeof home),
@@ -290,17 +292,18 @@ static void receive_stopped(struct coordinator *coordinator, uint64_t now,
                             struct handoff *handoff, struct registrant *region)
 {
     struct shard *shard = handoff->shard;
+    uint64_t began_at = handoff->began_at;
 
     if (region != shard->home || handoff->state != HANDOFF_STOPPING) {
-        REACHED("a shard stopped before it was asked to");
+        REACHED("a shard stopped before the request to stop");
         coordinator->counters.stale++;
         return;
     }
     coordinator->counters.moves++;
-    home_log_handed_off(coordinator, now, handoff);
     finish(coordinator, handoff, PROBE_HANDOFF_MOVED);
     begin_more(coordinator);
     shard_unlink(coordinator, shard, PROBE_HOME_STOPPED);
+    home_log_handed_off(shard, now - began_at);
     shard->is_pushed = true;
     shard_want(coordinator, shard); /* gets a home at once, even without traffic */
 }
@@ -330,7 +333,7 @@ void handoff_receive(struct coordinator *coordinator, uint64_t now,
     if (!handoff ||
         (region->lanes && (message->attempt != handoff->attempt ||
                            fence_compare(message->fence, shard->fence)))) {
-        SOMETIMES("a shard's end is told when its hand-off is over",
+        SOMETIMES("a shard's end is reported after its hand-off has ended",
                   message->kind == SHARD_HOST_STOPPED);
         SOMETIMES("an answer to an earlier hand-off of the shard",
                   handoff != NULL);
@@ -373,7 +376,7 @@ void handoff_home_gone(struct coordinator *coordinator,
 
         if (handoff->shard->home != region)
             continue;
-        REACHED("the owner went during the hand-off of its shard");
+        REACHED("the owner is lost during the hand-off of its shard");
         finish(coordinator, handoff, PROBE_HANDOFF_GIVEN_UP);
     }
 }
@@ -402,7 +405,7 @@ void handoff_region_gone(struct coordinator *coordinator, uint64_t now,
             vec_remove(&handoff->untold, j);
             handoff->told -= j < handoff->told;
         }
-        SOMETIMES("a region went that a hand-off waited for", was_missing);
+        SOMETIMES("a hand-off waits for a region that is lost", was_missing);
         if (was_missing && !handoff->remaining.count)
             stop_shard(coordinator, handoff, outbox);
     }
@@ -430,7 +433,7 @@ void handoff_fill(struct coordinator *coordinator, uint64_t now,
                 !is_kept(coordinator, shard->version))
                 continue;
             if (!announce_room(coordinator)) {
-                REACHED("more hand-offs are due than a step may begin");
+                REACHED("more hand-offs are due than one step begins");
                 coordinator->is_filling =
                     coordinator->handoffs.count < COORDINATOR_HANDOFFS_MAX;
                 return;

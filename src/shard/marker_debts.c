@@ -43,7 +43,7 @@ void owned_early_pay(struct hosted *hosted, int32_t shard,
         if (early.shard != shard || order > 0)
             hosted->early[kept++] = early;
         else if (order == 0) {
-            REACHED("a marker came before the order to hand off");
+            REACHED("a marker arrives before the request to hand off");
             while (marker_debts_pay(at, early.uid, early.lanes)) {
             }
         }

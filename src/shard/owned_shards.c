@@ -257,7 +257,7 @@ static void start_here(struct hosted *hosted, int64_t index,
         }
         return;
     case HOSTED_STOPPING:
-        REACHED("a shard that stops shall start again");
+        REACHED("a stopping shard must start again");
         start_again(hosted, at, fence);
         return;
     case HOSTED_FENCED_STOPPING:
@@ -367,7 +367,7 @@ void owned_drain(struct hosted *hosted, uint64_t now, int32_t shard,
         return;
     case HOSTED_STOPPING:
         /* A later attempt: messages arrived since the last one, to handle before the shard goes. */
-        REACHED("another attempt to hand off a shard that stops");
+        REACHED("a second attempt hands off a stopping shard");
         at->restarts = true;
         at->restart = at->order;
         return;
@@ -399,7 +399,7 @@ void owned_marker(struct hosted *hosted, uint64_t now, int32_t shard,
     int order = at->attempted ? attempt_compare(attempt, at->attempt) : 1;
     if (fence_compare(attempt.fence, at->order) < 0 || order < 0 ||
         (order == 0 && !at->drains)) {
-        REACHED("a marker of a hand-off that is over");
+        REACHED("a marker arrives for a hand-off that has ended");
         hosted->counters.markers_stale++;
         return;
     }

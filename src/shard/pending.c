@@ -81,7 +81,7 @@ void pending_prepend(struct pending_queue *queue, struct pending_queue *from)
         pending_append(queue, from);
         return;
     }
-    SOMETIMES("older messages return before those that wait",
+    SOMETIMES("older messages return ahead of the waiting ones",
               from->count && queue->count);
     pending_append(from, queue);
     *queue = *from;

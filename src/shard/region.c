@@ -299,7 +299,7 @@ static void ask_again(struct region *region)
 
     if (room < HOMES_ASKED_AGAIN_MIN)
         room = HOMES_ASKED_AGAIN_MIN;
-    SOMETIMES("a region asks for a part of the homes that it wants",
+    SOMETIMES("a region requests only a part of its unknown homes",
               room < region->wanted_count);
     if (region->silent_retries < RETRIES_HALVED_MAX)
         region->silent_retries++;
@@ -406,7 +406,7 @@ static bool is_dismissed(struct region *region, uint64_t now)
         region_ask_shutdown(region);
         return false;
     }
-    SOMETIMES("a region that leaves is not told that nothing is in flight",
+    SOMETIMES("a leaving region gets no reply that nothing is in flight",
               region->idle_until <= now);
     return region->idle_until <= now;
 }
@@ -439,7 +439,7 @@ void region_dismiss(struct region *region, uint64_t now, uint64_t term,
 {
     if (!region->registered || term != region->term || !region->idle ||
         idle != region->idle) {
-        REACHED("a region is told that nothing is on its way when it has hosted again");
+        REACHED("a late reply that nothing is in flight reaches a hosting region");
         region->counters.stale++;
         return;
     }

@@ -268,8 +268,8 @@ static const char *silence_text(const struct region *region)
     if (member && has_type(region, member))
         return "that node has the type: see the lines of module coordinator "
                "there";
-    return "that node has sent nothing about the type: its coordinator is "
-           "starting, or the type is not registered there";
+    return "that node has sent nothing about the type yet: check that its "
+           "program registers the type, then its lines of module coordinator";
 }
 
 /* Only while something waits, for example for a type that no other node starts. */

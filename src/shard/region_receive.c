@@ -162,14 +162,14 @@ static void host(struct region *region, struct entry *entry,
         return;
     }
     if (region->stopped) {
-        REACHED("a region that has stopped is given a shard");
+        REACHED("a stopped region receives a shard");
         region_say_stopped(region);
         return;
     }
     if (region->forced)
         return; /* its stop is reported when complete */
     if (region->shutting_down) {
-        REACHED("a region that shuts down is given a shard");
+        REACHED("a region that shuts down receives a shard");
         region_is_busy(region);
         region_ask_shutdown(region);
         /* Other nodes already send here. Akka refuses the shard; then its messages could only be
@@ -242,7 +242,7 @@ static void take_home(struct region *region, struct entry *entry,
         (void)stale(region, entry, "shard-home"); /* an earlier incarnation */
     } else if (!home->is_self && region_is_dead(region, &home->node)) {
         /* The coordinator has not seen the removal: asks again. */
-        REACHED("a home is told whose node is gone");
+        REACHED("a home is announced on a removed node");
         (void)stale(region, entry, "shard-home");
     } else if (entry->hosting && !fence_is_none(fence) &&
                fence_compare(fence, entry->hosting->fence) <= 0) {
@@ -401,7 +401,7 @@ void region_lane_held(struct region *region, uint64_t now, uint32_t lane,
     struct entry *entry = &region->entries[index];
     if (!entry->hold || !entry->hold->lanes_left ||
         attempt_compare(attempt, entry->attempt) != 0) {
-        REACHED("a lane holds a shard that has a home again");
+        REACHED("a lane reports a hold of a shard that has a home again");
         return; /* a home came meanwhile */
     }
     entry->hold->lanes_left &= ~(UINT64_C(1) << lane);
@@ -421,7 +421,7 @@ void region_doubt_home(struct region *region, uint64_t now, uint32_t lane,
     bool is_old = region->term &&
                   (!region->registered || fence_is_none(entry->fence));
     if (entry->home && !entry->home->is_self && is_old) {
-        REACHED("a message came by a home that no coordinator has confirmed");
+        REACHED("a message uses a home that no coordinator has confirmed");
         region_forget_home(region, entry);
         tell(region, REGION_FORGET, entry);
     }
@@ -484,7 +484,7 @@ static void hand_off(struct region *region, uint64_t now, struct entry *entry,
     }
     if (!hosting) {
         struct party from = { 0 };
-        REACHED("a shard is to stop that is not here");
+        REACHED("a region must stop a shard that it does not host");
         region_party_set(&from, inbound);
         answer(region, SHARD_HOST_STOPPED, entry, &from,
                (struct attempt){ message->fence, message->attempt }, NULL);
@@ -494,8 +494,8 @@ static void hand_off(struct region *region, uint64_t now, struct entry *entry,
     bool repeated = hosting->state == HOSTING_STOPPING &&
                     (!fenced || attempt_compare(attempt, hosting->stop) == 0);
     region_party_set(&hosting->stop_from, inbound);
-    SOMETIMES("the order to stop a shard comes again", repeated);
-    SOMETIMES("a shard is to stop before it runs",
+    SOMETIMES("the request to stop a shard arrives again", repeated);
+    SOMETIMES("a shard must stop before it runs",
               hosting->state == HOSTING_STARTING);
     if (repeated)
         return;
@@ -527,7 +527,7 @@ static void report_again(struct region *region, uint64_t now)
     region->is_misjudged = false;
     if (now < region->reported_at + REPORT_AGAIN)
         return;
-    REACHED("a coordinator names a home that it was told has lost the shard");
+    REACHED("a coordinator announces a home that has reported the shard lost");
     region->reported_at = now;
     report(region);
 }
@@ -679,7 +679,7 @@ static bool may_direct(struct region *region, const struct inbound *inbound)
                    ? node_equal(&inbound->from, &region->coordinator.node)
                    : region->asked_term <= region->term &&
                          region_is_candidate(region, &inbound->from);
-    SOMETIMES("a directive from who is not the coordinator", !may);
+    SOMETIMES("a directive from a node that is not the coordinator", !may);
     if (!may)
         region->counters.strangers++;
     return may;
@@ -750,7 +750,7 @@ bool region_receive(struct region *region, uint64_t now,
            slice_is(inbound->manifest, "D"))))
         return false;
     if (region_is_silent(region)) {
-        REACHED("a directive for a region that has stopped");
+        REACHED("a directive reaches a region that has stopped");
         if (inbound->sender.size && region_is_candidate(region, &inbound->from))
             region_send(region, &inbound->from, inbound->sender,
                         &(struct shard_message){

@@ -331,7 +331,7 @@ static void contest(struct coordinator *coordinator, uint64_t now,
     int order = fence_compare(fence, shard->fence);
 
     coordinator->counters.conflicts++;
-    REACHED("a region reports a shard that another one holds");
+    REACHED("a region reports a shard that another region holds");
     SOMETIMES("the report has the higher fence", order > 0);
     if (order < 0) {
         lose(coordinator, shard, region, outbox);
@@ -367,7 +367,7 @@ static void claim(struct coordinator *coordinator, uint64_t now,
         if (shard->is_started)
             shard->is_refused = false; /* the timer only asks whether it has started */
     } else if (order > 0 || (order == 0 && fence_compare(fence, shard->ended) > 0)) {
-        SOMETIMES("a region reports a shard whose fence is stored, and its home not", order == 0);
+        SOMETIMES("a region reports a shard with a stored fence and no home", order == 0);
         shard_link(coordinator, shard, region, fence, PROBE_HOME_REPORTED);
         shard->is_started = true;
         coordinator->counters.adopted++;
@@ -377,7 +377,7 @@ static void claim(struct coordinator *coordinator, uint64_t now,
         shard->is_pushed = false;
     } else {
         /* It was stopped since. Its new home, with a higher fence, is announced to this region. */
-        REACHED("a region reports a shard that has been stopped since");
+        REACHED("a region reports a shard that has stopped meanwhile");
         coordinator->counters.conflicts++;
         shard_wait(shard, region);
         shard_want(coordinator, shard);
@@ -389,7 +389,7 @@ static void take_another_term(struct coordinator *coordinator)
     if (!coordinator->is_active ||
         coordinator->term_seen <= coordinator->term)
         return;
-    REACHED("an active coordinator heard of a higher term");
+    REACHED("a higher term reaches an active coordinator");
     coordinator->is_active = false;
     coordinator_probe(coordinator, PROBE_COORDINATOR_ENDED);
     trace_put(coordinator->trace, TRACE_WARNING, "coordinator",
@@ -419,10 +419,10 @@ void coordinator_outbid(struct coordinator *coordinator, uint64_t now,
         coordinator->outbid_term = stored_term; /* until the members change */
         if (!coordinator->counters.outbids_left++)
             trace_put(coordinator->trace, TRACE_ERROR, "coordinator",
-                      "coordinator takes no more higher terms, so the journal "
-                      "refuses events of its shards until it restarts: does "
-                      "another cluster use the journal? type=%s own=%llu "
-                      "stored=%llu times=%d",
+                      "coordinator refuses more higher terms; journal refuses "
+                      "its shards' events type=%s own=%llu stored=%llu "
+                      "times=%d hint=\"restart; check whether another cluster "
+                      "uses this journal\"",
                       coordinator->type,
                       (unsigned long long)coordinator->term,
                       (unsigned long long)stored_term,
@@ -430,7 +430,7 @@ void coordinator_outbid(struct coordinator *coordinator, uint64_t now,
         return;
     }
     if (now < coordinator->outbid_at) {
-        REACHED("a higher term comes too soon after the last one, and is outbid later");
+        REACHED("a higher term arrives soon after another and is outbid later");
         if (!coordinator->outbid_term)
             timers_put(&coordinator->timers, coordinator->outbid_at,
                        TIMER_OUTBID, 0, 0);

@@ -322,7 +322,7 @@ void remember_write_next(struct remember *remember, uint64_t now,
 
         entity->queued = false;
         if (entity->wanted == entity->stored) {
-            REACHED("a change of what is remembered is taken back");
+            REACHED("a change of remembered entities is undone before its write");
             answer(remember, at, shard, entity);
             continue;
         }

@@ -195,7 +195,7 @@ void remember_move_again(struct remember *remember, uint64_t now,
 
     if (!entity || slot->generation != timer->generation)
         return;
-    REACHED("a remembered entity is asked again to start in another shard");
+    REACHED("a start of an entity in another shard is requested again");
     slot_free(remember, entity);
     line_up(remember, remember_here(remember, slot->shard), slot->shard,
             entity);

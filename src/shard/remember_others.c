@@ -8,7 +8,7 @@
 
 void remember_store_again(struct remember *remember, struct remembered *entity)
 {
-    REACHED("a remembered entity that others have taken out is stored again");
+    REACHED("an entity that other nodes removed is stored again");
     entity->stored = false;
     entity->stays = true;
     remember->counters.again++;
@@ -29,7 +29,7 @@ static struct remembered *comes_late(struct remember *remember,
     entity = remember_add(remember, at, id);
     if (!entity)
         return NULL;
-    REACHED("a remembered entity comes to light when its shard has been read");
+    REACHED("a remembered entity appears after its shard was read");
     entity->stored = entity->wanted = true;
     remember_due_put(remember, at, entity);
     remember->counters.late++;

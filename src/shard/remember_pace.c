@@ -103,7 +103,7 @@ static bool is_slow(struct remember *remember,
     if (pressure->reads == remember->reads)
         return false;
     measure_alone(remember, pressure->latency);
-    SOMETIMES("restarts are paced: one read alone takes longer than is wanted",
+    SOMETIMES("restarts are paced: a single read exceeds the target time",
               remember->alone > remember->options.target);
     return pressure->latency > target_of(remember);
 }

@@ -297,7 +297,7 @@ void shard_homes_place_all(struct coordinator *coordinator, uint64_t now,
             views[count++] = view_of(coordinator, j);
     last = !count;
     many = coordinator->unplaced > 1;
-    SOMETIMES("every region shuts down while shards want a home", last);
+    SOMETIMES("every region shuts down while shards have no home", last);
     for (uint32_t j = 0; last && j < coordinator->regions.count; j++)
         if (is_last_resort(coordinator->regions.items[j]))
             views[count++] = view_of(coordinator, j);
@@ -320,10 +320,10 @@ void shard_homes_place_all(struct coordinator *coordinator, uint64_t now,
     }
     coordinator->is_placing = !*room && coordinator->unplaced &&
                               i < coordinator->shards.count;
-    SOMETIMES("more shards want a home than a step places",
+    SOMETIMES("more shards need a home than one step places",
               coordinator->is_placing);
-    if (many)
-        home_log_flush(coordinator);
+    if (many && !coordinator->is_placing)
+        home_log_placed(coordinator);
     mem_free(views);
 }
 
@@ -350,11 +350,11 @@ void shard_homes_receive(struct coordinator *coordinator, uint64_t now,
     shard_wait(shard, region);
     if (!shard->home)
         shard_want(coordinator, shard);
-    SOMETIMES("a home is asked for while the shard moves",
+    SOMETIMES("a home is requested while the shard moves",
               shard->handoff != NULL);
-    SOMETIMES("a home is asked for while it is being stored",
+    SOMETIMES("a home is requested while it is being stored",
               shard->home && !is_kept(coordinator, shard->version));
-    SOMETIMES("a home is asked for before all regions are known",
+    SOMETIMES("a home is requested before all regions are known",
               coordinator_awaited(coordinator) > 0);
     if (shard->home || coordinator_awaited(coordinator) ||
         !coordinator->is_active)
@@ -392,7 +392,7 @@ void shard_homes_move(struct coordinator *coordinator, uint64_t now,
             !handoff_start(coordinator, now, shard, outbox))
             coordinator->moves_head = coordinator->moves.count;
     }
-    SOMETIMES("a rebalance begins more hand-offs than a step may",
+    SOMETIMES("a rebalance needs more hand-offs than one step begins",
               coordinator->moves_head < coordinator->moves.count);
 }
 
@@ -459,7 +459,7 @@ static bool may_rebalance(const struct coordinator *coordinator)
 
 void shard_homes_rebalance(struct coordinator *coordinator, uint64_t now)
 {
-    SOMETIMES("a rebalance is left out: what was tried alone has failed",
+    SOMETIMES("a rebalance is skipped: the last single hand-off has failed",
               now < coordinator->moves_after);
     coordinator->is_rebalancing = now >= coordinator->moves_after &&
                                   may_rebalance(coordinator);

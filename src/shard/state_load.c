@@ -115,7 +115,7 @@ static void load_home(struct coordinator *coordinator,
     }
     /* A region that registered meanwhile reported a newer home, or an older one. */
     if (shard->home && shard->home != region) {
-        SOMETIMES("a region reports another home than the one that is stored",
+        SOMETIMES("a region reports a home that differs from the stored one",
                   true);
         if (fence_compare(shard->loaded, shard->fence) <= 0)
             return;
@@ -169,7 +169,7 @@ static void refuse_older(struct coordinator *coordinator, struct shard *shard)
 
     if (!region || fence_compare(shard->fence, shard->loaded) >= 0)
         return;
-    REACHED("a region reported a shard that another one had after it");
+    REACHED("a region reported a shard that another region owned later");
     coordinator->counters.conflicts++;
     shard_unlink(coordinator, shard, PROBE_HOME_CONTESTED);
     shard->fence = shard->loaded;

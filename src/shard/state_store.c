@@ -503,7 +503,7 @@ void coordinator_foreign(struct coordinator *coordinator, uint64_t now,
 
     if (!state_store->is_read || coordinator->is_stopped)
         return;
-    REACHED("a value of another coordinator is found after the read");
+    REACHED("another coordinator's value arrives after the read");
     coordinator->counters.foreign++;
     state_store->state_version = state_store->fences_version = ++state_store->version;
     if (!stored_read(&stored, slice_of(NULL, 0), fences)) {

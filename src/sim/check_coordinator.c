@@ -291,8 +291,8 @@ static void started(struct check_coordinator *check, uint32_t node,
     judge_alone(check, node, probe, "starts");
 }
 
-/* A term is taken once. A node outside may have slept with its term, or goes on above those inside:
- * that is no step of their history. */
+/* A term is taken once. A coordinator outside the cluster may use an old term, so the check ignores
+ * it. */
 static void active(struct check_coordinator *check, uint32_t node,
                    const struct probe *probe)
 {

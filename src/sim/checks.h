@@ -54,7 +54,7 @@ struct checks {
     struct verdict *verdict;
     uint32_t centers; /* data centers; set after checks_new; 0: one */
     uint64_t uids[CHECK_NODES_MAX]; /* of incarnations that run; 0: none */
-    /* of incarnations that must end; all zero: this one need not */
+    /* incarnations that must end; zero if none */
     struct checks_end ends[CHECK_NODES_MAX];
     struct checks_entry entries[CHECK_NODES_MAX]; /* of the last incarnations */
     uint32_t ending;    /* count of ends that are set */

@@ -301,8 +301,8 @@ static uint64_t padding_seed(const uint8_t head[PARCEL_SIZE], uint64_t number)
     return hash_bytes(slice_of(head, PARCEL_SIZE)) ^ number;
 }
 
-/* The padding word at that byte. None of its bytes begins a token, which are searched for in all
- * that is written. */
+/* The padding word at that byte. None of its bytes starts a token: tokens are searched in all
+ * written bytes. */
 static uint64_t padding_word(uint64_t seed, size_t at)
 {
     uint64_t word = (seed + at) * UINT64_C(0x9e3779b97f4a7c15);
@@ -449,7 +449,7 @@ static uint64_t unsaid(struct workload *workload)
             continue;
         open++;
         workload_violation(workload, "undelivered-notice", i,
-                           "%llu tells have ended where they were sent, and who wants to hear of it was told of %llu",
+                           "%llu tells ended undelivered, their senders were notified of %llu",
                            (unsigned long long)place->ended_here,
                            (unsigned long long)place->undelivered);
     }

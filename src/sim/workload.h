@@ -39,7 +39,7 @@ struct workload;
     X(WORKLOAD_TELL, "tell")           /* a message to an entity, in the order of its stream */ \
     X(WORKLOAD_ECHO, "echo")           /* an ask; the entity replies with its identity */ \
     X(WORKLOAD_COUNT, "count")         /* an ask; the entity stores an event, then acknowledges */ \
-    X(WORKLOAD_PASSIVATE, "passivate") /* an ask; the entity passivates itself (W8) */ \
+    X(WORKLOAD_PASSIVATE, "passivate") /* an ask; the entity passivates itself */ \
     X(WORKLOAD_FAIL, "fail")           /* a message on which the handler fails */ \
     X(WORKLOAD_STOP, "stop")           /* a message on which the entity ends */ \
     /* a message; the entity sets, replaces and cancels timers */ \

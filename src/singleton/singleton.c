@@ -402,7 +402,7 @@ void singleton_self_lost(struct singleton *singleton, bool is_removed)
 void singleton_new_oldest_removed(struct singleton *singleton,
                                   const struct node_id *node)
 {
-    SOMETIMES("the new oldest is removed before it took over",
+    SOMETIMES("the new oldest node is removed before it took over",
               singleton->state == SINGLETON_WAS_OLDEST &&
                   node_equal(&singleton->new_oldest, node));
     if (singleton->state == SINGLETON_WAS_OLDEST && !singleton->has_exited &&
@@ -550,7 +550,7 @@ void singleton_give_up(struct singleton *singleton, uint64_t now,
                        struct outbox *outbox)
 {
     check(singleton->has_exited);
-    REACHED("a hand-over is given up: the node's time is over");
+    REACHED("a hand-over is given up: the node has exited");
     stop_all(singleton);
     singleton_settle(singleton, now, outbox);
 }
@@ -564,7 +564,7 @@ static void retry_hand_over(struct singleton *singleton, uint64_t now,
                 peer_node(kept_last(&singleton->previous));
 
             singleton->counters.retries++;
-            REACHED("the question for the hand-over is repeated");
+            REACHED("the request for a hand-over is repeated");
             send_peer(singleton, &head, hand_over_to_me, outbox);
         }
         retry_later(singleton, now);

@@ -25,7 +25,7 @@ def outside(flags):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as node:
         late = threading.Timer(60, node.kill)
         late.start()
-        tried = any("no seed node took this node in" in line for line in node.stderr)
+        tried = any("no seed node accepted this node" in line for line in node.stderr)
         node.terminate()
         said = node.communicate()[0]
         late.cancel()

@@ -32,7 +32,7 @@ static void look_at_line(void *user, enum sherd_log_level level,
     (void)module;
     if (strstr(line, "has not ended a turn") && strstr(line, "lane=2"))
         atomic_fetch_add(&stalls, 1);
-    if (strstr(line, "said nothing in time"))
+    if (strstr(line, "sent no first frame in time"))
         atomic_fetch_add(&late, 1);
 }
 

@@ -204,8 +204,8 @@ static void levels_go_by_module(void **state)
     char name[32];
     (void)state;
 
-    assert_int_equal(log_level_of("debug"), SHERD_LOG_DEBUG);
-    assert_int_equal(log_level_of("loud"), -1);
+    assert_int_equal(trace_level_of("debug"), SHERD_LOG_DEBUG);
+    assert_int_equal(trace_level_of("loud"), -1);
     log_write(log, TRACE_INFO, "member", NULL, "no");
     log_write(log, TRACE_WARNING, "member", "h:1", "yes a=1");
     assert_int_equal(kept.count, 1);

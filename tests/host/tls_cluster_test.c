@@ -559,7 +559,7 @@ static void plain_and_tls_do_not_mix(void **state)
     keys_init(&keys);
     safe = start_one(&keys, 0, NULL);
     plain = start_one(NULL, sherd_port(safe), NULL);
-    wait_logged("TLS: the peer speaks something else");
+    wait_logged("TLS: the peer does not speak TLS");
     other = start_one(NULL, 0, NULL);
     sherd_close(plain);
     plain = start_one(&keys, sherd_port(other), NULL);
@@ -606,7 +606,7 @@ static void changed_files_are_used_without_a_restart(void **state)
 
     keys_replace(&keys, NULL, &wrong);
     assert_true(shows(systems[0], &keys, "second"));
-    wait_logged("changed TLS files are not used");
+    wait_logged("changed TLS files rejected");
     feed(systems[2]);
     for (int i = 0; i < 3; i++)
         sherd_close(systems[i]);
@@ -625,7 +625,7 @@ static void changed_files_are_read_without_a_connection(void **state)
     system = start_one(&keys, 0, NULL);
     forget_log();
     keys_replace(&keys, NULL, &wrong);
-    wait_logged("changed TLS files are not used");
+    wait_logged("changed TLS files rejected");
     sherd_close(system);
     keys_fini(&keys);
 }

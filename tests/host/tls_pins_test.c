@@ -197,13 +197,13 @@ static void files_of_pins_that_cannot_be_used_are_refused(void **state)
     tls_not_opened(&options, "pins \"/nowhere/pins\": No such file");
     options.pins_file = pins_path();
     write_pins(options.pins_file, 0600, "# %s\n \n%s", "none", "");
-    tls_not_opened(&options, "none is in it");
+    tls_not_opened(&options, "the file contains no pin");
     write_pins(options.pins_file, 0600, "%s\nsha256 %s\n", own, own);
     tls_not_opened(&options, "a line does not begin with 64 hexadecimal digits");
     write_pins(options.pins_file, 0600, "%sa%s\n", own, "");
     tls_not_opened(&options, "a line does not begin with 64 hexadecimal digits");
     write_pins(options.pins_file, 0602, "%s%s\n", own, "");
-    tls_not_opened(&options, "everybody on this machine may write it");
+    tls_not_opened(&options, "every user of this machine can write it");
     memset(line, 'a', sizeof line);
     line[TLS_PIN_LINE_MAX + 1 - (CERTIFICATE_PIN_SIZE - 1) - 1] = 0;
     write_pins(options.pins_file, 0600, "%s %s\n", own, line);

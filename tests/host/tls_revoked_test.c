@@ -159,7 +159,7 @@ static void lists_that_cannot_be_used_are_refused(void **state)
     options = options_with_lists(&keys);
     tls_not_opened(&options, "crl.pem\": No such file");
     options.crl = keys.node_path;
-    tls_not_opened(&options, "node.pem: no revocation list is in it");
+    tls_not_opened(&options, "node.pem: the file contains no revocation list");
     options.crl = keys.folder;
     tls_not_opened(&options, keys.folder);
     options.crl = keys.crl_path;

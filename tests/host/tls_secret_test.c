@@ -186,7 +186,7 @@ static void secrets_are_changed_while_nodes_run(void **state)
     (void)secret_file("one", "");
     now += 2 * SECOND;
     assert_false(meets(one, two, now)); /* the earlier content stays in use */
-    assert_non_null(strstr(tls_logged, "none is in it"));
+    assert_non_null(strstr(tls_logged, "the file contains no secret"));
     tls_close(one);
     tls_close(two);
 }
@@ -220,15 +220,15 @@ static void files_that_cannot_be_used_are_refused(void **state)
     char *end = text;
 
     opens_not(*state, path_of("nowhere"), "No such file");
-    opens_not(*state, secret_file("odd", "\n \n"), "none is in it");
-    opens_not(*state, write_as("odd", RED, strlen(RED), 0604), "everybody on this machine");
-    opens_not(*state, write_as("odd", RED, strlen(RED), 0602), "everybody on this machine");
-    opens_not(*state, write_as("odd", RED, strlen(RED), 0660), "others than its owner may write it");
+    opens_not(*state, secret_file("odd", "\n \n"), "the file contains no secret");
+    opens_not(*state, write_as("odd", RED, strlen(RED), 0604), "every user of this machine");
+    opens_not(*state, write_as("odd", RED, strlen(RED), 0602), "every user of this machine");
+    opens_not(*state, write_as("odd", RED, strlen(RED), 0660), "users other than its owner can write it");
     if (geteuid() == 0) { /* only root can change a file's owner */
         const char *theirs = secret_file("odd", RED);
 
         assert_int_equal(chown(theirs, 12345, (gid_t)-1), 0);
-        opens_not(*state, theirs, "it belongs to another user");
+        opens_not(*state, theirs, "the file belongs to another user");
     }
     memset(text, 'a', TLS_SECRET_SIZE_MIN);
     opens_not(*state, write_as("odd", text, TLS_SECRET_SIZE_MIN - 1, 0600), "too short");

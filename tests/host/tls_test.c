@@ -462,15 +462,15 @@ static void other_protocols_are_refused_at_their_first_byte(void **state)
 {
     struct tls *tls = tls_open_keys(*state);
 
-    fed(tls, slice_text("AKKA\1"), "something else");
-    fed(tls, slice_text("G"), "something else");
-    fed(tls, slice_text("SSH-2.0-x\r\n"), "something else");
-    fed(tls, slice_of("\x15\3\1\0\2\1\0", 7), "something else"); /* an alert */
-    fed(tls, slice_of("\x80\x2e\1\0\2", 5), "something else");   /* version 2 */
+    fed(tls, slice_text("AKKA\1"), "does not speak TLS");
+    fed(tls, slice_text("G"), "does not speak TLS");
+    fed(tls, slice_text("SSH-2.0-x\r\n"), "does not speak TLS");
+    fed(tls, slice_of("\x15\3\1\0\2\1\0", 7), "does not speak TLS"); /* an alert */
+    fed(tls, slice_of("\x80\x2e\1\0\2", 5), "does not speak TLS");   /* version 2 */
     fed(tls, slice_of("\x16\3\1\x50\1", 5), "the handshake is too long");
     /* the largest record; more than a handshake may have */
     fed(tls, slice_of("\x16\3\1\x40\1", 5), "the handshake is too long");
-    fed(tls, slice_of("\x16\2\1\0\1", 5), "something else"); /* no such version */
+    fed(tls, slice_of("\x16\2\1\0\1", 5), "does not speak TLS"); /* no such version */
     fed(tls, slice_of("\x16\3\1\0\1\2", 6), NULL); /* an incomplete message */
     fed(tls, slice_of("\x16\3\1\0\4\2\0\0\0", 9), "unexpected message");
     tls_close(tls);
@@ -585,7 +585,7 @@ static void answers_are_bounded(void **state)
     }
     (void)tls_end_pending(conn, &pending);
     assert_true(pending.size > TLS_ANSWERS_MAX && pending.size < TLS_ANSWERS_MAX + 100);
-    assert_non_null(strstr(tls_end_why(conn), "more answers than it reads"));
+    assert_non_null(strstr(tls_end_why(conn), "more TLS replies than it reads"));
     peer_fini(&peer);
     tls_end_free(conn);
     tls_close(tls);
@@ -700,10 +700,10 @@ static void files_that_others_may_write_are_refused(void **state)
     } rows[] = {
         { 0600, 0664, NULL, "" },
         { 0640, 0644, NULL, "" },
-        { 0644, 0644, NULL, "everybody on this machine may read this node's key, and be this node" },
-        { 0660, 0644, "node.key: others than its owner may write it", "" },
-        { 0602, 0644, "node.key: others than its owner may write it", "" },
-        { 0600, 0646, "ca.pem: everybody on this machine may write it", "" },
+        { 0644, 0644, NULL, "every user of this machine can read this node's key, and be this node" },
+        { 0660, 0644, "node.key: users other than its owner can write it", "" },
+        { 0602, 0644, "node.key: users other than its owner can write it", "" },
+        { 0600, 0646, "ca.pem: every user of this machine can write it", "" },
     };
     struct tls_options options;
     struct keys keys;
@@ -726,11 +726,11 @@ static void files_that_others_may_write_are_refused(void **state)
     tls = tls_open_with(&options);
     assert_int_equal(chmod(keys.key_path, 0606), 0); /* a changed mode counts */
     serves(tls, 2 * SECOND, "localhost");
-    assert_non_null(strstr(tls_logged, "changed TLS files are not used"));
-    assert_non_null(strstr(tls_logged, "others than its owner may write it"));
+    assert_non_null(strstr(tls_logged, "changed TLS files rejected"));
+    assert_non_null(strstr(tls_logged, "users other than its owner can write it"));
     assert_int_equal(chmod(keys.key_path, 0604), 0);
     serves(tls, 4 * SECOND, "localhost");
-    assert_non_null(strstr(tls_logged, "everybody on this machine may read"));
+    assert_non_null(strstr(tls_logged, "every user of this machine can read"));
     tls_close(tls);
     keys_fini(&keys);
 }
@@ -814,7 +814,7 @@ static void endless_files_are_refused(void **state)
     assert_int_equal(mkfifo(keys.key_path, 0600), 0);
     tls_logged[0] = 0;
     serves(tls, 2 * SECOND, "localhost");
-    assert_non_null(strstr(tls_logged, "changed TLS files are not used"));
+    assert_non_null(strstr(tls_logged, "changed TLS files rejected"));
     assert_non_null(strstr(tls_logged, "it is no regular file"));
     tls_logged[0] = 0;
     serves(tls, 4 * SECOND, "localhost");

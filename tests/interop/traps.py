@@ -57,7 +57,7 @@ def wrong_addresses(cluster):
     s1.expect(f"^log WARNING association: .*Other@{wrong[1].address}")
     wrong[4].expect("^log INFO .*host name has an underscore: JVM nodes cannot answer")
     for node in wrong[2:]:
-        node.expect("^log WARNING .*no seed node took this node in")
+        node.expect("^log WARNING .*no seed node accepted this node")
     check_outside(cluster, wrong, "with nodes that use wrong names")
 
 

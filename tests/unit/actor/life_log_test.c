@@ -53,6 +53,82 @@ static void an_end_names_its_cause(void **state)
     assert_true(lab_traced("entity stopped cause=shard-stops type=A "));
 }
 
+/* Starts a persistent entity and returns it. */
+static uint64_t alive(const char *id)
+{
+    uint64_t actor;
+
+    lab_entity_tell(TYPE_P, id, 5);
+    lab_run();
+    actor = lab.wants[0];
+    lab_recover_all();
+    lab_run();
+    return actor;
+}
+
+/* True if one line has both. */
+static bool one_line_has(const char *one, const char *two)
+{
+    struct trace_line line;
+    bool found = false;
+
+    while (trace_next(lab.trace, &line))
+        found = found || (strstr(line.text, one) && strstr(line.text, two));
+    return found;
+}
+
+static void an_end_by_the_journal_names_its_cause(void **state)
+{
+    (void)state;
+
+    actors_store_failed(lab.actors, alive("x"), SHERD_REASON_NOT_STORED);
+    assert_true(lab_traced("entity stopped cause=not-stored type=P "));
+    actors_store_failed(lab.actors, alive("y"), SHERD_REASON_FENCED);
+    assert_true(lab_traced("entity stopped cause=fenced type=P "));
+}
+
+static void stops_by_force(void)
+{
+    actors_stop_all(lab.actors, lab.now + SECOND);
+    lab_run();
+    lab_advance(1000);
+}
+
+static void an_end_by_force_names_its_cause(void **state)
+{
+    (void)state;
+
+    lab_entity_tell(TYPE_S, "z", 5);
+    lab_run();
+    stops_by_force();
+    assert_true(lab_traced("entity stopped cause=stop-timeout type=S "));
+}
+
+/* The stop message gets no SHERD_STOP. */
+static void an_end_by_force_names_the_remedy_for_the_handler(void **state)
+{
+    (void)state;
+
+    lab_entity_tell(TYPE_S, "z", 5);
+    lab_run();
+    stops_by_force();
+    assert_true(one_line_has("entities did not stop in time, stopped by force type=S ",
+                             " hint=\"receive must return SHERD_STOP soon after the stop "
+                             "message\""));
+}
+
+static void an_end_by_force_names_the_remedy_for_the_journal(void **state)
+{
+    (void)state;
+
+    (void)alive("x");
+    ENTITY_ORDER(TYPE_P, "x", { DO_PERSIST, 1, .ms = 3 });
+    lab_run();
+    stops_by_force();
+    assert_true(one_line_has("entities did not stop in time, stopped by force type=P ",
+                             " hint=\"the journal is slow: check its database and disk\""));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
 
 int main(void)
@@ -61,6 +137,10 @@ int main(void)
         TEST(a_start_names_the_replayed_events_and_the_time),
         TEST(a_passivation_names_its_cause),
         TEST(an_end_names_its_cause),
+        TEST(an_end_by_the_journal_names_its_cause),
+        TEST(an_end_by_force_names_its_cause),
+        TEST(an_end_by_force_names_the_remedy_for_the_handler),
+        TEST(an_end_by_force_names_the_remedy_for_the_journal),
     };
 
     return cmocka_run_group_tests_name("life log", tests, NULL, NULL);

@@ -844,6 +844,57 @@ static void each_foreign_node_is_logged_once(void **state)
     trace_free(trace);
 }
 
+/* The text of the one line after a handshake of `from` for that address. */
+static void refuses(const struct identity *from, const struct address *to,
+                    const char *text)
+{
+    struct trace *trace = trace_new(TRACE_INFO);
+    struct associations *associations = alone(trace);
+    struct buf payload = {0};
+    struct outbound message;
+    struct outbox outbox = {0};
+    struct inbound inbound;
+    struct trace_line line;
+
+    handshake_request_put(&payload, from, to, &(struct handshake){0});
+    message = artery("d", buf_slice(&payload));
+    assert_int_equal(arrive(associations, 1, STREAM_CONTROL, from, &message,
+                            &inbound, &outbox),
+                     ASSOCIATION_DROPPED);
+    assert_int_equal(associations_counts(associations).misaddressed, 1);
+    assert_true(trace_next(trace, &line));
+    assert_int_equal(line.level, TRACE_WARNING);
+    assert_non_null(strstr(line.text, text));
+    assert_false(trace_next(trace, &line));
+    buf_fini(&payload);
+    associations_free(associations);
+    trace_free(trace);
+}
+
+static void a_handshake_for_another_address_is_logged_with_the_remedy(void **state)
+{
+    const struct address other = {"elsewhere", 1};
+    (void)state;
+
+    refuses(&you, &other,
+            "handshake refused: it is for another address than this node's; "
+            "the peer must use remote.artery.canonical of this node what="
+            "\"handshake from akka://S@h:2 looks for "
+            "akka://S@elsewhere:1, and this node is akka://S@h:1\"");
+}
+
+static void a_handshake_with_this_nodes_address_or_uid_is_logged(void **state)
+{
+    const char *text = "handshake refused: the sender has the address or uid "
+                       "of this node what=\"handshake from akka://S@h:";
+    struct identity same_uid = you;
+    (void)state;
+
+    same_uid.node.uid = me.node.uid;
+    refuses(&me, &me.node.address, text);
+    refuses(&same_uid, &me.node.address, text);
+}
+
 /* The claimed name cannot add a pair to the log line. */
 static void a_foreign_nodes_name_is_one_value(void **state)
 {
@@ -1318,6 +1369,8 @@ int main(void)
         cmocka_unit_test(a_removed_incarnation_does_not_return),
         cmocka_unit_test(each_foreign_node_is_logged_once),
         cmocka_unit_test(a_foreign_nodes_name_is_one_value),
+        cmocka_unit_test(a_handshake_for_another_address_is_logged_with_the_remedy),
+        cmocka_unit_test(a_handshake_with_this_nodes_address_or_uid_is_logged),
         cmocka_unit_test(messages_without_handshake_are_dropped),
         cmocka_unit_test(a_handshake_must_be_its_senders_own),
         cmocka_unit_test(flush_termination_and_heartbeat_are_answered),

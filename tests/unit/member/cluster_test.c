@@ -62,13 +62,48 @@ static void a_search_without_success_logs_silent_seeds(void **state)
     net_run(net, 9 * SECOND);
     while (trace_next(net->trace, &line)) {
         assert_string_equal(line.module, "member");
-        assert_non_null(strstr(line.text, "no seed node took this node in"));
+        assert_non_null(strstr(line.text, "no seed node accepted this node"));
         assert_non_null(strstr(line.text, " attempt=2 seeds=2 waited_ms="));
         assert_non_null(strstr(line.text, " silent=10.0.0.1:2551"));
         assert_null(strstr(line.text, ":2552"));
         lines++;
     }
     assert_int_equal(lines, 2); /* one from each node */
+    trace_free(net->trace);
+    net->trace = NULL;
+    net_free(net);
+}
+
+/* Node 2 searches nodes 1 and 3. Both answer, but are in no cluster: their own seed node 0 does not
+ * run. */
+static void a_search_without_a_silent_seed_logs_the_remedy(void **state)
+{
+    struct address lists[2][2] = { { net_address(0), net_address(0) },
+                                   { net_address(1), net_address(3) } };
+    struct member_settings without = { .seeds = lists[0], .seed_count = 1 };
+    struct member_settings searching = { .seeds = lists[1], .seed_count = 2 };
+    struct net *net = net_new(1);
+    struct trace_line line;
+    uint32_t lines = 0;
+    (void)state;
+
+    net_add(net, 1, &without);
+    net_add(net, 3, &without);
+    net_start(net, 1);
+    net_start(net, 3);
+    net->trace = trace_new(TRACE_WARNING);
+    net_add(net, 2, &searching);
+    net_start(net, 2);
+    net_run(net, 15 * SECOND);
+    while (trace_next(net->trace, &line)) {
+        assert_non_null(strstr(line.text, "no seed node accepted this node"));
+        assert_non_null(strstr(line.text, " key=akka.cluster.seed-node-timeout "
+                                          "silent=none hint=\"the seed nodes are "
+                                          "in no cluster yet: start the first "
+                                          "seed node of akka://"));
+        lines++;
+    }
+    assert_true(lines > 0);
     trace_free(net->trace);
     net->trace = NULL;
     net_free(net);
@@ -1093,6 +1128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(five_nodes_converge),
         cmocka_unit_test(a_search_without_success_logs_silent_seeds),
+        cmocka_unit_test(a_search_without_a_silent_seed_logs_the_remedy),
         cmocka_unit_test(first_rounds_wait_for_the_delay_and_for_their_interval),
         cmocka_unit_test(statistics_are_logged_at_their_interval),
         cmocka_unit_test(loss_and_reordering_only_delay_convergence),

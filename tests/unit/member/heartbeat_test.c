@@ -403,7 +403,8 @@ static void late_heartbeats_are_logged(void **state)
     expect_warned(&heart, trace, &c, 11999, NULL);
     expect_warned(&heart, trace, &c, 13999,
                   "heartbeat interval is growing too large member=c:2552 "
-                  "after_ms=2000 acceptable_pause_ms=3000");
+                  "after_ms=2000 acceptable_pause_ms=3000 hint=\"check that "
+                  "node's load and the network\"");
     assert_false(heart_is_available(&heart, &three_peers, &c, 60 * SECOND));
     expect_warned(&heart, trace, &c, 60000, NULL);
     expect_warned(&heart, trace, &c, 61000, NULL);

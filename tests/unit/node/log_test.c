@@ -35,7 +35,7 @@ static void a_joiner_names_the_reasons_of_a_silent_seed_node(void **state)
     world_run(world, 30 * SECOND);
     assert_true(world_logged(world, 0, "handshake refused"));
     assert_true(world_logged(world, 0, "akka://Other@n1:2551"));
-    assert_true(world_logged(world, 1, "no seed node took this node in"));
+    assert_true(world_logged(world, 1, "no seed node accepted this node"));
     assert_true(world_logged(world, 1, " silent=n0:2551 "));
     assert_true(world_logged(
         world, 1, "another system name, protocol or transport than akka://Other"));
@@ -57,7 +57,7 @@ static void two_seed_nodes_with_other_names_log_it(void **state)
     start(world, 1, "Other", second, 2);
     world_run(world, 30 * SECOND);
     assert_true(world_logged(world, 0,
-                             "seed node has another system name or protocol, "
+                             "a seed node has another system name or protocol, "
                              "and cannot be joined seed=n1:2551 "
                              "own=akka://World"));
     assert_true(world_logged(world, 1, "seed=n0:2551 own=akka://Other"));
@@ -84,7 +84,8 @@ static void a_joiner_logs_when_it_tries_again(void **state)
     world_run(world, 12 * SECOND);
     assert_true(world_logged(world, 1, "joining contact=n0:2551 next_try_s=10"));
     assert_true(world_logged(
-        world, 1, "no welcome yet contact=n0:2551 next_try_s=10 hint="));
+        world, 1, "no welcome yet contact=n0:2551 next_try_s=10 "
+                  "key=akka.cluster.retry-unsuccessful-join-after hint="));
     world_free(world);
 }
 

@@ -259,7 +259,7 @@ static void a_type_that_the_oldest_lacks_is_named_in_the_log(void **state)
     world_run(world, 70 * SECOND);
     assert_true(world_logged(
         world, 1, "coordinator does not answer type=E expected_at=n0:2551 "));
-    assert_true(world_logged(world, 1, "the type is not registered there"));
+    assert_true(world_logged(world, 1, "check that its program registers the type"));
     assert_false(world_logged(world, 0, "coordinator does not answer"));
     assert_int_equal(player.count, 1);
     player.count = 0;
@@ -300,7 +300,7 @@ static void a_silent_coordinator_is_not_considered_a_missing_type(void **state)
     assert_true(world_logged(world, 2, "that node has the type"));
     assert_true(world_logged(world, 1, "of this node is not active yet"));
     for (uint32_t i = 1; i < 3; i++)
-        assert_false(world_logged(world, i, "is not registered there"));
+        assert_false(world_logged(world, i, "program registers the type"));
     world_free(world);
 }
 

@@ -369,7 +369,7 @@ static void late_tasks_are_logged_and_given_up(void **state)
     assert_true(world_logged(world, 1,
                              "shutdown task not done in time "
                              "phase=service-stop task=work"));
-    assert_true(world_logged(world, 1, "see the lines above late=2"));
+    assert_true(world_logged(world, 1, "some shutdown steps timed out late=2"));
     world_free(world);
 }
 
@@ -431,14 +431,14 @@ static void actors_and_frames_that_remain_are_logged(void **state)
                              "actors of a lane not stopped lane=0"));
     assert_true(world_logged(world, 1,
                              "last frames not sent in time peer=n0"));
-    assert_true(world_logged(world, 1, "see the lines above late=2"));
+    assert_true(world_logged(world, 1, "some shutdown steps timed out late=2"));
     assert_int_equal(world_node(world, 1)->error, 0);
     world_free(world);
     /* with time, lanes give their frames up by themselves */
     world = stuck(54, 0, players);
     assert_true(world_until(world, world_node_ended, &index, 60 * SECOND));
     assert_false(world_logged(world, 1, "actors of a lane not stopped"));
-    assert_true(world_logged(world, 1, "see the lines above late=1"));
+    assert_true(world_logged(world, 1, "some shutdown steps timed out late=1"));
     world_free(world);
 }
 

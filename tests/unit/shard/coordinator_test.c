@@ -1190,7 +1190,7 @@ static void outbidding_is_limited(void **state)
     assert_int_equal(counter(scene, outbids_left), 2);
     while (trace_next(scene->trace, &line))
         said += line.level == TRACE_ERROR &&
-                strstr(line.text, "takes no more higher terms") != NULL;
+                strstr(line.text, "refuses more higher terms") != NULL;
     assert_int_equal(said, 1);
     scene_free(scene);
 }

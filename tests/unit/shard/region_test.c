@@ -224,6 +224,49 @@ static void a_region_registers_with_all_candidates(void **state)
     expect_none_sent(fixture);
 }
 
+/* A region of node 2 waits for the coordinator of node 0. Copies its warning to `text`. */
+static void waits_for_coordinator(bool reachable, char *text, size_t size)
+{
+    struct trace *trace = trace_new(TRACE_WARNING);
+    struct identity self = { "akka", "S", node(2) };
+    struct outbox outbox = { 0 };
+    struct region *region = region_new(&(struct region_options){
+        .self = &self, .outbox = &outbox, .type = "T", .path = PATH,
+        .coordinator_path = COORDINATOR, .shard_count = 10, .lanes = 2,
+        .trace = trace });
+    struct trace_line line;
+
+    for (int i = 0; i < 3; i += 2)
+        region_peer(region, 0,
+                    &(struct peer){ .node = node(i), .up_number = i + 1,
+                                    .status = PEER_UP, .has_role = true,
+                                    .reachable = i != 0 || reachable });
+    region_want_home(region, 0, 0, 7);
+    for (uint64_t now = 0; now < 10 * SECOND; now = region_deadline(region))
+        region_tick(region, now);
+    assert_true(trace_next(trace, &line));
+    (void)snprintf(text, size, "%s", line.text);
+    region_free(region);
+    outbox_fini(&outbox);
+    trace_free(trace);
+}
+
+static void a_silent_coordinator_is_logged_with_a_remedy(void **state)
+{
+    const char *event = "coordinator does not answer type=T expected_at=n0:1 ";
+    char text[512];
+    (void)state;
+
+    waits_for_coordinator(false, text, sizeof text);
+    assert_true(strncmp(text, event, strlen(event)) == 0);
+    assert_non_null(strstr(text, " shards_wanted=1 hint=\"that node is unreachable: "
+                                 "repair the network, or down it\""));
+    waits_for_coordinator(true, text, sizeof text);
+    assert_true(strncmp(text, event, strlen(event)) == 0);
+    assert_non_null(strstr(text, "hint=\"that node has sent nothing about the "
+                                 "type yet: check that its program registers"));
+}
+
 static void a_home_is_requested_again_every_two_seconds(void **state)
 {
     struct fixture *fixture = *state;
@@ -1070,6 +1113,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_region_registers_with_all_candidates),
+        cmocka_unit_test(a_silent_coordinator_is_logged_with_a_remedy),
         TEST(a_home_is_requested_again_every_two_seconds),
         TEST(a_silent_coordinator_gets_fewer_requests_for_homes),
         cmocka_unit_test_setup_teardown(

@@ -550,7 +550,7 @@ static void a_missing_undelivered_notice_is_found(void **state)
     world_run(world, 10 * SECOND);
     workload->places.items[0]->ended_here++;
     (void)workload_world_drain(load, 30 * SECOND);
-    assert_found("undelivered-notice", "1 tells have ended where they were sent, and who wants to hear of it was told of 0");
+    assert_found("undelivered-notice", "1 tells ended undelivered, their senders were notified of 0");
     end();
 }
 
