@@ -134,7 +134,7 @@ enum dd_merged dd_merge_delta(struct dd_value *value,
 /* Deltas. Changes collect a delta in the value until it is taken. */
 /* True for kinds whose changes leave deltas: counters, sets, maps. */
 bool dd_has_deltas(enum dd_kind kind);
-/* Moves the pending delta to the caller, who frees it; null if none. As in Akka, a DD_PNCOUNTER
+/* Moves the pending delta to the caller, which frees it; null if none. As in Akka, a DD_PNCOUNTER
  * always has one, perhaps empty. */
 struct dd_value *dd_take_delta(struct dd_value *value);
 void dd_reset_delta(struct dd_value *value);
