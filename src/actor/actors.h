@@ -157,10 +157,10 @@ bool actors_next_event(struct actors *actors, struct actors_event *event);
 enum actors_news_kind {
     /* actor, type, shard, id: replay its events, then call actors_recovered or
      * actors_recovery_failed */
-    ACTORS_WANT_REPLAY,
+    ACTORS_REQUEST_REPLAY,
     ACTORS_FORGET, /* actor: a persistent incarnation has ended, and all its events are settled */
     /* an actor of the lane wants the cluster's state: call actors_cluster, see cluster.h */
-    ACTORS_WANT_CLUSTER,
+    ACTORS_REQUEST_CLUSTER,
     ACTORS_TASK,       /* actor, type: enum sherd_phase, id: name of a shutdown task */
     ACTORS_TASK_DONE,
     /* actor, shard: the tag, id: a data key it subscribes to; type 1: first subscriber of the lane:
@@ -235,8 +235,8 @@ bool actors_is_recovering(const struct actors *actors, uint64_t actor);
 
 /* --- persistence --- */
 
-/* Replays an event between ACTORS_WANT_REPLAY and actors_recovered or actors_recovery_failed. Event
- * lent. */
+/* Replays an event between ACTORS_REQUEST_REPLAY and actors_recovered or actors_recovery_failed.
+ * Event lent. */
 void actors_replay_event(struct actors *actors, uint64_t actor, uint64_t seq,
                          uint32_t event_type, struct slice event);
 void actors_recovered(struct actors *actors, uint64_t actor,

@@ -352,7 +352,7 @@ static bool must_ask(const struct view *view,
 static void ask_state(struct actors *actors)
 {
     if (!actors->view.wanted)
-        slot_news_put(actors, ACTORS_WANT_CLUSTER, TYPE_NONE, 0, 0,
+        slot_news_put(actors, ACTORS_REQUEST_CLUSTER, TYPE_NONE, 0, 0,
                       slice_of(NULL, 0));
     actors->view.wanted = true;
 }

@@ -1,7 +1,7 @@
 /* Declares the cluster changes that the node gives a lane by actors_cluster, for its view and its
  * subscribers (sherd/cluster.h).
  *
- * A lane receives none until it asks by ACTORS_WANT_CLUSTER. Then it receives the state,
+ * A lane receives none until it asks by ACTORS_REQUEST_CLUSTER. Then it receives the state,
  * CLUSTER_SEEN and CLUSTER_IN_STEP. When it asks again, it receives the last two anew. */
 #ifndef SHERD_ACTOR_CLUSTER_H
 #define SHERD_ACTOR_CLUSTER_H

@@ -169,7 +169,7 @@ struct sherd_ref actors_spawn(struct actors *actors,
 
 /* --- end --- */
 
-void incarnation_want_end(struct actors *actors, uint32_t index, struct slot *slot)
+void incarnation_request_end(struct actors *actors, uint32_t index, struct slot *slot)
 {
     if (!(slot->flags & FLAG_UNDURABLE)) {
         incarnation_end(actors, index, slot);

@@ -26,7 +26,7 @@
 #define ENTRY_CHUNK 64u
 
 enum slot_status {
-    /* ACTORS_WANT_REPLAY is out; a plain actor: its spawner has events that are not durable */
+    /* ACTORS_REQUEST_REPLAY is out; a plain actor: its spawner has events that are not durable */
     SLOT_FREE,
     SLOT_RECOVERING,
     SLOT_ALIVE,
@@ -242,7 +242,7 @@ struct view {
     VEC(char *) centers; /* unreachable data centers */
     VEC(struct subscriber) subscribers;
     struct node_id leader;
-    bool wanted;     /* ACTORS_WANT_CLUSTER is out, and CLUSTER_IN_STEP is awaited */
+    bool wanted;     /* ACTORS_REQUEST_CLUSTER is out, and CLUSTER_IN_STEP is awaited */
     bool in_step;
     bool stopped;
     uint32_t missed;
@@ -567,7 +567,7 @@ void slot_start_never(struct actors *actors, struct message *started);
 uint16_t behavior_intern(struct actors *actors, const struct sherd_behavior *face,
                       uint16_t type); /* TYPE_NONE at ACTOR_BEHAVIORS_MAX */
 /* Ends it now, or when its events are durable. */
-void incarnation_want_end(struct actors *actors, uint32_t index, struct slot *slot);
+void incarnation_request_end(struct actors *actors, uint32_t index, struct slot *slot);
 /* Takes a slot without incarnation and messages out of table and row. */
 void entity_release(struct actors *actors, uint32_t index, struct slot *slot);
 /* Passivates the idle entities of the next part of the slots. */

@@ -310,7 +310,7 @@ void incarnation_recover(struct actors *actors, uint32_t index, struct slot *slo
     extra->seq = 0;
     extra->recover_at = actors->now;
     extra->replayed = 0;
-    slot_news_put(actors, ACTORS_WANT_REPLAY, row->type, row->shard,
+    slot_news_put(actors, ACTORS_REQUEST_REPLAY, row->type, row->shard,
              slot_ref(actors, slot, index).actor, slot_id(slot));
 }
 

@@ -79,7 +79,7 @@ static bool settle(struct actors *actors, uint32_t index, struct slot *slot,
     }
     if (next == SHERD_CONTINUE && !last)
         return true;
-    incarnation_want_end(actors, index, slot);
+    incarnation_request_end(actors, index, slot);
     return false;
 }
 

@@ -178,7 +178,7 @@ static void force_end(struct actors *actors, uint32_t index, struct slot *slot)
               slot->status == SLOT_RECOVERING);
     if (slot->flags & FLAG_UNDURABLE) {
         REACHED("an entity's stop is forced while the journal writes its events");
-        incarnation_want_end(actors, index, slot);
+        incarnation_request_end(actors, index, slot);
         return; /* incarnation_next sees that the deadline is over */
     }
     if (slot_has_incarnation(slot))

@@ -34,8 +34,8 @@ struct link {
     uint8_t stream;      /* enum stream */
     uint8_t urgent_count;
     uint8_t refusal;     /* enum sherd_reason; as the counts below: see struct link_counts */
-    bool want_connect : 1;
-    bool want_close : 1;
+    bool connect_due : 1;
+    bool close_due : 1;
     bool overflowed : 1; /* refused control frames were logged */
     bool is_named : 1;   /* the peer's answer named this connection */
     bool begun : 1;
@@ -225,7 +225,7 @@ static void start_connecting(struct link *link, uint64_t now)
 {
     link->state = LINK_CONNECTING;
     link->until = now + LINK_CONNECT_MS * MS;
-    link->want_connect = true;
+    link->connect_due = true;
 }
 
 static void wake(struct link *link, uint64_t now)
@@ -259,10 +259,10 @@ static void back_off(struct link *link, uint64_t now)
 
 static void ask_to_close(struct link *link)
 {
-    if (link->want_connect)
-        link->want_connect = false; /* the driver does not know of it yet */
+    if (link->connect_due)
+        link->connect_due = false; /* the driver does not know of it yet */
     else
-        link->want_close = true;
+        link->close_due = true;
 }
 
 static void append_request(struct link *link, uint64_t now, struct buf *buf)
@@ -294,7 +294,7 @@ void link_connected(struct link *link, uint64_t now)
 
     if (link->state != LINK_CONNECTING)
         return; /* a late report of a connection that was given up */
-    link->want_connect = false; /* done, even if it was not drained */
+    link->connect_due = false; /* done, even if it was not drained */
     link->connects++;
     link->generation = now > link->generation ? now : link->generation + 1;
     link->is_named = false;
@@ -721,17 +721,17 @@ void link_wrote(struct link *link, uint64_t now, size_t size)
     pass(link, (uint32_t)size);
 }
 
-enum link_want link_next_want(struct link *link)
+enum link_request link_next_request(struct link *link)
 {
-    if (link->want_close) {
-        link->want_close = false;
-        return LINK_WANT_CLOSE;
+    if (link->close_due) {
+        link->close_due = false;
+        return LINK_REQUEST_CLOSE;
     }
-    if (link->want_connect) {
-        link->want_connect = false;
-        return LINK_WANT_CONNECT;
+    if (link->connect_due) {
+        link->connect_due = false;
+        return LINK_REQUEST_CONNECT;
     }
-    return LINK_WANT_NOTHING;
+    return LINK_REQUEST_NOTHING;
 }
 
 bool link_next_news(struct link *link, struct link_news *news)

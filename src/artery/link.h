@@ -32,10 +32,10 @@ enum link_state {
     LINK_BACKING_OFF,
 };
 
-enum link_want {
-    LINK_WANT_NOTHING,
-    LINK_WANT_CONNECT, /* open a connection; then link_connected or link_failed */
-    LINK_WANT_CLOSE,   /* close it, or give up connecting; report nothing more about it */
+enum link_request {
+    LINK_REQUEST_NOTHING,
+    LINK_REQUEST_CONNECT, /* open a connection; then link_connected or link_failed */
+    LINK_REQUEST_CLOSE,   /* close it, or give up connecting; report nothing more about it */
 };
 
 enum link_news_kind {
@@ -126,7 +126,7 @@ bool link_take_back(struct link *link, struct slice *frame);
 bool link_pending(struct link *link, uint64_t now, struct slice *bytes);
 /* `size` bytes of that piece were written. */
 void link_wrote(struct link *link, uint64_t now, size_t size);
-enum link_want link_next_want(struct link *link); /* call until nothing; any call may change it */
+enum link_request link_next_request(struct link *link); /* call until NOTHING */
 void link_connected(struct link *link, uint64_t now);
 void link_failed(struct link *link, uint64_t now, const char *reason);
 void link_closed(struct link *link, uint64_t now, const char *reason);

@@ -406,7 +406,7 @@ static void on_link(uv_poll_t *poll, int status, int events)
         (void)link_send_tls(link); /* a failure is reported later */
     if ((events & UV_WRITABLE) && link->state == LINK_OPEN) {
         link->writable = true;
-        sockets_want_write(link->sockets, link->number);
+        sockets_request_write(link->sockets, link->number);
     }
 }
 
@@ -475,7 +475,7 @@ void sockets_close_link(struct sockets *sockets, uint64_t number)
         link_free(link);
 }
 
-void sockets_want_write(struct sockets *sockets, uint64_t number)
+void sockets_request_write(struct sockets *sockets, uint64_t number)
 {
     struct link *link = map_get(&sockets->links, map_u64(&number));
 
@@ -513,7 +513,7 @@ void sockets_tell(struct sockets *sockets, uint64_t now)
         link->due = false;
         if (link->state == LINK_OPEN) {
             machine_connected(sockets->machine, now, number);
-            sockets_want_write(sockets, number);
+            sockets_request_write(sockets, number);
             continue;
         }
         memcpy(why, link->why, sizeof why);

@@ -59,12 +59,12 @@ void sockets_init(struct sockets *sockets, uv_loop_t *loop,
 /* Closes all sockets; the owner then runs the loop until its handles are closed. */
 void sockets_fini(struct sockets *sockets);
 
-/* Carry out requests of the machine (enum want_kind). They never call the machine. */
+/* Carry out requests of the machine (enum driver_request_kind). They never call the machine. */
 void sockets_connect(struct sockets *sockets, uint64_t number,
                      const struct address *address);
 void sockets_close_link(struct sockets *sockets, uint64_t number);
 void sockets_close_conn(struct sockets *sockets, uint64_t number);
-void sockets_want_write(struct sockets *sockets, uint64_t number);
+void sockets_request_write(struct sockets *sockets, uint64_t number);
 
 /* Takes over an accepted connection, given, and passes it and its first bytes to the machine. */
 void sockets_adopt(struct sockets *sockets, uint64_t now,

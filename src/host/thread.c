@@ -178,55 +178,55 @@ static bool carry_out(struct thread *thread, uint32_t index)
 {
     struct sherd_system *system = thread->system;
     struct sockets *sockets = &thread->sockets[index];
-    struct want want;
+    struct driver_request request;
     bool any = false;
 
-    while (machine_next_want(thread->machines[index], &want)) {
+    while (machine_next_request(thread->machines[index], &request)) {
         any = true;
-        switch (want.kind) {
-        case WANT_CONNECT:
-            sockets_connect(sockets, want.link, &want.address);
+        switch (request.kind) {
+        case DRIVER_CONNECT:
+            sockets_connect(sockets, request.link, &request.address);
             break;
-        case WANT_CLOSE_LINK:
-            sockets_close_link(sockets, want.link);
+        case DRIVER_CLOSE_LINK:
+            sockets_close_link(sockets, request.link);
             break;
-        case WANT_CLOSE_CONN:
-            sockets_close_conn(sockets, want.conn);
+        case DRIVER_CLOSE_CONN:
+            sockets_close_conn(sockets, request.conn);
             break;
-        case WANT_WRITE:
-            sockets_want_write(sockets, want.link);
+        case DRIVER_WRITE:
+            sockets_request_write(sockets, request.link);
             break;
-        case WANT_STORE:
+        case DRIVER_STORE:
             if (!thread->asked_at)
                 thread->asked_at = thread->now;
-            backend_submit(system->store, want.request);
+            backend_submit(system->store, request.journal);
             break;
-        case WANT_LEASE:
-            lease_provider_submit(system->leases, want.lease);
+        case DRIVER_LEASE:
+            lease_provider_submit(system->leases, request.lease);
             break;
-        case WANT_JOB:
-            pool_submit(system->pool, want.job);
+        case DRIVER_JOB:
+            pool_submit(system->pool, request.job);
             break;
-        case WANT_DURABLE:
-            durable_submit(system->durable, want.durable);
+        case DRIVER_DURABLE:
+            durable_submit(system->durable, request.durable);
             break;
-        case WANT_SEEDS:
+        case DRIVER_SEEDS:
             discovery_look(system->finder);
             break;
-        case WANT_STATUS:
-            status_returned(system, want.part);
+        case DRIVER_STATUS:
+            status_returned(system, request.part);
             break;
-        case WANT_UP:
+        case DRIVER_UP:
             system_tell(system, SYSTEM_UP);
             break;
-        case WANT_READY:
-            atomic_store(&system->ready, want.is_ready);
+        case DRIVER_READY:
+            atomic_store(&system->ready, request.is_ready);
             break;
-        case WANT_REMOVED:
+        case DRIVER_REMOVED:
             system_tell(system, SYSTEM_REMOVED);
             break;
-        case WANT_END:
-            system_end(system, want.error);
+        case DRIVER_END:
+            system_end(system, request.error);
             break;
         }
     }

@@ -669,19 +669,19 @@ static void look(struct contacts *contacts, struct contact *contact,
     uint64_t number = contact->index * CONTACT_LINKS + index + 1;
     struct link_news news;
     struct slice bytes;
-    enum link_want wanted;
+    enum link_request wanted;
 
-    while ((wanted = link_next_want(link)) != LINK_WANT_NOTHING) {
-        struct want want = {
-            .kind = wanted == LINK_WANT_CONNECT ? WANT_CONNECT
-                                                : WANT_CLOSE_LINK,
+    while ((wanted = link_next_request(link)) != LINK_REQUEST_NOTHING) {
+        struct driver_request request = {
+            .kind = wanted == LINK_REQUEST_CONNECT ? DRIVER_CONNECT
+                                                : DRIVER_CLOSE_LINK,
             .link = number,
             .address = address_again(contact->address),
             .stream = stream_of(index),
         };
 
         way->writing = false;
-        machine_want(machine, &want);
+        machine_request(machine, &request);
     }
     while (link_next_news(link, &news)) {
         if (news.kind == LINK_NEWS_LOST && index)
@@ -689,7 +689,7 @@ static void look(struct contacts *contacts, struct contact *contact,
     }
     if (!way->writing && link_pending(link, machine->now, &bytes)) {
         way->writing = true;
-        machine_want_write(machine, number);
+        machine_request_write(machine, number);
     }
     note(contacts, contact, index);
 }

@@ -30,7 +30,7 @@ struct prepared {
 
 /* The state of a link between the protocol and the driver. */
 struct way {
-    bool writing : 1; /* a WANT_WRITE is open: machine_pending has not returned false since */
+    bool writing : 1; /* a DRIVER_WRITE is open: machine_pending has not returned false since */
     bool touched : 1;
     bool timed : 1;
 };

@@ -304,8 +304,8 @@ void control_mail(struct control *control, uint32_t from,
     case MAIL_TERMINATING:
         associations_terminating(control->associations, now, content->a);
         break;
-    case MAIL_WANT_HOME:
-        (content->a ? region_doubt_home : region_want_home)(region, now, from,
+    case MAIL_REQUEST_HOME:
+        (content->a ? region_doubt_home : region_request_home)(region, now, from,
                                                            content->shard);
         break;
     case MAIL_HELD:
@@ -533,7 +533,7 @@ bool control_turn(struct control *control)
     control->has_walks = control->has_writes = false;
     is_busy = step_member(control);
     if (member_wants_seeds(control->member))
-        machine_want(machine, &(struct want){ .kind = WANT_SEEDS });
+        machine_request(machine, &(struct driver_request){ .kind = DRIVER_SEEDS });
     if (associations_deadline(control->associations) <= now)
         associations_tick(control->associations, now, &machine->outbox);
     step_types(control, is_busy);

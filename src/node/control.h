@@ -92,7 +92,7 @@ struct control {
     VEC(struct parted) parted; /* ordered by `until` */
     uint64_t removed_forgotten; /* entries of `removed` dropped at REMOVED_MAX */
     uint64_t told_at;    /* when the last Quarantined was sent */
-    bool is_ready; /* as in the last WANT_READY */
+    bool is_ready; /* as in the last DRIVER_READY */
     enum ending ending;
     uint64_t ending_deadline; /* of the current step */
     VEC(struct task) tasks; /* in order of arrival */

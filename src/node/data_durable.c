@@ -93,16 +93,16 @@ static uint32_t key_owner(const struct control *control, struct slice *key)
 void data_durable_start(struct control *control)
 {
     struct machine *machine = control->machine;
-    struct want want = { .kind = WANT_DURABLE };
+    struct driver_request request = { .kind = DRIVER_DURABLE };
     bool any = false;
 
     for (uint32_t i = 0; i < owner_count(control); i++)
         any |= replicator_at(control, i) != NULL;
     if (!any)
         return;
-    want.durable = durable_request_new(DURABLE_LOAD);
+    request.durable = durable_request_new(DURABLE_LOAD);
     control->data.store.is_away = true;
-    machine_want(machine, &want);
+    machine_request(machine, &request);
 }
 
 void data_durable_fini(struct control *control)
@@ -223,14 +223,14 @@ static struct durable_request *gather(struct data_durable_store *store)
 void data_durable_wire(struct control *control)
 {
     struct data_durable_store *store = &control->data.store;
-    struct want want = { .kind = WANT_DURABLE };
+    struct driver_request request = { .kind = DRIVER_DURABLE };
 
     if (store->is_away || !store->is_loaded || !store->order.count ||
         store->again_at > control->machine->now)
         return;
-    want.durable = gather(store);
+    request.durable = gather(store);
     store->is_away = true;
-    machine_want(control->machine, &want);
+    machine_request(control->machine, &request);
 }
 
 /* Keeps refused changes that have no later one, to try them again. */

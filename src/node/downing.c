@@ -169,7 +169,7 @@ void control_leased(struct control *control, struct lease_request *request)
 static void wire_lease(struct control *control)
 {
     struct machine *machine = control->machine;
-    struct want want = { .kind = WANT_LEASE };
+    struct driver_request request = { .kind = DRIVER_LEASE };
     enum lease_news news;
 
     while (lease_next_news(control->lease, &news)) {
@@ -188,8 +188,8 @@ static void wire_lease(struct control *control)
             break; /* a decision that needs it looks */
         }
     }
-    if (lease_next_request(control->lease, &want.lease))
-        machine_want(machine, &want);
+    if (lease_next_request(control->lease, &request.lease))
+        machine_request(machine, &request);
 }
 
 void downing_leave(struct control *control)

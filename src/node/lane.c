@@ -593,12 +593,12 @@ static void tick(struct lane *lane)
 
 static void ask_store(struct lane *lane)
 {
-    struct want want = { .kind = WANT_STORE };
+    struct driver_request request = { .kind = DRIVER_STORE };
 
-    while ((want.request =
+    while ((request.journal =
                 journal_take_request(lane->journal, lane->machine->now))) {
-        want.request->machine = lane->machine->index;
-        machine_want(lane->machine, &want);
+        request.journal->machine = lane->machine->index;
+        machine_request(lane->machine, &request);
     }
     actors_set_storing_room(lane->actors, journal_has_room(lane->journal, 0));
 }

@@ -195,7 +195,7 @@ static bool wire_routes(struct lane *lane, uint32_t type)
         if (news.kind == ROUTES_FLUSH)
             lane_flush(lane, type, news.shard);
         else
-            report(lane, (struct mail_content){ .kind = MAIL_WANT_HOME,
+            report(lane, (struct mail_content){ .kind = MAIL_REQUEST_HOME,
                                           .type = (uint16_t)type,
                                           .shard = news.shard,
                                           .a = news.kind == ROUTES_DOUBT_HOME });
@@ -335,7 +335,7 @@ static bool wire_actors(struct lane *lane)
     while (actors_next_news(lane->actors, &news)) {
         any = true;
         switch (news.kind) {
-        case ACTORS_WANT_REPLAY:
+        case ACTORS_REQUEST_REPLAY:
             journal_replay(lane->journal, news.actor,
                            slice_text(
                                lane->machine->node->names[news.type].name),
@@ -344,7 +344,7 @@ static bool wire_actors(struct lane *lane)
         case ACTORS_FORGET:
             journal_forget(lane->journal, news.actor);
             break;
-        case ACTORS_WANT_CLUSTER:
+        case ACTORS_REQUEST_CLUSTER:
             machine_post(lane->machine, 0, &follow);
             break;
         case ACTORS_FOLLOW_KEY:

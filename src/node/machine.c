@@ -10,42 +10,42 @@
 #define OUTBOX_KEPT_MAX 4096 /* bytes: a gossip is larger */
 #define OUTBOX_ITEMS_KEPT_MAX 16
 #define MAIL_KEPT_MAX 64 /* for one machine */
-#define WANTS_KEPT_MAX 32 /* nine heartbeats and the like */
+#define REQUESTS_KEPT_MAX 32 /* nine heartbeats and the like */
 #define FETCH_INLET 128 /* bytes for each frame */
 #define FETCH_MACHINE 640
 #define FETCH_PEER 128
 
-void machine_want(struct machine *machine, const struct want *want)
+void machine_request(struct machine *machine, const struct driver_request *request)
 {
-    if (machine->want_head == machine->wants.count) {
-        machine->want_head = 0;
-        vec_empty(&machine->wants, WANTS_KEPT_MAX);
+    if (machine->request_head == machine->requests.count) {
+        machine->request_head = 0;
+        vec_empty(&machine->requests, REQUESTS_KEPT_MAX);
     }
-    vec_push(&machine->wants, *want);
+    vec_push(&machine->requests, *request);
 }
 
 /* Nearly all requests are of this kind, with the link alone. */
-void machine_want_write(struct machine *machine, uint64_t link)
+void machine_request_write(struct machine *machine, uint64_t link)
 {
-    if (machine->want_head == machine->wants.count)
-        machine->want_head = machine->wants.count = 0;
-    vec_grow(&machine->wants);
-    machine->wants.items[machine->wants.count].kind = WANT_WRITE;
-    machine->wants.items[machine->wants.count++].link = link;
+    if (machine->request_head == machine->requests.count)
+        machine->request_head = machine->requests.count = 0;
+    vec_grow(&machine->requests);
+    machine->requests.items[machine->requests.count].kind = DRIVER_WRITE;
+    machine->requests.items[machine->requests.count++].link = link;
 }
 
-bool machine_next_want(struct machine *machine, struct want *want)
+bool machine_next_request(struct machine *machine, struct driver_request *request)
 {
-    const struct want *next;
+    const struct driver_request *next;
 
-    if (machine->want_head == machine->wants.count)
+    if (machine->request_head == machine->requests.count)
         return false;
-    next = &machine->wants.items[machine->want_head++];
-    if (next->kind == WANT_WRITE) {
-        want->kind = WANT_WRITE;
-        want->link = next->link;
+    next = &machine->requests.items[machine->request_head++];
+    if (next->kind == DRIVER_WRITE) {
+        request->kind = DRIVER_WRITE;
+        request->link = next->link;
     } else {
-        *want = *next;
+        *request = *next;
     }
     return true;
 }
@@ -137,7 +137,7 @@ void machine_sent(struct machine *machine, uint32_t to, uint32_t count)
 static void answer_status(struct machine *machine, struct mail_content *content)
 {
     struct status_part *part = content->body;
-    struct want want = { .kind = WANT_STATUS, .part = part };
+    struct driver_request request = { .kind = DRIVER_STATUS, .part = part };
 
     part->machine = machine->index;
     part->status.counters[SHERD_CONNECTIONS_REFUSED] = machine->closed;
@@ -147,7 +147,7 @@ static void answer_status(struct machine *machine, struct mail_content *content)
         control_status(machine->control, &part->status, !part->is_brief);
     else
         lane_status(machine->lane, &part->status);
-    machine_want(machine, &want);
+    machine_request(machine, &request);
 }
 
 void machine_mail(struct machine *machine, uint64_t now,
@@ -314,7 +314,7 @@ void machine_conn_closed(struct machine *machine, uint64_t now, uint64_t conn)
 
 static void close_conn(struct machine *machine, struct inlet_slot *slot)
 {
-    struct want want = { .kind = WANT_CLOSE_CONN, .conn = slot->conn };
+    struct driver_request request = { .kind = DRIVER_CLOSE_CONN, .conn = slot->conn };
     enum inlet_reason reason = inlet_reason(slot->inlet);
     bool is_usual = reason == INLET_SUPERSEDED || reason == INLET_OVER;
 
@@ -322,7 +322,7 @@ static void close_conn(struct machine *machine, struct inlet_slot *slot)
     trace_put(machine->trace, is_usual ? TRACE_INFO : TRACE_WARNING, "artery",
               "connection closed from=%s reason=\"%s\"", slot->remote,
               inlet_reason_text(reason));
-    machine_want(machine, &want);
+    machine_request(machine, &request);
     free_inlet(machine, slot);
 }
 

@@ -69,8 +69,8 @@ struct machine {
     uint32_t index;
     uint64_t now;
     int64_t wall_ms;
-    VEC(struct want) wants;
-    uint32_t want_head;
+    VEC(struct driver_request) requests;
+    uint32_t request_head;
     struct outbox outbox; /* messages of the cores */
     struct contacts contacts;
     struct origins *origins;
@@ -88,8 +88,8 @@ struct machine {
     uint64_t closed;      /* connections closed for their bytes, or missing ones */
 };
 
-void machine_want(struct machine *machine, const struct want *want);
-void machine_want_write(struct machine *machine, uint64_t link);
+void machine_request(struct machine *machine, const struct driver_request *request);
+void machine_request_write(struct machine *machine, uint64_t link);
 void machine_close(struct machine *machine);
 /* Leaves the probe of a dropped frame of an ordinary stream. */
 void machine_frame_ended(struct machine *machine, enum sherd_reason reason,

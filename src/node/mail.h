@@ -32,7 +32,7 @@
     /* a: uid that ends */ \
     X(MAIL_TERMINATING) \
     /* type, shard; a: 1 = a home is known, but suspected to be wrong */ \
-    X(MAIL_WANT_HOME) \
+    X(MAIL_REQUEST_HOME) \
     /* type, shard, fence, a: attempt: the lane holds and has sent its marker */ \
     X(MAIL_HELD) \
     /* type, shard, fence */ \

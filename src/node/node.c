@@ -273,13 +273,13 @@ static void free_machine(struct machine *machine)
 {
     control_free(machine->control);
     lane_free(machine->lane);
-    for (uint32_t i = machine->want_head; i < machine->wants.count; i++) {
-        const struct want *want = &machine->wants.items[i];
+    for (uint32_t i = machine->request_head; i < machine->requests.count; i++) {
+        const struct driver_request *request = &machine->requests.items[i];
 
-        journal_request_free(want->kind == WANT_STORE ? want->request : NULL);
-        durable_request_free(want->kind == WANT_DURABLE ? want->durable : NULL);
+        journal_request_free(request->kind == DRIVER_STORE ? request->journal : NULL);
+        durable_request_free(request->kind == DRIVER_DURABLE ? request->durable : NULL);
     }
-    vec_fini(&machine->wants);
+    vec_fini(&machine->requests);
     outbox_fini(&machine->outbox);
     contacts_fini(&machine->contacts);
     origins_free(machine->origins);

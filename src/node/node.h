@@ -7,7 +7,7 @@
  *
  *  inputs   machine_mail, machine_accepted, machine_bytes, machine_connected, ... machine_stored
  *  then     machine_turn(now, wall)          timers, cores, actors
- *  outputs  machine_next_want, machine_outgoing + machine_sent (mail), machine_pending +
+ *  outputs  machine_next_request, machine_outgoing + machine_sent (mail), machine_pending +
  *           machine_wrote (bytes), trace. */
 #ifndef SHERD_NODE_NODE_H
 #define SHERD_NODE_NODE_H
@@ -46,7 +46,7 @@ struct node_settings {
     struct identity identity; /* protocol, system, canonical address, uid (random, not 0) */
     const struct address *seed_nodes;
     uint32_t seed_node_count;
-    bool finds_seeds; /* by WANT_SEEDS, instead of seed_nodes */
+    bool finds_seeds; /* by DRIVER_SEEDS, instead of seed_nodes */
     bool founds_never; /* finds_seeds: it founds no cluster */
     uint32_t required_seeds; /* finds_seeds: so many must be found before it founds a cluster */
     /* finds_seeds: see member_settings; a margin of 0 is none */
@@ -163,7 +163,7 @@ struct node *node_new(const struct node_settings *settings, char *error,
  * Before, the driver delivers all mail (machine_mail). After it, only statuses, probes, trace and
  * node_free are allowed. */
 void node_close(struct node *node);
-/* Whether a key is durable, so that the node uses WANT_DURABLE. */
+/* Whether a key is durable, so that the node uses DRIVER_DURABLE. */
 bool node_is_durable(const struct node *node);
 /* Closes the node, too; its mail and requests must have been freed or returned. */
 void node_free(struct node *node);
@@ -224,14 +224,14 @@ struct mail node_mail_command(enum node_command command,
 /* For machine 0: begins with that phase, at the latest cluster-leave. */
 struct mail node_mail_leave(enum sherd_phase from);
 
-/* The node fills the fields of its machine, and returns it by WANT_STATUS. */
+/* The node fills the fields of its machine, and returns it by DRIVER_STATUS. */
 struct status_part {
     uint32_t machine;
     bool is_brief; /* from the caller: no list of members */
     struct sherd_status status; /* arrays malloc'ed; free with sherd_status_free */
     void *driver;               /* the driver's own */
 };
-struct mail node_mail_status(struct status_part *part); /* given until WANT_STATUS returns it */
+struct mail node_mail_status(struct status_part *part); /* given until DRIVER_STATUS returns it */
 
 /* ---- a machine's inputs ---- */
 
@@ -262,7 +262,7 @@ void machine_bytes(struct machine *machine, uint64_t now, uint64_t conn,
                    struct slice bytes); /* lent */
 void machine_conn_closed(struct machine *machine, uint64_t now, uint64_t conn);
 /* Returns where a machine keeps an accepted connection; valid until machine_conn_closed, or until
- * its WANT_CLOSE_CONN. It is for a driver with too many nodes for a cache, which carries out
+ * its DRIVER_CLOSE_CONN. It is for a driver with too many nodes for a cache, which carries out
  * requests before it passes bytes. It prefetches this memory, and then calls machine_bytes_at. */
 struct inlet_slot;
 struct inlet_slot *machine_place(const struct machine *machine, uint64_t conn);
@@ -274,7 +274,7 @@ void machine_fetch_place(const struct inlet_slot *place, uint32_t step);
 void machine_bytes_at(struct machine *machine, uint64_t now,
                       struct inlet_slot *place, struct slice bytes);
 
-/* Reports the result of WANT_CONNECT, or the break of an open link. `why`: a short text. */
+/* Reports the result of DRIVER_CONNECT, or the break of an open link. `why`: a short text. */
 void machine_connected(struct machine *machine, uint64_t now, uint64_t link);
 void machine_failed(struct machine *machine, uint64_t now, uint64_t link,
                     const char *why);
@@ -298,7 +298,7 @@ void machine_leased(struct machine *machine, uint64_t now,
 void machine_durable(struct machine *machine, uint64_t now,
                      struct durable_request *request);
 
-/* Takes the result of WANT_SEEDS, given. Control only. */
+/* Takes the result of DRIVER_SEEDS, given. Control only. */
 void machine_found(struct machine *machine, uint64_t now,
                    struct seed_list *list);
 
@@ -323,34 +323,34 @@ const struct replicator *machine_shard_data(const struct machine *machine);
 
 /* ---- a machine's outputs ---- */
 
-enum want_kind {
+enum driver_request_kind {
     /* link, address: open TCP (time-out 5 s), then machine_connected or machine_failed */
-    WANT_CONNECT,
-    WANT_CLOSE_LINK, /* link: close it; no machine_failed follows */
-    WANT_CLOSE_CONN, /* conn: close it; no machine_conn_closed follows */
-    WANT_WRITE,      /* link: machine_pending has bytes; once until that has returned false */
-    WANT_STORE,      /* request: to the store, then machine_stored */
-    WANT_LEASE,      /* lease: to the lease provider, then machine_leased; at most one at a time */
-    WANT_JOB,        /* job: to a thread of the pool, then machine_job_done; in any order */
+    DRIVER_CONNECT,
+    DRIVER_CLOSE_LINK, /* link: close it; no machine_failed follows */
+    DRIVER_CLOSE_CONN, /* conn: close it; no machine_conn_closed follows */
+    DRIVER_WRITE,      /* link: machine_pending has bytes; once until that has returned false */
+    DRIVER_STORE,      /* journal: to the journal's backend, then machine_stored */
+    DRIVER_LEASE,      /* lease: to the lease provider, then machine_leased; one at a time */
+    DRIVER_JOB,        /* job: to a thread of the pool, then machine_job_done; in any order */
     /* durable: to the store of durable keys, then machine_durable; one at a time, LOAD first */
-    WANT_DURABLE,
-    WANT_SEEDS,      /* find nodes of the cluster, then machine_found; at most one at a time */
-    WANT_STATUS,     /* part: given back */
-    WANT_UP,         /* control: the node is up */
-    WANT_READY,      /* control: is_ready has changed; at first false */
-    WANT_REMOVED,    /* control: the node is no member any more */
+    DRIVER_DURABLE,
+    DRIVER_SEEDS,      /* find nodes of the cluster, then machine_found; at most one at a time */
+    DRIVER_STATUS,     /* part: given back */
+    DRIVER_UP,         /* control: the node is up */
+    DRIVER_READY,      /* control: is_ready has changed; at first false */
+    DRIVER_REMOVED,    /* control: the node is no member any more */
     /* control: the node has ended; error: 0 or SHERD_E...; the driver stops the machines */
-    WANT_END
+    DRIVER_END
 };
 
 /* A request to the driver. Fields that its kind does not name mean nothing. */
-struct want {
-    enum want_kind kind;
+struct driver_request {
+    enum driver_request_kind kind;
     uint64_t link; /* an outgoing link, not 0 */
     uint64_t conn;
     struct address address;
-    uint32_t stream; /* of WANT_CONNECT, as in the preamble: 1 control, 2 ordinary */
-    struct journal_request *request;
+    uint32_t stream; /* of DRIVER_CONNECT, as in the preamble: 1 control, 2 ordinary */
+    struct journal_request *journal;
     struct lease_request *lease;
     struct job *job;
     struct durable_request *durable;
@@ -360,7 +360,7 @@ struct want {
 };
 
 /* Returns requests in order; false: none is left. */
-bool machine_next_want(struct machine *machine, struct want *want);
+bool machine_next_request(struct machine *machine, struct driver_request *request);
 struct trace *machine_trace(struct machine *machine); /* lent */
 /* The probe's bytes are lent until the next call on the machine. False: none is left. */
 bool machine_next_probe(struct machine *machine, struct probe *probe);

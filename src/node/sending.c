@@ -342,11 +342,11 @@ static void call_control(struct lane *lane, struct message *message)
 
 static void give_job(struct lane *lane, struct message *message)
 {
-    struct want want = { .kind = WANT_JOB,
+    struct driver_request request = { .kind = DRIVER_JOB,
                          .job = actors_job_take(lane->actors, message) };
 
-    want.job->machine = lane->machine->index;
-    machine_want(lane->machine, &want);
+    request.job->machine = lane->machine->index;
+    machine_request(lane->machine, &request);
 }
 
 static void write_ref(struct lane *lane, struct message *message)

@@ -249,10 +249,10 @@ struct consistency shard_data_majority(const struct control *control,
 }
 
 static struct consistency consistency_of(const struct control *control,
-                                         const struct coordinator_want *want)
+                                         const struct coordinator_request *request)
 {
     const struct node_settings *settings = control->machine->settings;
-    bool is_read = want->kind == COORDINATOR_WANT_READ;
+    bool is_read = request->kind == COORDINATOR_REQUEST_READ;
     uint32_t plus = is_read ? settings->state_read_plus
                             : settings->state_write_plus;
 
@@ -261,12 +261,12 @@ static struct consistency consistency_of(const struct control *control,
     if (is_read ? ZOO(A9R) : ZOO(A9W))
         return (struct consistency){ .level = CONSISTENCY_LOCAL };
     return (struct consistency){
-        .level = plus == STATE_ALL || want->to_all ? CONSISTENCY_ALL
+        .level = plus == STATE_ALL || request->to_all ? CONSISTENCY_ALL
                                    : CONSISTENCY_MAJORITY_PLUS,
         .count = plus == STATE_ALL || plus == STATE_NONE ? 0 : plus,
         .cap_min = settings->state_majority_min ? settings->state_majority_min
                                                 : CAP,
-        .timeout_ms = want->timeout_ms,
+        .timeout_ms = request->timeout_ms,
     };
 }
 
@@ -384,11 +384,11 @@ static void key_put(const struct control *control, struct buf *key,
 }
 
 static void call(struct control *control, uint32_t type,
-                 const struct coordinator_want *want, bool is_fences)
+                 const struct coordinator_request *request, bool is_fences)
 {
     struct shard_data *data = &control->shard_data;
     struct shard_replicator *of = of_type(control, type);
-    struct consistency consistency = consistency_of(control, want);
+    struct consistency consistency = consistency_of(control, request);
     struct kept_call *call = mem_alloc(sizeof *call);
     uint64_t token = ++data->token;
     struct buf key = { 0 };
@@ -396,8 +396,8 @@ static void call(struct control *control, uint32_t type,
     *call = (struct kept_call){
         .type = type,
         .life = control->types[type].state_store.life,
-        .ticket = want->ticket,
-        .is_read = want->kind == COORDINATOR_WANT_READ,
+        .ticket = request->ticket,
+        .is_read = request->kind == COORDINATOR_REQUEST_READ,
         .is_fences = is_fences,
     };
     (void)map_put(&data->calls, map_u64(&token), call);
@@ -407,14 +407,14 @@ static void call(struct control *control, uint32_t type,
     else if (is_fences)
         write_key(control, of, token, call, buf_slice(&key),
                   (struct dd_other){ .serializer = STORED_FENCES_SERIALIZER,
-                                     .bytes = want->fences },
+                                     .bytes = request->fences },
                   &consistency);
     else
         write_key(control, of, token, call, buf_slice(&key),
                   (struct dd_other){ .serializer = SHARDING_SERIALIZER,
                                      .manifest =
                                          slice_text(STORED_STATE_MANIFEST),
-                                     .bytes = want->state },
+                                     .bytes = request->state },
                   &consistency);
     buf_fini(&key);
 }
@@ -450,23 +450,23 @@ void shard_data_begin(struct control *control, uint32_t type)
     }
 }
 
-void shard_data_wants(struct control *control, uint32_t type)
+void shard_data_requests(struct control *control, uint32_t type)
 {
     struct type_keeping *state_store = &control->types[type].state_store;
     struct coordinator *coordinator = control->types[type].coordinator;
-    struct coordinator_want want;
+    struct coordinator_request request;
     bool is_write;
 
-    while (coordinator && coordinator_wants(coordinator, &is_write) &&
+    while (coordinator && coordinator_requests(coordinator, &is_write) &&
            !(is_write && control_tells_crowd(control)) &&
            control_may_walk(control) &&
-           coordinator_next_want(coordinator, &want)) {
+           coordinator_next_request(coordinator, &request)) {
         bool has_state, has_fences;
 
         (void)shard_data_replicator(control, type);
-        has_state = want.kind == COORDINATOR_WANT_READ || want.state.size;
-        has_fences = want.kind == COORDINATOR_WANT_READ || want.fences.size;
-        state_store->ticket = want.ticket;
+        has_state = request.kind == COORDINATOR_REQUEST_READ || request.state.size;
+        has_fences = request.kind == COORDINATOR_REQUEST_READ || request.fences.size;
+        state_store->ticket = request.ticket;
         state_store->open = (uint32_t)has_state + has_fences;
         /* each call goes to most of them */
         control->walked += state_store->open * member_count(control->member);
@@ -474,9 +474,9 @@ void shard_data_wants(struct control *control, uint32_t type)
         buf_clear(&state_store->state);
         buf_clear(&state_store->fences);
         if (has_state)
-            call(control, type, &want, false);
+            call(control, type, &request, false);
         if (has_fences)
-            call(control, type, &want, true);
+            call(control, type, &request, true);
     }
 }
 

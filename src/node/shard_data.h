@@ -54,7 +54,7 @@ void shard_data_peer_removed(struct control *control,
 /* Returns false if the message is for no replicator of sharding. */
 bool shard_data_receive(struct control *control, const struct inbound *inbound);
 void shard_data_begin(struct control *control, uint32_t type);
-void shard_data_wants(struct control *control, uint32_t type); /* carries out its requests */
+void shard_data_requests(struct control *control, uint32_t type); /* carries out its requests */
 /* Returns the replicator of a type's role, for a call. */
 struct replicator *shard_data_replicator(struct control *control,
                                          uint32_t type);

@@ -518,7 +518,7 @@ static void not_exiting_in_time(struct control *control)
 
 static void links_step(struct control *control, bool late)
 {
-    struct want want = { .kind = WANT_END, .error = control->error };
+    struct driver_request request = { .kind = DRIVER_END, .error = control->error };
 
     if (!links_empty(control) && (!late || ZOO(C12)))
         return;
@@ -531,7 +531,7 @@ static void links_step(struct control *control, bool late)
                   "hint=\"earlier lines name the steps\"",
                   control->late);
     control->ending = ENDING_DONE;
-    machine_want(control->machine, &want);
+    machine_request(control->machine, &request);
 }
 
 void control_shutdown_step(struct control *control)

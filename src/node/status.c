@@ -79,7 +79,8 @@ void control_tell_ready(struct control *control)
                                        control->ending == ENDING_FAILED);
 
     if (is_ready != control->is_ready)
-        machine_want(control->machine, &(struct want){ .kind = WANT_READY, .is_ready = is_ready });
+        machine_request(control->machine,
+                        &(struct driver_request){ .kind = DRIVER_READY, .is_ready = is_ready });
     control->is_ready = is_ready;
 }
 

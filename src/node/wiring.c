@@ -275,13 +275,13 @@ static void wire_member(struct control *control, uint32_t max)
             break;
         case MEMBER_NEWS_SELF_UP:
             control_tell_ready(control); /* its user may ask whether it is ready */
-            machine_want(machine, &(struct want){ .kind = WANT_UP });
+            machine_request(machine, &(struct driver_request){ .kind = DRIVER_UP });
             break;
         case MEMBER_NEWS_SELF_EXITING:
             control_exiting(control);
             break;
         case MEMBER_NEWS_SELF_STOPPED:
-            machine_want(machine, &(struct want){ .kind = WANT_REMOVED });
+            machine_request(machine, &(struct driver_request){ .kind = DRIVER_REMOVED });
             control_removed(control, news.previous);
             break;
         case MEMBER_NEWS_REFUSED:
@@ -584,22 +584,22 @@ static void wire_singleton(struct control *control, uint32_t index)
     }
 }
 
-static void want_term(struct control *control, uint32_t index, uint64_t used)
+static void request_term(struct control *control, uint32_t index, uint64_t used)
 {
     struct machine *machine = control->machine;
     uint64_t clock = (uint64_t)machine->wall_ms;
-    struct want want = { .kind = WANT_STORE };
+    struct driver_request request = { .kind = DRIVER_STORE };
 
     /* The store ends with its process and knows no terms: the wall clock replaces them. */
     if (machine->settings->terms_by_clock && used < clock)
         used = clock;
-    want.request = journal_request_take_term(
+    request.journal = journal_request_take_term(
         slice_text(machine->node->names[index].name), used);
-    want.request->machine = machine->index;
-    want.request->tag = index;
-    want.request->lists = machine->node->names[index].remembers &&
+    request.journal->machine = machine->index;
+    request.journal->tag = index;
+    request.journal->lists = machine->node->names[index].remembers &&
                           !machine->node->names[index].remembers_in_data;
-    machine_want(machine, &want);
+    machine_request(machine, &request);
 }
 
 void control_listed(struct control *control, uint32_t type,
@@ -624,12 +624,12 @@ static void wire_coordinator(struct control *control, uint32_t index)
     struct control_type *type = &control->types[index];
     struct coordinator_news news;
 
-    shard_data_wants(control, index);
+    shard_data_requests(control, index);
     while (type->coordinator &&
            coordinator_next_news(type->coordinator, &news)) {
         switch (news.kind) {
-        case COORDINATOR_NEWS_WANTS_TERM:
-            want_term(control, index, news.term);
+        case COORDINATOR_NEWS_NEEDS_TERM:
+            request_term(control, index, news.term);
             break;
         case COORDINATOR_NEWS_ACTIVE:
             trace_put(machine->trace, TRACE_INFO, "coordinator",

@@ -275,7 +275,7 @@ void coordinator_activate(struct coordinator *coordinator, uint64_t now,
             return;
         REACHED("a higher term was reported while one was being stored");
         coordinator->is_term_wanted = true;
-        coordinator_news_put(coordinator, COORDINATOR_NEWS_WANTS_TERM, coordinator->term_seen);
+        coordinator_news_put(coordinator, COORDINATOR_NEWS_NEEDS_TERM, coordinator->term_seen);
         return;
     }
     coordinator->is_active = true;
@@ -507,7 +507,7 @@ static void step_timer(struct coordinator *coordinator, uint64_t now,
         break;
     case TIMER_TERM:
         if (!coordinator->is_active)
-            coordinator_news_put(coordinator, COORDINATOR_NEWS_WANTS_TERM,
+            coordinator_news_put(coordinator, COORDINATOR_NEWS_NEEDS_TERM,
                                  coordinator->term_seen);
         break;
     }

@@ -4,9 +4,9 @@
  * It reads its state from distributed data (stored.h) before it is active, and writes each change
  * before it announces it.
  *
- * Order of use: coordinator_new, coordinator_peer for each member, coordinator_next_want for the
- * read. After the read comes COORDINATOR_NEWS_WANTS_TERM; answer with coordinator_term. After each
- * call drain coordinator_next_want, coordinator_next_news and the outbox, then look at
+ * Order of use: coordinator_new, coordinator_peer for each member, coordinator_next_request for the
+ * read. After the read comes COORDINATOR_NEWS_NEEDS_TERM; answer with coordinator_term. After each
+ * call drain coordinator_next_request, coordinator_next_news and the outbox, then look at
  * coordinator_deadline. The node passes messages for coordinator_path() to the coordinator, and
  * SHARD_NO_REGION with this type. */
 #ifndef SHERD_SHARD_COORDINATOR_H
@@ -62,7 +62,7 @@ struct coordinator_options {
 enum coordinator_news_kind {
     /* Take a term above `term` from the fencing store and pass it to coordinator_term. Comes again
      * when a region reports a higher term; nothing is allocated until the next term. */
-    COORDINATOR_NEWS_WANTS_TERM,
+    COORDINATOR_NEWS_NEEDS_TERM,
     COORDINATOR_NEWS_ACTIVE,      /* it has its `term` and answers */
     /* after coordinator_stop: shut this node's own region down gracefully */
     COORDINATOR_NEWS_STOP_REGION,
@@ -119,14 +119,14 @@ struct slice coordinator_path(const struct coordinator *coordinator);
 
 /* A request to distributed data, one at a time, for its two keys: state and fences (stored.h).
  * Reads use read-majority-plus, writes write-majority-plus. Each is answered once, by ticket. */
-enum coordinator_want_kind {
-    COORDINATOR_WANT_READ, /* both keys; answered with coordinator_read */
+enum coordinator_request_kind {
+    COORDINATOR_REQUEST_READ, /* both keys; answered with coordinator_read */
     /* the keys whose values are not empty; answered with coordinator_written */
-    COORDINATOR_WANT_WRITE
+    COORDINATOR_REQUEST_WRITE
 };
 
-struct coordinator_want {
-    enum coordinator_want_kind kind;
+struct coordinator_request {
+    enum coordinator_request_kind kind;
     uint64_t ticket;
     uint64_t timeout_ms;
     struct slice state; /* lent until the next call */
@@ -135,10 +135,10 @@ struct coordinator_want {
 };
 
 /* True if a request waits, packed or not. */
-bool coordinator_wants(const struct coordinator *coordinator, bool *is_write);
+bool coordinator_requests(const struct coordinator *coordinator, bool *is_write);
 /* False also until the request is packed; the coordinator is busy then. */
-bool coordinator_next_want(struct coordinator *coordinator,
-                           struct coordinator_want *want);
+bool coordinator_next_request(struct coordinator *coordinator,
+                              struct coordinator_request *request);
 /* Stored values, lent; empty if nothing is stored. is_good false: too few answers. Ignores earlier
  * tickets. */
 void coordinator_read(struct coordinator *coordinator, uint64_t now,

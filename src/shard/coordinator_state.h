@@ -314,7 +314,7 @@ void shard_unlink(struct coordinator *coordinator, struct shard *shard,
 /* Keeps the home, under a higher or equal fence. */
 void shard_raise(struct coordinator *coordinator, struct shard *shard,
                  struct fence fence);
-void shard_want(struct coordinator *coordinator, struct shard *shard);
+void shard_needs_home(struct coordinator *coordinator, struct shard *shard);
 struct fence shard_next_fence(const struct coordinator *coordinator,
                               const struct shard *shard);
 void shard_wait(struct shard *shard, struct registrant *region);

@@ -305,7 +305,7 @@ static void receive_stopped(struct coordinator *coordinator, uint64_t now,
     shard_unlink(coordinator, shard, PROBE_HOME_STOPPED);
     home_log_handed_off(shard, now - began_at);
     shard->is_pushed = true;
-    shard_want(coordinator, shard); /* gets a home at once, even without traffic */
+    shard_needs_home(coordinator, shard); /* gets a home at once, even without traffic */
 }
 
 void handoff_receive(struct coordinator *coordinator, uint64_t now,
@@ -326,7 +326,7 @@ void handoff_receive(struct coordinator *coordinator, uint64_t now,
         message->kind == SHARD_HOST_STOPPED && ZOO(A2)) {
         shard_unlink(coordinator, shard, PROBE_HOME_STOPPED);
         shard->is_pushed = true;
-        shard_want(coordinator, shard);
+        shard_needs_home(coordinator, shard);
         return;
     }
     /* A JVM repeats neither fence nor attempt. */

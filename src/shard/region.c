@@ -314,8 +314,8 @@ static void ask_again(struct region *region)
     }
 }
 
-void region_want_home(struct region *region, uint64_t now, uint32_t lane,
-                      int32_t shard)
+void region_request_home(struct region *region, uint64_t now, uint32_t lane,
+                         int32_t shard)
 {
     int64_t index = shard_index(shard, region->shard_count);
     check(index >= 0 && lane < region->lanes);

@@ -425,7 +425,7 @@ void region_doubt_home(struct region *region, uint64_t now, uint32_t lane,
         region_forget_home(region, entry);
         tell(region, REGION_FORGET, entry);
     }
-    region_want_home(region, now, lane, shard);
+    region_request_home(region, now, lane, shard);
 }
 
 /* With the nodes that owe markers and still exist. */

@@ -158,7 +158,7 @@ static void lose_shards(struct coordinator *coordinator,
 
         shard_lose_home(coordinator, shard, why);
         shard->is_pushed = true;
-        shard_want(coordinator, shard);
+        shard_needs_home(coordinator, shard);
     }
     region->shards.count = 0;
 }
@@ -380,7 +380,7 @@ static void claim(struct coordinator *coordinator, uint64_t now,
         REACHED("a region reports a shard that has stopped meanwhile");
         coordinator->counters.conflicts++;
         shard_wait(shard, region);
-        shard_want(coordinator, shard);
+        shard_needs_home(coordinator, shard);
     }
 }
 
@@ -396,7 +396,7 @@ static void take_another_term(struct coordinator *coordinator)
               "a region reported a higher term type=%s own=%llu seen=%llu",
               coordinator->type, (unsigned long long)coordinator->term,
               (unsigned long long)coordinator->term_seen);
-    coordinator_news_put(coordinator, COORDINATOR_NEWS_WANTS_TERM,
+    coordinator_news_put(coordinator, COORDINATOR_NEWS_NEEDS_TERM,
                          coordinator->term_seen);
 }
 

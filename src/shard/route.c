@@ -84,7 +84,7 @@ static void ask(struct routes *routes, int64_t index, int32_t shard)
         return;
     route->asked = true;
     routes->counters.asked++;
-    tell(routes, ROUTES_WANT_HOME, shard);
+    tell(routes, ROUTES_REQUEST_HOME, shard);
 }
 
 static void forget(struct routes *routes, int64_t index, int32_t shard)
@@ -194,7 +194,7 @@ void routes_ask_again(struct routes *routes)
             continue;
         route->asked = true;
         routes->counters.asked++;
-        tell(routes, ROUTES_WANT_HOME,
+        tell(routes, ROUTES_REQUEST_HOME,
              (int32_t)((int64_t)i - routes->shard_count + 1));
     }
 }

@@ -50,8 +50,8 @@ struct routes_counters {
 };
 
 enum routes_news_kind {
-    /* mail region_want_home to control; once each time the home becomes unknown */
-    ROUTES_WANT_HOME,
+    /* mail region_request_home to control; once each time the home becomes unknown */
+    ROUTES_REQUEST_HOME,
     ROUTES_DOUBT_HOME, /* mail region_doubt_home to control */
     ROUTES_FLUSH      /* routes_take until null, now or over several turns */
 };

@@ -119,7 +119,7 @@ void shard_lose_home(struct coordinator *coordinator, struct shard *shard,
     shard->generation++;
 }
 
-void shard_want(struct coordinator *coordinator, struct shard *shard)
+void shard_needs_home(struct coordinator *coordinator, struct shard *shard)
 {
     check(!shard->home);
     if (ZOO(C10) && shard->is_pushed)
@@ -203,7 +203,7 @@ bool coordinator_remembered(struct coordinator *coordinator,
         return false;
     shard = shard_get(coordinator, id);
     if (shard && !shard->home)
-        shard_want(coordinator, shard);
+        shard_needs_home(coordinator, shard);
     return true;
 }
 
@@ -349,7 +349,7 @@ void shard_homes_receive(struct coordinator *coordinator, uint64_t now,
     }
     shard_wait(shard, region);
     if (!shard->home)
-        shard_want(coordinator, shard);
+        shard_needs_home(coordinator, shard);
     SOMETIMES("a home is requested while the shard moves",
               shard->handoff != NULL);
     SOMETIMES("a home is requested while it is being stored",

@@ -109,7 +109,7 @@ static void load_home(struct coordinator *coordinator,
         (!shard->home && fence_compare(shard->loaded, shard->fence) < 0)) {
         if (!shard->home) {
             shard->is_pushed = true;
-            shard_want(coordinator, shard);
+            shard_needs_home(coordinator, shard);
         }
         return;
     }
@@ -174,7 +174,7 @@ static void refuse_older(struct coordinator *coordinator, struct shard *shard)
     shard_unlink(coordinator, shard, PROBE_HOME_CONTESTED);
     shard->fence = shard->loaded;
     shard_wait(shard, region);
-    shard_want(coordinator, shard);
+    shard_needs_home(coordinator, shard);
 }
 
 void state_store_load(struct coordinator *coordinator, const struct stored *stored)
@@ -206,7 +206,7 @@ void state_store_load(struct coordinator *coordinator, const struct stored *stor
             shard_get(coordinator, stored->unallocated[i]);
 
         if (shard && !shard->home)
-            shard_want(coordinator, shard);
+            shard_needs_home(coordinator, shard);
     }
     end_loading(&loading);
 }

@@ -244,14 +244,14 @@ static uint64_t timeout_of(const struct state_store *state_store, uint64_t most)
     return timeout < most ? timeout : most;
 }
 
-bool coordinator_wants(const struct coordinator *coordinator, bool *is_write)
+bool coordinator_requests(const struct coordinator *coordinator, bool *is_write)
 {
     *is_write = coordinator->state_store.is_read;
     return coordinator->state_store.wants;
 }
 
-bool coordinator_next_want(struct coordinator *coordinator,
-                           struct coordinator_want *want)
+bool coordinator_next_request(struct coordinator *coordinator,
+                              struct coordinator_request *request)
 {
     struct state_store *state_store = &coordinator->state_store;
 
@@ -260,28 +260,28 @@ bool coordinator_next_want(struct coordinator *coordinator,
         return false;
     state_store->wants = false;
     state_store->is_asked = true;
-    *want = (struct coordinator_want){ .ticket = ++state_store->ticket };
+    *request = (struct coordinator_request){ .ticket = ++state_store->ticket };
     if (!state_store->is_read) {
-        want->kind = COORDINATOR_WANT_READ;
-        want->timeout_ms = timeout_of(
+        request->kind = COORDINATOR_REQUEST_READ;
+        request->timeout_ms = timeout_of(
             state_store, coordinator->settings.waiting_for_state_timeout_ms);
-        probe(coordinator, PROBE_STATE_ASKED, want->ticket,
+        probe(coordinator, PROBE_STATE_ASKED, request->ticket,
               (struct slice){ 0 });
         return true;
     }
     join_parts(coordinator);
     state_store->writing = state_store->version;
-    want->kind = COORDINATOR_WANT_WRITE;
-    want->to_all =
+    request->kind = COORDINATOR_REQUEST_WRITE;
+    request->to_all =
         state_store->hands_over && coordinator->members.count <= ALL_MEMBERS;
-    want->timeout_ms =
+    request->timeout_ms =
         timeout_of(state_store, coordinator->settings.updating_state_timeout_ms);
     if (state_store->hands_over || !is_kept(coordinator, state_store->state_version))
-        want->state = buf_slice(&state_store->state);
+        request->state = buf_slice(&state_store->state);
     if (state_store->hands_over || !is_kept(coordinator, state_store->fences_version))
-        want->fences = buf_slice(&state_store->fences);
-    probe(coordinator, PROBE_STATE_SENT, want->ticket, want->state);
-    probe(coordinator, PROBE_FENCES_SENT, want->ticket, want->fences);
+        request->fences = buf_slice(&state_store->fences);
+    probe(coordinator, PROBE_STATE_SENT, request->ticket, request->state);
+    probe(coordinator, PROBE_FENCES_SENT, request->ticket, request->fences);
     return true;
 }
 
@@ -471,7 +471,7 @@ void coordinator_read(struct coordinator *coordinator, uint64_t now,
         state_store->is_anew = true;
         settle_loaded(coordinator, false);
     }
-    coordinator_news_put(coordinator, COORDINATOR_NEWS_WANTS_TERM,
+    coordinator_news_put(coordinator, COORDINATOR_NEWS_NEEDS_TERM,
                          coordinator->term_seen);
     coordinator_settle(coordinator, now, outbox);
 }

@@ -263,7 +263,7 @@ void life_facts(struct world *world, struct worker *worker); /* observers get li
 /* pipe.c */
 struct path *pipe_path(struct site *from, struct site *to); /* created if it is new */
 void pipe_open(struct world *world, struct worker *writer,
-               const struct want *want);
+               const struct driver_request *request);
 void pipe_write(struct world *world, struct pipe *pipe); /* as much as it takes */
 /* by the writer: written bytes arrive, then the end */
 void pipe_close(struct world *world, struct pipe *pipe);

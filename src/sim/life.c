@@ -128,16 +128,16 @@ static void free_channels(struct world *world, struct site *site)
     site->channels = NULL;
 }
 
-static void drop_wants(struct site *site)
+static void drop_requests(struct site *site)
 {
-    struct want want;
+    struct driver_request request;
 
     for (uint32_t i = 0; i < site->machines; i++)
-        while (machine_next_want(site->workers[i].machine, &want)) {
-            journal_request_free(want.kind == WANT_STORE ? want.request : NULL);
-            mem_free(want.kind == WANT_LEASE ? want.lease : NULL);
-            job_free(want.kind == WANT_JOB ? want.job : NULL);
-            durable_request_free(want.kind == WANT_DURABLE ? want.durable
+        while (machine_next_request(site->workers[i].machine, &request)) {
+            journal_request_free(request.kind == DRIVER_STORE ? request.journal : NULL);
+            mem_free(request.kind == DRIVER_LEASE ? request.lease : NULL);
+            job_free(request.kind == DRIVER_JOB ? request.job : NULL);
+            durable_request_free(request.kind == DRIVER_DURABLE ? request.durable
                                                            : NULL);
         }
 }
@@ -181,7 +181,7 @@ void life_end(struct world *world, struct site *site, enum life_end end)
         node_close(site->face.node);
     }
     all_facts(world, site);
-    drop_wants(site);
+    drop_requests(site);
     free_channels(world, site);
     backend_end(world, site, crashes);
     leases_end(world, site);

@@ -24,8 +24,8 @@
  *     smaller
  * Reports without effect:
  *   - slow_handler, publish_stats_interval: lines of the log
- *   - data.told_size, sharding_data.told_size, remember.load_timeout, remember.write_timeout: lines
- *     of the log */
+ *   - data.told_size, sharding_data.told_size, remember.load_timeout, remember.write_timeout:
+ *     lines of the log */
 #include "base/timers.h"
 #include "sim/options.h"
 #include "sim/workload.h"

@@ -240,15 +240,15 @@ static void list_pipe(struct pipe *pipe)
 }
 
 void pipe_open(struct world *world, struct worker *writer,
-               const struct want *want)
+               const struct driver_request *request)
 {
     struct pipe *pipe = mem_alloc(sizeof *pipe);
-    struct address key = { .port = want->address.port };
+    struct address key = { .port = request->address.port };
 
-    memcpy(key.host, want->address.host, sizeof key.host);
+    memcpy(key.host, request->address.host, sizeof key.host);
     pipe->there.kind = EVENT_PIPE;
     pipe->number = ++world->pipes;
-    pipe->stream = want->stream == STREAM_CONTROL ? NET_CONTROL : NET_ORDINARY;
+    pipe->stream = request->stream == STREAM_CONTROL ? NET_CONTROL : NET_ORDINARY;
     pipe->from = writer->site;
     pipe->to = map_get(&world->by_address, slice_of(&key, sizeof key));
     if (pipe->to) {
@@ -256,11 +256,11 @@ void pipe_open(struct world *world, struct worker *writer,
         aside_of(pipe)->way_back = known_path(pipe->to, pipe->from);
     }
     pipe->writer = writer;
-    pipe->link = (uint32_t)want->link;
-    while (writer->links.count <= want->link)
+    pipe->link = (uint32_t)request->link;
+    while (writer->links.count <= request->link)
         vec_push(&writer->links, NULL);
-    check(!writer->links.items[want->link]);
-    writer->links.items[want->link] = pipe;
+    check(!writer->links.items[request->link]);
+    writer->links.items[request->link] = pipe;
     list_pipe(pipe);
     events_put(&world->events, &pipe->there,
                world->now + path_delay(world, pipe->from, path_of(pipe)));

@@ -108,58 +108,58 @@ static struct pipe *link_pipe(const struct worker *worker, uint64_t link)
 }
 
 static void carry_out_one(struct world *world, struct worker *worker,
-                          const struct want *want)
+                          const struct driver_request *request)
 {
     struct site *site = worker->site;
     struct pipe *pipe;
 
-    switch (want->kind) {
-    case WANT_CONNECT:
-        pipe_open(world, worker, want);
+    switch (request->kind) {
+    case DRIVER_CONNECT:
+        pipe_open(world, worker, request);
         break;
-    case WANT_CLOSE_LINK:
-        if ((pipe = link_pipe(worker, want->link))) {
+    case DRIVER_CLOSE_LINK:
+        if ((pipe = link_pipe(worker, request->link))) {
             pipe_tell_close(world, pipe, false);
             pipe_close(world, pipe);
         }
         break;
-    case WANT_CLOSE_CONN:
-        refuse_conn(world, site, want->conn);
+    case DRIVER_CLOSE_CONN:
+        refuse_conn(world, site, request->conn);
         break;
-    case WANT_WRITE:
-        if (want->link < worker->links.count)
-            __builtin_prefetch(&worker->links.items[want->link]);
-        vec_push(&worker->writing, want->link);
+    case DRIVER_WRITE:
+        if (request->link < worker->links.count)
+            __builtin_prefetch(&worker->links.items[request->link]);
+        vec_push(&worker->writing, request->link);
         break;
-    case WANT_STORE:
-        backend_take(world, site, want->request);
+    case DRIVER_STORE:
+        backend_take(world, site, request->journal);
         break;
-    case WANT_LEASE:
-        leases_take(world, site, want->lease);
+    case DRIVER_LEASE:
+        leases_take(world, site, request->lease);
         break;
-    case WANT_JOB:
-        jobs_take(world, site, want->job);
+    case DRIVER_JOB:
+        jobs_take(world, site, request->job);
         break;
-    case WANT_DURABLE:
-        durable_take(world, site, want->durable);
+    case DRIVER_DURABLE:
+        durable_take(world, site, request->durable);
         break;
-    case WANT_SEEDS:
+    case DRIVER_SEEDS:
         seeds_take(world, site);
         break;
-    case WANT_STATUS:
-        status_add(site, want->part);
+    case DRIVER_STATUS:
+        status_add(site, request->part);
         break;
-    case WANT_UP:
+    case DRIVER_UP:
         site->face.is_up = true;
         break;
-    case WANT_READY:
-        site->face.is_ready = want->is_ready;
+    case DRIVER_READY:
+        site->face.is_ready = request->is_ready;
         break;
-    case WANT_REMOVED:
+    case DRIVER_REMOVED:
         break;
-    case WANT_END:
+    case DRIVER_END:
         site->face.has_ended = true;
-        site->face.error = want->error;
+        site->face.error = request->error;
         worker_turn_at(world, worker, world->now);
         break;
     }
@@ -168,10 +168,10 @@ static void carry_out_one(struct world *world, struct worker *worker,
 void worker_carry_out(struct world *world, struct worker *worker)
 {
     struct pipe *pipe;
-    struct want want;
+    struct driver_request request;
 
-    while (machine_next_want(worker->machine, &want))
-        carry_out_one(world, worker, &want);
+    while (machine_next_request(worker->machine, &request))
+        carry_out_one(world, worker, &request);
     /* A heartbeat goes to nine peers. One pass fetches the memory of all their pipes. */
     for (uint32_t i = 0; i < worker->writing.count; i++)
         if ((pipe = link_pipe(worker, worker->writing.items[i]))) {

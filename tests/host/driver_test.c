@@ -949,12 +949,12 @@ static void a_signal_makes_the_node_leave(void **state)
 
 static void take_a_term(struct machine *machine)
 {
-    struct want want = { .kind = WANT_STORE };
+    struct driver_request request = { .kind = DRIVER_STORE };
 
-    want.request = journal_request_take_term(slice_text("T"), 0);
-    want.request->machine = machine->index;
-    want.request->tag = 100 + machine->index;
-    vec_push(&machine->wants, want);
+    request.journal = journal_request_take_term(slice_text("T"), 0);
+    request.journal->machine = machine->index;
+    request.journal->tag = 100 + machine->index;
+    vec_push(&machine->wants, request);
 }
 
 static void term_taken(struct machine *machine, struct journal_request *request)

@@ -97,12 +97,12 @@ void machine_sent(struct machine *machine, uint32_t to, uint32_t count)
 
 static void status_came(struct machine *machine, const struct mail *mail)
 {
-    struct want want = { .kind = WANT_STATUS };
+    struct driver_request request = { .kind = DRIVER_STATUS };
     struct sherd_status *status;
 
-    memcpy(&want.part, &mail->words[1], sizeof want.part);
-    status = &want.part->status;
-    want.part->machine = machine->index;
+    memcpy(&request.part, &mail->words[1], sizeof request.part);
+    status = &request.part->status;
+    request.part->machine = machine->index;
     status->delivered = 10 + machine->index;
     status->type_count = 1;
     status->types = mem_alloc(sizeof *status->types);
@@ -116,7 +116,7 @@ static void status_came(struct machine *machine, const struct mail *mail)
     } else {
         status->types[0].shards_here = 1;
     }
-    vec_push(&machine->wants, want);
+    vec_push(&machine->wants, request);
 }
 
 void machine_mail(struct machine *machine, uint64_t now,
@@ -371,13 +371,13 @@ uint64_t machine_deadline(const struct machine *machine)
 
 /* ---- outputs ---- */
 
-bool machine_next_want(struct machine *machine, struct want *want)
+bool machine_next_request(struct machine *machine, struct driver_request *request)
 {
     if (machine->wants_at == machine->wants.count) {
         machine->wants_at = machine->wants.count = 0;
         return false;
     }
-    *want = machine->wants.items[machine->wants_at++];
+    *request = machine->wants.items[machine->wants_at++];
     return true;
 }
 
@@ -394,46 +394,46 @@ void fake_send(struct machine *machine, uint32_t to, const struct mail *mail)
 void fake_connect(struct machine *machine, uint64_t link, const char *host,
                   uint16_t port)
 {
-    struct want want = { .kind = WANT_CONNECT, .link = link };
+    struct driver_request request = { .kind = DRIVER_CONNECT, .link = link };
 
-    check(address_set(&want.address, host, strlen(host), port));
-    vec_push(&machine->wants, want);
+    check(address_set(&request.address, host, strlen(host), port));
+    vec_push(&machine->wants, request);
 }
 
 void fake_close_link(struct machine *machine, uint64_t link)
 {
-    struct want want = { .kind = WANT_CLOSE_LINK, .link = link };
+    struct driver_request request = { .kind = DRIVER_CLOSE_LINK, .link = link };
 
     machine->links[link].open = false;
     machine->links[link].asked = false;
     machine->links[link].written = 0;
     buf_clear(&machine->links[link].out);
-    vec_push(&machine->wants, want);
+    vec_push(&machine->wants, request);
 }
 
 void fake_close_conn(struct machine *machine, uint64_t conn)
 {
-    struct want want = { .kind = WANT_CLOSE_CONN, .conn = conn };
+    struct driver_request request = { .kind = DRIVER_CLOSE_CONN, .conn = conn };
 
-    vec_push(&machine->wants, want);
+    vec_push(&machine->wants, request);
 }
 
 void fake_write(struct machine *machine, uint64_t link, const void *data,
                 size_t size)
 {
-    struct want want = { .kind = WANT_WRITE, .link = link };
+    struct driver_request request = { .kind = DRIVER_WRITE, .link = link };
     struct fake_link *at = &machine->links[link];
 
     check(at->open);
     buf_put(&at->out, data, size);
     if (!at->asked)
-        vec_push(&machine->wants, want);
+        vec_push(&machine->wants, request);
     at->asked = true;
 }
 
 void fake_end(struct machine *machine, int error)
 {
-    struct want want = { .kind = WANT_END, .error = error };
+    struct driver_request request = { .kind = DRIVER_END, .error = error };
 
-    vec_push(&machine->wants, want);
+    vec_push(&machine->wants, request);
 }

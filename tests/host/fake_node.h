@@ -14,7 +14,7 @@
 
 struct fake_link {
     bool open;
-    bool asked;     /* a WANT_WRITE is pending */
+    bool asked;     /* a DRIVER_WRITE is pending */
     struct buf out;
     size_t written; /* bytes of out */
 };
@@ -26,7 +26,7 @@ struct machine {
     uint64_t deadline; /* UINT64_MAX: none */
     struct trace *trace;
     VEC(struct mail) out[LANES_MAX + 1];
-    VEC(struct want) wants;
+    VEC(struct driver_request) wants;
     uint32_t wants_at;
     struct fake_link links[FAKE_LINKS_MAX]; /* by number */
     uint64_t numbers[16];                   /* for the hooks */

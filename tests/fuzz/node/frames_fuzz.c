@@ -118,12 +118,12 @@ static bool carry(struct machine *from, uint32_t to)
 
 static void drain(struct machine *machine)
 {
-    struct want want;
+    struct driver_request request;
 
-    while (machine_next_want(machine, &want)) {
-        check(want.kind != WANT_STATUS);
-        if (want.kind == WANT_STORE)
-            journal_request_free(want.request); /* the journal never answers */
+    while (machine_next_request(machine, &request)) {
+        check(request.kind != DRIVER_STATUS);
+        if (request.kind == DRIVER_STORE)
+            journal_request_free(request.journal); /* the journal never answers */
     }
 }
 

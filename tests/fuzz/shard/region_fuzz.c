@@ -154,9 +154,9 @@ static void lane_settle(struct fixture *fixture, struct lane *lane)
         }
         while (routes_next_news(&lane->routes, &routes_news)) {
             more = true;
-            if (routes_news.kind == ROUTES_WANT_HOME) {
-                region_want_home(fixture->region, fixture->now,
-                                 own(fixture, lane), routes_news.shard);
+            if (routes_news.kind == ROUTES_REQUEST_HOME) {
+                region_request_home(fixture->region, fixture->now,
+                                    own(fixture, lane), routes_news.shard);
                 continue;
             }
             while ((held = place_flush(&lane->routes, &lane->hosted,

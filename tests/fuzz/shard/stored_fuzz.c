@@ -114,7 +114,7 @@ static void activate(struct scene *scene)
         uint64_t wanted = FENCE_PART_MAX;
 
         while (coordinator_next_news(scene->coordinator, &news))
-            if (news.kind == COORDINATOR_NEWS_WANTS_TERM)
+            if (news.kind == COORDINATOR_NEWS_NEEDS_TERM)
                 wanted = news.term;
         if (wanted < FENCE_PART_MAX)
             give_term(scene, wanted + 1);

@@ -57,7 +57,7 @@ static bool wanted(void)
     bool found = false;
 
     while (actors_next_news(lab.actors, &news))
-        found |= news.kind == ACTORS_WANT_CLUSTER;
+        found |= news.kind == ACTORS_REQUEST_CLUSTER;
     return found;
 }
 

@@ -477,7 +477,7 @@ static bool drain(void)
         assert_int_equal(event.position, lab.events);
     }
     while (actors_next_news(lab.actors, &news)) {
-        if (news.kind == ACTORS_WANT_REPLAY)
+        if (news.kind == ACTORS_REQUEST_REPLAY)
             lab.wants[lab.want_count++] = news.actor;
         else if (news.kind == ACTORS_FORGET)
             lab.forget_count++;
@@ -485,7 +485,7 @@ static bool drain(void)
             lab.remember[lab.remember_count++] = news.actor;
         else if (news.kind == ACTORS_FORGET_STORED)
             lab.forget_stored[lab.forget_stored_count++] = news.actor;
-        else if (news.kind == ACTORS_WANT_CLUSTER)
+        else if (news.kind == ACTORS_REQUEST_CLUSTER)
             more = tell_in_step() || more;
         else
             lab.empty_count++;

@@ -71,7 +71,7 @@ struct lab {
     struct sherd_ref last; /* of DO_SPAWN, DO_SHOW */
     struct sherd_question question; /* kept by a puppet */
     bool quiet;         /* no log */
-    bool in_step;       /* ACTORS_WANT_CLUSTER is answered at once */
+    bool in_step;       /* ACTORS_REQUEST_CLUSTER is answered at once */
     bool route;         /* entity messages that come out are delivered; shards are started */
     enum sherd_next on_started; /* result of entities of type "P" and "A" for SHERD_STARTED */
     struct message *out[4096]; /* other messages that came out; all if !route */

@@ -356,7 +356,7 @@ static void drain(void)
         check(event.position == life.events.count);
     }
     while (actors_next_news(life.actors, &news)) {
-        if (news.kind == ACTORS_WANT_REPLAY)
+        if (news.kind == ACTORS_REQUEST_REPLAY)
             vec_push(&life.wants, news.actor);
         note((uint64_t)news.kind);
     }

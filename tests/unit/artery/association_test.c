@@ -209,11 +209,11 @@ static void carry(struct side *from, struct side *to, int i, uint64_t now,
 {
     struct link *link = from->links[i];
     struct slice bytes;
-    enum link_want want;
+    enum link_request want;
 
-    while ((want = link_next_want(link)) != LINK_WANT_NOTHING) {
+    while ((want = link_next_request(link)) != LINK_REQUEST_NOTHING) {
         buf_clear(&from->wires[i]);
-        if (want == LINK_WANT_CLOSE)
+        if (want == LINK_REQUEST_CLOSE)
             continue;
         if (break_one_in && rng_below(rng, 4) == 0) {
             link_failed(link, now, "refused");

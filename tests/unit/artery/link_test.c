@@ -143,11 +143,11 @@ static void the_preamble_and_a_request_come_first(void **state)
     struct slice bytes;
     (void)state;
 
-    assert_int_equal(link_next_want(link), LINK_WANT_NOTHING);
+    assert_int_equal(link_next_request(link), LINK_REQUEST_NOTHING);
     assert_true(link_deadline(link) == NEVER);
     assert_true(send_text(link, SECOND, "one"));
-    assert_int_equal(link_next_want(link), LINK_WANT_CONNECT);
-    assert_int_equal(link_next_want(link), LINK_WANT_NOTHING);
+    assert_int_equal(link_next_request(link), LINK_REQUEST_CONNECT);
+    assert_int_equal(link_next_request(link), LINK_REQUEST_NOTHING);
     assert_false(link_pending(link, SECOND, &bytes));
     link_connected(link, SECOND);
     assert_int_equal(link_state(link), LINK_HANDSHAKING);
@@ -308,24 +308,24 @@ static void a_connection_without_an_answer_is_given_up(void **state)
     (void)state;
 
     send_text(link, now, "one");
-    (void)link_next_want(link);
+    (void)link_next_request(link);
     link_tick(link, now + LINK_CONNECT_MS * MS - 1);
     assert_int_equal(link_state(link), LINK_CONNECTING);
     now += LINK_CONNECT_MS * MS;
     link_tick(link, now);
     assert_int_equal(link_state(link), LINK_BACKING_OFF);
-    assert_int_equal(link_next_want(link), LINK_WANT_CLOSE);
+    assert_int_equal(link_next_request(link), LINK_REQUEST_CLOSE);
     link_connected(link, now); /* a late report */
     assert_int_equal(link_state(link), LINK_BACKING_OFF);
     assert_true(link_next_news(link, &news));
     assert_int_equal(news.kind, LINK_NEWS_LOST);
     now = link_deadline(link);
     link_tick(link, now);
-    assert_int_equal(link_next_want(link), LINK_WANT_CONNECT);
+    assert_int_equal(link_next_request(link), LINK_REQUEST_CONNECT);
     link_connected(link, now);
     now += LINK_HANDSHAKE_MS * MS;
     link_tick(link, now);
-    assert_int_equal(link_next_want(link), LINK_WANT_CLOSE);
+    assert_int_equal(link_next_request(link), LINK_REQUEST_CLOSE);
     assert_int_equal(link_state(link), LINK_BACKING_OFF);
     assert_int_equal(link_waiting(link), 1);
     link_free(link);
@@ -342,7 +342,7 @@ static void backing_off_grows_to_its_limit(void **state)
     for (size_t i = 0; i < 5; i++) {
         uint64_t delay;
 
-        assert_int_equal(link_next_want(link), LINK_WANT_CONNECT);
+        assert_int_equal(link_next_request(link), LINK_REQUEST_CONNECT);
         link_failed(link, now, "refused");
         delay = link_deadline(link) - now;
         assert_true(delay >= want[i] * MS && delay < want[i] * MS * 11 / 10);
@@ -419,7 +419,7 @@ static void another_incarnation_gets_no_frames_of_the_old_one(void **state)
     assert_int_equal(news.frames, 2);
     /* A handshake reports it while the old connection is open. */
     link_expect(link, now, PEER_UID + 2);
-    assert_int_equal(link_next_want(link), LINK_WANT_CLOSE);
+    assert_int_equal(link_next_request(link), LINK_REQUEST_CLOSE);
     assert_int_equal(link_state(link), LINK_BACKING_OFF);
     inlet_free(seen.inlet);
     link_free(link);
@@ -443,10 +443,10 @@ static void a_stale_message_is_not_sent(void **state)
     /* The connection is gone, and a new incarnation may be at the address: the message makes the
      * link connect. */
     link_drop(link, 1);
-    while (link_next_want(link) != LINK_WANT_NOTHING)
+    while (link_next_request(link) != LINK_REQUEST_NOTHING)
         ;
     assert_true(link_send(link, 2, NULL, &message));
-    assert_int_equal(link_next_want(link), LINK_WANT_CONNECT);
+    assert_int_equal(link_next_request(link), LINK_REQUEST_CONNECT);
     link_connected(link, 2);
     link_answered(link, 2, 99, 3, link_generation(link));
     assert_int_equal(link_waiting(link), 1);
@@ -500,7 +500,7 @@ static void system_messages_are_not_kept_while_closed(void **state)
 
     assert_true(link_send(link, 1, NULL, &message));
     assert_int_equal(link_waiting(link), 0);
-    assert_int_equal(link_next_want(link), LINK_WANT_CONNECT);
+    assert_int_equal(link_next_request(link), LINK_REQUEST_CONNECT);
     link_connected(link, 1);
     answer(link, 1);
     assert_true(link_send(link, 1, NULL, &message));
@@ -693,7 +693,7 @@ static void random_use_keeps_order_and_counts(void **state)
 
             now += rng_below(&rng, 300) * MS;
             link_tick(link, now);
-            while (link_next_want(link) != LINK_WANT_NOTHING)
+            while (link_next_request(link) != LINK_REQUEST_NOTHING)
                 ;
             switch (rng_below(&rng, 8)) {
             case 0:

@@ -702,14 +702,14 @@ static struct node *lone_durable(void)
         8);
 }
 
-static struct durable_request *durable_want(struct machine *machine)
+static struct durable_request *durable_request_of(struct machine *machine)
 {
-    struct want want = { .kind = WANT_UP };
+    struct driver_request request = { .kind = DRIVER_UP };
 
     (void)machine_turn(machine, machine->now + 1, 0);
-    while (machine_next_want(machine, &want) && want.kind != WANT_DURABLE)
+    while (machine_next_request(machine, &request) && request.kind != DRIVER_DURABLE)
         ;
-    return want.kind == WANT_DURABLE ? want.durable : NULL;
+    return request.kind == DRIVER_DURABLE ? request.durable : NULL;
 }
 
 static void damaged_keys_are_listed_up_to_a_limit(void **state)
@@ -722,7 +722,7 @@ static void damaged_keys_are_listed_up_to_a_limit(void **state)
 
     (void)state;
     machine_start(machine, 1, 0);
-    load = durable_want(machine);
+    load = durable_request_of(machine);
     assert_non_null(load);
     assert_int_equal(load->verb, DURABLE_LOAD);
     for (uint32_t i = 0; i <= DATA_DAMAGED_KEYS_MAX; i++) {
@@ -732,7 +732,7 @@ static void damaged_keys_are_listed_up_to_a_limit(void **state)
     }
     load->result = DURABLE_DONE;
     machine_durable(machine, 2, load);
-    assert_null(durable_want(machine));
+    assert_null(durable_request_of(machine));
     data_durable_status(machine->control, &status);
     assert_int_equal(status.damaged_key_count, DATA_DAMAGED_KEYS_MAX);
     assert_int_equal(status.counters[SHERD_DURABLE_LOST],
@@ -750,18 +750,18 @@ static void a_refused_load_ends_the_node(void **state)
 
     (void)state;
     machine_start(machine, 1, 0);
-    load = durable_want(machine);
+    load = durable_request_of(machine);
     assert_non_null(load);
     load->result = DURABLE_FAILED; /* tried again */
     machine_durable(machine, 2, load);
-    assert_null(durable_want(machine));
+    assert_null(durable_request_of(machine));
     machine->now = data_durable_deadline(machine->control);
-    load = durable_want(machine);
+    load = durable_request_of(machine);
     assert_non_null(load);
     load->result = DURABLE_FAILED;
     load->is_refused = true;
     machine_durable(machine, machine->now, load);
-    assert_null(durable_want(machine));
+    assert_null(durable_request_of(machine));
     assert_true(data_durable_deadline(machine->control) == NEVER);
     assert_int_equal(machine->control->error, SHERD_ESTORE);
     node_free(node);

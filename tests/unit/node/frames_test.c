@@ -57,7 +57,7 @@ static bool says_hello(struct machine *machine, uint64_t uid, uint64_t order,
                                    .lane = 1,
                                    .generation = order };
     struct buf payload = { 0 };
-    struct want want;
+    struct driver_request request;
     bool closed = false;
 
     life.node.uid = uid;
@@ -66,8 +66,8 @@ static bool says_hello(struct machine *machine, uint64_t uid, uint64_t order,
     lone_put(machine, order, &life, "", "", ARTERY_HANDSHAKE_REQUEST,
              SERIALIZER_ARTERY, buf_slice(&payload));
     buf_fini(&payload);
-    while (machine_next_want(machine, &want))
-        closed |= want.kind == WANT_CLOSE_CONN && want.conn == order;
+    while (machine_next_request(machine, &request))
+        closed |= request.kind == DRIVER_CLOSE_CONN && request.conn == order;
     assert_int_equal(
         !closed,
         contacts_find(&machine->contacts, &peer.node.address)->uid == uid);
@@ -330,11 +330,11 @@ static void frames_of_several_senders_are_distinguished(void **state)
 
 static uint32_t connects(struct machine *machine)
 {
-    struct want want;
+    struct driver_request request;
     uint32_t count = 0;
 
-    while (machine_next_want(machine, &want))
-        count += want.kind == WANT_CONNECT;
+    while (machine_next_request(machine, &request))
+        count += request.kind == DRIVER_CONNECT;
     return count;
 }
 

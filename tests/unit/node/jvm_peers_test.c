@@ -71,16 +71,16 @@ static void run(struct fixture *fixture, uint64_t time)
 {
     const uint64_t end = fixture->now + time;
     struct trace_line line;
-    struct want want;
+    struct driver_request request;
 
     for (; fixture->now < end; fixture->now += 20 * MS) {
         (void)machine_turn(fixture->machine, fixture->now,
                            (int64_t)(fixture->now / MS));
-        while (machine_next_want(fixture->machine, &want))
-            if (want.kind == WANT_END)
-                fixture->error = want.error;
-            else if (want.kind == WANT_STORE)
-                journal_request_free(want.request); /* there is no answer */
+        while (machine_next_request(fixture->machine, &request))
+            if (request.kind == DRIVER_END)
+                fixture->error = request.error;
+            else if (request.kind == DRIVER_STORE)
+                journal_request_free(request.journal); /* there is no answer */
         while (trace_next(machine_trace(fixture->machine), &line))
             fixture->logged |= strstr(line.text, "JVM member has the role") != NULL;
     }

@@ -121,7 +121,7 @@ static void waiting_messages_leave_before_the_next_hold(void **state)
     (void)state;
     tell(lane, shard);
     (void)machine_turn(lane, 2, 0);
-    assert_int_equal(posted(lane, 0, 0, &content), MAIL_WANT_HOME);
+    assert_int_equal(posted(lane, 0, 0, &content), MAIL_REQUEST_HOME);
     give_to_node(lane, MAIL_ROUTE, shard, &self);
     give_to_node(lane, MAIL_HOLD, shard, &self);
     (void)machine_turn(lane, 3, 0);
@@ -205,7 +205,7 @@ static void a_message_by_a_newer_home_waits(void **state)
     (void)machine_turn(lane, 2, 0);
     actors_status(lane->lane->actors, &status);
     assert_int_equal(status.undelivered[SHERD_REASON_HANDED_OFF], 0);
-    assert_int_equal(posted(lane, 0, 0, &content), MAIL_WANT_HOME);
+    assert_int_equal(posted(lane, 0, 0, &content), MAIL_REQUEST_HOME);
     assert_int_equal(content.a, 1);
     give(lane, (struct mail_content){ .kind = MAIL_HOST, .shard = shard,
                                 .fence = fence });
@@ -229,7 +229,7 @@ static void a_message_by_an_older_home_ends(void **state)
     give_to_node(lane, MAIL_ROUTE, shard, &peer);
     arrives(lane, shard);
     (void)machine_turn(lane, 2, 0);
-    assert_int_equal(posted(lane, 0, 0, &content), MAIL_WANT_HOME);
+    assert_int_equal(posted(lane, 0, 0, &content), MAIL_REQUEST_HOME);
     give_to_node(lane, MAIL_ROUTE, shard, &peer);
     (void)machine_turn(lane, 3, 0);
     actors_status(lane->lane->actors, &status);

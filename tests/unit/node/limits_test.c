@@ -245,15 +245,15 @@ static void the_frame_size_of_unknown_senders_is_a_setting(void **state)
         uint8_t ordinary[] = { 'A', 'K', 'K', 'A', 2, more, 1, 0, 0 };
         uint8_t control[] = { 'A', 'K', 'K', 'A', 1, more, 1, 0, 0 };
         const char *why = "";
-        struct want want;
+        struct driver_request request;
         uint32_t index;
 
         assert_int_equal(node_accepts(node, slice_of(ordinary, 9), &index, &why),
                          more ? NODE_REFUSE : NODE_MORE);
         machine_accepted(machine, 1, &(struct arrival){ 1 + more, 1 + more, "n" });
         machine_bytes(machine, 1, 1 + more, slice_of(control, 9));
-        assert_int_equal(machine_next_want(machine, &want), more);
-        assert_true(!more || want.kind == WANT_CLOSE_CONN);
+        assert_int_equal(machine_next_request(machine, &request), more);
+        assert_true(!more || request.kind == DRIVER_CLOSE_CONN);
     }
     assert_true(machine_deadline(machine) <= 1 + SECOND);
     node_free(node);

@@ -101,12 +101,12 @@ static inline struct sherd_status lone_status(struct node *node, uint32_t index)
     struct machine *machine = node_machine(node, index);
     struct status_part part = { .machine = 99 };
     struct mail mail = node_mail_status(&part);
-    struct want want;
+    struct driver_request request;
     bool told = false;
 
     machine_mail(machine, 1, &mail, 1);
-    while (machine_next_want(machine, &want))
-        told |= want.kind == WANT_STATUS;
+    while (machine_next_request(machine, &request))
+        told |= request.kind == DRIVER_STATUS;
     assert_true(told);
     assert_int_equal(part.machine, index);
     return part.status;

@@ -258,13 +258,13 @@ static uint64_t counted(struct node *node, enum sherd_reason reason)
     struct machine *machine = node_machine(node, 1);
     struct status_part part = { 0 };
     struct mail mail = node_mail_status(&part);
-    struct want want;
+    struct driver_request request;
     uint64_t count;
 
     machine_mail(machine, 1, &mail, 1);
     do
-        assert_true(machine_next_want(machine, &want));
-    while (want.kind != WANT_STATUS);
+        assert_true(machine_next_request(machine, &request));
+    while (request.kind != DRIVER_STATUS);
     count = part.status.undelivered[reason];
     mem_free(part.status.types); /* the only array that a lane fills */
     return count;

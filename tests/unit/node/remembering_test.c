@@ -99,19 +99,19 @@ static void answer(struct fixture *fixture, struct journal_request *request)
 static void carry(struct fixture *fixture)
 {
     for (int i = 0; i < 20; i++) {
-        struct want want;
+        struct driver_request request;
 
         (void)machine_turn(fixture->machine, ++fixture->now, 0);
-        while (machine_next_want(fixture->machine, &want)) {
-            if (want.kind != WANT_STORE)
+        while (machine_next_request(fixture->machine, &request)) {
+            if (request.kind != DRIVER_STORE)
                 continue;
-            if (want.request->verb == BACKEND_APPEND && !fixture->passes) {
+            if (request.journal->verb == BACKEND_APPEND && !fixture->passes) {
                 assert_null(fixture->held);
-                fixture->held = want.request;
+                fixture->held = request.journal;
                 continue;
             }
-            fixture->passes -= want.request->verb == BACKEND_APPEND;
-            answer(fixture, want.request);
+            fixture->passes -= request.journal->verb == BACKEND_APPEND;
+            answer(fixture, request.journal);
         }
     }
 }

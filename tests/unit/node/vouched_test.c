@@ -130,16 +130,16 @@ static bool knows(struct fixture *fixture, const struct identity *identity)
 /* The end is counted, and requested from the driver. */
 static void is_closed(struct fixture *fixture, uint64_t conn)
 {
-    struct want want = { .kind = WANT_UP };
+    struct driver_request request = { .kind = DRIVER_UP };
 
     assert_false(is_open(fixture, conn));
     assert_int_equal(fixture->machine->closed, 1);
     assert_int_equal(fixture->machine->refused, 1);
-    while (machine_next_want(fixture->machine, &want) &&
-           want.kind != WANT_CLOSE_CONN)
+    while (machine_next_request(fixture->machine, &request) &&
+           request.kind != DRIVER_CLOSE_CONN)
         ;
-    assert_int_equal(want.kind, WANT_CLOSE_CONN);
-    assert_int_equal(want.conn, conn);
+    assert_int_equal(request.kind, DRIVER_CLOSE_CONN);
+    assert_int_equal(request.conn, conn);
 }
 
 static void the_proven_node_is_accepted(void **state)

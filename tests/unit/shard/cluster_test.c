@@ -49,7 +49,7 @@ struct event {
     struct peer peer;
     bool is_removed;
     uint64_t term;
-    struct coordinator_want want; /* points into text */
+    struct coordinator_request request; /* points into text */
     struct coordinator *asker; /* may have gone */
     int32_t shard;
     struct fence fence;
@@ -180,50 +180,50 @@ static void keep(struct buf *buf, struct slice bytes)
 
 /* A write may be stored before its answer, and is stored after it. One in ten is not confirmed: it
  * may be stored or not. */
-static void take_wants(struct cluster *cluster, int n)
+static void take_requests(struct cluster *cluster, int n)
 {
     struct node *node = &cluster->nodes[n];
     struct event event = { .what = KEPT, .asker = node->coordinator };
 
     while (node->coordinator &&
-           coordinator_next_want(node->coordinator, &event.want)) {
-        struct coordinator_want *want = &event.want;
+           coordinator_next_request(node->coordinator, &event.request)) {
+        struct coordinator_request *request = &event.request;
 
         if (chance(cluster, 2)) {
-            keep(&cluster->state, want->state);
-            keep(&cluster->fences, want->fences);
+            keep(&cluster->state, request->state);
+            keep(&cluster->fences, request->fences);
         }
-        event.text = mem_alloc(want->state.size + want->fences.size + 1);
-        memcpy(event.text, want->state.data ? want->state.data : event.text,
-               want->state.size);
-        memcpy(event.text + want->state.size,
-               want->fences.data ? want->fences.data : event.text,
-               want->fences.size);
-        want->state.data = event.text;
-        want->fences.data = event.text + want->state.size;
+        event.text = mem_alloc(request->state.size + request->fences.size + 1);
+        memcpy(event.text, request->state.data ? request->state.data : event.text,
+               request->state.size);
+        memcpy(event.text + request->state.size,
+               request->fences.data ? request->fences.data : event.text,
+               request->fences.size);
+        request->state.data = event.text;
+        request->fences.data = event.text + request->state.size;
         put(cluster, -1, n, event, chance(cluster, 60) * MS);
     }
 }
 
-static void answer_want(struct cluster *cluster, struct node *node,
-                        const struct event *event)
+static void answer_request(struct cluster *cluster, struct node *node,
+                           const struct event *event)
 {
-    const struct coordinator_want *want = &event->want;
+    const struct coordinator_request *request = &event->request;
     bool is_good = chance(cluster, 10) > 0;
 
     if (!node->coordinator || node->coordinator != event->asker)
         return;
-    if (want->kind == COORDINATOR_WANT_READ) {
-        coordinator_read(node->coordinator, cluster->now, want->ticket, is_good,
+    if (request->kind == COORDINATOR_REQUEST_READ) {
+        coordinator_read(node->coordinator, cluster->now, request->ticket, is_good,
                          buf_slice(&cluster->state),
                          buf_slice(&cluster->fences), &node->outbox);
         return;
     }
     if (is_good) {
-        keep(&cluster->state, want->state);
-        keep(&cluster->fences, want->fences);
+        keep(&cluster->state, request->state);
+        keep(&cluster->fences, request->fences);
     }
-    coordinator_written(node->coordinator, cluster->now, want->ticket, is_good,
+    coordinator_written(node->coordinator, cluster->now, request->ticket, is_good,
                         &node->outbox);
 }
 
@@ -234,7 +234,7 @@ static void take_coordinator_news(struct cluster *cluster, int n)
 
     while (node->coordinator &&
            coordinator_next_news(node->coordinator, &news)) {
-        if (news.kind == COORDINATOR_NEWS_WANTS_TERM) {
+        if (news.kind == COORDINATOR_NEWS_NEEDS_TERM) {
             put(cluster, -1, n,
                 (struct event){ .what = TERM, .term = ++cluster->term },
                 chance(cluster, 50) * MS);
@@ -315,7 +315,7 @@ static void pump(struct cluster *cluster, int n)
         take_region_news(cluster, n);
         take_singleton_news(cluster, n);
         take_coordinator_news(cluster, n);
-        take_wants(cluster, n);
+        take_requests(cluster, n);
     }
     while (outbox_next(&node->outbox, &out))
         send(cluster, n, &out);
@@ -482,7 +482,7 @@ static void take_turn(struct cluster *cluster, int n)
     if (node->leaving == STAYS && chance(cluster, 5) == 0 &&
         !region_home(node->region, shard, &home, &fence)) {
         cluster->is_wanted[shard] = true;
-        region_want_home(node->region, cluster->now, 0, shard);
+        region_request_home(node->region, cluster->now, 0, shard);
     }
     if (cluster->now < node->leaving_at)
         return;
@@ -521,7 +521,7 @@ static void handle(struct cluster *cluster, struct event *event)
                              &node->outbox);
         break;
     case KEPT:
-        answer_want(cluster, node, event);
+        answer_request(cluster, node, event);
         break;
     case STARTED:
         start_shard(cluster, event->node, event);

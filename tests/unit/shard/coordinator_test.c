@@ -31,7 +31,7 @@ static void nothing_is_answered_before_the_term(void **state)
     struct scene *scene = scene_new(NULL);
     (void)state;
 
-    assert_true(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
+    assert_true(has_news(scene, COORDINATOR_NEWS_NEEDS_TERM));
     peer_up(scene, 0);
     registers(scene, 0);
     asks(scene, 0, "1");
@@ -1086,10 +1086,10 @@ static void a_coordinator_takes_a_term_above_the_stored_one(void **state)
     asks(scene, 0, "1");
     (void)has_news(scene, COORDINATOR_NEWS_ACTIVE);
     reports_stored_term(scene, home_of(scene, "1"), 1);
-    assert_false(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
+    assert_false(has_news(scene, COORDINATOR_NEWS_NEEDS_TERM));
     reports_stored_term(scene, home_of(scene, "1"), 7);
     assert_true(coordinator_next_news(scene->coordinator, &news));
-    assert_int_equal(news.kind, COORDINATOR_NEWS_WANTS_TERM);
+    assert_int_equal(news.kind, COORDINATOR_NEWS_NEEDS_TERM);
     assert_int_equal(news.term, 7);
     assert_false(coordinator_is_active(scene->coordinator));
     forget_sent(scene);
@@ -1174,16 +1174,16 @@ static void outbidding_is_limited(void **state)
     (void)has_news(scene, COORDINATOR_NEWS_ACTIVE);
     reports_stored_term(scene, 0, term + 1);
     for (int i = 0; i < COORDINATOR_OUTBIDS_MAX; i++) {
-        assert_true(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
+        assert_true(has_news(scene, COORDINATOR_NEWS_NEEDS_TERM));
         term += 2;
         give_term(scene, term);
         passes(scene, wait - 1);
         reports_stored_term(scene, 0, term + 1);
-        assert_false(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
+        assert_false(has_news(scene, COORDINATOR_NEWS_NEEDS_TERM));
         passes(scene, 1);
         wait *= 2;
     }
-    assert_false(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
+    assert_false(has_news(scene, COORDINATOR_NEWS_NEEDS_TERM));
     assert_int_equal(counter(scene, outbids), COORDINATOR_OUTBIDS_MAX);
     assert_int_equal(counter(scene, outbids_left), 1);
     reports_stored_term(scene, 0, term + 2);
@@ -1207,7 +1207,7 @@ static void a_new_member_ends_the_wait_for_outbidding(void **state)
     (void)has_news(scene, COORDINATOR_NEWS_ACTIVE);
     for (int i = 0; i < COORDINATOR_OUTBIDS_MAX; i++) {
         reports_stored_term(scene, 0, term + 1);
-        assert_true(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
+        assert_true(has_news(scene, COORDINATOR_NEWS_NEEDS_TERM));
         term += 2;
         give_term(scene, term);
         if (i < COORDINATOR_OUTBIDS_MAX - 1)
@@ -1216,18 +1216,18 @@ static void a_new_member_ends_the_wait_for_outbidding(void **state)
     }
     reports_stored_term(scene, 0, term + 1);
     passes(scene, 1);
-    assert_false(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
+    assert_false(has_news(scene, COORDINATOR_NEWS_NEEDS_TERM));
     peer_up(scene, 1);
     passes(scene, 1);
-    assert_true(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
+    assert_true(has_news(scene, COORDINATOR_NEWS_NEEDS_TERM));
     term += 2;
     give_term(scene, term);
     reports_stored_term(scene, 0, term + 1); /* too early, so kept */
     passes(scene, 1);
-    assert_false(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
+    assert_false(has_news(scene, COORDINATOR_NEWS_NEEDS_TERM));
     peer_removed(scene, 1);
     passes(scene, 1);
-    assert_true(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
+    assert_true(has_news(scene, COORDINATOR_NEWS_NEEDS_TERM));
     scene_free(scene);
 }
 
@@ -1305,7 +1305,7 @@ static void a_new_coordinator_learns_from_reports(void **state)
     assert_false(coordinator_is_active(scene->coordinator));
     has_news(scene, COORDINATOR_NEWS_ACTIVE);
     passes(scene, 1000);
-    assert_true(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
+    assert_true(has_news(scene, COORDINATOR_NEWS_NEEDS_TERM));
     give_term(scene, 4);
     assert_true(coordinator_is_active(scene->coordinator));
     assert_int_equal(home_of(scene, "1"), 1);
@@ -1443,7 +1443,7 @@ static void a_reported_higher_term_makes_the_coordinator_take_another(void **sta
     assert_int_equal(home_of(scene, "1"), 1);
     assert_false(coordinator_is_active(scene->coordinator));
     assert_true(coordinator_next_news(scene->coordinator, &news));
-    assert_int_equal(news.kind, COORDINATOR_NEWS_WANTS_TERM);
+    assert_int_equal(news.kind, COORDINATOR_NEWS_NEEDS_TERM);
     assert_int_equal(news.term, 9);
     asks(scene, 0, "2");
     assert_int_equal(home_of(scene, "2"), -1);

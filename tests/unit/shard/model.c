@@ -464,7 +464,7 @@ static void drain_lane(struct model *model, uint32_t n, uint32_t l)
         }
         while (routes_next_news(&lane->routes, &routes_news)) {
             more = true;
-            if (routes_news.kind == ROUTES_WANT_HOME) {
+            if (routes_news.kind == ROUTES_REQUEST_HOME) {
                 struct event event = { .what = MAIL_WANT,
                                        .shard = routes_news.shard };
                 mail(model, n, l + 1, 0, event);
@@ -766,7 +766,7 @@ static void region_event(struct model *model, const struct event *event)
     struct region *region = node->region;
     switch (event->what) {
     case MAIL_WANT:
-        region_want_home(region, model->now, event->from, event->shard);
+        region_request_home(region, model->now, event->from, event->shard);
         break;
     case MAIL_HELD:
         region_lane_held(region, model->now, event->from, event->shard,

@@ -241,7 +241,7 @@ static void waits_for_coordinator(bool reachable, char *text, size_t size)
                     &(struct peer){ .node = node(i), .up_number = i + 1,
                                     .status = PEER_UP, .has_role = true,
                                     .reachable = i != 0 || reachable });
-    region_want_home(region, 0, 0, 7);
+    region_request_home(region, 0, 0, 7);
     for (uint64_t now = 0; now < 10 * SECOND; now = region_deadline(region))
         region_tick(region, now);
     assert_true(trace_next(trace, &line));
@@ -270,11 +270,11 @@ static void a_silent_coordinator_is_logged_with_a_remedy(void **state)
 static void a_home_is_requested_again_every_two_seconds(void **state)
 {
     struct fixture *fixture = *state;
-    region_want_home(fixture->region, 0, 0, 7);
+    region_request_home(fixture->region, 0, 0, 7);
     expect_none_sent(fixture);
     register_at(fixture, 1);
-    region_want_home(fixture->region, 0, 1, 7);
-    region_want_home(fixture->region, 0, 1, -3);
+    region_request_home(fixture->region, 0, 1, 7);
+    region_request_home(fixture->region, 0, 1, -3);
     expect_sent(fixture, SHARD_GET_HOME, 0);
     assert_true(slice_is(fixture->sent.shard, "-3"));
     expect_none_sent(fixture);
@@ -289,7 +289,7 @@ static void a_home_is_requested_again_every_two_seconds(void **state)
     assert_int_equal(fixture->news.node.uid, 101);
     assert_true(slice_is(fixture->news.path, PATH));
     expect_none(fixture);
-    region_want_home(fixture->region, 0, 1, 7);
+    region_request_home(fixture->region, 0, 1, 7);
     expect(fixture, REGION_ROUTE);
     assert_int_equal(fixture->news.lane, 1);
     assert_int_equal(region_wanted_count(fixture->region), 1);
@@ -315,7 +315,7 @@ static void a_silent_coordinator_gets_fewer_requests_for_homes(void **state)
 
     register_at(fixture, 1);
     for (int32_t i = -9; i < 10; i++)
-        region_want_home(region, 0, 1, i);
+        region_request_home(region, 0, 1, i);
     (void)count_asked(fixture);
     for (uint32_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
         uint32_t count = 0;
@@ -344,8 +344,8 @@ static void a_silent_coordinator_is_asked_less_often(void **state)
     uint64_t now = 0;
 
     register_at(fixture, 1);
-    region_want_home(region, 0, 1, 3);
-    region_want_home(region, 0, 1, 7);
+    region_request_home(region, 0, 1, 3);
+    region_request_home(region, 0, 1, 7);
     (void)count_asked(fixture);
     for (; now < 60 * SECOND; now += 10 * MS) {
         region_tick(region, now);
@@ -848,7 +848,7 @@ static void a_region_that_has_stopped_continues_as_a_proxy(void **state)
     region_lane_held(fixture->region, 0, 0, 3, attempt(4, 1));
     region_lane_held(fixture->region, 0, 1, 3, attempt(4, 1));
     expect_sent(fixture, SHARD_BEGIN_HAND_OFF_ACK, 0);
-    region_want_home(fixture->region, 0, 1, 3);
+    region_request_home(fixture->region, 0, 1, 3);
     expect_sent(fixture, SHARD_GET_HOME, 0);
     directive(fixture, SHARD_HOME, "3", REF(1), 5, 0);
     expect(fixture, REGION_ROUTE);

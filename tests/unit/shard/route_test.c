@@ -63,7 +63,7 @@ static void a_home_is_requested_once_and_messages_leave_in_order(void **state)
     for (int i = 0; i < 3; i++)
         assert_true(routes_hold(routes, 5 + i, -9, &fixture->held[i]));
     assert_int_equal(routes_find(routes, -9).state, ROUTE_ASKED);
-    assert_int_equal(news(fixture, ROUTES_WANT_HOME), 1);
+    assert_int_equal(news(fixture, ROUTES_REQUEST_HOME), 1);
     assert_int_equal(routes_waiting(routes, -9), 3);
     assert_int_equal(routes_waiting_since(routes, -9), 5);
     assert_null(routes_take(routes, -9));
@@ -134,15 +134,15 @@ static void messages_wait_during_a_hand_off(void **state)
     struct routes *routes = &fixture->routes;
     routes_set_remote(routes, 3, 1);
     routes_hold_begin(routes, 3);
-    assert_int_equal(news(fixture, ROUTES_WANT_HOME), 0);
+    assert_int_equal(news(fixture, ROUTES_REQUEST_HOME), 0);
     assert_true(routes_hold(routes, 0, 3, &fixture->held[0]));
     assert_true(routes_hold(routes, 0, 3, &fixture->held[1]));
-    assert_int_equal(news(fixture, ROUTES_WANT_HOME), 1);
+    assert_int_equal(news(fixture, ROUTES_REQUEST_HOME), 1);
     routes_forget(routes, 3);
     routes_peer_gone(routes, 1);
     assert_int_equal(routes_find(routes, 3).state, ROUTE_HELD);
     routes_hold_begin(routes, 3); /* a repeat keeps the question */
-    assert_int_equal(news(fixture, ROUTES_WANT_HOME), 0);
+    assert_int_equal(news(fixture, ROUTES_REQUEST_HOME), 0);
     routes_set_local(routes, 3, 0);
     routes_hold_begin(routes, 3); /* during the flush */
     assert_null(routes_take(routes, 3));
@@ -186,18 +186,18 @@ static void a_lost_home_is_not_requested_again_at_once(void **state)
     routes_set_gone(routes, 3);
     assert_int_equal(routes_find(routes, 3).state, ROUTE_UNKNOWN);
     assert_true(routes_hold(routes, 0, 3, &fixture->held[0]));
-    assert_int_equal(news(fixture, ROUTES_WANT_HOME), 1);
+    assert_int_equal(news(fixture, ROUTES_REQUEST_HOME), 1);
     routes_ask_again(routes);
-    assert_int_equal(news(fixture, ROUTES_WANT_HOME), 0);
+    assert_int_equal(news(fixture, ROUTES_REQUEST_HOME), 0);
     routes_set_gone(routes, 3);
     assert_true(routes_hold(routes, 0, 3, &fixture->held[1]));
-    assert_int_equal(news(fixture, ROUTES_WANT_HOME), 0);
+    assert_int_equal(news(fixture, ROUTES_REQUEST_HOME), 0);
     routes_ask_again(routes);
     routes_ask_again(routes);
-    assert_int_equal(news(fixture, ROUTES_WANT_HOME), 1);
+    assert_int_equal(news(fixture, ROUTES_REQUEST_HOME), 1);
     routes_set_gone(routes, 3);
     routes_hold_begin(routes, 3);
-    assert_int_equal(news(fixture, ROUTES_WANT_HOME), 1);
+    assert_int_equal(news(fixture, ROUTES_REQUEST_HOME), 1);
     routes_set_remote(routes, 3, 2);
     assert_int_equal(news(fixture, ROUTES_FLUSH), 1);
     assert_ptr_equal(routes_take(routes, 3), &fixture->held[0]);
@@ -213,14 +213,14 @@ static void homes_at_a_removed_peer_are_forgotten(void **state)
     routes_set_remote(routes, 1, 4);
     routes_set_remote(routes, 2, 5);
     assert_true(routes_hold(routes, 0, 3, &fixture->held[0]));
-    assert_int_equal(news(fixture, ROUTES_WANT_HOME), 1);
+    assert_int_equal(news(fixture, ROUTES_REQUEST_HOME), 1);
     routes_set_remote(routes, 3, 4);
     assert_int_equal(news(fixture, ROUTES_FLUSH), 1);
     routes_peer_gone(routes, 4);
     assert_int_equal(routes_find(routes, 1).state, ROUTE_UNKNOWN);
     assert_int_equal(routes_find(routes, 2).state, ROUTE_REMOTE);
     assert_int_equal(routes_find(routes, 3).state, ROUTE_ASKED);
-    assert_int_equal(news(fixture, ROUTES_WANT_HOME), 1);
+    assert_int_equal(news(fixture, ROUTES_REQUEST_HOME), 1);
 }
 
 static void messages_that_waited_elsewhere_come_first(void **state)
@@ -276,12 +276,12 @@ static void the_home_of_a_wrong_local_route_is_requested_again(void **state)
     place = place_sent(routes, &fixture->hosted, 4, 0, &route);
     assert_int_equal(place, PLACE_HOLD);
     assert_true(routes_hold(routes, 0, 4, &fixture->held[0]));
-    assert_int_equal(news(fixture, ROUTES_WANT_HOME), 1);
+    assert_int_equal(news(fixture, ROUTES_REQUEST_HOME), 1);
     routes_set_local(routes, 4, 0);
     assert_int_equal(news(fixture, ROUTES_FLUSH), 1);
     assert_null(
         place_flush(routes, &fixture->hosted, 4, 0, &place, &route));
-    assert_int_equal(news(fixture, ROUTES_WANT_HOME), 1);
+    assert_int_equal(news(fixture, ROUTES_REQUEST_HOME), 1);
     place_host(routes, &fixture->hosted, 0, 4, 0, (struct fence){ 1, 1 });
     assert_ptr_equal(owned_take(&fixture->hosted, 4), &fixture->held[0]);
     assert_int_equal(place_arrived(routes, &fixture->hosted, 4, 0, &route),

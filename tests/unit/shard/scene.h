@@ -47,7 +47,7 @@ struct scene {
     bool is_held; /* distributed data does not answer; see scene_answer */
     bool is_stepped; /* steps only when the test says so */
     uint32_t writes;
-    struct coordinator_want want; /* last one; with is_held its slices are invalid */
+    struct coordinator_request request; /* last one; with is_held its slices are invalid */
     struct buf wanted_state, wanted_fences;
 };
 
@@ -73,10 +73,10 @@ static inline void ref_of(char *text, size_t size, int n, bool is_proxy)
 
 static inline void scene_answer(struct scene *scene, bool is_good)
 {
-    struct coordinator_want *want = &scene->want;
+    struct coordinator_request *request = &scene->request;
 
-    if (want->kind == COORDINATOR_WANT_READ) {
-        coordinator_read(scene->coordinator, scene->now, want->ticket, is_good,
+    if (request->kind == COORDINATOR_REQUEST_READ) {
+        coordinator_read(scene->coordinator, scene->now, request->ticket, is_good,
                          buf_slice(&scene->state), buf_slice(&scene->fences),
                          &scene->outbox);
         return;
@@ -89,18 +89,18 @@ static inline void scene_answer(struct scene *scene, bool is_good)
         buf_clear(&scene->fences);
         buf_put_slice(&scene->fences, buf_slice(&scene->wanted_fences));
     }
-    coordinator_written(scene->coordinator, scene->now, want->ticket, is_good,
+    coordinator_written(scene->coordinator, scene->now, request->ticket, is_good,
                         &scene->outbox);
 }
 
 static inline void scene_keep(struct scene *scene)
 {
-    while (coordinator_next_want(scene->coordinator, &scene->want)) {
+    while (coordinator_next_request(scene->coordinator, &scene->request)) {
         buf_clear(&scene->wanted_state);
         buf_clear(&scene->wanted_fences);
-        buf_put_slice(&scene->wanted_state, scene->want.state);
-        buf_put_slice(&scene->wanted_fences, scene->want.fences);
-        scene->writes += scene->want.kind == COORDINATOR_WANT_WRITE;
+        buf_put_slice(&scene->wanted_state, scene->request.state);
+        buf_put_slice(&scene->wanted_fences, scene->request.fences);
+        scene->writes += scene->request.kind == COORDINATOR_REQUEST_WRITE;
         if (!scene->is_held)
             scene_answer(scene, true);
     }

@@ -49,7 +49,7 @@ static void nothing_is_announced_before_it_is_stored(void **state)
 
     scene->is_held = true;
     asks(scene, 0, "1");
-    assert_int_equal(scene->want.kind, COORDINATOR_WANT_WRITE);
+    assert_int_equal(scene->request.kind, COORDINATOR_REQUEST_WRITE);
     assert_true(scene->wanted_state.size && scene->wanted_fences.size);
     assert_int_equal(home_of(scene, "1"), 0);
     assert_int_equal(scene->sent.count, 0);
@@ -101,12 +101,12 @@ static void known_homes_are_announced_while_a_write_is_repeated(
     forget_sent(scene);
     scene->is_held = true;
     asks(scene, 0, "2");
-    assert_int_equal(scene->want.timeout_ms, 1000);
+    assert_int_equal(scene->request.timeout_ms, 1000);
     for (int i = 1; i <= 7; i++) {
         uint64_t pause = i < 6 ? 100u << (i - 1) : 3200; /* ms */
         uint32_t writes = scene->writes;
 
-        timeout = scene->want.timeout_ms;
+        timeout = scene->request.timeout_ms;
         tells(scene, false);
         assert_int_equal(counter(scene, failed_writes), i);
         assert_int_equal(scene->writes, writes);
@@ -116,9 +116,9 @@ static void known_homes_are_announced_while_a_write_is_repeated(
         assert_int_equal(scene->writes, writes);
         passes(scene, 1);
         assert_int_equal(scene->writes, writes + 1);
-        assert_true(scene->want.timeout_ms >= timeout);
+        assert_true(scene->request.timeout_ms >= timeout);
     }
-    assert_int_equal(scene->want.timeout_ms, 5000);
+    assert_int_equal(scene->request.timeout_ms, 5000);
     assert_int_equal(sent_count(scene, SHARD_HOST, ANY_NODE), 0);
     tells(scene, true);
     assert_int_equal(sent_count(scene, SHARD_HOST, 1), 1);
@@ -400,8 +400,8 @@ static void a_failed_read_is_repeated(void **state)
     scene->is_held = true;
     takes_over(scene, 1);
     for (int i = 1; i <= 3; i++) {
-        assert_int_equal(scene->want.kind, COORDINATOR_WANT_READ);
-        assert_int_equal(scene->want.timeout_ms, i == 1 ? 1000 : 2000);
+        assert_int_equal(scene->request.kind, COORDINATOR_REQUEST_READ);
+        assert_int_equal(scene->request.timeout_ms, i == 1 ? 1000 : 2000);
         tells(scene, false);
         assert_int_equal(counter(scene, failed_reads), i);
         give_term(scene, 9);
@@ -411,7 +411,7 @@ static void a_failed_read_is_repeated(void **state)
     scene->is_held = false;
     tells(scene, true);
     assert_int_equal(home_of(scene, "1"), 0);
-    assert_true(has_news(scene, COORDINATOR_NEWS_WANTS_TERM));
+    assert_true(has_news(scene, COORDINATOR_NEWS_NEEDS_TERM));
     scene_free(scene);
 }
 
@@ -426,15 +426,15 @@ static void time_outs_grow_up_to_the_setting(void **state)
 
     scene->is_held = true;
     peer_up(scene, 0);
-    assert_int_equal(scene->want.kind, COORDINATOR_WANT_READ);
-    assert_int_equal(scene->want.timeout_ms, 300);
+    assert_int_equal(scene->request.kind, COORDINATOR_REQUEST_READ);
+    assert_int_equal(scene->request.timeout_ms, 300);
     tells(scene, true);
     give_term(scene, 1);
-    assert_int_equal(scene->want.kind, COORDINATOR_WANT_WRITE);
-    assert_int_equal(scene->want.timeout_ms, 1000);
+    assert_int_equal(scene->request.kind, COORDINATOR_REQUEST_WRITE);
+    assert_int_equal(scene->request.timeout_ms, 1000);
     tells(scene, false);
     passes(scene, 1000);
-    assert_int_equal(scene->want.timeout_ms, 1700);
+    assert_int_equal(scene->request.timeout_ms, 1700);
     scene_free(scene);
 }
 
@@ -448,11 +448,11 @@ static void a_removed_member_is_not_waited_for(void **state)
 
     scene->is_held = true;
     asks(scene, 0, "1");
-    ticket = scene->want.ticket;
+    ticket = scene->request.ticket;
     writes = scene->writes;
     peer_removed(scene, 2);
     assert_int_equal(scene->writes, writes + 1);
-    assert_true(scene->want.ticket > ticket);
+    assert_true(scene->request.ticket > ticket);
     coordinator_written(scene->coordinator, scene->now, ticket, true,
                         &scene->outbox);
     scene_drain(scene);
@@ -557,15 +557,15 @@ static void the_last_write_goes_to_all_members_that_stay(void **state)
     uint32_t writes;
     (void)state;
 
-    assert_false(scene->want.to_all);
+    assert_false(scene->request.to_all);
     peer_removed(scene, 0);
     writes = scene->writes;
     scene->is_held = true;
     stops(scene);
     assert_int_equal(scene->writes, writes + 1);
-    assert_true(scene->want.to_all);
+    assert_true(scene->request.to_all);
     assert_true(scene->wanted_state.size && scene->wanted_fences.size);
-    assert_true(scene->want.timeout_ms <= 1000);
+    assert_true(scene->request.timeout_ms <= 1000);
     assert_false(has_news(scene, COORDINATOR_NEWS_STOPPED));
     tells(scene, true);
     assert_true(has_news(scene, COORDINATOR_NEWS_STOPPED));
@@ -584,7 +584,7 @@ static void the_last_write_in_a_large_cluster_goes_to_a_majority(void **state)
     peer_removed(scene, 0);
     stops(scene);
     assert_true(has_news(scene, COORDINATOR_NEWS_STOPPED));
-    assert_false(scene->want.to_all);
+    assert_false(scene->request.to_all);
     assert_true(scene->wanted_state.size && scene->wanted_fences.size);
     scene_free(scene);
 }
@@ -601,10 +601,10 @@ static void a_failed_last_write_does_not_delay_the_end(void **state)
     peer_removed(scene, 0);
     writes = scene->writes;
     stops(scene);
-    assert_false(scene->want.to_all);
+    assert_false(scene->request.to_all);
     tells(scene, false);
     assert_int_equal(scene->writes, writes + 1);
-    assert_true(scene->want.to_all);
+    assert_true(scene->request.to_all);
     peer_removed(scene, 2);
     assert_int_equal(scene->writes, writes + 1);
     assert_false(has_news(scene, COORDINATOR_NEWS_STOPPED));
@@ -650,7 +650,7 @@ static uint64_t wanted_term(struct scene *scene)
     uint64_t term = 0;
 
     while (coordinator_next_news(scene->coordinator, &news))
-        term = news.kind == COORDINATOR_NEWS_WANTS_TERM ? news.term : term;
+        term = news.kind == COORDINATOR_NEWS_NEEDS_TERM ? news.term : term;
     return term;
 }
 

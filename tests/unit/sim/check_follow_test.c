@@ -73,7 +73,7 @@ static void run(void)
     for (int i = 0; i < 4; i++) {
         (void)actors_run(lab.actors, lab.at += MS, 0, 1000);
         while (actors_next_news(lab.actors, &news))
-            if (news.kind == ACTORS_WANT_CLUSTER)
+            if (news.kind == ACTORS_REQUEST_CLUSTER)
                 actors_cluster(lab.actors, &in_step);
     }
 }
