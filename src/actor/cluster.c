@@ -261,7 +261,7 @@ static bool is_missed(struct actors *actors, struct subscriber *subscriber,
 }
 
 /* A state that is being sent, event by event. */
-struct telling {
+struct view_events {
     struct actors *actors;
     uint32_t index;
     struct slot *slot;
@@ -270,30 +270,30 @@ struct telling {
     struct buf body; /* not sent yet */
 };
 
-static void tell(struct telling *telling, enum sherd_cluster_event_kind kind,
+static void tell(struct view_events *view_events, enum sherd_cluster_event_kind kind,
                  const struct cluster_member *member, const char *role)
 {
-    size_t before = telling->body.size;
+    size_t before = view_events->body.size;
     struct buf last = { 0 };
 
-    if (!telling->as_events) {
-        put_record(&telling->body, kind, member, role, true);
-        if (telling->body.size <= SHERD_BODY_MAX)
+    if (!view_events->as_events) {
+        put_record(&view_events->body, kind, member, role, true);
+        if (view_events->body.size <= SHERD_BODY_MAX)
             return;
-        buf_put(&last, telling->body.data + before,
-                telling->body.size - before);
-        telling->body.size = before;
-        send(telling->actors, telling->index, telling->slot,
-             SHERD_CLUSTER_STATE, &telling->body);
-        buf_fini(&telling->body);
-        telling->body = last;
-    } else if ((telling->subscriber->events & SHERD_EVENT(kind)) &&
-               !is_missed(telling->actors, telling->subscriber,
-                          telling->slot)) {
-        put_record(&telling->body, kind, member, role, false);
-        send(telling->actors, telling->index, telling->slot,
-             SHERD_CLUSTER_CHANGE, &telling->body);
-        buf_clear(&telling->body);
+        buf_put(&last, view_events->body.data + before,
+                view_events->body.size - before);
+        view_events->body.size = before;
+        send(view_events->actors, view_events->index, view_events->slot,
+             SHERD_CLUSTER_STATE, &view_events->body);
+        buf_fini(&view_events->body);
+        view_events->body = last;
+    } else if ((view_events->subscriber->events & SHERD_EVENT(kind)) &&
+               !is_missed(view_events->actors, view_events->subscriber,
+                          view_events->slot)) {
+        put_record(&view_events->body, kind, member, role, false);
+        send(view_events->actors, view_events->index, view_events->slot,
+             SHERD_CLUSTER_CHANGE, &view_events->body);
+        buf_clear(&view_events->body);
     }
 }
 
@@ -302,7 +302,7 @@ static void send_state(struct actors *actors, struct subscriber *subscriber,
                        struct slot *slot, bool as_events)
 {
     struct view *view = &actors->view;
-    struct telling telling = {
+    struct view_events view_events = {
         .actors = actors,
         .index = actor_id_slot(subscriber->actor),
         .slot = slot,
@@ -312,31 +312,31 @@ static void send_state(struct actors *actors, struct subscriber *subscriber,
     const struct cluster_member *leader = find_member(view, &view->leader);
 
     for (uint32_t i = 0; i < view->members.count; i++)
-        tell(&telling, event_of(view->members.items[i].status),
+        tell(&view_events, event_of(view->members.items[i].status),
              &view->members.items[i], "");
     for (uint32_t i = 0; i < view->members.count; i++)
         if (view->members.items[i].is_unreachable)
-            tell(&telling, SHERD_MEMBER_UNREACHABLE, &view->members.items[i],
+            tell(&view_events, SHERD_MEMBER_UNREACHABLE, &view->members.items[i],
                  "");
     for (uint32_t i = 0; i < view->centers.count; i++)
-        tell(&telling, SHERD_DATA_CENTER_UNREACHABLE, NULL,
+        tell(&view_events, SHERD_DATA_CENTER_UNREACHABLE, NULL,
              view->centers.items[i]);
     if (leader)
-        tell(&telling, SHERD_LEADER_CHANGED, leader, "");
+        tell(&view_events, SHERD_LEADER_CHANGED, leader, "");
     for (uint32_t i = 0; i < view->roles.count; i++) {
         leader = find_member(view, &view->roles.items[i].leader);
         if (leader)
-            tell(&telling, SHERD_ROLE_LEADER_CHANGED, leader,
+            tell(&view_events, SHERD_ROLE_LEADER_CHANGED, leader,
                  view->roles.items[i].role);
     }
     SOMETIMES("a state of the cluster says that the node is out",
               view->stopped);
     if (view->stopped)
-        tell(&telling, SHERD_CLUSTER_SHUTTING_DOWN, NULL, "");
+        tell(&view_events, SHERD_CLUSTER_SHUTTING_DOWN, NULL, "");
     if (!as_events)
-        send(actors, telling.index, slot, SHERD_CLUSTER_STATE_END,
-             &telling.body);
-    buf_fini(&telling.body);
+        send(actors, view_events.index, slot, SHERD_CLUSTER_STATE_END,
+             &view_events.body);
+    buf_fini(&view_events.body);
     subscriber->waits = false;
     subscriber->hears = !subscriber->missed; /* there was no room for all events */
 }

@@ -668,8 +668,8 @@ bool timer_take(struct actors *actors, struct slot *slot,
 void job_unheard(struct actors *actors, struct message *message,
                  enum sherd_reason reason);
 /* Takes the job out of a MESSAGE_JOB_DONE that is next to handle. */
-struct job *job_told(const struct message *message, struct sherd_msg *msg);
-void job_heard(struct actors *actors, struct job *job); /* after the handler; given */
+struct job *job_result(const struct message *message, struct sherd_msg *msg);
+void job_result_free(struct actors *actors, struct job *job); /* after the handler; given */
 
 /* --- watch.c --- */
 void watch_by(struct actors *actors, uint32_t index, struct slot *slot,

@@ -130,7 +130,7 @@ void job_unheard(struct actors *actors, struct message *message,
     effects_route(actors, message);
 }
 
-struct job *job_told(const struct message *message, struct sherd_msg *msg)
+struct job *job_result(const struct message *message, struct sherd_msg *msg)
 {
     struct job *job = job_of(message);
 
@@ -139,7 +139,7 @@ struct job *job_told(const struct message *message, struct sherd_msg *msg)
     return job;
 }
 
-void job_heard(struct actors *actors, struct job *job)
+void job_result_free(struct actors *actors, struct job *job)
 {
     actors->counts.jobs_open--;
     actors->counts.jobs_heard++;

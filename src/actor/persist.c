@@ -28,7 +28,7 @@ void effects_hold(struct actors *actors, struct slot *slot, struct message *mess
     actors->counts.held++;
 }
 
-static struct message *pending_take(struct actors *actors, struct extra *extra)
+static struct message *effects_take_held(struct actors *actors, struct extra *extra)
 {
     struct message *message = extra->held_first;
 
@@ -65,7 +65,7 @@ void effects_drop_held(struct actors *actors, struct slot *slot,
     if (!extra)
         return;
     while (extra->held_first) {
-        struct message *message = pending_take(actors, extra);
+        struct message *message = effects_take_held(actors, extra);
 
         switch ((enum message_kind)message->kind) {
         case MESSAGE_ANSWER:
@@ -190,7 +190,7 @@ static void release_effects(struct actors *actors, uint32_t index,
     struct extra *extra = extra_of(actors, slot);
 
     while (extra->held_first && extra->held_first->at <= position)
-        effects_route(actors, pending_take(actors, extra));
+        effects_route(actors, effects_take_held(actors, extra));
     extra->attempts = 0;
     if (extra->position > position) {
         if (slot->last && !slot_is_blocked(actors, slot) &&

@@ -192,7 +192,7 @@ static bool handle(struct actors *actors, uint32_t index, struct slot *slot,
         acknowledge_start(actors, slot, message);
         return true;
     case MESSAGE_JOB_DONE:
-        job = job_told(message, &msg);
+        job = job_result(message, &msg);
         slot->touched = behavior_of(actors, slot)->tick;
         break;
     default:
@@ -200,7 +200,7 @@ static bool handle(struct actors *actors, uint32_t index, struct slot *slot,
     }
     next = call(actors, slot, message, &msg);
     if (job)
-        job_heard(actors, job);
+        job_result_free(actors, job);
     return settle(actors, index, slot, message, next, false);
 }
 
