@@ -141,7 +141,7 @@ static enum peer_form form_of(const void *user, const struct node_id *node)
     const struct place *place = user;
     uint32_t other = index_of(place->cluster, node);
 
-    return place->met[other / 64] >> other % 64 & 1 ? PEER_BRIEF
+    return place->met[other / 64] >> other % 64 & 1 ? PEER_GOSSIP_DIGEST
                                                     : PEER_UNKNOWN;
 }
 

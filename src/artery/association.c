@@ -87,7 +87,7 @@ struct peer *peers_add(struct associations *associations,
         options->lasting ? options->lasting(options->user, address)
                          : address_keep(address);
     peer->gone_at = NEVER;
-    peer->tables[0].told_version = peer->tables[1].told_version = -1;
+    peer->tables[0].reported_version = peer->tables[1].reported_version = -1;
     peer->tables[0].send_at = peer->tables[1].send_at = NEVER;
     map_put(&associations->by_address, kept_address_key(peer->address), peer);
     BOUNDED("peers that are known", associations->by_address.count, ASSOCIATIONS_MAX);
@@ -453,8 +453,8 @@ void peers_renew(struct associations *associations, struct peer *peer,
     peer->order = order;
     peer->intended = 0;
     peer->gone_at = NEVER;
-    peer->terminate_told = false;
-    peer->tables[0].told_version = peer->tables[1].told_version = -1;
+    peer->terminate_sent = false;
+    peer->tables[0].reported_version = peer->tables[1].reported_version = -1;
     peer->tables[0].send_at = peer->tables[1].send_at = NEVER;
     peer->is_advertised = false;
     map_put(&associations->by_uid, map_u64(&peer->uid), peer);

@@ -16,10 +16,10 @@
 #define CAPABILITY_TABLES (UINT64_C(1) << 1) /* uses static compression tables on ordinary links */
 /* Reads a sender that starts with "/" as a path on the frame's node. */
 #define CAPABILITY_PATHS (UINT64_C(1) << 2)
-#define CAPABILITY_BRIEF (UINT64_C(1) << 3)  /* understands membership's brief messages */
+#define CAPABILITY_GOSSIP_DIGEST (UINT64_C(1) << 3)  /* understands membership's brief messages */
 /* This node's. */
 #define CAPABILITIES                                                           \
-    (CAPABILITY_SHERD | CAPABILITY_TABLES | CAPABILITY_PATHS | CAPABILITY_BRIEF)
+    (CAPABILITY_SHERD | CAPABILITY_TABLES | CAPABILITY_PATHS | CAPABILITY_GOSSIP_DIGEST)
 
 /* Serializer of messages between Sherd nodes, and of application messages given by number. */
 #define SERIALIZER_SHERD 7300

@@ -17,7 +17,7 @@
 enum { NEWS_MAX = 16 };
 
 /* Parts that a link needs while it connects, or rarely. */
-struct spell {
+struct handshake_buffers {
     struct buf greeting; /* preamble, requests, responses: before the chunks */
     size_t greeted;      /* bytes of it written */
     struct buf urgent;   /* responses that wait for a connection */
@@ -50,7 +50,7 @@ struct link {
     uint32_t refused, too_large, stale, dropped;
     uint32_t connects, failures, failed;
     const struct kept_address *peer;
-    struct spell *spell; /* null: none of it is needed */
+    struct handshake_buffers *handshake; /* null: none of it is needed */
     union {
         uint64_t seed; /* until it fails */
         struct rng *rng;
@@ -60,33 +60,33 @@ struct link {
 
 _Static_assert(sizeof(struct link) <= 3 * 64, "three cache lines");
 
-static struct spell *handshake_buffers_of(struct link *link)
+static struct handshake_buffers *handshake_buffers_of(struct link *link)
 {
-    if (!link->spell)
-        link->spell = mem_alloc(sizeof *link->spell);
-    return link->spell;
+    if (!link->handshake)
+        link->handshake = mem_alloc(sizeof *link->handshake);
+    return link->handshake;
 }
 
 static void handshake_buffers_free(struct link *link)
 {
-    struct spell *spell = link->spell;
+    struct handshake_buffers *handshake = link->handshake;
 
-    if (!spell)
+    if (!handshake)
         return;
-    buf_fini(&spell->greeting);
-    buf_fini(&spell->urgent);
-    buf_fini(&spell->returned);
-    mem_free(spell);
-    link->spell = NULL;
+    buf_fini(&handshake->greeting);
+    buf_fini(&handshake->urgent);
+    buf_fini(&handshake->returned);
+    mem_free(handshake);
+    link->handshake = NULL;
 }
 
 /* Releases the greeting once it is written. */
 static void greeting_end(struct link *link)
 {
-    if (!link->spell)
+    if (!link->handshake)
         return;
-    buf_fini(&link->spell->greeting);
-    link->spell->greeted = 0;
+    buf_fini(&link->handshake->greeting);
+    link->handshake->greeted = 0;
     if (!link->urgent_count)
         handshake_buffers_free(link);
 }
@@ -94,7 +94,7 @@ static void greeting_end(struct link *link)
 /* Unwritten bytes of the greeting. */
 static size_t ungreeted(const struct link *link)
 {
-    return link->spell ? link->spell->greeting.size - link->spell->greeted : 0;
+    return link->handshake ? link->handshake->greeting.size - link->handshake->greeted : 0;
 }
 
 static bool is_control(const struct link *link)
@@ -116,26 +116,26 @@ static void frame_ended(const struct link *link, enum sherd_reason reason,
         probes_put(link->sender->probes, &probe);
 }
 
-struct ending {
+struct frame_end {
     const struct link *link;
     enum sherd_reason reason;
 };
 
 static void end_frame(void *context, struct slice frame)
 {
-    const struct ending *ending = context;
+    const struct frame_end *frame_end = context;
 
-    frame_ended(ending->link, ending->reason, frame);
+    frame_ended(frame_end->link, frame_end->reason, frame);
 }
 
 /* Drops every frame that was not written whole. */
 static uint32_t drop_queue(struct link *link, enum sherd_reason reason)
 {
-    struct ending ending = { link, reason };
+    struct frame_end frame_end = { link, reason };
     uint32_t dropped;
 
     if (link->sender->probes)
-        chunks_each(&link->chunks, end_frame, &ending);
+        chunks_each(&link->chunks, end_frame, &frame_end);
     dropped = chunks_clear(&link->chunks);
     memset(link->behind, 0, sizeof link->behind);
     link->stale += dropped;
@@ -290,7 +290,7 @@ static void append_request(struct link *link, uint64_t now, struct buf *buf)
 
 void link_connected(struct link *link, uint64_t now)
 {
-    struct spell *spell;
+    struct handshake_buffers *handshake;
 
     if (link->state != LINK_CONNECTING)
         return; /* a late report of a connection that was given up */
@@ -300,14 +300,14 @@ void link_connected(struct link *link, uint64_t now)
     link->is_named = false;
     link->state = LINK_HANDSHAKING;
     link->until = now + LINK_HANDSHAKE_MS * MS;
-    spell = handshake_buffers_of(link);
-    buf_clear(&spell->greeting);
-    spell->greeted = 0;
-    buf_put_text(&spell->greeting, link->sender->magic);
-    buf_put_u8(&spell->greeting, link->stream);
-    append_request(link, now, &spell->greeting);
-    buf_put_slice(&spell->greeting, buf_slice(&spell->urgent));
-    buf_fini(&spell->urgent);
+    handshake = handshake_buffers_of(link);
+    buf_clear(&handshake->greeting);
+    handshake->greeted = 0;
+    buf_put_text(&handshake->greeting, link->sender->magic);
+    buf_put_u8(&handshake->greeting, link->stream);
+    append_request(link, now, &handshake->greeting);
+    buf_put_slice(&handshake->greeting, buf_slice(&handshake->urgent));
+    buf_fini(&handshake->urgent);
     link->urgent_count = 0;
     say(link, TRACE_DEBUG, LINK_CONNECTED, NULL);
 }
@@ -387,8 +387,8 @@ void link_drop(struct link *link, uint64_t now)
     link->state = LINK_IDLE;
     link->uid = 0;
     link->failed = 0;
-    if (link->spell)
-        buf_fini(&link->spell->urgent);
+    if (link->handshake)
+        buf_fini(&link->handshake->urgent);
     link->urgent_count = 0;
     greeting_end(link);
 }
@@ -670,7 +670,7 @@ bool link_take_back(struct link *link, struct slice *frame)
         return false;
     chunks_take(&link->chunks, &handshake_buffers_of(link)->returned);
     pass(link, 1);
-    *frame = buf_slice(&link->spell->returned);
+    *frame = buf_slice(&link->handshake->returned);
     return true;
 }
 
@@ -688,7 +688,7 @@ bool link_pending(struct link *link, uint64_t now, struct slice *bytes)
     if (link->state != LINK_HANDSHAKING && link->state != LINK_OPEN)
         return false;
     if (ungreeted(link)) {
-        *bytes = slice_of(link->spell->greeting.data + link->spell->greeted,
+        *bytes = slice_of(link->handshake->greeting.data + link->handshake->greeted,
                           ungreeted(link));
         return true;
     }
@@ -711,7 +711,7 @@ void link_wrote(struct link *link, uint64_t now, size_t size)
     link->bytes += size;
     if (ungreeted(link)) {
         check(size <= ungreeted(link));
-        link->spell->greeted += size;
+        link->handshake->greeted += size;
         if (!ungreeted(link))
             greeting_end(link);
         return;

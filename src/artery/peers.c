@@ -118,13 +118,13 @@ static bool tell_table(struct associations *associations, struct peer *peer,
                        enum table_kind kind, uint8_t version,
                        struct slice payload)
 {
-    if (peer->tables[kind].told_version == version)
+    if (peer->tables[kind].reported_version == version)
         return true;
     if (peers_news_full(associations)) {
         associations->counts.refused++;
         return false;
     }
-    peer->tables[kind].told_version = version;
+    peer->tables[kind].reported_version = version;
     peers_tell(associations,
                &(struct association_news){ .kind = ASSOCIATION_TABLE,
                                            .peer = peers_node(peer),
@@ -453,7 +453,7 @@ void associations_terminate(struct associations *associations,
         message = control_message(peer, ARTERY_TERMINATING, &payload);
         message.sender = sender; /* a JVM treats a missing one as an error */
         outbox_put(outbox, &message);
-        peer->terminate_told = true;
+        peer->terminate_sent = true;
         peer->terminate_acked = false;
     }
     buf_fini(&payload);
@@ -467,7 +467,7 @@ bool associations_terminating_acked(const struct associations *associations)
     while (map_next(&associations->by_address, &at, &entry)) {
         const struct peer *peer = entry.value;
 
-        if (peer->terminate_told && !peer->terminate_acked)
+        if (peer->terminate_sent && !peer->terminate_acked)
             return false;
     }
     return true;

@@ -12,7 +12,7 @@
 struct peer_table {
     uint64_t send_at;     /* NEVER = not needed or given up */
     uint16_t sent;        /* times, of our newest */
-    int16_t told_version; /* of the peer's table in the last news; -1 = none */
+    int16_t reported_version; /* of the peer's table in the last news; -1 = none */
 };
 
 struct peer {
@@ -27,7 +27,7 @@ struct peer {
     struct peer_table tables[2]; /* by enum table_kind */
     bool is_advertised;  /* it has a connection for messages to us, so it receives our tables */
     uint64_t gone_at;            /* when to forget a peer that terminates; else NEVER */
-    bool terminate_told;         /* we announced our termination */
+    bool terminate_sent;         /* we announced our termination */
     bool terminate_acked;
     bool failed; /* reported as ASSOCIATION_FAILED */
     bool has_left; /* it has left, but its last messages are accepted */

@@ -144,9 +144,9 @@ static void tell_size(struct replicator *replicator, struct entry *entry,
     const struct replicator_settings *settings = &replicator->settings;
     bool is_close = size >= settings->frame_size / 4 * 3;
 
-    if (size < settings->told_size || size <= entry->told_size)
+    if (size < settings->logged_size || size <= entry->logged_size)
         return;
-    entry->told_size = size + size / 10;
+    entry->logged_size = size + size / 10;
     trace_put(replicator->trace, is_close ? TRACE_WARNING : TRACE_INFO, "ddata",
               is_close
                   ? "value is nearly as large as a message may be key=%.*s "
@@ -248,13 +248,13 @@ static void tell_refused(struct replicator *replicator, struct entry *entry,
                          struct slice key, enum refusal refusal,
                          const char *why)
 {
-    uint8_t *told = entry ? &entry->told_refusals : &replicator->told_refusals;
+    uint8_t *logged = entry ? &entry->logged_refusals : &replicator->logged_refusals;
 
-    if (!(*told & refusal))
+    if (!(*logged & refusal))
         trace_put(replicator->trace, TRACE_WARNING, "ddata",
                   "value refused, so replicas differ: %s key=\"%.*s\"",
                   why, (int)key.size, (const char *)key.data);
-    *told |= (uint8_t)refusal;
+    *logged |= (uint8_t)refusal;
 }
 
 /* The sum is too large, but the values may have much in common. */

@@ -8,67 +8,67 @@
 #define FEW 16 /* elements of a delta that are looked up one by one */
 
 /* Two sets being merged. Neither has seen more until the walk ends. */
-struct meeting {
+struct both_sets {
     struct orset *mine;
     const struct orset *theirs;
     uint32_t *map; /* their places to mine */
     int64_t *seen; /* for each of my nodes: the highest version that the other set has seen */
 };
 
-static void see_nothing(struct meeting *meeting)
+static void see_nothing(struct both_sets *both)
 {
-    for (uint32_t i = 0; i < meeting->mine->nodes.count; i++)
-        meeting->seen[i] = ORSET_NOT_SEEN;
+    for (uint32_t i = 0; i < both->mine->nodes.count; i++)
+        both->seen[i] = ORSET_NOT_SEEN;
 }
 
-static void meet(struct meeting *meeting, struct orset *mine,
-                 const struct orset *theirs)
+static void begin(struct both_sets *both, struct orset *mine,
+                  const struct orset *theirs)
 {
-    *meeting = (struct meeting){ .mine = mine, .theirs = theirs };
-    meeting->map = orset_join_nodes(mine, theirs);
-    meeting->seen = mem_alloc(mine->nodes.count * sizeof *meeting->seen);
-    see_nothing(meeting);
+    *both = (struct both_sets){ .mine = mine, .theirs = theirs };
+    both->map = orset_join_nodes(mine, theirs);
+    both->seen = mem_alloc(mine->nodes.count * sizeof *both->seen);
+    see_nothing(both);
     for (uint32_t i = 0; i < theirs->nodes.count; i++)
-        meeting->seen[meeting->map[i]] = theirs->nodes.items[i].version;
+        both->seen[both->map[i]] = theirs->nodes.items[i].version;
 }
 
 /* Afterwards both have seen what either had. */
-static bool part(struct meeting *meeting)
+static bool finish(struct both_sets *both)
 {
-    struct orset *mine = meeting->mine;
+    struct orset *mine = both->mine;
     bool changed = false;
 
     for (uint32_t i = 0; i < mine->nodes.count; i++) {
-        if (meeting->seen[i] <= mine->nodes.items[i].version)
+        if (both->seen[i] <= mine->nodes.items[i].version)
             continue;
-        mine->nodes.items[i].version = meeting->seen[i];
+        mine->nodes.items[i].version = both->seen[i];
         changed = true;
     }
-    mem_free(meeting->map);
-    mem_free(meeting->seen);
+    mem_free(both->map);
+    mem_free(both->seen);
     return changed;
 }
 
-static bool is_seen_by_me(const struct meeting *meeting, struct dot dot)
+static bool is_seen_by_me(const struct both_sets *both, struct dot dot)
 {
     return dot.version <= 0 ||
-           meeting->mine->nodes.items[dot.node].version >= dot.version;
+           both->mine->nodes.items[dot.node].version >= dot.version;
 }
 
-static bool is_seen_by_them(const struct meeting *meeting, struct dot dot)
+static bool is_seen_by_them(const struct both_sets *both, struct dot dot)
 {
-    return dot.version <= 0 || meeting->seen[dot.node] >= dot.version;
+    return dot.version <= 0 || both->seen[dot.node] >= dot.version;
 }
 
 /* By my places; after the last, a dot that sorts last. */
-static struct dot their_dot(const struct meeting *meeting,
+static struct dot their_dot(const struct both_sets *both,
                             const struct dots *dots, uint32_t index)
 {
     struct dot dot = { 0, UINT32_MAX };
 
     if (index < dots->count) {
         dot = dots_at(dots, index);
-        dot.node = meeting->map[dot.node];
+        dot.node = both->map[dot.node];
     }
     return dot;
 }
@@ -90,7 +90,7 @@ static bool replace_dots(struct dots *dots, struct dots *made)
 }
 
 /* Keeps common dots, and those that the other side has not seen. */
-static bool join_dots(const struct meeting *meeting, struct dots *mine,
+static bool join_dots(const struct both_sets *both, struct dots *mine,
                       const struct dots *theirs)
 {
     struct dots joined = { 0 };
@@ -100,11 +100,11 @@ static bool join_dots(const struct meeting *meeting, struct dots *mine,
     while (l < mine->count || r < theirs->count) {
         struct dot a = l < mine->count ? dots_at(mine, l)
                                        : (struct dot){ 0, UINT32_MAX };
-        struct dot b = their_dot(meeting, theirs, r);
+        struct dot b = their_dot(both, theirs, r);
         bool same = a.node == b.node && a.version == b.version;
         bool keep_a = a.node <= b.node &&
-                      (same || !is_seen_by_them(meeting, a));
-        bool keep_b = b.node <= a.node && (same || !is_seen_by_me(meeting, b));
+                      (same || !is_seen_by_them(both, a));
+        bool keep_b = b.node <= a.node && (same || !is_seen_by_me(both, b));
 
         l += a.node <= b.node;
         r += b.node <= a.node;
@@ -117,26 +117,26 @@ static bool join_dots(const struct meeting *meeting, struct dots *mine,
 }
 
 /* Keeps dots that they have not seen. */
-static bool keep_unseen(const struct meeting *meeting, struct dots *dots)
+static bool keep_unseen(const struct both_sets *both, struct dots *dots)
 {
     struct dots kept = { 0 };
 
     for (uint32_t i = 0; i < dots->count; i++)
-        if (!is_seen_by_them(meeting, dots_at(dots, i)))
+        if (!is_seen_by_them(both, dots_at(dots, i)))
             dots_push(&kept, dots_at(dots, i));
     return replace_dots(dots, &kept);
 }
 
 /* With the dots that I have not seen; null: none. */
-static struct orset_item *take_unseen(const struct meeting *meeting,
+static struct orset_item *take_unseen(const struct both_sets *both,
                                       const struct orset_item *theirs)
 {
     struct orset_item *item = NULL;
 
     for (uint32_t i = 0; i < theirs->dots.count; i++) {
-        struct dot dot = their_dot(meeting, &theirs->dots, i);
+        struct dot dot = their_dot(both, &theirs->dots, i);
 
-        if (is_seen_by_me(meeting, dot))
+        if (is_seen_by_me(both, dot))
             continue;
         if (!item) {
             struct dd_element view = element_view(&theirs->element);
@@ -153,7 +153,7 @@ struct walk {
     bool changed;
 };
 
-static void leave(struct walk *walk, struct orset_item *item, bool changed)
+static void emit(struct walk *walk, struct orset_item *item, bool changed)
 {
     walk->changed = walk->changed || changed;
     if (!item)
@@ -169,13 +169,13 @@ static void leave(struct walk *walk, struct orset_item *item, bool changed)
 /* keeps_mine: elements of mine only stay unchanged. */
 static bool merge(struct orset *set, const struct orset *other, bool keeps_mine)
 {
-    struct meeting meeting;
+    struct both_sets both;
     struct walk walk = { 0 };
     uint32_t l = 0;
     uint32_t r = 0;
     bool saw_more;
 
-    meet(&meeting, set, other);
+    begin(&both, set, other);
     while (l < orset_count(set) || r < orset_count(other)) {
         struct orset_item *a = l < orset_count(set) ? orset_item(set, l) : NULL;
         const struct orset_item *b =
@@ -191,19 +191,19 @@ static bool merge(struct orset *set, const struct orset *other, bool keeps_mine)
         l += order <= 0;
         r += order >= 0;
         if (!order) {
-            leave(&walk, a, join_dots(&meeting, &a->dots, &b->dots));
+            emit(&walk, a, join_dots(&both, &a->dots, &b->dots));
         } else if (order > 0) {
-            a = take_unseen(&meeting, b);
-            leave(&walk, a, a != NULL);
+            a = take_unseen(&both, b);
+            emit(&walk, a, a != NULL);
         } else if (keeps_mine) {
             vec_push(&walk.merged.list, &a->element);
         } else {
-            leave(&walk, a, keep_unseen(&meeting, &a->dots));
+            emit(&walk, a, keep_unseen(&both, &a->dots));
         }
     }
     vec_fini(&set->items.list);
     set->items = walk.merged;
-    saw_more = part(&meeting);
+    saw_more = finish(&both);
     return walk.changed || saw_more;
 }
 
@@ -212,22 +212,22 @@ bool orset_merge(struct orset *set, const struct orset *other)
     return merge(set, other, false);
 }
 
-static bool apply_item(struct meeting *meeting, const struct orset_item *theirs)
+static bool apply_item(struct both_sets *both, const struct orset_item *theirs)
 {
-    struct elements *items = &meeting->mine->items;
+    struct elements *items = &both->mine->items;
     struct dd_element view = element_view(&theirs->element);
     uint32_t at = elements_place(items, &view);
     struct orset_item *item;
     bool changed;
 
     if (!elements_is_at(items, at, &view)) {
-        item = take_unseen(meeting, theirs);
+        item = take_unseen(both, theirs);
         if (item)
             elements_insert(items, at, &item->element);
         return item != NULL;
     }
-    item = orset_item(meeting->mine, at);
-    changed = join_dots(meeting, &item->dots, &theirs->dots);
+    item = orset_item(both->mine, at);
+    changed = join_dots(both, &item->dots, &theirs->dots);
     if (!item->dots.count) {
         orset_drop_item(item);
         (void)elements_take(items, at); /* freed above */
@@ -238,16 +238,16 @@ static bool apply_item(struct meeting *meeting, const struct orset_item *theirs)
 
 bool orset_apply_add(struct orset *set, const struct orset *delta)
 {
-    struct meeting meeting;
+    struct both_sets both;
     bool changed = false;
 
     if (orset_count(delta) > FEW)
         return merge(set, delta, true);
-    meet(&meeting, set, delta);
+    begin(&both, set, delta);
     for (uint32_t i = 0; i < orset_count(delta); i++)
-        if (apply_item(&meeting, orset_item(delta, i)))
+        if (apply_item(&both, orset_item(delta, i)))
             changed = true;
-    if (part(&meeting))
+    if (finish(&both))
         changed = true;
     return changed;
 }
@@ -260,27 +260,27 @@ bool orset_apply_remove(struct orset *set, const struct orset *delta)
     struct dd_element view = element_view(&removed->element);
     uint32_t at = elements_place(&set->items, &view);
     bool goes = elements_is_at(&set->items, at, &view);
-    struct meeting meeting;
+    struct both_sets both;
 
-    meet(&meeting, set, delta);
+    begin(&both, set, delta);
     if (goes) {
         const struct dots *dots = &orset_item(set, at)->dots;
 
         for (uint32_t i = 0; goes && i < dots->count && !ZOO(F2R); i++)
-            goes = is_seen_by_them(&meeting, dots_at(dots, i));
+            goes = is_seen_by_them(&both, dots_at(dots, i));
     }
     SOMETIMES("an element stays: its remover had not seen all of it",
               !goes && elements_is_at(&set->items, at, &view));
-    see_nothing(&meeting);
+    see_nothing(&both);
     for (uint32_t i = 0; i < removed->dots.count; i++) {
-        struct dot dot = their_dot(&meeting, &removed->dots, i);
+        struct dot dot = their_dot(&both, &removed->dots, i);
 
         if (dot.version) /* else only the delta names the node: states would differ */
-            meeting.seen[dot.node] = dot.version;
+            both.seen[dot.node] = dot.version;
     }
     if (goes) {
         orset_drop_item(orset_item(set, at));
         (void)elements_take(&set->items, at); /* freed above */
     }
-    return part(&meeting) || goes;
+    return finish(&both) || goes;
 }

@@ -89,12 +89,12 @@ static void drop_malformed(struct replicator *replicator,
     char text[ADDRESS_TEXT_MAX];
 
     replicator->counters.malformed++;
-    if (!replicator->has_told_malformed)
+    if (!replicator->has_logged_malformed)
         trace_put(replicator->trace, TRACE_WARNING, "ddata",
                   "unreadable message of a member dropped; further ones are "
                   "only counted from=%s",
                   address_text(&inbound->from.address, text, sizeof text));
-    replicator->has_told_malformed = true;
+    replicator->has_logged_malformed = true;
 }
 
 static void receive_write(struct replicator *replicator,

@@ -35,7 +35,7 @@ static void set_defaults(struct replicator_settings *settings)
     set_default(&settings->pruning_interval_ms, 120000);
     set_default(&settings->pruning_dissemination_ms, 300000);
     set_default(&settings->pruning_marker_ms, UINT64_C(6) * 3600 * 1000);
-    set_default(&settings->told_size, 10 * 1024);
+    set_default(&settings->logged_size, 10 * 1024);
     set_default(&settings->durable_pruning_marker_ms,
                 UINT64_C(10) * 24 * 3600 * 1000);
     if (!settings->max_delta_elements)

@@ -39,7 +39,7 @@ struct replicator_settings {
      * less REPLICATOR_MARKS_SIZE] */
     uint32_t update_size_max;
     uint32_t frame_size;                /* bytes of a message that peers accept [FRAME_SIZE_MAX] */
-    uint64_t told_size; /* bytes of an entry whose size is logged [10 KiB]; UINT64_MAX: never */
+    uint64_t logged_size; /* bytes of an entry whose size is logged [10 KiB]; UINT64_MAX: never */
     bool prefer_oldest;                 /* ask the oldest members first, not random ones */
     bool deltas_off;                    /* delta-crdt.enabled = off */
     bool pruning_off;

@@ -37,7 +37,7 @@ struct entry {
     struct envelope envelope;
     struct delta_log log;
     uint64_t size;  /* as sent, at most */
-    uint64_t told_size; /* a tenth above the last logged size */
+    uint64_t logged_size; /* a tenth above the last logged size */
     uint64_t expires_after; /* ms without use; 0: never */
     int64_t used_ms; /* last use, by the wall clock; 0: unknown */
     int32_t hash;   /* the JVM's hash of the key, for chunks */
@@ -49,7 +49,7 @@ struct entry {
     bool is_durable;
     bool is_changed; /* listed in replicator.changed */
     bool by_others;  /* changed by another node since the last notice */
-    uint8_t told_refusals; /* bits of enum refusal: logged already */
+    uint8_t logged_refusals; /* bits of enum refusal: logged already */
 };
 
 struct topic {
@@ -217,8 +217,8 @@ struct replicator {
     struct replicator_settings settings; /* with defaults */
     struct dd_writer *writer;
     struct replicator_counters counters;
-    bool has_told_malformed; /* logged once */
-    uint8_t told_refusals; /* bits of enum refusal, logged for keys without an entry */
+    bool has_logged_malformed; /* logged once */
+    uint8_t logged_refusals; /* bits of enum refusal, logged for keys without an entry */
     struct rng rng;
     struct timers timers;
     struct replicas replicas;

@@ -223,8 +223,8 @@ static int read_last(struct sqlite_store *store, struct known *known)
 }
 
 /* Loads an entity that the writer has not seen yet, and creates its row. */
-static int meet(struct sqlite_store *store, struct slice id,
-                struct known *known)
+static int load_entity(struct sqlite_store *store, struct slice id,
+                       struct known *known)
 {
     sqlite3_stmt *statement = store->statements[SQL_ENTITY];
     int result;
@@ -253,7 +253,7 @@ static int know(struct sqlite_store *store, struct slice id,
     if (!known) {
         known = mem_alloc(sizeof *known);
         (void)map_put(&store->entities, id, known); /* was absent */
-        result = meet(store, id, known);
+        result = load_entity(store, id, known);
     } else if (fence_compare(known->fence, fence) != 0) {
         result = read_last(store, known);
     }

@@ -59,7 +59,7 @@ struct backend_client {
     backend_log_kept log_kept;
     void *context;
     uint32_t waiting; /* not come back */
-    uint64_t told;    /* the writer's: reported size of a log that cannot be emptied; 0: none */
+    uint64_t reported;    /* the writer's: reported size of a log that cannot be emptied; 0: none */
 };
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -163,9 +163,9 @@ static void tell_kept(const struct threads *threads, const struct item *items,
         struct backend_client *client = items[i].client;
 
         if (!client->log_kept ||
-            (size ? size < 2 * client->told : !client->told))
+            (size ? size < 2 * client->reported : !client->reported))
             continue;
-        client->told = size;
+        client->reported = size;
         client->log_kept(client->context, threads->path, size);
     }
 }

@@ -17,12 +17,12 @@ struct subject {
     char *texts[5];
     _Atomic bool stopped;
     struct seed_list *list; /* of the last look, until handed over */
-    char why[FINDER_WHY_MAX];
+    char why[DISCOVERY_CAUSE_MAX];
 };
 
-struct finder {
+struct discovery {
     struct discovery_options options; /* lends the subject's texts */
-    char said[FINDER_WHY_MAX];
+    char said[DISCOVERY_CAUSE_MAX];
     _Atomic bool *stopped; /* lent by the subject */
     struct file_watch *file_watch;
 };
@@ -81,7 +81,7 @@ static bool is_there(const struct seed_list *list,
 
 static void read_lines(struct slice text, const char *path,
                        const char *protocol, const char *system,
-                       struct seed_list *list, char why[FINDER_WHY_MAX])
+                       struct seed_list *list, char why[DISCOVERY_CAUSE_MAX])
 {
     const char *at = (const char *)text.data;
     const char *end = at + text.size;
@@ -94,7 +94,7 @@ static void read_lines(struct slice text, const char *path,
 
         if (take_line(at, size, protocol, system, &address, &is_blank)) {
             if (list->count == MEMBER_SEEDS_MAX) {
-                (void)snprintf(why, FINDER_WHY_MAX,
+                (void)snprintf(why, DISCOVERY_CAUSE_MAX,
                                "%s:%u: more than %d seed nodes", path, number,
                                MEMBER_SEEDS_MAX);
                 list->count = 0;
@@ -103,7 +103,7 @@ static void read_lines(struct slice text, const char *path,
             if (!is_there(list, &address))
                 list->addresses[list->count++] = address;
         } else if (!is_blank) {
-            (void)snprintf(why, FINDER_WHY_MAX,
+            (void)snprintf(why, DISCOVERY_CAUSE_MAX,
                            "%s:%u: '%.*s' is not an address of %s://%s@HOST:PORT",
                            path, number, size < 80 ? (int)size : 80, at,
                            protocol, system);
@@ -113,7 +113,7 @@ static void read_lines(struct slice text, const char *path,
         at += size + 1;
     }
     if (!list->count)
-        (void)snprintf(why, FINDER_WHY_MAX, "%s: no seed node in it", path);
+        (void)snprintf(why, DISCOVERY_CAUSE_MAX, "%s: no seed node in it", path);
 }
 
 static struct seed_list *new_list(void)
@@ -124,7 +124,7 @@ static struct seed_list *new_list(void)
 
 struct seed_list *discovery_read_file(const char *path, const char *protocol,
                                    const char *system,
-                                   char why[FINDER_WHY_MAX])
+                                   char why[DISCOVERY_CAUSE_MAX])
 {
     struct seed_list *list = new_list();
     struct buf text = { 0 };
@@ -132,15 +132,15 @@ struct seed_list *discovery_read_file(const char *path, const char *protocol,
     FILE *file = file_open(path, &wrong);
 
     if (!file) {
-        (void)snprintf(why, FINDER_WHY_MAX, "%s: %s", path, wrong);
+        (void)snprintf(why, DISCOVERY_CAUSE_MAX, "%s: %s", path, wrong);
         return list;
     }
     text.size = fread(buf_reserve(&text, SEED_FILE_MAX + 1), 1,
                       SEED_FILE_MAX + 1, file);
     if (ferror(file))
-        (void)snprintf(why, FINDER_WHY_MAX, "%s: %s", path, strerror(errno));
+        (void)snprintf(why, DISCOVERY_CAUSE_MAX, "%s: %s", path, strerror(errno));
     else if (text.size > SEED_FILE_MAX)
-        (void)snprintf(why, FINDER_WHY_MAX, "%s: more than %d bytes", path,
+        (void)snprintf(why, DISCOVERY_CAUSE_MAX, "%s: more than %d bytes", path,
                        SEED_FILE_MAX);
     else
         read_lines(buf_slice(&text), path, protocol, system, list, why);
@@ -177,18 +177,18 @@ static void look(void *context)
 
 static void on_look(void *context, void *looked_at)
 {
-    struct finder *finder = context;
+    struct discovery *discovery = context;
     struct subject *subject = looked_at;
     struct seed_list *list = subject->list;
 
-    if (subject->why[0] && strcmp(subject->why, finder->said) != 0 &&
+    if (subject->why[0] && strcmp(subject->why, discovery->said) != 0 &&
         !atomic_load(&subject->stopped))
-        finder->options.say(finder->options.context,
-                            list->count ? TRACE_INFO : TRACE_WARNING,
-                            subject->why);
-    memcpy(finder->said, subject->why, sizeof finder->said);
+        discovery->options.say(discovery->options.context,
+                               list->count ? TRACE_INFO : TRACE_WARNING,
+                               subject->why);
+    memcpy(discovery->said, subject->why, sizeof discovery->said);
     subject->list = NULL;
-    finder->options.done(finder->options.context, list);
+    discovery->options.done(discovery->options.context, list);
 }
 
 static void subject_free(void *context)
@@ -215,51 +215,51 @@ static struct subject *subject_new(const struct discovery_options *options)
     return subject;
 }
 
-struct finder *discovery_open(const struct discovery_options *options)
+struct discovery *discovery_open(const struct discovery_options *options)
 {
-    struct finder *finder = mem_alloc(sizeof *finder);
+    struct discovery *discovery = mem_alloc(sizeof *discovery);
     struct subject *subject = subject_new(options);
     const struct file_watch_options file_watch = { .name = "seeds",
                                          .run = look,
                                          .done = on_look,
                                          .release = subject_free,
-                                         .context = finder };
+                                         .context = discovery };
 
-    finder->options = subject->options;
-    finder->stopped = &subject->stopped;
-    finder->file_watch = file_watch_open(&file_watch, subject);
-    if (finder->file_watch)
-        return finder;
-    mem_free(finder);
+    discovery->options = subject->options;
+    discovery->stopped = &subject->stopped;
+    discovery->file_watch = file_watch_open(&file_watch, subject);
+    if (discovery->file_watch)
+        return discovery;
+    mem_free(discovery);
     return NULL;
 }
 
-void discovery_look(struct finder *finder)
+void discovery_look(struct discovery *discovery)
 {
-    file_watch_ask(finder->file_watch);
+    file_watch_ask(discovery->file_watch);
 }
 
-bool discovery_watch(struct finder *finder)
+bool discovery_watch(struct discovery *discovery)
 {
-    char why[FINDER_WHY_MAX];
+    char why[DISCOVERY_CAUSE_MAX];
 
     /* DNS has a time limit of its own. */
-    if (!finder || !finder->options.file)
+    if (!discovery || !discovery->options.file)
         return false;
-    if (!file_watch_are_late(finder->file_watch))
+    if (!file_watch_are_late(discovery->file_watch))
         return true;
     (void)snprintf(why, sizeof why, "%s: it does not answer",
-                   finder->options.file);
+                   discovery->options.file);
     quote_less(why);
-    finder->options.say(finder->options.context, TRACE_WARNING, why);
+    discovery->options.say(discovery->options.context, TRACE_WARNING, why);
     return true;
 }
 
-void discovery_close(struct finder *finder)
+void discovery_close(struct discovery *discovery)
 {
-    if (!finder)
+    if (!discovery)
         return;
-    atomic_store(finder->stopped, true);
-    (void)file_watch_close(finder->file_watch);
-    mem_free(finder);
+    atomic_store(discovery->stopped, true);
+    (void)file_watch_close(discovery->file_watch);
+    mem_free(discovery);
 }

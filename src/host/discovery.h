@@ -38,27 +38,27 @@ struct discovery_options {
     void *context;
 };
 
-struct finder;
+struct discovery;
 
 /* Null: the thread cannot start. */
-struct finder *discovery_open(const struct discovery_options *options);
+struct discovery *discovery_open(const struct discovery_options *options);
 /* any thread; `done` follows once for one or more calls */
-void discovery_look(struct finder *finder);
+void discovery_look(struct discovery *discovery);
 /* Reports, once, that a file has not answered for 5 s. False: there is no file to watch. Null is
  * allowed. */
-bool discovery_watch(struct finder *finder);
+bool discovery_watch(struct discovery *discovery);
 /* Ends a look without a list; leaves a file that does not answer behind after 2 s. Null is
  * allowed. */
-void discovery_close(struct finder *finder);
+void discovery_close(struct discovery *discovery);
 
-#define FINDER_WHY_MAX 512 /* bytes of a reason, with the zero */
+#define DISCOVERY_CAUSE_MAX 512 /* bytes of a reason, with the zero */
 
 /* One look; never null. An empty list has a reason in why. For discovery.c and tests. */
 struct seed_list *discovery_read_file(const char *path, const char *protocol,
                                    const char *system,
-                                   char why[FINDER_WHY_MAX]);
+                                   char why[DISCOVERY_CAUSE_MAX]);
 struct seed_list *discovery_ask_dns(const struct dns_question *question,
                                  const _Atomic bool *stopped,
-                                 char why[FINDER_WHY_MAX]);
+                                 char why[DISCOVERY_CAUSE_MAX]);
 
 #endif

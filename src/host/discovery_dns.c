@@ -169,7 +169,7 @@ static int by_address(const void *left, const void *right)
 
 /* Sorts, removes duplicates, and keeps the first ones. */
 static void make_list(struct asking *asking, struct seed_list *list,
-                      char why[FINDER_WHY_MAX])
+                      char why[DISCOVERY_CAUSE_MAX])
 {
     const char *name = asking->question->name;
 
@@ -182,7 +182,7 @@ static void make_list(struct asking *asking, struct seed_list *list,
         if (i && address_equal(address, &asking->found.items[i - 1]))
             continue;
         if (list->count == MEMBER_SEEDS_MAX) {
-            (void)snprintf(why, FINDER_WHY_MAX,
+            (void)snprintf(why, DISCOVERY_CAUSE_MAX,
                            "%s: more than %d nodes, the first are taken", name,
                            MEMBER_SEEDS_MAX);
             return;
@@ -190,16 +190,16 @@ static void make_list(struct asking *asking, struct seed_list *list,
         list->addresses[list->count++] = *address;
     }
     if (asking->unfit)
-        (void)snprintf(why, FINDER_WHY_MAX,
+        (void)snprintf(why, DISCOVERY_CAUSE_MAX,
                        "%s: %u of its hosts have no port or too long a name",
                        name, asking->unfit);
     else if (!list->count)
-        (void)snprintf(why, FINDER_WHY_MAX, "%s: DNS names no node", name);
+        (void)snprintf(why, DISCOVERY_CAUSE_MAX, "%s: DNS names no node", name);
 }
 
 struct seed_list *discovery_ask_dns(const struct dns_question *question,
                                  const _Atomic bool *stopped,
-                                 char why[FINDER_WHY_MAX])
+                                 char why[DISCOVERY_CAUSE_MAX])
 {
     struct seed_list *list =
         mem_alloc(sizeof *list + MEMBER_SEEDS_MAX * sizeof(struct address));
@@ -214,7 +214,7 @@ struct seed_list *discovery_ask_dns(const struct dns_question *question,
     if (asking.status == ARES_SUCCESS)
         make_list(&asking, list, why);
     else
-        (void)snprintf(why, FINDER_WHY_MAX, "%s: %s", question->name,
+        (void)snprintf(why, DISCOVERY_CAUSE_MAX, "%s: %s", question->name,
                        asking.status == ARES_ECANCELLED
                            ? "DNS did not answer in time"
                            : ares_strerror(asking.status));

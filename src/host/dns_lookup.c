@@ -26,28 +26,28 @@ struct name {
     char host[HOST_MAX + 1];
     enum name_state state;
     struct name *next;      /* in the waiting line */
-    struct lookup *lookups; /* of this name */
+    struct dns_lookup *lookups; /* of this name */
     struct found *found;
     uint64_t kept_until;
 };
 
-struct lookup {
+struct dns_lookup {
     struct asker *asker;
     struct name *name;   /* awaited; null: delivery is due */
     struct found *found; /* set when name is null */
-    struct lookup *next; /* of the name, or of those due */
+    struct dns_lookup *next; /* of the name, or of those due */
     dns_lookup_done done;
     void *context;
 };
 
 struct asker {
-    struct lookups *lookups;
+    struct dns_lookups *lookups;
     uv_async_t *async;
-    struct lookup *due; /* to deliver; under the lock */
+    struct dns_lookup *due; /* to deliver; under the lock */
     uint32_t count;     /* of look-ups; loop's thread only */
 };
 
-struct lookups {
+struct dns_lookups {
     pthread_mutex_t lock; /* guards all below, names and look-ups */
     struct map names;     /* by their hosts */
     struct name *first, *last; /* wait for a thread */
@@ -58,12 +58,12 @@ struct lookups {
     uint64_t swept_at;
 };
 
-static void lock(struct lookups *lookups)
+static void lock(struct dns_lookups *lookups)
 {
     check(pthread_mutex_lock(&lookups->lock) == 0);
 }
 
-static void unlock(struct lookups *lookups)
+static void unlock(struct dns_lookups *lookups)
 {
     check(pthread_mutex_unlock(&lookups->lock) == 0);
 }
@@ -143,7 +143,7 @@ struct found *dns_lookup_number(const char *host)
 
 /* ---- delivery. Under the lock, except on_async ---- */
 
-static void tell(struct lookup *lookup, struct found *found)
+static void tell(struct dns_lookup *lookup, struct found *found)
 {
     struct asker *asker = lookup->asker;
 
@@ -163,16 +163,16 @@ static void settle(struct name *name, struct found *found)
     name->found = found;
     name->kept_until = uv_hrtime() + kept * MS_NS;
     while (name->lookups) {
-        struct lookup *lookup = name->lookups;
+        struct dns_lookup *lookup = name->lookups;
 
         name->lookups = lookup->next;
         tell(lookup, mem_copy(found, found_size(found)));
     }
 }
 
-static struct lookup *next_due(struct asker *asker)
+static struct dns_lookup *next_due(struct asker *asker)
 {
-    struct lookup *lookup;
+    struct dns_lookup *lookup;
 
     lock(asker->lookups);
     lookup = asker->due;
@@ -185,7 +185,7 @@ static struct lookup *next_due(struct asker *asker)
 static void on_async(uv_async_t *async)
 {
     struct asker *asker = async->data;
-    struct lookup *lookup;
+    struct dns_lookup *lookup;
 
     while (asker && (lookup = next_due(asker)) != NULL) {
         asker->count--;
@@ -196,7 +196,7 @@ static void on_async(uv_async_t *async)
 
 /* ---- threads ---- */
 
-static void dns_lookups_free(struct lookups *lookups)
+static void dns_lookups_free(struct dns_lookups *lookups)
 {
     struct map_entry entry;
 
@@ -211,7 +211,7 @@ static void dns_lookups_free(struct lookups *lookups)
     mem_free(lookups);
 }
 
-static void release(struct lookups *lookups)
+static void release(struct dns_lookups *lookups)
 {
     bool is_last;
 
@@ -222,7 +222,7 @@ static void release(struct lookups *lookups)
         dns_lookups_free(lookups);
 }
 
-static void put_in_line(struct lookups *lookups, struct name *name)
+static void put_in_line(struct dns_lookups *lookups, struct name *name)
 {
     mem_free(name->found);
     name->found = NULL;
@@ -236,7 +236,7 @@ static void put_in_line(struct lookups *lookups, struct name *name)
     lookups->waiting++;
 }
 
-static struct name *take_first(struct lookups *lookups)
+static struct name *take_first(struct dns_lookups *lookups)
 {
     struct name *name = lookups->first;
 
@@ -247,7 +247,7 @@ static struct name *take_first(struct lookups *lookups)
 
 static void *run(void *argument)
 {
-    struct lookups *lookups = argument;
+    struct dns_lookups *lookups = argument;
 
     (void)pthread_setname_np(pthread_self(), "sherd-lookup"); /* only helps debugging */
     lock(lookups);
@@ -269,7 +269,7 @@ static void *run(void *argument)
     return NULL;
 }
 
-static bool start_thread(struct lookups *lookups)
+static bool start_thread(struct dns_lookups *lookups)
 {
     pthread_attr_t attributes;
     pthread_t thread;
@@ -284,7 +284,7 @@ static bool start_thread(struct lookups *lookups)
 }
 
 /* Serves the last name in line, unless a thread is on its way. */
-static void serve(struct lookups *lookups)
+static void serve(struct dns_lookups *lookups)
 {
     if (lookups->threads - lookups->running >= lookups->waiting ||
         lookups->threads >= DNS_LOOKUP_THREADS_MAX)
@@ -299,7 +299,7 @@ static void serve(struct lookups *lookups)
 
 /* ---- requests ---- */
 
-static void sweep(struct lookups *lookups, uint64_t now)
+static void sweep(struct dns_lookups *lookups, uint64_t now)
 {
     bool is_full = lookups->names.count >= DNS_LOOKUP_NAMES_MAX;
     struct map_entry entry;
@@ -319,7 +319,7 @@ static void sweep(struct lookups *lookups, uint64_t now)
 }
 
 /* Null: too many. */
-static struct name *need_name(struct lookups *lookups, const char *host,
+static struct name *need_name(struct dns_lookups *lookups, const char *host,
                               uint64_t now)
 {
     struct name *name = map_get(&lookups->names, slice_text(host));
@@ -336,11 +336,11 @@ static struct name *need_name(struct lookups *lookups, const char *host,
     return name;
 }
 
-struct lookup *dns_lookup_start(struct asker *asker, const char *host,
+struct dns_lookup *dns_lookup_start(struct asker *asker, const char *host,
                             dns_lookup_done done, void *context)
 {
-    struct lookups *lookups = asker->lookups;
-    struct lookup *lookup = mem_alloc(sizeof *lookup);
+    struct dns_lookups *lookups = asker->lookups;
+    struct dns_lookup *lookup = mem_alloc(sizeof *lookup);
     uint64_t now = uv_hrtime();
     struct name *name;
 
@@ -368,9 +368,9 @@ struct lookup *dns_lookup_start(struct asker *asker, const char *host,
     return lookup;
 }
 
-void dns_lookup_cancel(struct lookup *lookup)
+void dns_lookup_cancel(struct dns_lookup *lookup)
 {
-    struct lookup **at;
+    struct dns_lookup **at;
 
     if (!lookup)
         return;
@@ -385,7 +385,7 @@ void dns_lookup_cancel(struct lookup *lookup)
     mem_free(lookup);
 }
 
-struct asker *asker_new(struct lookups *lookups, uv_loop_t *loop)
+struct asker *asker_new(struct dns_lookups *lookups, uv_loop_t *loop)
 {
     struct asker *asker = mem_alloc(sizeof *asker);
 
@@ -405,9 +405,9 @@ void asker_free(struct asker *asker)
     mem_free(asker);
 }
 
-struct lookups *dns_lookups_new(void)
+struct dns_lookups *dns_lookups_new(void)
 {
-    struct lookups *lookups = mem_alloc(sizeof *lookups);
+    struct dns_lookups *lookups = mem_alloc(sizeof *lookups);
 
     check(pthread_mutex_init(&lookups->lock, NULL) == 0);
     lookups->names.is_lent = true;
@@ -415,7 +415,7 @@ struct lookups *dns_lookups_new(void)
     return lookups;
 }
 
-void dns_lookups_close(struct lookups *lookups)
+void dns_lookups_close(struct dns_lookups *lookups)
 {
     if (!lookups)
         return;

@@ -18,9 +18,9 @@
 
 #include <uv.h>
 
-struct lookups;
+struct dns_lookups;
 struct asker;
-struct lookup;
+struct dns_lookup;
 
 union socket_name {
     struct sockaddr any;
@@ -41,19 +41,19 @@ typedef void (*dns_lookup_done)(void *context, struct found *found);
 /* Parses a numeric address (IPv6 also in brackets). Given; null: a name. */
 struct found *dns_lookup_number(const char *host);
 
-struct lookups *dns_lookups_new(void);
+struct dns_lookups *dns_lookups_new(void);
 /* After the last asker was freed. Does not wait for look-ups. Null is allowed. */
-void dns_lookups_close(struct lookups *lookups);
+void dns_lookups_close(struct dns_lookups *lookups);
 
 /* lent; all below on the loop's thread */
-struct asker *asker_new(struct lookups *lookups, uv_loop_t *loop);
+struct asker *asker_new(struct dns_lookups *lookups, uv_loop_t *loop);
 /* After all its look-ups. The loop must run until its handles are closed. Null is allowed. */
 void asker_free(struct asker *asker);
 
 /* The loop delivers the result later; until then dns_lookup_cancel takes the handle. Fails beyond
  * DNS_LOOKUP_NAMES_MAX. */
-struct lookup *dns_lookup_start(struct asker *asker, const char *host,
+struct dns_lookup *dns_lookup_start(struct asker *asker, const char *host,
                             dns_lookup_done done, void *context);
-void dns_lookup_cancel(struct lookup *lookup); /* null is allowed */
+void dns_lookup_cancel(struct dns_lookup *lookup); /* null is allowed */
 
 #endif

@@ -15,7 +15,7 @@
 struct place {
     struct expected *expected;
     char host[HOST_MAX + 1];
-    struct lookup *lookup; /* null: none is running */
+    struct dns_lookup *lookup; /* null: none is running */
     VEC(struct in6_addr) addresses;
 };
 
@@ -58,7 +58,7 @@ static void on_timer(uv_timer_t *timer)
         look(expected->places.items[i]);
 }
 
-struct expected *expected_new(uv_loop_t *loop, struct lookups *lookups)
+struct expected *expected_new(uv_loop_t *loop, struct dns_lookups *lookups)
 {
     struct expected *expected = mem_alloc(sizeof *expected);
 

@@ -16,10 +16,10 @@
 #include "base/address.h"
 
 struct expected;
-struct lookups;
+struct dns_lookups;
 
 /* Lent. Null look-ups: only numeric addresses are expected. */
-struct expected *expected_new(uv_loop_t *loop, struct lookups *lookups);
+struct expected *expected_new(uv_loop_t *loop, struct dns_lookups *lookups);
 /* Replaces the nodes; copied, at most MEMBER_SEEDS_MAX. */
 void expected_set(struct expected *expected, const struct address *nodes,
                   uint32_t count);

@@ -17,7 +17,7 @@ struct file_watch {
     uv_cond_t ended;  /* a look ended, and none follows */
     struct job *idle; /* null: the pool has it */
     bool is_wanted;   /* another look follows */
-    bool is_told;     /* reported as late */
+    bool is_reported;     /* reported as late */
     bool closing;
     uint64_t began;
     bool is_left;
@@ -27,7 +27,7 @@ struct file_watch {
 static void start(struct file_watch *file_watch, struct job *job)
 {
     file_watch->idle = NULL;
-    file_watch->is_wanted = file_watch->is_told = false;
+    file_watch->is_wanted = file_watch->is_reported = false;
     file_watch->began = uv_hrtime();
     pool_submit(file_watch->pool, job);
 }
@@ -101,9 +101,9 @@ bool file_watch_are_late(struct file_watch *file_watch)
     bool is_late;
 
     uv_mutex_lock(&file_watch->mutex);
-    is_late = !file_watch->idle && !file_watch->is_told &&
+    is_late = !file_watch->idle && !file_watch->is_reported &&
               uv_hrtime() - file_watch->began > LATE_NS;
-    file_watch->is_told |= is_late;
+    file_watch->is_reported |= is_late;
     uv_mutex_unlock(&file_watch->mutex);
     return is_late;
 }

@@ -23,7 +23,7 @@
 #include "node/node.h"
 
 struct listener;
-struct lookups;
+struct dns_lookups;
 struct tls;
 
 /* Callbacks of the owner, on the listener's thread. */
@@ -36,7 +36,7 @@ struct listener_owner {
     void (*log)(void *owner, enum trace_level level, const char *text);
     struct tls *tls; /* lent; null: connections are plain */
     struct listener_limits limits;
-    struct lookups *lookups; /* lent; null: only numeric addresses are expected */
+    struct dns_lookups *lookups; /* lent; null: only numeric addresses are expected */
 };
 
 struct listener_counters {

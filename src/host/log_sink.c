@@ -38,7 +38,7 @@ struct log {
     struct buf buf;     /* the current line */
     bool stalled;       /* lines are dropped without waiting */
     uint64_t lost;      /* lines dropped */
-    uint64_t lost_told; /* dropped lines that were reported */
+    uint64_t lost_reported; /* dropped lines that were reported */
 };
 
 static uint64_t clock_ms(clockid_t clock)
@@ -190,15 +190,15 @@ static void tell_counts(struct log *log, uint64_t now_ms, const char *node,
                        (unsigned)kind.held);
         format_line(log, kind.level, kind.module, node, text);
     }
-    if (log->lost > log->lost_told && !log->stalled) {
+    if (log->lost > log->lost_reported && !log->stalled) {
         uint64_t lost = log->lost;
 
         (void)snprintf(text, sizeof text,
                        "log lines lost: the reader is too slow lines=%llu",
-                       (unsigned long long)(lost - log->lost_told));
+                       (unsigned long long)(lost - log->lost_reported));
         format_line(log, TRACE_WARNING, "log", node, text);
         if (log->lost == lost)
-            log->lost_told = lost;
+            log->lost_reported = lost;
     }
 }
 

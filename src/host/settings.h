@@ -47,7 +47,7 @@ struct settings {
     bool has_etcd; /* leases are in etcd */
     struct etcd_options etcd;
     VEC(const char *) etcd_endpoints;
-    struct discovery_options finder; /* sources of seed nodes, without functions */
+    struct discovery_options discovery; /* sources of seed nodes, without functions */
     char *dns_name, *dns_servers;
     struct listener_limits strangers;
     uint32_t connections_max; /* accepted ones of the system */

@@ -56,10 +56,10 @@ static void read_replicator(const struct config *config, const char *section,
         ms_of(config, section, "durable.pruning-marker-time-to-live");
     data->max_delta_elements = (uint32_t)config_int(
         config, key_of(key, section, "max-delta-elements"));
-    data->told_size =
+    data->logged_size =
         config_size(config, key_of(key, section, "log-data-size-exceeding"));
-    if (!data->told_size)
-        data->told_size = 1; /* all of them */
+    if (!data->logged_size)
+        data->logged_size = 1; /* all of them */
     data->max_delta_size = (uint32_t)config_int(
         config, key_of(key, section, "delta-crdt.max-delta-size"));
     data->deltas_off =

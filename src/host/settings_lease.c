@@ -35,18 +35,18 @@ static void read_etcd(struct settings *settings)
 static bool read_keeper(struct settings *settings, char *error, size_t size)
 {
     const struct config *config = settings->config;
-    const char *keeper = config_text(config, LEASE "lease-implementation");
+    const char *provider = config_text(config, LEASE "lease-implementation");
 
-    if (strcmp(keeper, "file") == 0) {
+    if (strcmp(provider, "file") == 0) {
         settings->lease_directory = config_text(config, "lease.directory");
-    } else if (strcmp(keeper, "etcd") == 0) {
+    } else if (strcmp(provider, "etcd") == 0) {
         read_etcd(settings);
-    } else if (strcmp(keeper, "memory") != 0) {
+    } else if (strcmp(provider, "memory") != 0) {
         (void)settings_refuse(settings, error, size,
                               LEASE "lease-implementation",
                               "is \"%s\"; it must be \"etcd\", \"file\" or "
                               "\"memory\"",
-                              keeper);
+                              provider);
         return false;
     }
     if (!settings->has_etcd ||

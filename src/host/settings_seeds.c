@@ -65,7 +65,7 @@ static void read_dns(struct settings *settings)
     const char *port_name = config_text(config, DISCOVERY "port-name");
     const char *protocol = config_text(config, DISCOVERY "protocol");
     const char *port = BOOTSTRAP "contact-point.fallback-port";
-    struct dns_question *dns = &settings->finder.dns;
+    struct dns_question *dns = &settings->discovery.dns;
     struct node_settings *node = &settings->node;
     struct buf name = { 0 };
     struct buf servers = { 0 };
@@ -105,8 +105,8 @@ int settings_read_seeds(struct settings *settings, char *error, size_t size)
     const char *method = config_text(config, DISCOVERY "discovery-method");
     struct node_settings *node = &settings->node;
 
-    settings->finder.protocol = node->identity.protocol;
-    settings->finder.system = node->identity.system;
+    settings->discovery.protocol = node->identity.protocol;
+    settings->discovery.system = node->identity.system;
     node->find_interval = config_duration_ns(config, DISCOVERY "interval");
     node->find_backoff =
         config_duration_ns(config, DISCOVERY "exponential-backoff-max");
@@ -116,7 +116,7 @@ int settings_read_seeds(struct settings *settings, char *error, size_t size)
                                "is set, and cluster.seed-nodes too: set one of "
                                "the two");
     if (file[0]) {
-        settings->finder.file = file;
+        settings->discovery.file = file;
         node->finds_seeds = true;
         /* a file may be read while it is written: two looks must agree */
         node->stable_margin = node->find_interval;

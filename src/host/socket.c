@@ -30,7 +30,7 @@ enum link_state {
     LINK_FAILED
 };
 
-struct link {
+struct outbound_socket {
     struct sockets *sockets;
     uint64_t number;
     enum link_state state;
@@ -40,15 +40,15 @@ struct link {
     int fd; /* -1 = none */
     uv_poll_t *poll;
     uv_timer_t *timer; /* limits the connect */
-    struct lookup *lookup; /* null: none is running */
+    struct dns_lookup *lookup; /* null: none is running */
     struct found *found; /* addresses of the name */
     uint32_t next;       /* the next address to try */
     bool dirty;             /* in sockets->dirty */
     bool blocked;           /* waits until the socket is writable */
     bool writable;          /* a flush is due */
-    struct link *next_dirty;
+    struct outbound_socket *next_dirty;
     bool due;               /* in sockets->due */
-    struct link *next_due;
+    struct outbound_socket *next_due;
     char why[160];
 };
 
@@ -76,7 +76,7 @@ static uv_poll_t *new_poll(struct sockets *sockets, int fd, void *owner)
 void sockets_init(struct sockets *sockets, uv_loop_t *loop,
                   struct machine *machine, uint8_t *buffer,
                   _Atomic uint32_t *conn_count, struct tls *tls,
-                  struct lookups *lookups)
+                  struct dns_lookups *lookups)
 {
     memset(sockets, 0, sizeof *sockets);
     sockets->loop = loop;
@@ -90,7 +90,7 @@ void sockets_init(struct sockets *sockets, uv_loop_t *loop,
 
 /* ---- links ---- */
 
-static void link_close_socket(struct link *link)
+static void link_close_socket(struct outbound_socket *link)
 {
     handle_close((uv_handle_t *)link->poll);
     link->poll = NULL;
@@ -106,7 +106,7 @@ static void link_close_socket(struct link *link)
     link->blocked = false;
 }
 
-static void link_end_connect(struct link *link)
+static void link_end_connect(struct outbound_socket *link)
 {
     handle_close((uv_handle_t *)link->timer);
     link->timer = NULL;
@@ -118,7 +118,7 @@ static void link_end_connect(struct link *link)
 
 /* The machine hears of it later, so that the news cannot overtake the machine's own request to
  * close the link. */
-static void tell_later(struct link *link)
+static void tell_later(struct outbound_socket *link)
 {
     struct sockets *sockets = link->sockets;
 
@@ -130,7 +130,7 @@ static void tell_later(struct link *link)
     sockets->due = link;
 }
 
-static void link_fail(struct link *link, const char *what, const char *why)
+static void link_fail(struct outbound_socket *link, const char *what, const char *why)
 {
     struct sockets *sockets = link->sockets;
 
@@ -144,10 +144,10 @@ static void link_fail(struct link *link, const char *what, const char *why)
     tell_later(link);
 }
 
-static void link_free(struct link *link)
+static void link_free(struct outbound_socket *link)
 {
     struct sockets *sockets = link->sockets;
-    struct link **at;
+    struct outbound_socket **at;
 
     link_end_connect(link);
     link_close_socket(link);
@@ -169,7 +169,7 @@ static void link_free(struct link *link)
 
 static void on_link(uv_poll_t *poll, int status, int events);
 
-static void link_watch(struct link *link)
+static void link_watch(struct outbound_socket *link)
 {
     int events = link->state == LINK_CONNECTING ? UV_WRITABLE : UV_READABLE;
 
@@ -179,7 +179,7 @@ static void link_watch(struct link *link)
 }
 
 /* Like connect: 0 or -1. */
-static int begin_connect(const struct link *link, union socket_name name)
+static int begin_connect(const struct outbound_socket *link, union socket_name name)
 {
     socklen_t size = sizeof name.v4;
 
@@ -192,13 +192,13 @@ static int begin_connect(const struct link *link, union socket_name name)
     return connect(link->fd, &name.any, size);
 }
 
-static bool has_more(const struct link *link)
+static bool has_more(const struct outbound_socket *link)
 {
     return link->next < link->found->count;
 }
 
 /* Tries the name's addresses until a connect begins. */
-static void link_try(struct link *link)
+static void link_try(struct outbound_socket *link)
 {
     int error = 0;
 
@@ -232,7 +232,7 @@ static void link_try(struct link *link)
     link_fail(link, "connect", error ? strerror(error) : "no address");
 }
 
-static void link_opened(struct link *link)
+static void link_opened(struct outbound_socket *link)
 {
     if (link->tls && tls_revokes(link->sockets->tls, link->tls)) {
         link_fail(link, "connect", REVOKED); /* by a list that was read during the handshake */
@@ -245,7 +245,7 @@ static void link_opened(struct link *link)
 }
 
 /* False: it failed, and so did the link. */
-static bool link_send_tls(struct link *link)
+static bool link_send_tls(struct outbound_socket *link)
 {
     int sent = tls_send(link->tls, link->fd);
     bool blocked = sent == 0;
@@ -262,7 +262,7 @@ static bool link_send_tls(struct link *link)
 }
 
 /* A peer's bytes on a link are for TLS only; plain bytes are ignored. */
-static void link_take_tls(struct link *link, struct slice bytes)
+static void link_take_tls(struct outbound_socket *link, struct slice bytes)
 {
     struct tls_end *tls = link->tls;
 
@@ -279,7 +279,7 @@ static void link_take_tls(struct link *link, struct slice bytes)
         link_opened(link);
 }
 
-static void link_shake(struct link *link)
+static void link_shake(struct outbound_socket *link)
 {
     link->state = LINK_SHAKING;
     link->tls = tls_connect(link->sockets->tls, uv_hrtime(), link->host);
@@ -288,7 +288,7 @@ static void link_shake(struct link *link)
 }
 
 /* Handles the end of a connect, successful or not. */
-static void link_connected(struct link *link)
+static void link_connected(struct outbound_socket *link)
 {
     int error = 0;
     socklen_t size = sizeof error;
@@ -307,7 +307,7 @@ static void link_connected(struct link *link)
 }
 
 /* A peer sends nothing on our links; reading detects the end. */
-static void link_read(struct link *link)
+static void link_read(struct outbound_socket *link)
 {
     ssize_t size = recv(link->fd, link->sockets->buffer,
                         link->tls ? TLS_PIECE_SIZE : SOCKET_READ_SIZE,
@@ -326,7 +326,7 @@ static void link_read(struct link *link)
 }
 
 /* Encrypts a piece only when the kernel has taken the one before. */
-static void link_flush_tls(struct link *link, uint64_t now)
+static void link_flush_tls(struct outbound_socket *link, uint64_t now)
 {
     struct sockets *sockets = link->sockets;
     struct slice bytes;
@@ -349,7 +349,7 @@ static void link_flush_tls(struct link *link, uint64_t now)
     sockets->counters.blocked += link->blocked;
 }
 
-static void link_flush(struct link *link, uint64_t now)
+static void link_flush(struct outbound_socket *link, uint64_t now)
 {
     struct sockets *sockets = link->sockets;
     struct slice bytes;
@@ -388,7 +388,7 @@ static void link_flush(struct link *link, uint64_t now)
 
 static void on_link(uv_poll_t *poll, int status, int events)
 {
-    struct link *link = poll->data;
+    struct outbound_socket *link = poll->data;
 
     if (!link)
         return;
@@ -413,7 +413,7 @@ static void on_link(uv_poll_t *poll, int status, int events)
 /* Takes ownership of found. */
 static void link_found(void *context, struct found *found)
 {
-    struct link *link = context;
+    struct outbound_socket *link = context;
 
     link->lookup = NULL;
     link->found = found;
@@ -425,7 +425,7 @@ static void link_found(void *context, struct found *found)
 
 static void on_connect_late(uv_timer_t *timer)
 {
-    struct link *link = timer->data;
+    struct outbound_socket *link = timer->data;
 
     if (link)
         link_fail(link, link->state == LINK_RESOLVING ? "look up" : "connect",
@@ -433,7 +433,7 @@ static void on_connect_late(uv_timer_t *timer)
 }
 
 /* Looks the name up. If the addresses come too late for this attempt, the next one has them. */
-static void link_look_up(struct link *link)
+static void link_look_up(struct outbound_socket *link)
 {
     struct sockets *sockets = link->sockets;
 
@@ -445,7 +445,7 @@ static void link_look_up(struct link *link)
 void sockets_connect(struct sockets *sockets, uint64_t number,
                      const struct address *address)
 {
-    struct link *link = mem_alloc(sizeof *link);
+    struct outbound_socket *link = mem_alloc(sizeof *link);
     struct found *number_found;
 
     link->sockets = sockets;
@@ -469,7 +469,7 @@ void sockets_connect(struct sockets *sockets, uint64_t number,
 
 void sockets_close_link(struct sockets *sockets, uint64_t number)
 {
-    struct link *link = map_get(&sockets->links, map_u64(&number));
+    struct outbound_socket *link = map_get(&sockets->links, map_u64(&number));
 
     if (link) /* null if the machine closed it on its failure */
         link_free(link);
@@ -477,7 +477,7 @@ void sockets_close_link(struct sockets *sockets, uint64_t number)
 
 void sockets_request_write(struct sockets *sockets, uint64_t number)
 {
-    struct link *link = map_get(&sockets->links, map_u64(&number));
+    struct outbound_socket *link = map_get(&sockets->links, map_u64(&number));
 
     if (!link || link->dirty)
         return;
@@ -489,7 +489,7 @@ void sockets_request_write(struct sockets *sockets, uint64_t number)
 void sockets_flush(struct sockets *sockets, uint64_t now)
 {
     while (sockets->dirty) {
-        struct link *link = sockets->dirty;
+        struct outbound_socket *link = sockets->dirty;
 
         sockets->dirty = link->next_dirty;
         link->dirty = false;
@@ -505,7 +505,7 @@ void sockets_flush(struct sockets *sockets, uint64_t now)
 void sockets_tell(struct sockets *sockets, uint64_t now)
 {
     while (sockets->due) {
-        struct link *link = sockets->due;
+        struct outbound_socket *link = sockets->due;
         uint64_t number = link->number;
         char why[sizeof link->why];
 
@@ -729,7 +729,7 @@ void sockets_watch(struct sockets *sockets, uint64_t now)
         return;
     sockets->tls_version = version;
     for (uint32_t at = 0; map_next(&sockets->links, &at, &entry);) {
-        struct link *link = entry.value;
+        struct outbound_socket *link = entry.value;
 
         if (link->state == LINK_OPEN && tls_revokes(sockets->tls, link->tls))
             link_fail(link, "link", REVOKED);

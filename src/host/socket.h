@@ -21,8 +21,8 @@
 #include "node/node.h"
 
 struct asker;
-struct link;
-struct lookups;
+struct outbound_socket;
+struct dns_lookups;
 struct tls;
 
 struct socket_counters {
@@ -39,12 +39,12 @@ struct sockets {
     uint8_t *buffer; /* SOCKET_READ_SIZE bytes, lent; one for each thread */
     struct map links; /* by number */
     struct map conns;
-    struct link *dirty;  /* links with a request to write */
-    struct link *due;    /* links to report to the machine */
+    struct outbound_socket *dirty;  /* links with a request to write */
+    struct outbound_socket *due;    /* links to report to the machine */
     uint64_t last_conn;
     _Atomic uint32_t *conn_count; /* of the system; lent */
     struct tls *tls; /* lent; null: links are plain */
-    struct lookups *lookups; /* lent */
+    struct dns_lookups *lookups; /* lent */
     struct asker *asker; /* null until the first name */
     uint64_t tls_version; /* version of the files by which open connections were checked */
     uint64_t watch_at;    /* ns, for sockets_watch; UINT64_MAX: never */
@@ -55,7 +55,7 @@ struct sockets {
 void sockets_init(struct sockets *sockets, uv_loop_t *loop,
                   struct machine *machine, uint8_t *buffer,
                   _Atomic uint32_t *conn_count, struct tls *tls,
-                  struct lookups *lookups);
+                  struct dns_lookups *lookups);
 /* Closes all sockets; the owner then runs the loop until its handles are closed. */
 void sockets_fini(struct sockets *sockets);
 

@@ -311,7 +311,7 @@ static void say_found(void *context, enum trace_level level, const char *text)
 
 static int open_finder(struct sherd_system *system)
 {
-    struct discovery_options options = system->settings.finder;
+    struct discovery_options options = system->settings.discovery;
 
     if (!system->settings.node.finds_seeds)
         return 0;
@@ -320,8 +320,8 @@ static int open_finder(struct sherd_system *system)
     options.context = system;
     if (!options.dns.port)
         options.dns.port = system->settings.node.identity.node.address.port;
-    system->finder = discovery_open(&options);
-    if (system->finder)
+    system->discovery = discovery_open(&options);
+    if (system->discovery)
         return 0;
     system_log(system, TRACE_ERROR, "host", "thread cannot start: check the limits of threads and memory");
     return SHERD_ESYSTEM;
@@ -653,7 +653,7 @@ void sherd_close(struct sherd_system *system)
     backend_client_close(system->store);
     lease_provider_close(system->leases);
     durable_close(system->durable);
-    discovery_close(system->finder);
+    discovery_close(system->discovery);
     for (uint32_t i = 0; system->threads && i < system->thread_count; i++)
         thread_fini(&system->threads[i]);
     for (uint32_t i = 0; system->rings &&
@@ -669,7 +669,7 @@ void sherd_close(struct sherd_system *system)
     dns_lookups_close(system->lookups);
     tls_close(system->tls);
     free_types(system);
-    system_told_free(system);
+    system_callbacks_free(system);
     log_close(system->log);
     settings_fini(&system->settings);
     uv_cond_destroy(&system->changed);

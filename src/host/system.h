@@ -37,13 +37,13 @@ enum system_event {
     SYSTEM_EVENTS
 };
 
-struct told {
+struct callback {
     void (*call)(void *user);
     void *user;
 };
 
-struct told_list {
-    struct told *items;
+struct callback_list {
+    struct callback *items;
     uint32_t count, capacity;
 };
 
@@ -62,8 +62,8 @@ struct sherd_system {
     _Atomic bool durable_fails; /* keys are not loaded, or their last write failed */
     _Atomic uint64_t durable_failures; /* failed writes of acknowledged changes */
     bool durable_is_behind; /* the last write-behind failed; store's thread */
-    struct finder *finder; /* null: seed nodes are configured */
-    struct lookups *lookups; /* for names */
+    struct discovery *discovery; /* null: seed nodes are configured */
+    struct dns_lookups *lookups; /* for names */
     uint64_t fenced_said_at; /* store's writer thread */
     struct node *node;
 
@@ -87,7 +87,7 @@ struct sherd_system {
     uv_cond_t changed; /* for what follows */
     int error;         /* result of sherd_wait */
     bool happened[SYSTEM_EVENTS];
-    struct told_list told[SYSTEM_EVENTS]; /* callbacks */
+    struct callback_list callbacks[SYSTEM_EVENTS]; /* callbacks */
     int signal_pipe;   /* of sherd_run; -1: none */
     struct status_call *calls; /* calls of sherd_get_status, also timed-out ones */
     uint32_t call_count;
@@ -108,9 +108,9 @@ static inline bool system_has_threads(struct sherd_system *system)
     return atomic_load_explicit(&system->has_threads, memory_order_seq_cst);
 }
 
-/* system_told.c: calls the event's callbacks, the first time. Any thread, without the mutex. */
+/* system_callbacks.c: calls the event's callbacks, once. Any thread, without the mutex. */
 void system_tell(struct sherd_system *system, enum system_event event);
-void system_told_free(struct sherd_system *system);
+void system_callbacks_free(struct sherd_system *system);
 
 /* Ends the system; the first call's error is sherd_wait's result. Any thread. */
 void system_end(struct sherd_system *system, int error);

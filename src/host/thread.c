@@ -211,7 +211,7 @@ static bool carry_out(struct thread *thread, uint32_t index)
             durable_submit(system->durable, request.durable);
             break;
         case DRIVER_SEEDS:
-            discovery_look(system->finder);
+            discovery_look(system->discovery);
             break;
         case DRIVER_STATUS:
             status_returned(system, request.part);
@@ -383,7 +383,7 @@ static uint64_t watch_others(struct thread *thread)
 
     if (thread->index != 0)
         return NEVER_AT;
-    if (discovery_watch(system->finder))
+    if (discovery_watch(system->discovery))
         next = thread->now + STALLED_NS;
     /* Probably the whole process stood still, which is not the lane's fault. */
     slept = thread->now - thread->watched_at > 2 * STALLED_NS;

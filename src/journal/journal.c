@@ -54,8 +54,8 @@ void journal_free(struct journal *journal)
 {
     if (!journal)
         return;
-    if (journal->is_told)
-        free_news(&journal->told);
+    if (journal->has_last_news)
+        free_news(&journal->last_news);
     for (uint32_t i = journal->news_head; i < journal->news.count; i++)
         free_news(&journal->news.items[i]);
     vec_fini(&journal->news);
@@ -134,23 +134,23 @@ void put_news(struct journal *journal, const struct journal_news *news,
 
 bool journal_next_news(struct journal *journal, struct journal_news *news)
 {
-    if (journal->is_told) {
-        free_news(&journal->told);
-        journal->is_told = false;
+    if (journal->has_last_news) {
+        free_news(&journal->last_news);
+        journal->has_last_news = false;
     }
     if (journal->news_head < journal->news.count) {
-        journal->told = journal->news.items[journal->news_head++];
-        journal->is_told = true;
-        *news = journal->told;
+        journal->last_news = journal->news.items[journal->news_head++];
+        journal->has_last_news = true;
+        *news = journal->last_news;
         if (!news->text)
             news->text = "";
         return true;
     }
     journal->news.count = journal->news_head = 0;
-    if (journal->durable_told < journal->status.durable) {
-        journal->durable_told = journal->status.durable;
+    if (journal->durable_reported < journal->status.durable) {
+        journal->durable_reported = journal->status.durable;
         *news = (struct journal_news){ .kind = JOURNAL_DURABLE,
-                                       .position = journal->durable_told,
+                                       .position = journal->durable_reported,
                                        .text = "" };
         return true;
     }

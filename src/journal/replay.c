@@ -310,7 +310,7 @@ bool replay_next(struct journal *journal, struct journal_news *news)
         bool alive = entity && entity->serial == chunk->reply->serial &&
                      entity->state == ENTITY_REPLAYING;
         bool has_more = alive && chunk->next < chunk->reply->records.count;
-        bool told = false;
+        bool reported = false;
 
         if (alive && (entity->seeks
                           ? seek(journal, entity, chunk)
@@ -327,11 +327,11 @@ bool replay_next(struct journal *journal, struct journal_news *news)
             return journal_next_news(journal, news);
         }
         if (alive)
-            told = chunk_end(journal, entity, chunk, news);
+            reported = chunk_end(journal, entity, chunk, news);
         /* The bytes lent last are no longer needed. */
         journal_request_free(chunk->reply);
         journal->chunk_head++;
-        if (told)
+        if (reported)
             return true;
     }
     journal->chunks.count = journal->chunk_head = 0;

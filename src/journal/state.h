@@ -125,9 +125,9 @@ struct journal {
 
     VEC(struct journal_news) news; /* slices and text are own copies */
     uint32_t news_head;
-    struct journal_news told; /* memory of the last news */
-    bool is_told;
-    uint64_t durable_told;
+    struct journal_news last_news; /* memory of the last news */
+    bool has_last_news;
+    uint64_t durable_reported;
 };
 
 enum timer_kind { TIMER_REPEAT = 1, TIMER_CLAIM };

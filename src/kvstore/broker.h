@@ -108,7 +108,7 @@ struct broker {
 
     /* peers.c */
     VEC(struct peer) peers; /* in order of names, then of uids */
-    bool is_told;           /* the full state of the cluster has arrived */
+    bool has_members;           /* the full state of the cluster has arrived */
     struct places places;   /* the ring for calls: includes this node while it is up */
     VEC(struct sherd_ref) known; /* brokers that published their refs */
     uint32_t refs_wait_ms; /* until a refused update is repeated; 0: none was */

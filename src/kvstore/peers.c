@@ -227,7 +227,7 @@ static void change(struct broker *broker, struct sherd_ctx *ctx,
 /* Removes refs of non-members; if this broker leaves, the next one takes over. */
 static void forget_gone(struct broker *broker, struct sherd_ctx *ctx)
 {
-    if (!broker->is_told || !broker->places.items.count ||
+    if (!broker->has_members || !broker->places.items.count ||
         broker->places.items.items[0].uid != broker->self.node)
         return;
     for (uint32_t i = 0; i < broker->known.count; i++)
@@ -264,16 +264,16 @@ void peers_cluster(struct broker *broker, struct sherd_ctx *ctx,
         sherd_cluster_subscribe(ctx, SHERD_EVENTS_MEMBERS | SHERD_EVENTS_REACHABILITY,
                                 SHERD_STATE_FIRST))
         sherd_log(ctx, SHERD_LOG_ERROR, "store.deaf name=%s", broker->settings.name);
-    if (msg->msg != SHERD_CLUSTER_CHANGE && broker->is_told) {
+    if (msg->msg != SHERD_CLUSTER_CHANGE && broker->has_members) {
         while (broker->peers.count)
             peer_drop(broker, broker->peers.items[0].uid);
-        broker->is_told = false; /* the full state follows */
+        broker->has_members = false; /* the full state follows */
     }
     while (sherd_cluster_next(msg, &at, &event))
         on_event(broker, &event);
     if (msg->msg == SHERD_CLUSTER_STATE_END)
-        broker->is_told = true;
-    if (!broker->is_told)
+        broker->has_members = true;
+    if (!broker->has_members)
         return;
     peers_changed(broker, ctx);
     forget_gone(broker, ctx);

@@ -156,7 +156,7 @@ void centers_settle(struct member *member, const uint8_t *reach)
     for (uint32_t i = news->centers.count; i-- > 0;) {
         struct center *center = &news->centers.items[i];
 
-        if (center->is_unreachable || center->is_told)
+        if (center->is_unreachable || center->is_reported)
             continue;
         mem_free(center->name);
         vec_remove(&news->centers, i);

@@ -405,13 +405,13 @@ static void take_names(const struct identity *identity, struct slice packed,
                        const struct gossip_cache_opened *opened,
                        const struct gossip *gossip, struct gossip_names *names)
 {
-    struct slice told = slice_of(opened->bytes.data, opened->names_size);
+    struct slice packed_names = slice_of(opened->bytes.data, opened->names_size);
     struct buf wanted = { 0 };
 
     if (!opened->names_size || names_fit(names, gossip))
         return;
     gossip_write_names(&wanted, identity, gossip);
-    if (slice_equal(buf_slice(&wanted), told)) {
+    if (slice_equal(buf_slice(&wanted), packed_names)) {
         forget_names(names);
         buf_put(&names->bytes, packed.data + HEADER_SIZE,
                 opened->names_end - HEADER_SIZE);

@@ -117,9 +117,9 @@ void gossip_digest_send_version(struct member *member, const struct node_id *to,
     if (!member->has_version)
         gossip_digest_version_of(&member->version, &member->gossip);
     member->has_version = true;
-    if (!member->brief.size)
-        gossip_digest_put(&member->brief, &member->version, &member->gossip);
-    send(to, GOSSIP_DIGEST_VERSION, buf_slice(&member->brief), outbox);
+    if (!member->version_digest.size)
+        gossip_digest_put(&member->version_digest, &member->version, &member->gossip);
+    send(to, GOSSIP_DIGEST_VERSION, buf_slice(&member->version_digest), outbox);
     member->counters.status_sent++;
 }
 

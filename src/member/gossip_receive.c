@@ -16,21 +16,21 @@ static bool misquotes(const struct member *member, const struct gossip *remote,
     const struct observer *own =
         reachability_observer(&member->gossip.reachability,
                               &member->identity->node);
-    const struct observer *told =
+    const struct observer *reported =
         reachability_observer(&remote->reachability, &member->identity->node);
     int64_t own_version = own ? own->version : 0;
-    int64_t told_version = told ? told->version : 0;
+    int64_t reported_version = reported ? reported->version : 0;
 
     if (clock_get(&remote->clock, &self->key) >
             clock_get(&member->gossip.clock, &self->key) ||
-        told_version > own_version)
+        reported_version > own_version)
         return true;
-    if (order == CLOCK_AFTER && told_version != own_version)
+    if (order == CLOCK_AFTER && reported_version != own_version)
         return true;
-    if (!told || told_version != own_version)
+    if (!reported || reported_version != own_version)
         return false;
-    for (uint32_t i = 0; i < told->rows.count; i++) {
-        const struct observation *row = &told->rows.items[i];
+    for (uint32_t i = 0; i < reported->rows.count; i++) {
+        const struct observation *row = &reported->rows.items[i];
         const struct node_id *subject = PROFILE_NODE(row->subject);
 
         /* Rows about members that were removed here were deleted without a new version. */

@@ -65,7 +65,7 @@ static void send_status(struct member *member, const struct node_id *to,
 void gossip_send_seen(struct member *member, const struct node_id *to,
                       struct slice path, struct outbox *outbox)
 {
-    if (gossip_digest_form(member, to) == PEER_BRIEF)
+    if (gossip_digest_form(member, to) == PEER_GOSSIP_DIGEST)
         gossip_digest_send_version(member, to, outbox);
     else
         send_gossip(member, to, path, true, outbox);
@@ -165,7 +165,7 @@ static bool owes_gossip(const struct member *member)
         if (reply->is_welcome)
             return false;
         if (!reply->only_seen ||
-            gossip_digest_form(member, &reply->to) != PEER_BRIEF)
+            gossip_digest_form(member, &reply->to) != PEER_GOSSIP_DIGEST)
             return true;
     }
     return false;
@@ -235,7 +235,7 @@ static void send_round(struct member *member,
     bool only_version = target->seen ||
                         !profile_same_center(target->profile, member->self);
 
-    if ((only_version || is_large) && form == PEER_BRIEF)
+    if ((only_version || is_large) && form == PEER_GOSSIP_DIGEST)
         gossip_digest_send_version(member, to, outbox);
     else if (only_version ||
              (is_large && form == PEER_UNKNOWN &&
@@ -447,7 +447,7 @@ static void answer_status(struct member *member,
     enum clock_order order =
         clock_compare(&status->clock, &member->gossip.clock);
 
-    if (gossip_digest_form(member, &inbound->from) == PEER_BRIEF) {
+    if (gossip_digest_form(member, &inbound->from) == PEER_GOSSIP_DIGEST) {
         if (order == CLOCK_BEFORE || order == CLOCK_CONCURRENT)
             send_gossip(member, &inbound->from, inbound->sender, true,
                         outbox);

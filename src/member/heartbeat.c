@@ -372,7 +372,7 @@ static void send_round(struct heart *heart,
         .stream = STREAM_CONTROL,
         .selection = true,
     };
-    struct outbound brief = {
+    struct outbound digest = {
         .manifest = slice_text(GOSSIP_DIGEST_HEARTBEAT),
         .serializer = GOSSIP_DIGEST_SERIALIZER,
         .stream = STREAM_CONTROL,
@@ -389,8 +389,8 @@ static void send_round(struct heart *heart,
 
         if (settings->form_of &&
             settings->form_of(settings->user, PROFILE_NODE(peer->profile)) ==
-                PEER_BRIEF)
-            chosen = &brief;
+                PEER_GOSSIP_DIGEST)
+            chosen = &digest;
         chosen->to = profile_node(peer->profile);
         outbox_put(outbox, chosen);
         if (!peer->phi.is_monitoring)

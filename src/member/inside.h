@@ -50,7 +50,7 @@ struct finding {
 };
 
 /* The last news of a member. */
-struct told {
+struct reported_member {
     struct profile *profile; /* held */
     int32_t up_number;
     enum member_status status;
@@ -75,18 +75,18 @@ enum news_step { /* in the order of reports */
 struct role_leader {
     const char *role; /* own copy */
     struct node_id node; /* zero: none */
-    struct node_id told;
+    struct node_id reported;
 };
 
 /* Another data center that is unreachable, or was last reported so. */
 struct center {
     char *name; /* own copy */
     bool is_unreachable;
-    bool is_told; /* reported as unreachable */
+    bool is_reported; /* reported as unreachable */
 };
 
 struct news {
-    VEC(struct told) members; /* by node */
+    VEC(struct reported_member) members; /* by node */
     VEC(struct center) centers; /* by name */
     VEC(struct role_leader) roles; /* by role */
     bool tells_roles; /* the caller asked for them */
@@ -205,7 +205,7 @@ struct member {
     uint32_t pack_steps; /* in a row */
     struct buf packed; /* compressed gossip; empty: to be made */
     struct buf status; /* payload of the status; empty: to be made */
-    struct buf brief;  /* the same for gossip_digest_send_version */
+    struct buf version_digest;  /* the same for gossip_digest_send_version */
     struct gossip_digest_version version; /* of the gossip */
     bool has_version; /* false: to be made */
     uint8_t digest[SEEN_DIGEST_SIZE]; /* of the seen set */

@@ -98,7 +98,7 @@ void member_free(struct member *member)
     gossip_cache_fini(&member->head);
     gossip_receive_forget_brought(member);
     buf_fini(&member->status);
-    buf_fini(&member->brief);
+    buf_fini(&member->version_digest);
     heart_fini(&member->heart);
     cross_dc_fini(&member->cross);
     gossip_fini(&member->gossip);
@@ -122,7 +122,7 @@ void member_seen_changed(struct member *member)
     member->is_seen_dirty = true;
     buf_clear(&member->packed);
     buf_clear(&member->status);
-    buf_clear(&member->brief);
+    buf_clear(&member->version_digest);
     member->has_digest = false;
 }
 

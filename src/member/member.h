@@ -55,7 +55,7 @@ const char *member_status_text(enum member_status status); /* A literal, as "up"
 enum peer_form {
     PEER_USUAL,   /* Akka's */
     PEER_UNKNOWN, /* never met: Akka's, preceded by the short form */
-    PEER_BRIEF    /* short: the node understands GOSSIP_DIGEST_SERIALIZER */
+    PEER_GOSSIP_DIGEST    /* short: the node understands GOSSIP_DIGEST_SERIALIZER */
 };
 
 /* Members with the role that must exist before the leader moves joining members to up. */

@@ -109,7 +109,7 @@ static void settle_roles(struct member *member, const uint8_t *reach)
             &member->gossip, member->self, reach, role->role);
 
         role->node = leader ? profile_node(leader->profile) : (struct node_id){ 0 };
-        if (role->node.uid || role->told.uid)
+        if (role->node.uid || role->reported.uid)
             continue;
         mem_free((void *)(uintptr_t)role->role);
         vec_remove(&news->roles, i);
@@ -167,7 +167,7 @@ static bool differ(const struct tellable *left, const struct tellable *right)
 
 /* True if the view differs both from the last report and from the gossip. */
 static bool is_folded(const struct member *member, const uint8_t *reach,
-                      const struct member_view *view, const struct told *told)
+                      const struct member_view *view, const struct reported_member *reported)
 {
     const struct gossip_member *found =
         gossip_find_profile(&member->gossip, view->profile);
@@ -178,9 +178,9 @@ static bool is_folded(const struct member *member, const uint8_t *reach,
                            tells_reach && !view->reachable };
     struct tellable becomes = { MEMBER_REMOVED, 0, false };
 
-    if (told)
-        was = (struct tellable){ told->status, told->up_number,
-                                 told->is_unreachable };
+    if (reported)
+        was = (struct tellable){ reported->status, reported->up_number,
+                                 reported->is_unreachable };
     if (found)
         becomes = (struct tellable){
             found->status, found->up_number,
@@ -200,15 +200,15 @@ static void count_folded(struct member *member, const uint8_t *reach)
         return;
     for (uint32_t i = 0; i < member->views.count; i++) {
         const struct member_view *view = &member->views.items[i];
-        const struct told *told = NULL;
+        const struct reported_member *reported = NULL;
 
         while (at < news->members.count &&
                profile_compare(news->members.items[at].profile, view->profile) < 0)
             at++;
         if (at < news->members.count &&
             profile_same(news->members.items[at].profile, view->profile))
-            told = &news->members.items[at];
-        member->counters.folded += is_folded(member, reach, view, told);
+            reported = &news->members.items[at];
+        member->counters.folded += is_folded(member, reach, view, reported);
     }
 }
 
@@ -261,28 +261,28 @@ void member_fini_news(struct member *member)
     vec_fini(&member->views);
 }
 
-static bool tell(struct member_news *told, enum member_news_kind kind,
+static bool tell(struct member_news *out, enum member_news_kind kind,
                  const struct member_view *view)
 {
-    *told = (struct member_news){ .kind = kind, .view = view, .detail = "" };
+    *out = (struct member_news){ .kind = kind, .view = view, .detail = "" };
     if (view)
-        told->node = profile_node(view->profile);
+        out->node = profile_node(view->profile);
     return true;
 }
 
-static bool tell_removed(struct member *member, struct member_news *told)
+static bool tell_removed(struct member *member, struct member_news *out)
 {
     struct news *news = &member->news;
 
     for (; news->at < news->members.count; news->at++) {
-        struct told *old = &news->members.items[news->at];
+        struct reported_member *old = &news->members.items[news->at];
 
         if (gossip_find_profile(&member->gossip, old->profile))
             continue;
-        (void)tell(told, MEMBER_NEWS_REMOVED, NULL);
-        told->node = profile_node(old->profile);
-        told->previous = old->status;
-        member_probe(member, PROBE_MEMBER_SEEN, &told->node, MEMBER_REMOVED);
+        (void)tell(out, MEMBER_NEWS_REMOVED, NULL);
+        out->node = profile_node(old->profile);
+        out->previous = old->status;
+        member_probe(member, PROBE_MEMBER_SEEN, &out->node, MEMBER_REMOVED);
         profile_drop(old->profile);
         vec_remove(&news->members, news->at);
         return true;
@@ -291,14 +291,14 @@ static bool tell_removed(struct member *member, struct member_news *told)
 }
 
 /* After the removals: the reported members are a subset of the members, in the same order. */
-static bool tell_members(struct member *member, struct member_news *told)
+static bool tell_members(struct member *member, struct member_news *out)
 {
     struct news *news = &member->news;
 
     for (; news->at < member->gossip.members.count; news->at++) {
         const struct gossip_member *from =
             &member->gossip.members.items[news->at];
-        struct told *old = news->at < news->members.count
+        struct reported_member *old = news->at < news->members.count
                                ? &news->members.items[news->at]
                                : NULL;
 
@@ -307,7 +307,7 @@ static bool tell_members(struct member *member, struct member_news *told)
                 old->up_number == from->up_number)
                 continue;
         } else {
-            struct told added = { .profile = profile_hold(from->profile) };
+            struct reported_member added = { .profile = profile_hold(from->profile) };
 
             vec_push(&news->members, added);
             memmove(&news->members.items[news->at + 1],
@@ -320,19 +320,19 @@ static bool tell_members(struct member *member, struct member_news *told)
         old->up_number = from->up_number;
         member_probe(member, PROBE_MEMBER_SEEN, PROFILE_NODE(from->profile),
                      from->status);
-        return tell(told, MEMBER_NEWS_MEMBER, &member->views.items[news->at++]);
+        return tell(out, MEMBER_NEWS_MEMBER, &member->views.items[news->at++]);
     }
     return false;
 }
 
 /* Reports nothing about this node or about members of other data centers. */
-static bool tell_reach(struct member *member, struct member_news *told,
+static bool tell_reach(struct member *member, struct member_news *out,
                        bool unreachable)
 {
     struct news *news = &member->news;
 
     for (; news->at < news->members.count; news->at++) {
-        struct told *old = &news->members.items[news->at];
+        struct reported_member *old = &news->members.items[news->at];
         const struct member_view *view = &member->views.items[news->at];
 
         if (old->is_unreachable == unreachable ||
@@ -343,13 +343,13 @@ static bool tell_reach(struct member *member, struct member_news *told,
         old->is_unreachable = unreachable;
         news->at++;
         return tell(
-            told, unreachable ? MEMBER_NEWS_UNREACHABLE : MEMBER_NEWS_REACHABLE,
+            out, unreachable ? MEMBER_NEWS_UNREACHABLE : MEMBER_NEWS_REACHABLE,
             view);
     }
     return false;
 }
 
-static bool tell_center(struct member *member, struct member_news *told,
+static bool tell_center(struct member *member, struct member_news *out,
                         bool unreachable)
 {
     struct news *news = &member->news;
@@ -358,101 +358,101 @@ static bool tell_center(struct member *member, struct member_news *told,
         struct center *center = &news->centers.items[news->at];
 
         if (center->is_unreachable != unreachable ||
-            center->is_told == unreachable)
+            center->is_reported == unreachable)
             continue;
-        center->is_told = unreachable;
+        center->is_reported = unreachable;
         news->at++;
-        (void)tell(told,
+        (void)tell(out,
                    unreachable ? MEMBER_NEWS_CENTER_UNREACHABLE
                                : MEMBER_NEWS_CENTER_REACHABLE,
                    NULL);
-        told->detail = center->name;
+        out->detail = center->name;
         return true;
     }
     return false;
 }
 
-static bool tell_leader(struct member *member, struct member_news *told)
+static bool tell_leader(struct member *member, struct member_news *out)
 {
     if (node_equal(&member->news.leader, &member->leader))
         return false;
     member->news.leader = member->leader;
-    return tell(told, MEMBER_NEWS_LEADER, member_leader(member));
+    return tell(out, MEMBER_NEWS_LEADER, member_leader(member));
 }
 
-static bool tell_role_leaders(struct member *member, struct member_news *told)
+static bool tell_role_leaders(struct member *member, struct member_news *out)
 {
     struct news *news = &member->news;
 
     for (; news->at < news->roles.count; news->at++) {
         struct role_leader *role = &news->roles.items[news->at];
 
-        if (node_equal(&role->node, &role->told))
+        if (node_equal(&role->node, &role->reported))
             continue;
-        role->told = role->node;
+        role->reported = role->node;
         news->at++;
-        (void)tell(told, MEMBER_NEWS_ROLE_LEADER,
+        (void)tell(out, MEMBER_NEWS_ROLE_LEADER,
                    role->node.uid ? member_find(member, &role->node) : NULL);
-        told->detail = role->role;
+        out->detail = role->role;
         return true;
     }
     return false;
 }
 
-static bool tell_self(struct member *member, struct member_news *told)
+static bool tell_self(struct member *member, struct member_news *out)
 {
     struct news *news = &member->news;
     const struct member_view *self = member_self(member);
 
     if (!news->up && self && self->status == MEMBER_UP) {
         news->up = true;
-        return tell(told, MEMBER_NEWS_SELF_UP, self);
+        return tell(out, MEMBER_NEWS_SELF_UP, self);
     }
     if (!news->exiting && member->is_exiting) {
         news->exiting = true;
-        return tell(told, MEMBER_NEWS_SELF_EXITING, self);
+        return tell(out, MEMBER_NEWS_SELF_EXITING, self);
     }
     if (news->refused) {
         news->refused = false;
-        (void)tell(told, MEMBER_NEWS_REFUSED, NULL);
-        told->detail = (const char *)news->refusal.data;
+        (void)tell(out, MEMBER_NEWS_REFUSED, NULL);
+        out->detail = (const char *)news->refusal.data;
         return true;
     }
     if (!news->stopped && member->phase == PHASE_STOPPED) {
         news->stopped = true;
-        (void)tell(told, MEMBER_NEWS_SELF_STOPPED, self);
-        told->previous = member->last_status;
+        (void)tell(out, MEMBER_NEWS_SELF_STOPPED, self);
+        out->previous = member->last_status;
         return true;
     }
     return false;
 }
 
-static bool tell_step(struct member *member, struct member_news *told)
+static bool tell_step(struct member *member, struct member_news *out)
 {
     switch (member->news.step) {
     case TELL_WELCOME:
         if (member->news.welcome || !member->gossip.members.count)
             return false;
         member->news.welcome = true;
-        return tell(told, MEMBER_NEWS_WELCOME, member_self(member));
+        return tell(out, MEMBER_NEWS_WELCOME, member_self(member));
     case TELL_REMOVED:
-        return tell_removed(member, told);
+        return tell_removed(member, out);
     case TELL_MEMBER:
-        return tell_members(member, told);
+        return tell_members(member, out);
     case TELL_UNREACHABLE:
-        return tell_reach(member, told, true);
+        return tell_reach(member, out, true);
     case TELL_REACHABLE:
-        return tell_reach(member, told, false);
+        return tell_reach(member, out, false);
     case TELL_CENTER_UNREACHABLE:
-        return tell_center(member, told, true);
+        return tell_center(member, out, true);
     case TELL_CENTER_REACHABLE:
-        return tell_center(member, told, false);
+        return tell_center(member, out, false);
     case TELL_LEADER:
-        return tell_leader(member, told);
+        return tell_leader(member, out);
     case TELL_ROLE_LEADERS:
-        return tell_role_leaders(member, told);
+        return tell_role_leaders(member, out);
     case TELL_SELF:
-        return tell_self(member, told);
+        return tell_self(member, out);
     case TELL_NOTHING:
         break;
     }

@@ -62,7 +62,7 @@ static enum peer_form form_of(const void *user, const struct node_id *node)
 
     if (!contact || !contact->met)
         return PEER_UNKNOWN;
-    return contact->capabilities & CAPABILITY_BRIEF ? PEER_BRIEF : PEER_USUAL;
+    return contact->capabilities & CAPABILITY_GOSSIP_DIGEST ? PEER_GOSSIP_DIGEST : PEER_USUAL;
 }
 
 static void fetch_contacts(const void *user, const uint64_t *uids,

@@ -24,7 +24,7 @@
  *     smaller
  * Reports without effect:
  *   - slow_handler, publish_stats_interval: lines of the log
- *   - data.told_size, sharding_data.told_size, remember.load_timeout, remember.write_timeout:
+ *   - data.logged_size, sharding_data.logged_size, remember.load_timeout, remember.write_timeout:
  *     lines of the log */
 #include "base/timers.h"
 #include "sim/options.h"

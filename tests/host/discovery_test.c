@@ -23,7 +23,7 @@
 #include "host/discovery.h"
 
 static char path[64];
-static char why[FINDER_WHY_MAX];
+static char why[DISCOVERY_CAUSE_MAX];
 
 /* ---- files ---- */
 
@@ -588,14 +588,14 @@ static void say(void *context, enum trace_level level, const char *text)
     heard->lines++; /* done follows, under the mutex */
 }
 
-static void look(struct finder *finder, struct heard *heard)
+static void look(struct discovery *discovery, struct heard *heard)
 {
     uint32_t before;
 
     uv_mutex_lock(&heard->mutex);
     before = heard->lists;
     uv_mutex_unlock(&heard->mutex);
-    discovery_look(finder);
+    discovery_look(discovery);
     uv_mutex_lock(&heard->mutex);
     while (heard->lists == before)
         uv_cond_wait(&heard->changed, &heard->mutex);
@@ -613,24 +613,24 @@ static void a_file_is_read_again_each_time(void **state)
     struct discovery_options options = { .file = path, .protocol = "akka",
                                       .system = "Shop", .done = done,
                                       .say = say, .context = &heard };
-    struct finder *finder;
+    struct discovery *discovery;
     (void)state;
 
     assert_int_equal(uv_mutex_init(&heard.mutex), 0);
     assert_int_equal(uv_cond_init(&heard.changed), 0);
-    finder = discovery_open(&options);
-    assert_non_null(finder);
-    look(finder, &heard);
-    look(finder, &heard);
+    discovery = discovery_open(&options);
+    assert_non_null(discovery);
+    look(discovery, &heard);
+    look(discovery, &heard);
     assert_int_equal(heard.lines, 1); /* a reason is not repeated */
     write_file("oops\n");
-    look(finder, &heard);
+    look(discovery, &heard);
     assert_int_equal(heard.lines, 2);
     write_file("a:1\nb:1\n");
-    look(finder, &heard);
+    look(discovery, &heard);
     assert_int_equal(heard.lines, 2);
     assert_int_equal(heard.count, 2);
-    discovery_close(finder);
+    discovery_close(discovery);
     uv_cond_destroy(&heard.changed);
     uv_mutex_destroy(&heard.mutex);
 }
@@ -643,20 +643,20 @@ static void a_fifo_is_refused_without_waiting(void **state)
                                       .system = "Shop", .done = done,
                                       .say = say, .context = &heard };
     struct seed_list *list;
-    struct finder *finder;
+    struct discovery *discovery;
     (void)state;
 
     assert_int_equal(uv_mutex_init(&heard.mutex), 0);
     assert_int_equal(uv_cond_init(&heard.changed), 0);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0);
-    finder = discovery_open(&options);
-    assert_non_null(finder);
-    look(finder, &heard);
-    look(finder, &heard);
+    discovery = discovery_open(&options);
+    assert_non_null(discovery);
+    look(discovery, &heard);
+    look(discovery, &heard);
     assert_int_equal(heard.count, 0);
     assert_int_equal(heard.lines, 1);
-    discovery_close(finder);
+    discovery_close(discovery);
     list = discovery_read_file(path, "akka", "Shop", why);
     assert_non_null(strstr(why, ": it is no regular file"));
     mem_free(list);

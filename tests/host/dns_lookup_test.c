@@ -18,7 +18,7 @@
 
 struct place {
     uv_loop_t loop;
-    struct lookups *lookups;
+    struct dns_lookups *lookups;
     struct asker *asker;
     uint32_t told, known, failed;
     struct found *last;
@@ -74,7 +74,7 @@ static void done(void *context, struct found *found)
     place->last = found;
 }
 
-static struct lookup *start(struct place *place, const char *host)
+static struct dns_lookup *start(struct place *place, const char *host)
 {
     return dns_lookup_start(place->asker, host, done, place);
 }
@@ -247,8 +247,8 @@ static void addresses_of_a_name_are_bounded(void **state)
 static void a_cancelled_look_up_still_caches_its_answer(void **state)
 {
     struct place *place = *state;
-    struct lookup *given_up = start(place, "slow.example");
-    struct lookup *another = start(place, "slow.example");
+    struct dns_lookup *given_up = start(place, "slow.example");
+    struct dns_lookup *another = start(place, "slow.example");
 
     wait_for(&waiting, 1);
     dns_lookup_cancel(given_up);
@@ -272,7 +272,7 @@ static void a_cancelled_look_up_still_caches_its_answer(void **state)
 static void closing_does_not_wait_for_look_ups(void **state)
 {
     struct place *place = *state;
-    struct lookup *lookups[DNS_LOOKUP_THREADS_MAX + 1];
+    struct dns_lookup *lookups[DNS_LOOKUP_THREADS_MAX + 1];
     char host[32];
 
     for (uint32_t i = 0; i <= DNS_LOOKUP_THREADS_MAX; i++) {

@@ -138,21 +138,21 @@ static void closing_does_not_wait_for_a_stalled_seed_file(void **state)
     struct heard heard = { 0 };
     struct discovery_options options = { .file = "/dev/null", .protocol = "akka", .system = "Shop",
                                       .done = found, .say = say, .context = &heard };
-    struct finder *finder = discovery_open(&options);
+    struct discovery *discovery = discovery_open(&options);
     (void)state;
 
-    assert_non_null(finder);
+    assert_non_null(discovery);
     assert_false(discovery_watch(NULL));
     mount_stop();
-    discovery_look(finder);
+    discovery_look(discovery);
     mount_holds(1);
     for (int i = 0; i < 20000 && !heard.lines; i++) {
-        assert_true(discovery_watch(finder));
+        assert_true(discovery_watch(discovery));
         uv_sleep(1);
     }
-    assert_true(discovery_watch(finder));
+    assert_true(discovery_watch(discovery));
     assert_int_equal(heard.lines, 1);
-    discovery_close(finder);
+    discovery_close(discovery);
     assert_int_equal(heard.lists, 0);
     mount_go_on();
     mount_holds(0);

@@ -121,15 +121,15 @@ static void events_of_the_own_membership_are_reported(void **state)
     assert_int_equal(sherd_open(&system, &options), 0);
     assert_int_equal(sherd_on_up(system, NULL, NULL), SHERD_EINVAL);
     assert_int_equal(sherd_on_removed(system, NULL, NULL), SHERD_EINVAL);
-    for (int i = 0; i < SYSTEM_TOLD_MAX; i++)
+    for (int i = 0; i < SYSTEM_CALLBACKS_MAX; i++)
         assert_int_equal(sherd_on_up(system, count, &ups), 0);
     assert_int_equal(sherd_on_up(system, count, &ups), SHERD_EFULL);
     assert_int_equal(sherd_on_removed(system, count, &removals), 0);
     assert_int_equal(ups, 0);
     assert_int_equal(sherd_start(system), 0);
-    assert_true(comes_to(&ups, SYSTEM_TOLD_MAX));
+    assert_true(comes_to(&ups, SYSTEM_CALLBACKS_MAX));
     assert_int_equal(sherd_on_up(system, count, &ups), 0); /* at once, as it is up */
-    assert_int_equal(ups, SYSTEM_TOLD_MAX + 1);
+    assert_int_equal(ups, SYSTEM_CALLBACKS_MAX + 1);
     assert_int_equal(removals, 0);
     assert_int_equal(sherd_system_spawn(system, &file_watch,
                                         (struct sherd_bytes){ 0 }),
@@ -141,7 +141,7 @@ static void events_of_the_own_membership_are_reported(void **state)
     assert_int_equal(sherd_on_removed(system, count, &removals), 0);
     assert_int_equal(removals, 2);
     sherd_close(system);
-    assert_int_equal(ups, SYSTEM_TOLD_MAX + 1);
+    assert_int_equal(ups, SYSTEM_CALLBACKS_MAX + 1);
     assert_int_equal(removals, 2);
 }
 

@@ -28,7 +28,7 @@
 struct place {
     uv_loop_t loop;
     struct listener *listener;
-    struct lookups *lookups;
+    struct dns_lookups *lookups;
     size_t first; /* seen by decide last */
     bool takes; /* any first bytes are accepted */
 };

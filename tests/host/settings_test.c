@@ -697,8 +697,8 @@ static void coordinators_keep_their_state_as_configured(void **state)
     assert_int_equal(settings.node.sharding_data.notify_interval_ms, 100);
     assert_int_equal(settings.node.sharding_data.max_delta_elements, 9);
     assert_int_equal(settings.node.sharding_data.max_delta_size, 3);
-    assert_true(settings.node.sharding_data.told_size == 3 * 1024);
-    assert_true(settings.node.data.told_size == 10 * 1024);
+    assert_true(settings.node.sharding_data.logged_size == 3 * 1024);
+    assert_true(settings.node.data.logged_size == 10 * 1024);
     assert_int_equal(settings.node.sharding_data.pruning_dissemination_ms, 5000);
     assert_int_equal(settings.node.sharding_data.pruning_marker_ms, 3600 * 1000);
     assert_true(settings.node.sharding_data.durable_pruning_marker_ms ==
@@ -1281,18 +1281,18 @@ static void sources_of_seed_nodes_are_configured(void **state)
     settings_fini(&settings);
     read_seeds("sherd.cluster.seed-nodes-file = /etc/seeds", &settings);
     assert_true(settings.node.finds_seeds);
-    assert_string_equal(settings.finder.file, "/etc/seeds");
-    assert_string_equal(settings.finder.system, "My_Shop");
+    assert_string_equal(settings.discovery.file, "/etc/seeds");
+    assert_string_equal(settings.discovery.system, "My_Shop");
     /* the file may be read while it is written: two looks must agree */
     assert_true(settings.node.stable_margin == SECOND);
     assert_int_equal(settings.node.required_seeds, 0);
     settings_fini(&settings);
     read_seeds(DISCOVERY ".discovery-method = akka-dns", &settings);
     assert_true(settings.node.finds_seeds);
-    assert_null(settings.finder.file);
-    assert_string_equal(settings.finder.dns.name, "my-shop");
-    assert_false(settings.finder.dns.is_srv);
-    assert_int_equal(settings.finder.dns.port, 0); /* the node's own */
+    assert_null(settings.discovery.file);
+    assert_string_equal(settings.discovery.dns.name, "my-shop");
+    assert_false(settings.discovery.dns.is_srv);
+    assert_int_equal(settings.discovery.dns.port, 0); /* the node's own */
     assert_true(settings.node.stable_margin == 5 * SECOND);
     assert_int_equal(settings.node.required_seeds, 2);
     assert_true(settings.node.find_interval == SECOND);
@@ -1303,10 +1303,10 @@ static void sources_of_seed_nodes_are_configured(void **state)
                "sherd.dns.servers = [\"127.0.0.1:5353\", \"10.0.0.1\"]\n"
                "akka.management.cluster.bootstrap { new-cluster-enabled = off, contact-point.fallback-port = 2552 }",
                &settings);
-    assert_true(settings.finder.dns.is_srv);
-    assert_string_equal(settings.finder.dns.name, "_remote._tcp.shop.prod.svc");
-    assert_string_equal(settings.finder.dns.servers, "127.0.0.1:5353,10.0.0.1");
-    assert_int_equal(settings.finder.dns.port, 2552);
+    assert_true(settings.discovery.dns.is_srv);
+    assert_string_equal(settings.discovery.dns.name, "_remote._tcp.shop.prod.svc");
+    assert_string_equal(settings.discovery.dns.servers, "127.0.0.1:5353,10.0.0.1");
+    assert_int_equal(settings.discovery.dns.port, 2552);
     assert_int_equal(settings.node.required_seeds, 3);
     assert_true(settings.node.founds_never);
     settings_fini(&settings);

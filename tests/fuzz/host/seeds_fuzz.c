@@ -27,7 +27,7 @@ static void check_address(const struct seed_list *list, uint32_t index)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static int fd = -1;
-    char path[32], why[FINDER_WHY_MAX] = "";
+    char path[32], why[DISCOVERY_CAUSE_MAX] = "";
     struct seed_list *list;
 
     if (fd < 0)

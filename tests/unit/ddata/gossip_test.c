@@ -237,7 +237,7 @@ static void a_large_value_is_logged(void **state)
     grow(lone, &rng, 220, 10 * SECOND);
     assert_true(says(lone, TRACE_WARNING, "nearly as large"));
     lone_free(lone);
-    settings.told_size = UINT64_MAX; /* off */
+    settings.logged_size = UINT64_MAX; /* off */
     lone = lone_new(&settings);
     grow(lone, &rng, 270, 2 * SECOND);
     assert_false(trace_next(lone->trace, &line));

@@ -239,7 +239,7 @@ static void put_set(struct lone *lone, uint32_t number, uint32_t from)
 static struct lone *with_many(uint32_t keys, uint32_t elements)
 {
     struct replicator_settings settings = { .deltas_off = true,
-                                            .told_size = 1 };
+                                            .logged_size = 1 };
     struct lone *lone = lone_new(&settings);
 
     for (uint32_t i = 0; i < keys; i++)

@@ -43,7 +43,7 @@ static enum peer_form all_brief(const void *user, const struct node_id *node)
 {
     (void)user;
     (void)node;
-    return PEER_BRIEF;
+    return PEER_GOSSIP_DIGEST;
 }
 
 /* A member of a cluster in which one of five is dead, as observed by nine others each. */

@@ -16,14 +16,14 @@ static enum peer_form all_brief(const void *user, const struct node_id *node)
 {
     (void)user;
     (void)node;
-    return PEER_BRIEF;
+    return PEER_GOSSIP_DIGEST;
 }
 
 /* Every third node is a JVM or an older version of this library. */
 static enum peer_form some_brief(const void *user, const struct node_id *node)
 {
     (void)user;
-    return node->address.port % 3 ? PEER_BRIEF : PEER_USUAL;
+    return node->address.port % 3 ? PEER_GOSSIP_DIGEST : PEER_USUAL;
 }
 
 /* A third each: short, never met, Akka's form. */
@@ -32,7 +32,7 @@ static enum peer_form all_forms(const void *user, const struct node_id *node)
     (void)user;
     return node->address.port % 3 == 0   ? PEER_USUAL
            : node->address.port % 3 == 1 ? PEER_UNKNOWN
-                                         : PEER_BRIEF;
+                                         : PEER_GOSSIP_DIGEST;
 }
 
 typedef enum peer_form forms(const void *user, const struct node_id *node);

@@ -6,13 +6,13 @@
 
 void system_tell(struct sherd_system *system, enum system_event event)
 {
-    struct told_list list = { 0 };
+    struct callback_list list = { 0 };
 
     uv_mutex_lock(&system->mutex);
     if (!system->happened[event]) {
         system->happened[event] = true;
-        list = system->told[event];
-        system->told[event] = (struct told_list){ 0 };
+        list = system->callbacks[event];
+        system->callbacks[event] = (struct callback_list){ 0 };
     }
     uv_mutex_unlock(&system->mutex);
     for (uint32_t i = 0; i < list.count; i++)
@@ -23,16 +23,16 @@ void system_tell(struct sherd_system *system, enum system_event event)
 static int tell_when(struct sherd_system *system, enum system_event event,
                      void (*call)(void *user), void *user)
 {
-    struct told told = { call, user };
+    struct callback callback = { call, user };
     bool happened, is_full;
 
     if (!system || !call)
         return SHERD_EINVAL;
     uv_mutex_lock(&system->mutex);
     happened = system->happened[event];
-    is_full = system->told[event].count >= SYSTEM_TOLD_MAX;
+    is_full = system->callbacks[event].count >= SYSTEM_CALLBACKS_MAX;
     if (!happened && !is_full)
-        vec_push(&system->told[event], told);
+        vec_push(&system->callbacks[event], callback);
     uv_mutex_unlock(&system->mutex);
     if (happened)
         call(user);
@@ -51,8 +51,8 @@ int sherd_on_removed(struct sherd_system *system, void (*call)(void *user),
     return tell_when(system, SYSTEM_REMOVED, call, user);
 }
 
-void system_told_free(struct sherd_system *system)
+void system_callbacks_free(struct sherd_system *system)
 {
     for (uint32_t i = 0; i < SYSTEM_EVENTS; i++)
-        vec_fini(&system->told[i]);
+        vec_fini(&system->callbacks[i]);
 }
