@@ -404,8 +404,8 @@
 #define STAGES_MAX 4096 /* asks from other nodes that get reports of their stage */
 #define STAGE_WAIT_NS 100000000ull /* in a mailbox, before such a report */
 /* for late messages of a member that left; Akka's quarantine-removed-node-after */
-#define PARTED_MS 5000
-#define PARTED_MAX 1000 /* the oldest is dropped first */
+#define DEPARTED_MS 5000
+#define DEPARTED_MAX 1000 /* the oldest is dropped first */
 #define REMOVED_MAX 1000 /* downed incarnations, to be notified when they come back */
 
 /* store */

@@ -49,7 +49,7 @@ static void report_lane(struct lane *lane, uint64_t actor, uint64_t ask,
     uint32_t to = actor_id_lane(actor);
 
     if (to == lane->own)
-        lane_ask_stage_told(lane, &content);
+        lane_ask_stage_read(lane, &content);
     else if (to < lane->machine->settings->lanes)
         machine_post(lane->machine, to + 1, &content);
 }
@@ -107,7 +107,7 @@ uint16_t lane_peer_name(struct lane *lane, struct contact *contact)
     return contact->name;
 }
 
-void lane_ask_stage_told(struct lane *lane, const struct mail_content *content)
+void lane_ask_stage_read(struct lane *lane, const struct mail_content *content)
 {
     struct contact *contact =
         content->b == lane->machine->self->node.uid

@@ -26,7 +26,7 @@ enum sherd_member_status control_status_of(enum member_status status)
 static bool is_out(const struct control *control)
 {
     return member_is_stopped(control->member) ||
-           control->ending >= ENDING_LAST_TASKS;
+           control->shutdown >= SHUTDOWN_LAST_TASKS;
 }
 
 const struct member *machine_membership(const struct machine *machine)

@@ -129,8 +129,8 @@ void contact_describe(struct contact *contact, uint64_t capabilities,
     contact->lanes = (uint16_t)(lanes < UINT16_MAX ? lanes : UINT16_MAX);
 }
 
-static struct contact *meet(struct contacts *contacts,
-                            const struct known_node *node)
+static struct contact *contact_new(struct contacts *contacts,
+                                   const struct known_node *node)
 {
     struct contact *contact = add_contact(contacts, &node->node.address);
 
@@ -157,7 +157,7 @@ struct contact *contacts_find(struct contacts *contacts,
     struct known_node node;
 
     if (!contact && known_nodes_take_at(&contacts->heard, address, &node))
-        contact = meet(contacts, &node);
+        contact = contact_new(contacts, &node);
     return contact;
 }
 
@@ -181,7 +181,7 @@ struct contact *contacts_uid(struct contacts *contacts, uint64_t uid)
     struct known_node node;
 
     if (!contact && known_nodes_take(&contacts->heard, uid, &node))
-        contact = meet(contacts, &node);
+        contact = contact_new(contacts, &node);
     return contact;
 }
 
@@ -331,7 +331,7 @@ void contacts_heard(struct contacts *contacts, const struct known_node *node,
             known_nodes_put(&contacts->heard, node);
             return;
         }
-        (void)meet(contacts, &before);
+        (void)contact_new(contacts, &before);
     }
     contact = contacts_learn(contacts, &node->node, order);
     contact_describe(contact, node->capabilities, node->lanes);
@@ -646,8 +646,8 @@ uint64_t contacts_deadline(const struct contacts *contacts)
 
 /* Asks control about a node that does not answer. A node that never was a member is never removed,
  * and its address may stay empty forever. */
-static void doubt(struct machine *machine, const struct contact *contact,
-                  const struct link *link)
+static void suspect_homes(struct machine *machine, const struct contact *contact,
+                          const struct link *link)
 {
     struct mail_content content = { .kind = MAIL_DOUBT };
     struct node_id node = contact_node(contact);
@@ -685,7 +685,7 @@ static void look(struct contacts *contacts, struct contact *contact,
     }
     while (link_next_news(link, &news)) {
         if (news.kind == LINK_NEWS_LOST && index)
-            doubt(machine, contact, link);
+            suspect_homes(machine, contact, link);
     }
     if (!way->writing && link_pending(link, machine->now, &bytes)) {
         way->writing = true;

@@ -189,7 +189,7 @@ static void join(struct control *control, const struct address *address)
                   "cluster address=%s:%u hint=\"restart it without a cluster "
                   "of its own, then join\"",
                   address->host, address->port);
-    else if (control->ending >= ENDING_LAST_TASKS ||
+    else if (control->shutdown >= SHUTDOWN_LAST_TASKS ||
              !member_join(control->member, machine->now,
                           (uint64_t)machine->wall_ms, address,
                           &machine->outbox))
@@ -432,9 +432,9 @@ static void tell_coordinators(struct control *control)
         struct control_type *type = &control->types[i];
         bool known = region_coordinator(type->region) != NULL;
 
-        if (type->coordinator_told == known)
+        if (type->coordinator_reported == known)
             continue;
-        type->coordinator_told = known;
+        type->coordinator_reported = known;
         content.type = (uint16_t)i;
         content.a = known;
         machine_post_lanes(control->machine, &content, NULL, 0);
@@ -504,13 +504,13 @@ static bool step_member(struct control *control)
     if (!has_waited)
         control_tell_changes(control);
     control->step_waited = !has_waited &&
-                           control->news_told >= NEWS_OF_TURN_MAX;
+                           control->news_cost >= NEWS_OF_TURN_MAX;
     if (control->step_waited)
         return false;
     is_much = member_step(control->member, machine->now,
                           (uint64_t)machine->wall_ms, &machine->outbox);
     if (is_much || has_waited)
-        control->news_told = NEWS_OF_TURN_MAX;
+        control->news_cost = NEWS_OF_TURN_MAX;
     return is_much;
 }
 
@@ -519,12 +519,12 @@ bool control_turn(struct control *control)
 {
     struct machine *machine = control->machine;
     uint64_t now = machine->now;
-    enum ending ending;
+    enum shutdown_step shutdown;
     bool is_busy;
 
     control->walked = 0;
     if (control->turn_ended)
-        control->news_told = 0;
+        control->news_cost = 0;
     control->turn_ended = false;
     control->stirred =
         control->stirred || control->has_walks || control->has_writes;
@@ -545,12 +545,12 @@ bool control_turn(struct control *control)
     /* A message to this node may cause events, events cause messages, and both may advance the
      * shutdown. */
     do {
-        ending = control->ending;
+        shutdown = control->shutdown;
         control_wire(control);
         machine_flush_outbox(machine, own_message);
         control_wire(control);
         control_shutdown_step(control);
-    } while (machine->outbox.count || control->ending != ending);
+    } while (machine->outbox.count || control->shutdown != shutdown);
     if (control->stirred) {
         tell_coordinators(control);
         control->types_due = types_deadline(control);

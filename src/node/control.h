@@ -23,32 +23,32 @@ struct control_type {
     struct region *region;
     struct singleton *singleton; /* null if this node lacks the type's role or only has a proxy */
     struct coordinator *coordinator; /* null unless this node is the oldest */
-    struct type_keeping state_store;
+    struct state_calls state_store;
     struct type_remembering remembering;
-    bool coordinator_told; /* as in the last MAIL_COORDINATOR */
+    bool coordinator_reported; /* as in the last MAIL_COORDINATOR */
     bool refused; /* the coordinator does not accept this region */
     bool region_stopped;
     bool exit_done;
 };
 
-enum ending {
-    ENDING_NOT,
-    ENDING_TASKS,
-    ENDING_FAILED,   /* a task was late in a fatal phase: the node stays a member */
-    ENDING_REGIONS,
-    ENDING_LEAVING,  /* waits until the node is seen as exiting */
-    ENDING_HANDING,
-    ENDING_GIVING_UP, /* no node takes the singletons over: they end here */
-    ENDING_REMOVAL,  /* waits for the node's own removal */
-    ENDING_OUT,
-    ENDING_LAST_TASKS,
-    ENDING_LANES,    /* actors stop */
-    ENDING_LINKS,    /* the last frames leave */
-    ENDING_DONE
+enum shutdown_step {
+    SHUTDOWN_NOT,
+    SHUTDOWN_TASKS,
+    SHUTDOWN_FAILED,   /* a task was late in a fatal phase: the node stays a member */
+    SHUTDOWN_REGIONS,
+    SHUTDOWN_LEAVING,  /* waits until the node is seen as exiting */
+    SHUTDOWN_HANDING,
+    SHUTDOWN_GIVING_UP, /* no node takes the singletons over: they end here */
+    SHUTDOWN_REMOVAL,  /* waits for the node's own removal */
+    SHUTDOWN_OUT,
+    SHUTDOWN_LAST_TASKS,
+    SHUTDOWN_LANES,    /* actors stop */
+    SHUTDOWN_LINKS,    /* the last frames leave */
+    SHUTDOWN_DONE
 };
 
 /* A node that left gracefully. */
-struct parted {
+struct departed {
     struct node_id node;
     uint64_t until; /* frames from it are accepted until then */
 };
@@ -80,21 +80,21 @@ struct control {
     /* until then coordinators' writes wait for a crowd of member events; 0: no crowd */
     uint64_t crowd_until;
     bool has_writes;
-    uint32_t news_told;  /* cost of the member events of this turn */
-    uint32_t told_count; /* members when all events were last wired */
+    uint32_t news_cost;  /* cost of the member events of this turn */
+    uint32_t wired_count; /* members when all events were last wired */
     bool step_waited;    /* membership's step waits, because this turn had its share of events */
-    bool turn_ended;     /* news_told is of the last turn */
-    bool is_told;        /* these two: since all events were last wired */
+    bool turn_ended;     /* news_cost is of the last turn */
+    bool is_reported;        /* these two: since all events were last wired */
     bool is_changed;     /* a member came, went or changed */
     uint64_t followers; /* a bit for each lane that subscribes, the first lane the lowest */
     struct map removed;  /* uid -> struct removed_life: downed incarnations */
     VEC(uint64_t) removed_at_once; /* those since all events were last wired */
-    VEC(struct parted) parted; /* ordered by `until` */
+    VEC(struct departed) departed; /* ordered by `until` */
     uint64_t removed_forgotten; /* entries of `removed` dropped at REMOVED_MAX */
-    uint64_t told_at;    /* when the last Quarantined was sent */
+    uint64_t notified_at;    /* when the last Quarantined was sent */
     bool is_ready; /* as in the last DRIVER_READY */
-    enum ending ending;
-    uint64_t ending_deadline; /* of the current step */
+    enum shutdown_step shutdown;
+    uint64_t shutdown_deadline; /* of the current step */
     VEC(struct task) tasks; /* in order of arrival */
     uint32_t phase; /* tasks of earlier phases come too late */
     uint32_t late;  /* tasks and steps that took too long */
@@ -149,7 +149,7 @@ struct peer control_peer(const struct control *control,
 /* orphan_shards.c: passes a shard with remembered entities to the coordinator, or to lanes if the
  * type no longer has it; the second call logs the counts. term: from the journal, or 0. */
 struct remembered_shards {
-    uint32_t strays;  /* shards above the number of shards */
+    uint32_t orphans;  /* shards above the number of shards */
     uint32_t unknown; /* ids that are not numbers */
 };
 void control_remembered(struct control *control, uint32_t type,

@@ -193,7 +193,7 @@ void control_free(struct control *control)
     associations_free(control->associations);
     control_tasks_fini(control);
     control_removed_fini(control);
-    vec_fini(&control->parted);
+    vec_fini(&control->departed);
     mem_free(control);
 }
 

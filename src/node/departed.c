@@ -5,9 +5,9 @@
 static void silence(struct control *control, uint32_t at)
 {
     struct mail_content content = { .kind = MAIL_OVER };
-    struct node_id node = control->parted.items[at].node;
+    struct node_id node = control->departed.items[at].node;
 
-    vec_remove(&control->parted, at);
+    vec_remove(&control->departed, at);
     associations_quarantine(control->associations, &node);
     machine_post_lanes(control->machine, &content, &node, sizeof node);
 }
@@ -15,37 +15,37 @@ static void silence(struct control *control, uint32_t at)
 void control_departs(struct control *control, const struct node_id *node)
 {
     uint64_t within = control->machine->settings->quarantine_removed_after;
-    struct parted parted = {
+    struct departed departed = {
         .node = *node,
-        .until = control->machine->now + (within ? within : PARTED_MS * MS),
+        .until = control->machine->now + (within ? within : DEPARTED_MS * MS),
     };
 
     associations_left(control->associations, node);
-    if (control->parted.count == PARTED_MAX)
+    if (control->departed.count == DEPARTED_MAX)
         silence(control, 0);
-    vec_push(&control->parted, parted);
+    vec_push(&control->departed, departed);
 }
 
 void control_replaces_departed(struct control *control,
                              const struct node_id *node)
 {
-    for (uint32_t i = control->parted.count; i--;) {
-        const struct node_id *parted = &control->parted.items[i].node;
+    for (uint32_t i = control->departed.count; i--;) {
+        const struct node_id *departed = &control->departed.items[i].node;
 
-        if (parted->uid != node->uid &&
-            address_equal(&parted->address, &node->address))
+        if (departed->uid != node->uid &&
+            address_equal(&departed->address, &node->address))
             silence(control, i);
     }
 }
 
 void control_departed_step(struct control *control)
 {
-    while (control->parted.count &&
-           control->parted.items[0].until <= control->machine->now)
+    while (control->departed.count &&
+           control->departed.items[0].until <= control->machine->now)
         silence(control, 0);
 }
 
 uint64_t control_departed_deadline(const struct control *control)
 {
-    return control->parted.count ? control->parted.items[0].until : NEVER;
+    return control->departed.count ? control->departed.items[0].until : NEVER;
 }

@@ -59,7 +59,7 @@ void control_check_jvm_peer(struct control *control)
     bool gives_way = false;
 
     if (!control->meets_foreign || !self ||
-        control->ending != ENDING_NOT)
+        control->shutdown != SHUTDOWN_NOT)
         return;
     for (uint32_t i = 0; i < member_count(control->member); i++) {
         const struct member_view *view = member_at(control->member, i);

@@ -372,27 +372,27 @@ static bool is_too_large(struct lane *lane, const struct message *message)
                                                        .ref = message->to });
 }
 
-static void told(struct lane *lane, const struct telling *telling)
+static void deliver_tell(struct lane *lane, const struct tell_content *tell)
 {
     struct message *message;
 
-    if (!telling->id.size) {
-        message = actors_message(lane->actors, buf_slice(&telling->body));
-        message->to = telling->to;
-        message->msg = telling->msg;
+    if (!tell->id.size) {
+        message = actors_message(lane->actors, buf_slice(&tell->body));
+        message->to = tell->to;
+        message->msg = tell->msg;
         if (is_too_large(lane, message))
             actors_undelivered(lane->actors, message, SHERD_REASON_TOO_LARGE);
         else
             lane_arrived(lane, message);
         return;
     }
-    message = actors_entity_message(lane->actors, (uint16_t)telling->type,
-                                    buf_slice(&telling->id),
-                                    buf_slice(&telling->body));
-    message->msg = telling->msg;
+    message = actors_entity_message(lane->actors, (uint16_t)tell->type,
+                                    buf_slice(&tell->id),
+                                    buf_slice(&tell->body));
+    message->msg = tell->msg;
     message->entity.shard =
-        hash_shard(buf_slice(&telling->id),
-                   lane->machine->node->names[telling->type].shards);
+        hash_shard(buf_slice(&tell->id),
+                   lane->machine->node->names[tell->type].shards);
     message->entity.has_shard = 1;
     if (lane->ended)
         actors_undelivered(lane->actors, message, SHERD_REASON_SHUTTING_DOWN);
@@ -439,7 +439,7 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
                       content->b, content->lane);
         break;
     case MAIL_STAGE:
-        lane_ask_stage_told(lane, content);
+        lane_ask_stage_read(lane, content);
         break;
     case MAIL_CONTACT:
         learn_contact(lane, content);
@@ -503,7 +503,7 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
         break;
     case MAIL_COUNT_WAITING:
         type->reporting = true;
-        type->told = TOLD_NOTHING;
+        type->waiting_report = WAITING_UNREPORTED;
         break;
     case MAIL_WATCHED:
         watched(lane, content);
@@ -548,7 +548,7 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
         spawned(lane, content->body);
         break;
     case MAIL_TELL:
-        told(lane, content->body);
+        deliver_tell(lane, content->body);
         break;
     default:
         check_failed(__FILE__, __LINE__, "mail for a lane of an unknown kind");
@@ -608,11 +608,11 @@ static void report_waiting(struct lane *lane)
     for (uint32_t i = 0; i < lane->type_count; i++) {
         struct lane_type *type = &lane->types[i];
         struct mail_content content = { .kind = MAIL_WAITING, .type = (uint16_t)i };
-        enum told_waiting waits = type->budget.count ? TOLD_SOME : TOLD_NONE;
+        enum waiting_report waits = type->budget.count ? WAITING_SOME : WAITING_NONE;
 
-        if (!type->reporting || type->told == waits)
+        if (!type->reporting || type->waiting_report == waits)
             continue;
-        type->told = waits;
+        type->waiting_report = waits;
         content.a = type->budget.count;
         content.lane = lane->own;
         machine_post(lane->machine, 0, &content);

@@ -16,11 +16,11 @@
 
 /* States of an orphan shard, above the type's present number of shards: its remembered entities
  * must move. */
-enum stray {
-    STRAY_NOT,
-    STRAY_WAITS,  /* waits for its turn */
-    STRAY_READS,  /* claimed, and its set is read */
-    STRAY_MOVES   /* its entities start in their new shards and are erased here */
+enum orphan {
+    ORPHAN_NOT,
+    ORPHAN_WAITS,  /* waits for its turn */
+    ORPHAN_READS,  /* claimed, and its set is read */
+    ORPHAN_MOVES   /* its entities start in their new shards and are erased here */
 };
 
 /* A message that waits in routes or owned shards. */
@@ -29,7 +29,7 @@ struct waiting {
     struct message *message;
 };
 
-enum told_waiting { TOLD_NOTHING, TOLD_NONE, TOLD_SOME };
+enum waiting_report { WAITING_UNREPORTED, WAITING_NONE, WAITING_SOME };
 
 /* A shard's remembered entities that are not all in their set yet. */
 struct remember_reading {
@@ -44,7 +44,7 @@ struct remember_reading {
 struct remember_life {
     struct fence fence;  /* for reading its set; of an orphan shard: the claimed one */
     uint64_t ticket;     /* distributed data: of the last request; 0: answered */
-    enum stray stray;
+    enum orphan orphan;
 };
 
 /* One entity type on a lane. */
@@ -54,14 +54,14 @@ struct lane_type {
     struct pending_budget budget;
     struct remember remember; /* empty if the type remembers none */
     VEC(struct remember_life) lives; /* by shard_place */
-    VEC(int32_t) strays;      /* orphan shards that wait, from stray_head on */
-    uint32_t stray_head;
-    uint32_t strays_reading;
+    VEC(int32_t) orphans;      /* orphan shards that wait, from orphan_head on */
+    uint32_t orphan_head;
+    uint32_t orphans_reading;
     struct buf parts;         /* of an incomplete write */
     VEC(uint64_t) restarts;   /* entities of the last batch that may still recover */
     VEC(struct remember_reading) readings; /* the first one continues, a part in each turn */
     bool reporting;       /* control wants MAIL_WAITING */
-    enum told_waiting told;
+    enum waiting_report waiting_report;
     bool coordinator_known;
     uint64_t stored_term; /* the highest term with which the journal refused a fence of this lane */
 };
@@ -191,7 +191,7 @@ void lane_ask_stage_homeless(struct lane *lane, const struct lane_type *type);
 void lane_ask_stage_watch(struct lane *lane, const struct message *message);
 void lane_ask_stages_step(struct lane *lane); /* reports those that wait for long */
 uint64_t lane_ask_stages_deadline(const struct lane *lane);
-void lane_ask_stage_told(struct lane *lane, const struct mail_content *content); /* MAIL_STAGE */
+void lane_ask_stage_read(struct lane *lane, const struct mail_content *content); /* MAIL_STAGE */
 /* Takes a report from another node for an ask here; false: malformed. */
 bool lane_ask_stage_frame(struct lane *lane, uint64_t actor, uint64_t ask,
                       const struct envelope *envelope);

@@ -54,7 +54,7 @@ void mail_content_free(struct mail_content *content)
     struct identifying *identifying;
     struct naming *naming;
     struct spawning *spawning;
-    struct telling *telling;
+    struct tell_content *tell;
 
     switch ((enum mail_kind)content->kind) {
     case MAIL_MESSAGES:
@@ -91,10 +91,10 @@ void mail_content_free(struct mail_content *content)
         mem_free(spawning);
         break;
     case MAIL_TELL:
-        telling = content->body;
-        buf_fini(&telling->id);
-        buf_fini(&telling->body);
-        mem_free(telling);
+        tell = content->body;
+        buf_fini(&tell->id);
+        buf_fini(&tell->body);
+        mem_free(tell);
         break;
     case MAIL_TABLE:
         free_buf(content->more);

@@ -142,7 +142,7 @@
     /* ---- foreign thread -> lane or control ---- */ \
     /* body: struct spawning, given */ \
     X(MAIL_SPAWN) \
-    /* body: struct telling, given */ \
+    /* body: struct tell_content, given */ \
     X(MAIL_TELL) \
     /* count: enum node_command; body: struct address, given, or null; a: the first phase of \
      * NODE_LEAVE */ \
@@ -222,7 +222,7 @@ struct spawning {
 };
 
 /* A message from a foreign thread: to a ref, or to an entity if id is not empty. */
-struct telling {
+struct tell_content {
     struct sherd_ref to;
     uint32_t type;
     uint32_t msg;

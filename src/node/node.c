@@ -509,18 +509,18 @@ bool node_mail_tell(const struct node *node, struct sherd_ref to, uint32_t msg,
 {
     struct mail_content content = { .kind = MAIL_TELL };
     uint32_t lane = actor_id_lane(to.actor);
-    struct telling *telling;
+    struct tell_content *tell;
 
     if (ref_is_nobody(to) || !takes_body(node, to, body.size))
         return false;
     *to_machine = 1;
     if (to.node == node->identity.node.uid && lane < node->settings.lanes)
         *to_machine = lane + 1;
-    telling = mem_alloc(sizeof *telling);
-    telling->to = to;
-    telling->msg = msg;
-    buf_put(&telling->body, body.data, body.size);
-    content.body = telling;
+    tell = mem_alloc(sizeof *tell);
+    tell->to = to;
+    tell->msg = msg;
+    buf_put(&tell->body, body.data, body.size);
+    content.body = tell;
     *mail = seal(&content);
     return true;
 }
@@ -540,7 +540,7 @@ bool node_mail_entity_tell(const struct node *node, const char *type,
 {
     struct mail_content content = { .kind = MAIL_TELL };
     size_t id_size = id ? strlen(id) : 0;
-    struct telling *telling;
+    struct tell_content *tell;
 
     if (!id_size || id_size > SHERD_ID_MAX)
         return false;
@@ -555,12 +555,12 @@ bool node_mail_entity_tell(const struct node *node, const char *type,
             return false;
         shard = hash_shard(slice_text(id), names->shards);
         *to_machine = 1 + shard_lane(i, shard, node->settings.lanes);
-        telling = mem_alloc(sizeof *telling);
-        telling->type = i;
-        telling->msg = msg;
-        buf_put(&telling->id, id, id_size);
-        buf_put(&telling->body, body.data, body.size);
-        content.body = telling;
+        tell = mem_alloc(sizeof *tell);
+        tell->type = i;
+        tell->msg = msg;
+        buf_put(&tell->id, id, id_size);
+        buf_put(&tell->body, body.data, body.size);
+        content.body = tell;
         *mail = seal(&content);
         return true;
     }

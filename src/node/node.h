@@ -108,7 +108,7 @@ struct node_settings {
     const char *resolver_role; /* only its members count; null: all */
     const char *lease_name; /* of lease-majority; null or blank: "<system>-akka-sbr" */
     uint64_t lease_ttl, lease_interval, lease_patience; /* 0: the defaults of lease/lease.h */
-    /* frames of a departed member are accepted for so long; 0: PARTED_MS */
+    /* frames of a departed member are accepted for so long; 0: DEPARTED_MS */
     uint64_t quarantine_removed_after;
     /* from the removal of a downed node to a start of its work elsewhere */
     uint64_t down_removal_margin;

@@ -31,7 +31,7 @@ void control_remembered(struct control *control, uint32_t type,
         counts->unknown++;
         return;
     }
-    counts->strays++;
+    counts->orphans++;
     machine_post(machine,
                  1 + shard_lane(type, content.shard, machine->settings->lanes),
                  &content);
@@ -42,12 +42,12 @@ void control_remembered_all(struct control *control, uint32_t type,
 {
     const struct type_names *names = &control->machine->node->names[type];
 
-    if (counts->strays)
+    if (counts->orphans)
         trace_put(control->machine->trace, TRACE_INFO, "coordinator",
                   "stored shards above number-of-shards: their remembered "
                   "entities move to other shards type=%s number-of-shards=%u "
                   "count=%u",
-                  names->name, names->shards, counts->strays);
+                  names->name, names->shards, counts->orphans);
     if (counts->unknown)
         trace_put(control->machine->trace, TRACE_WARNING, "coordinator",
                   "stored shards have ids that are not numbers: their entities "
@@ -68,8 +68,8 @@ void control_orphan_shards_end(struct control *control, uint32_t type)
 
 static void leave_turn(struct lane_type *of, struct remember_life *life)
 {
-    if (life->stray == STRAY_READS)
-        of->strays_reading--;
+    if (life->orphan == ORPHAN_READS)
+        of->orphans_reading--;
 }
 
 static void end(struct lane *lane, uint32_t type, int32_t shard)
@@ -78,7 +78,7 @@ static void end(struct lane *lane, uint32_t type, int32_t shard)
     char text[SHARD_TEXT_MAX];
 
     leave_turn(&lane->types[type], life);
-    life->stray = STRAY_NOT;
+    life->orphan = ORPHAN_NOT;
     lane_remember_end(lane, type, shard);
     if (!lane->machine->node->names[type].remembers_in_data)
         journal_release(lane->journal,
@@ -92,8 +92,8 @@ static void begin(struct lane *lane, uint32_t type, int32_t shard)
     struct remember_life *life = lane_life(lane, type, shard);
     char text[SHARD_TEXT_MAX];
 
-    life->stray = STRAY_READS;
-    lane->types[type].strays_reading++;
+    life->orphan = ORPHAN_READS;
+    lane->types[type].orphans_reading++;
     if (names->remembers_in_data)
         lane_remember_claimed(lane, type, shard, life->fence);
     else
@@ -105,15 +105,15 @@ static void begin_next(struct lane *lane, uint32_t type)
 {
     struct lane_type *of = &lane->types[type];
 
-    while (of->stray_head < of->strays.count &&
-           of->strays_reading < STRAYS_AT_ONCE) {
-        int32_t shard = of->strays.items[of->stray_head++];
+    while (of->orphan_head < of->orphans.count &&
+           of->orphans_reading < STRAYS_AT_ONCE) {
+        int32_t shard = of->orphans.items[of->orphan_head++];
 
-        if (lane_life(lane, type, shard)->stray == STRAY_WAITS)
+        if (lane_life(lane, type, shard)->orphan == ORPHAN_WAITS)
             begin(lane, type, shard);
     }
-    if (of->stray_head == of->strays.count)
-        of->stray_head = of->strays.count = 0;
+    if (of->orphan_head == of->orphans.count)
+        of->orphan_head = of->orphans.count = 0;
 }
 
 void lane_orphan_shard(struct lane *lane, const struct mail_content *content)
@@ -121,12 +121,12 @@ void lane_orphan_shard(struct lane *lane, const struct mail_content *content)
     struct remember_life *life = lane_life(lane, content->type, content->shard);
 
     SOMETIMES("an orphan shard is read again under a higher term",
-              life->stray != STRAY_NOT);
-    if (life->stray > STRAY_WAITS)
+              life->orphan != ORPHAN_NOT);
+    if (life->orphan > ORPHAN_WAITS)
         end(lane, content->type, content->shard);
-    if (life->stray != STRAY_WAITS)
-        vec_push(&lane->types[content->type].strays, content->shard);
-    life->stray = STRAY_WAITS;
+    if (life->orphan != ORPHAN_WAITS)
+        vec_push(&lane->types[content->type].orphans, content->shard);
+    life->orphan = ORPHAN_WAITS;
     life->fence = content->fence;
     begin_next(lane, content->type);
 }
@@ -135,13 +135,13 @@ void lane_orphan_shards_end(struct lane *lane, uint32_t type)
 {
     struct lane_type *of = &lane->types[type];
 
-    of->stray_head = of->strays.count = 0;
+    of->orphan_head = of->orphans.count = 0;
     for (uint32_t i = 0; i < of->lives.count; i++) {
         struct remember_life *life = &of->lives.items[i];
 
-        if (life->stray > STRAY_WAITS)
+        if (life->orphan > ORPHAN_WAITS)
             end(lane, type, shard_at_place(i));
-        life->stray = STRAY_NOT;
+        life->orphan = ORPHAN_NOT;
     }
 }
 
@@ -151,7 +151,7 @@ bool lane_orphan_shard_claimed(struct lane *lane, uint32_t type, int32_t shard,
     struct lane_type *of = &lane->types[type];
 
     if (shard_place(shard) >= of->lives.count ||
-        lane_life(lane, type, shard)->stray == STRAY_NOT)
+        lane_life(lane, type, shard)->orphan == ORPHAN_NOT)
         return false;
     if (news->kind == JOURNAL_CLAIMED) {
         lane_remember_claimed(lane, type, shard, news->fence);
@@ -165,7 +165,7 @@ bool lane_orphan_shard_claimed(struct lane *lane, uint32_t type, int32_t shard,
 
 bool lane_orphan_shard_read(struct lane *lane, uint32_t type, int32_t shard)
 {
-    if (lane_life(lane, type, shard)->stray == STRAY_NOT)
+    if (lane_life(lane, type, shard)->orphan == ORPHAN_NOT)
         return false;
     remember_run(&lane->types[type].remember, lane->machine->now, shard);
     return true;
@@ -176,10 +176,10 @@ void lane_orphan_shard_look(struct lane *lane, uint32_t type, int32_t shard)
     struct lane_type *of = &lane->types[type];
     struct remember_life *life = lane_life(lane, type, shard);
 
-    if (life->stray < STRAY_READS)
+    if (life->orphan < ORPHAN_READS)
         return;
     leave_turn(of, life);
-    life->stray = STRAY_MOVES;
+    life->orphan = ORPHAN_MOVES;
     if (remember_is_ready(&of->remember, shard) &&
         !remember_count(&of->remember, shard))
         end(lane, type, shard);

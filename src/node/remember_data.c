@@ -34,7 +34,7 @@ enum call_kind { CALL_READ, CALL_STORE, CALL_LIST };
 struct remember_call {
     enum call_kind kind;
     uint64_t number;
-    uint64_t ticket; /* the lane's; LIST: the coordinator's number (type_keeping.life) */
+    uint64_t ticket; /* the lane's; LIST: the coordinator's number (state_calls.life) */
     uint32_t lane;
     uint32_t type;
     int32_t shard;

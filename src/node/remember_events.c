@@ -85,23 +85,23 @@ static void follow(struct control *control, uint32_t lane,
         shard_data_replicator(control, content->type);
     struct remember_data *data = &control->remember_data;
     struct buf key = { 0 };
-    bool is_told = true;
+    bool is_followed = true;
 
     for (uint32_t i = 0; i < REMEMBER_KEYS; i++) {
         buf_clear(&key);
         remember_key_put(&key, name_of(control, content->type), content->shard,
                          i);
-        is_told &= follow_key(control, replicator, token_of(content, lane, i),
-                              buf_slice(&key));
+        is_followed &= follow_key(control, replicator, token_of(content, lane, i),
+                                  buf_slice(&key));
     }
-    if (!is_told && !data->is_crowded)
+    if (!is_followed && !data->is_crowded)
         trace_put(control->machine->trace, TRACE_WARNING, "shard",
                   "remembered entities not followed: a late change counts at "
                   "the next read type=%s shard=%d keys_max=%d hint=\"add nodes "
                   "or use fewer shards; more shards are not logged\"",
                   name_of(control, content->type), content->shard,
                   REMEMBER_FOLLOWED_MAX);
-    data->is_crowded |= !is_told;
+    data->is_crowded |= !is_followed;
     buf_fini(&key);
 }
 

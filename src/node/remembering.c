@@ -68,7 +68,7 @@ void lane_remember_fini(struct lane *lane, uint32_t type)
 {
     remember_fini(&lane->types[type].remember);
     vec_fini(&lane->types[type].lives);
-    vec_fini(&lane->types[type].strays);
+    vec_fini(&lane->types[type].orphans);
     vec_fini(&lane->types[type].restarts);
     for (uint32_t i = 0; i < lane->types[type].readings.count; i++)
         buf_fini(&lane->types[type].readings.items[i].record);

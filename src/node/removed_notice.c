@@ -90,7 +90,7 @@ void control_judge_removed(struct control *control)
 
 static bool may_end_jvms(const struct control *control)
 {
-    return control->ending == ENDING_NOT && member_is_in(control->member) &&
+    return control->shutdown == SHUTDOWN_NOT && member_is_in(control->member) &&
            member_self(control->member)->status == MEMBER_UP;
 }
 
@@ -105,7 +105,7 @@ static void tell(struct control *control, const struct node_id *node)
         .stream = STREAM_CONTROL,
     };
 
-    control->told_at = machine->now;
+    control->notified_at = machine->now;
     unique_address_put(&payload, 1, machine->self, &machine->self->node);
     unique_address_put(&payload, 2, machine->self, node);
     message.payload = buf_slice(&payload);
@@ -121,7 +121,7 @@ void control_tell_removed(struct control *control,
     const struct contact *contact;
     struct node_id node;
 
-    if (!life || !life->is_gone || machine->now < control->told_at + SECOND ||
+    if (!life || !life->is_gone || machine->now < control->notified_at + SECOND ||
         envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_QUARANTINED) ||
         envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_HEARTBEAT))
         return;

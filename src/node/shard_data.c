@@ -309,7 +309,7 @@ static void look_for_foreign(struct control *control, uint32_t type,
 {
     struct machine *machine = control->machine;
     struct coordinator *coordinator = control->types[type].coordinator;
-    struct type_keeping *state_store = &control->types[type].state_store;
+    struct state_calls *state_store = &control->types[type].state_store;
     struct buf fences = { 0 };
 
     if (!coordinator || !state_store->is_read || !value ||
@@ -427,7 +427,7 @@ static uint64_t follower(uint32_t type, bool is_fences)
 
 void shard_data_begin(struct control *control, uint32_t type)
 {
-    struct type_keeping *state_store = &control->types[type].state_store;
+    struct state_calls *state_store = &control->types[type].state_store;
     struct shard_replicator *of = of_type(control, type);
     struct replicator *replicator = replicator_of(control, of);
 
@@ -452,7 +452,7 @@ void shard_data_begin(struct control *control, uint32_t type)
 
 void shard_data_requests(struct control *control, uint32_t type)
 {
-    struct type_keeping *state_store = &control->types[type].state_store;
+    struct state_calls *state_store = &control->types[type].state_store;
     struct coordinator *coordinator = control->types[type].coordinator;
     struct coordinator_request request;
     bool is_write;
@@ -488,7 +488,7 @@ static bool is_usable(const struct dd_value *value)
     return value && dd_kind_of(value) == DD_REGISTER;
 }
 
-static void take_answer(struct type_keeping *state_store,
+static void take_answer(struct state_calls *state_store,
                         const struct kept_call *call,
                         const struct replicator_news *news)
 {
@@ -554,7 +554,7 @@ static void answer(struct control *control, const struct replicator_news *news)
     struct kept_call *call =
         map_take(&control->shard_data.calls, map_u64(&news->token));
     struct control_type *type;
-    struct type_keeping *state_store;
+    struct state_calls *state_store;
 
     check(call != NULL);
     type = &control->types[call->type];

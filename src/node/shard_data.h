@@ -35,7 +35,7 @@ struct known_value {
 };
 
 /* A coordinator's open request, with one or two answers, and its keys. */
-struct type_keeping {
+struct state_calls {
     uint64_t life;   /* the coordinator's, from 1: answers to another one are dropped */
     uint64_t ticket; /* of its request */
     uint32_t open;   /* missing answers */

@@ -17,10 +17,10 @@
 #define LINKS_TIME (500 * MS)   /* for the last frames */
 #define REFUSED_TIME SECOND /* for a region that no coordinator accepts: its shards cannot move */
 
-static void enter(struct control *control, enum ending ending, uint64_t time)
+static void enter(struct control *control, enum shutdown_step step, uint64_t time)
 {
-    control->ending = ending;
-    control->ending_deadline = control->machine->now + time;
+    control->shutdown = step;
+    control->shutdown_deadline = control->machine->now + time;
 }
 
 static uint64_t time_of(const struct control *control, enum sherd_phase phase,
@@ -123,7 +123,7 @@ static void shut_regions(struct control *control)
     if (!time)
         time = time_of(control, SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION,
                        60 * SECOND);
-    enter(control, ENDING_REGIONS, time);
+    enter(control, SHUTDOWN_REGIONS, time);
     control->stirred = true;
     for (uint32_t i = 0; i < control->type_count; i++) {
         content.type = (uint16_t)i;
@@ -146,7 +146,7 @@ static void next_tasks(struct control *control)
 
         if (!begin_tasks(control, phase))
             continue;
-        enter(control, control->is_out ? ENDING_OUT : ENDING_TASKS,
+        enter(control, control->is_out ? SHUTDOWN_OUT : SHUTDOWN_TASKS,
               time_of(control, phase, TASKS_TIME));
         return;
     }
@@ -158,7 +158,7 @@ static void next_tasks(struct control *control)
 
 void control_leave(struct control *control, enum sherd_phase from)
 {
-    if (control->ending != ENDING_NOT)
+    if (control->shutdown != SHUTDOWN_NOT)
         return;
     control->phase = from;
     if (member_is_in(control->member))
@@ -175,7 +175,7 @@ static bool leave_tasks_open(struct control *control)
 /* The node is exiting, and earlier tasks are done. */
 static void hand_over(struct control *control)
 {
-    enter(control, ENDING_HANDING,
+    enter(control, SHUTDOWN_HANDING,
           time_of(control, SHERD_CLUSTER_EXITING, EXITING_TIME));
     (void)begin_tasks(control, SHERD_CLUSTER_EXITING);
     control->stirred = true;
@@ -187,13 +187,13 @@ static void hand_over(struct control *control)
 
 void control_exiting(struct control *control)
 {
-    if (control->ending == ENDING_NOT || control->ending == ENDING_FAILED) {
+    if (control->shutdown == SHUTDOWN_NOT || control->shutdown == SHUTDOWN_FAILED) {
         REACHED("another node made this one leave");
         /* another node asked: the shards must still go, even after a failed shutdown */
         next_tasks(control);
         return;
     }
-    if (control->ending != ENDING_LEAVING)
+    if (control->shutdown != SHUTDOWN_LEAVING)
         return;
     control->is_exiting = true;
     if (!leave_tasks_open(control))
@@ -204,9 +204,9 @@ static void end_lanes(struct control *control, bool at_once)
 {
     struct mail_content content = { .kind = MAIL_END, .a = at_once };
 
-    if (control->ending >= ENDING_LANES)
+    if (control->shutdown >= SHUTDOWN_LANES)
         return;
-    enter(control, ENDING_LANES,
+    enter(control, SHUTDOWN_LANES,
           time_of(control, SHERD_ACTOR_SYSTEM_TERMINATE, LANES_TIME));
     machine_post_lanes(control->machine, &content, NULL, 0);
 }
@@ -219,7 +219,7 @@ static void last_tasks(struct control *control)
 
         if (!begin_tasks(control, phase))
             continue;
-        enter(control, ENDING_LAST_TASKS,
+        enter(control, SHUTDOWN_LAST_TASKS,
               time_of(control, phase,
                       phase == SHERD_ACTOR_SYSTEM_TERMINATE ? LANES_TIME
                                                             : TASKS_TIME));
@@ -242,7 +242,7 @@ static void end_downed(struct control *control)
     REACHED("a downed node has tasks");
     machine_post_lanes(control->machine, &content, NULL, 0);
     if (control->phase > 0 && control_tasks_open(control, control->phase - 1))
-        enter(control, ENDING_LAST_TASKS, TASKS_TIME);
+        enter(control, SHUTDOWN_LAST_TASKS, TASKS_TIME);
     else
         last_tasks(control);
 }
@@ -254,13 +254,13 @@ void control_stop(struct control *control, int error)
                            .node = control->machine->self->node,
                            .first = (uint64_t)-error };
 
-    if (control->ending >= ENDING_LAST_TASKS)
+    if (control->shutdown >= SHUTDOWN_LAST_TASKS)
         return;
     probes_put(control->machine->probes, &probe);
     if (error == SHERD_EDOWN && ZOO(A11))
         return;
     SOMETIMES("a node is downed while it leaves",
-              error == SHERD_EDOWN && control->ending != ENDING_NOT);
+              error == SHERD_EDOWN && control->shutdown != SHUTDOWN_NOT);
     control->error = error ? error : control->refusal;
     member_join_no_more(control->member); /* else it would end as a member */
     control_follow_end(control);
@@ -282,11 +282,11 @@ static void go_out(struct control *control)
 void control_removed(struct control *control, enum member_status previous)
 {
     bool graceful = previous == MEMBER_EXITING &&
-                    control->ending >= ENDING_HANDING;
-    bool waits = control->ending == ENDING_REMOVAL &&
+                    control->shutdown >= SHUTDOWN_HANDING;
+    bool waits = control->shutdown == SHUTDOWN_REMOVAL &&
                  control_tasks_open(control, SHERD_CLUSTER_EXITING_DONE);
 
-    if (!graceful && control->ending < ENDING_LAST_TASKS)
+    if (!graceful && control->shutdown < SHUTDOWN_LAST_TASKS)
         trace_put(control->machine->trace, TRACE_ERROR, "node",
                   "downed or removed by the cluster: this node ends");
     if (graceful)
@@ -369,8 +369,8 @@ static void leave_together(struct control *control)
         !member_is_preparing(control->member))
         return;
     control->leave_again_at = control->machine->now + SECOND;
-    if (control->ending_deadline > control->machine->now + TOGETHER_TIME)
-        control->ending_deadline = control->machine->now + TOGETHER_TIME;
+    if (control->shutdown_deadline > control->machine->now + TOGETHER_TIME)
+        control->shutdown_deadline = control->machine->now + TOGETHER_TIME;
 }
 
 /* Repeats the request to leave: the leader may have missed it, or be gone. And in a merge, ready
@@ -391,7 +391,7 @@ static void regions_done(struct control *control)
     struct machine *machine = control->machine;
     const struct member_view *self = member_self(control->member);
 
-    enter(control, ENDING_LEAVING,
+    enter(control, SHUTDOWN_LEAVING,
           time_of(control, SHERD_CLUSTER_LEAVE,
                   ZOO(C12R) ? 1000 * LEAVE_TIME : LEAVE_TIME));
     control->leave_again_at = NEVER;
@@ -428,10 +428,10 @@ static void tasks_step(struct control *control, bool late)
                   "coordinated shutdown failed and the node goes on: a phase "
                   "was late, and its recover is off phase=%s",
                   sherd_phase_text((enum sherd_phase)phase));
-        enter(control, ENDING_FAILED, 0);
+        enter(control, SHUTDOWN_FAILED, 0);
         return;
     }
-    if (control->ending == ENDING_LAST_TASKS)
+    if (control->shutdown == SHUTDOWN_LAST_TASKS)
         last_tasks(control);
     else
         next_tasks(control);
@@ -476,7 +476,7 @@ static void give_up_singletons(struct control *control)
     REACHED("singletons were not handed over in time");
     late_step(control, SHERD_CLUSTER_EXITING);
     name_late_singletons(control);
-    enter(control, ENDING_GIVING_UP, GIVE_UP_TIME);
+    enter(control, SHUTDOWN_GIVING_UP, GIVE_UP_TIME);
     control->stirred = true;
     for (uint32_t i = 0; i < control->type_count; i++)
         if (control->types[i].singleton && !control->types[i].exit_done)
@@ -492,11 +492,11 @@ static void handing_step(struct control *control, bool late)
     if (!late && (!done || control_tasks_open(control, phase)))
         return;
     control_tasks_late(control, phase);
-    if (!done && control->ending == ENDING_HANDING) {
+    if (!done && control->shutdown == SHUTDOWN_HANDING) {
         give_up_singletons(control);
         return;
     }
-    enter(control, ENDING_REMOVAL,
+    enter(control, SHUTDOWN_REMOVAL,
           time_of(control, SHERD_CLUSTER_EXITING_DONE, DONE_TIME));
     (void)begin_tasks(control, SHERD_CLUSTER_EXITING_DONE);
     member_exiting_done(control->member, control->machine->now,
@@ -530,29 +530,29 @@ static void links_step(struct control *control, bool late)
                   "node ended; some shutdown steps timed out late=%u "
                   "hint=\"earlier lines name the steps\"",
                   control->late);
-    control->ending = ENDING_DONE;
+    control->shutdown = SHUTDOWN_DONE;
     machine_request(control->machine, &request);
 }
 
 void control_shutdown_step(struct control *control)
 {
     struct machine *machine = control->machine;
-    bool late = machine->now >= control->ending_deadline;
+    bool late = machine->now >= control->shutdown_deadline;
 
-    switch (control->ending) {
-    case ENDING_NOT:
-    case ENDING_FAILED:
-    case ENDING_DONE:
+    switch (control->shutdown) {
+    case SHUTDOWN_NOT:
+    case SHUTDOWN_FAILED:
+    case SHUTDOWN_DONE:
         break;
-    case ENDING_TASKS:
-    case ENDING_OUT:
-    case ENDING_LAST_TASKS:
+    case SHUTDOWN_TASKS:
+    case SHUTDOWN_OUT:
+    case SHUTDOWN_LAST_TASKS:
         tasks_step(control, late);
         break;
-    case ENDING_REGIONS:
+    case SHUTDOWN_REGIONS:
         regions_step(control, late);
         break;
-    case ENDING_LEAVING:
+    case SHUTDOWN_LEAVING:
         leave_together(control);
         leave_again(control);
         if (control->is_exiting && (late || !leave_tasks_open(control))) {
@@ -562,23 +562,23 @@ void control_shutdown_step(struct control *control)
             not_exiting_in_time(control);
         }
         break;
-    case ENDING_HANDING:
-    case ENDING_GIVING_UP:
+    case SHUTDOWN_HANDING:
+    case SHUTDOWN_GIVING_UP:
         handing_step(control, late);
         break;
-    case ENDING_REMOVAL:
+    case SHUTDOWN_REMOVAL:
         removal_step(control, late);
         break;
-    case ENDING_LANES:
+    case SHUTDOWN_LANES:
         if ((!all_lanes_ended(control) || downing_leaves(control)) && !late)
             break;
         if (!all_lanes_ended(control)) {
             late_step(control, SHERD_ACTOR_SYSTEM_TERMINATE);
             name_late_lanes(control);
         }
-        enter(control, ENDING_LINKS, LINKS_TIME);
+        enter(control, SHUTDOWN_LINKS, LINKS_TIME);
         break;
-    case ENDING_LINKS:
+    case SHUTDOWN_LINKS:
         links_step(control, late);
         break;
     }
@@ -586,13 +586,13 @@ void control_shutdown_step(struct control *control)
 
 uint64_t control_shutdown_deadline(const struct control *control)
 {
-    if (control->ending == ENDING_NOT || control->ending == ENDING_FAILED ||
-        control->ending == ENDING_DONE)
+    if (control->shutdown == SHUTDOWN_NOT || control->shutdown == SHUTDOWN_FAILED ||
+        control->shutdown == SHUTDOWN_DONE)
         return NEVER;
-    if (control->ending == ENDING_LINKS)
+    if (control->shutdown == SHUTDOWN_LINKS)
         return control->machine->now + 5 * MS; /* the driver writes meanwhile */
-    if (control->ending == ENDING_LEAVING &&
-        control->leave_again_at < control->ending_deadline)
+    if (control->shutdown == SHUTDOWN_LEAVING &&
+        control->leave_again_at < control->shutdown_deadline)
         return control->leave_again_at;
-    return control->ending_deadline;
+    return control->shutdown_deadline;
 }

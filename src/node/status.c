@@ -75,8 +75,8 @@ static bool is_up(const struct control *control)
 
 void control_tell_ready(struct control *control)
 {
-    bool is_ready = is_up(control) && (control->ending == ENDING_NOT ||
-                                       control->ending == ENDING_FAILED);
+    bool is_ready = is_up(control) && (control->shutdown == SHUTDOWN_NOT ||
+                                       control->shutdown == SHUTDOWN_FAILED);
 
     if (is_ready != control->is_ready)
         machine_request(control->machine,

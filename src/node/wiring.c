@@ -211,13 +211,13 @@ static void trace_news(struct trace *trace,
 
 /* Runs cores that look at all members, once all events are wired: maybe in a turn without such
  * events. */
-static void members_told(struct control *control)
+static void members_reported(struct control *control)
 {
     struct machine *machine = control->machine;
 
     control->stirred = control->stirred || control->is_changed;
     control_judge_removed(control);
-    if (control->is_told)
+    if (control->is_reported)
         downing_see(control);
     if (control->is_changed)
         control_check_jvm_peer(control);
@@ -225,9 +225,9 @@ static void members_told(struct control *control)
         if (control->types[i].singleton)
             singleton_peers_done(control->types[i].singleton, machine->now,
                                  &machine->outbox);
-    control->is_told = control->is_changed = false;
+    control->is_reported = control->is_changed = false;
     control->crowd_until = 0;
-    control->told_count = member_count(control->member);
+    control->wired_count = member_count(control->member);
 }
 
 /* A removal costs more in a large cluster. */
@@ -235,7 +235,7 @@ static uint32_t cost_of(const struct control *control,
                         const struct member_news *news)
 {
     return news->kind == MEMBER_NEWS_REMOVED &&
-                   control->told_count >= NEWS_OF_TURN_MAX
+                   control->wired_count >= NEWS_OF_TURN_MAX
                ? NEWS_REMOVAL_COST
                : 1;
 }
@@ -247,10 +247,10 @@ static void wire_member(struct control *control, uint32_t max)
     struct machine *machine = control->machine;
     struct member_news news;
 
-    while (control->news_told < max &&
+    while (control->news_cost < max &&
            member_next_news(control->member, &news)) {
-        control->news_told += cost_of(control, &news);
-        control->is_told = true;
+        control->news_cost += cost_of(control, &news);
+        control->is_reported = true;
         trace_news(machine->trace, machine->settings, &news);
         control_follow_news(control, &news);
         switch (news.kind) {
@@ -293,7 +293,7 @@ static void wire_member(struct control *control, uint32_t max)
         }
     }
     if (!member_has_news(control->member))
-        members_told(control);
+        members_reported(control);
 }
 
 void control_tell_all(struct control *control)
@@ -307,7 +307,7 @@ void control_tell_changes(struct control *control)
     if (!control->followers || !member_has_news(control->member))
         return;
     if (control->turn_ended)
-        control->news_told = 0;
+        control->news_cost = 0;
     control->turn_ended = false;
     wire_member(control, NEWS_OF_TURN_MAX);
 }
@@ -531,7 +531,7 @@ static void start_coordinator(struct control *control, uint32_t index)
  * full share of events. */
 bool control_may_walk(struct control *control)
 {
-    bool is_full = control->news_told >= NEWS_OF_TURN_MAX && !control->walks_turn;
+    bool is_full = control->news_cost >= NEWS_OF_TURN_MAX && !control->walks_turn;
     bool may = !is_full && (!control->walked ||
                             control->walked + member_count(control->member) <=
                                 WALKS_OF_TURN_MAX);
@@ -544,7 +544,7 @@ bool control_tells_crowd(struct control *control)
 {
     uint64_t now = control->machine->now;
     bool is_crowd = member_has_news(control->member) &&
-                    control->told_count >= NEWS_OF_TURN_MAX;
+                    control->wired_count >= NEWS_OF_TURN_MAX;
 
     if (is_crowd && !control->crowd_until)
         control->crowd_until = now + CROWD_WAIT;

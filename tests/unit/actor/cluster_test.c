@@ -355,7 +355,7 @@ static void a_member_event_has_all_fields(void **state)
     assert_true(seen_all);
 }
 
-static uint32_t parts, members_told;
+static uint32_t parts, members_reported;
 
 static enum sherd_next count(struct sherd_ctx *ctx, void *self,
                              const struct sherd_msg *msg)
@@ -372,7 +372,7 @@ static enum sherd_next count(struct sherd_ctx *ctx, void *self,
                                              : SHERD_CLUSTER_STATE_END);
     }
     while (sherd_cluster_next(msg, &at, &event))
-        members_told++;
+        members_reported++;
     return SHERD_CONTINUE;
 }
 
@@ -385,7 +385,7 @@ static void a_large_state_comes_in_parts(void **state)
     struct cluster_change *added = mem_alloc(sizeof *added + sizeof texts);
     (void)state;
 
-    parts = members_told = 0;
+    parts = members_reported = 0;
     memcpy(added->texts, texts, sizeof texts);
     added->texts_size = sizeof texts;
     for (uint32_t i = 1; i <= 5000; i++) {
@@ -399,7 +399,7 @@ static void a_large_state_comes_in_parts(void **state)
     (void)actors_spawn(lab.actors, &counter, slice_of(NULL, 0));
     lab_run();
     assert_int_equal(parts, 3);
-    assert_int_equal(members_told, 5000);
+    assert_int_equal(members_reported, 5000);
 }
 
 /* Its mailbox was full: the state replaces the missed changes. */

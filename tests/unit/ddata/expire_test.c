@@ -50,8 +50,8 @@ static uint32_t step(struct lone *lone, uint64_t now)
     return steps;
 }
 
-static uint32_t told_count(const struct cluster *c, uint32_t index,
-                           enum replicator_news_kind kind)
+static uint32_t wired_count(const struct cluster *c, uint32_t index,
+                            enum replicator_news_kind kind)
 {
     uint32_t count = 0;
 
@@ -83,7 +83,7 @@ static void an_unused_key_expires(void **state)
         assert_int_equal(counters_at(c, i)->expired, 1);
         assert_int_equal(replicator_view(c->nodes[i].replicator).keys, 2);
     }
-    assert_int_equal(told_count(c, 2, REPLICATOR_NEWS_EXPIRED), 2);
+    assert_int_equal(wired_count(c, 2, REPLICATOR_NEWS_EXPIRED), 2);
     cluster_run(c, 100 * SECOND);
     assert_null(value_at(c, 1, "session-1"));
     assert_int_equal(count_at(c, 1, "always"), 3);
@@ -731,8 +731,8 @@ static void a_refused_update_keeps_the_part_hidden(void **state)
         assert_true(is_answered(c, 0, token, REPLICATOR_NOT_FOUND));
         cluster_run(c, 3 * SECOND);
     }
-    assert_int_equal(told_count(c, 0, REPLICATOR_NEWS_CHANGED), 1);
-    assert_int_equal(told_count(c, 0, REPLICATOR_NEWS_EXPIRED), 1);
+    assert_int_equal(wired_count(c, 0, REPLICATOR_NEWS_CHANGED), 1);
+    assert_int_equal(wired_count(c, 0, REPLICATOR_NEWS_EXPIRED), 1);
     assert_int_equal(replicator_view(c->nodes[0].replicator).bytes, 0);
     change_with(c, 0, 0, 2, to_all(1000));
     assert_int_equal(changes_at(c, 1), 2);

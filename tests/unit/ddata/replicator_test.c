@@ -11,8 +11,8 @@
 #include "base/check.h"
 #include "cluster.h"
 
-static uint32_t told_count(const struct cluster *cluster, uint32_t index,
-                           uint64_t token, enum replicator_news_kind kind)
+static uint32_t wired_count(const struct cluster *cluster, uint32_t index,
+                            uint64_t token, enum replicator_news_kind kind)
 {
     uint32_t count = 0;
 
@@ -132,7 +132,7 @@ static void a_joining_node_gets_everything(void **state)
     cluster_run(c, 6 * SECOND);
     assert_int_equal(count_at(c, 1, "A"), 40);
     assert_true(has_at(c, 1, "S", "x"));
-    assert_int_equal(told_count(c, 1, 9, REPLICATOR_NEWS_CHANGED), 1);
+    assert_int_equal(wired_count(c, 1, 9, REPLICATOR_NEWS_CHANGED), 1);
     cluster_free(c);
 }
 
@@ -195,7 +195,7 @@ static void subscribers_get_each_change_once(void **state)
     (void)do_add(c, 0, "S", "a", to_all(1000));
     (void)do_add(c, 1, "S", "b", local);
     cluster_run(c, 600 * MS);
-    assert_int_equal(told_count(c, 1, 1, REPLICATOR_NEWS_CHANGED), 1);
+    assert_int_equal(wired_count(c, 1, 1, REPLICATOR_NEWS_CHANGED), 1);
     assert_int_equal(dd_set_count(node->told.items[0].value), 2);
     cluster_run(c, 5 * SECOND);
     assert_int_equal(node->told.count, 1);
@@ -203,14 +203,14 @@ static void subscribers_get_each_change_once(void **state)
     (void)do_count(c, 0, "G", 0, local);
     assert_true(replicator_subscribe(node->replicator, 2, slice_text("S")));
     cluster_run(c, 600 * MS);
-    assert_int_equal(told_count(c, 1, 2, REPLICATOR_NEWS_CHANGED), 1);
-    assert_int_equal(told_count(c, 1, 1, REPLICATOR_NEWS_CHANGED), 1);
+    assert_int_equal(wired_count(c, 1, 2, REPLICATOR_NEWS_CHANGED), 1);
+    assert_int_equal(wired_count(c, 1, 1, REPLICATOR_NEWS_CHANGED), 1);
     replicator_unsubscribe(node->replicator, 1, slice_text("S"));
     (void)do_add(c, 1, "S", "c", local);
     replicator_flush(node->replicator);
     cluster_run(c, 600 * MS);
-    assert_int_equal(told_count(c, 1, 1, REPLICATOR_NEWS_CHANGED), 1);
-    assert_int_equal(told_count(c, 1, 2, REPLICATOR_NEWS_CHANGED), 2);
+    assert_int_equal(wired_count(c, 1, 1, REPLICATOR_NEWS_CHANGED), 1);
+    assert_int_equal(wired_count(c, 1, 2, REPLICATOR_NEWS_CHANGED), 2);
     cluster_free(c);
 }
 
@@ -274,7 +274,7 @@ static void a_deleted_key_stays_deleted(void **state)
     token = do_delete(c, 1, "A", to_all(1000));
     cluster_run(c, SECOND);
     assert_true(is_answered(c, 1, token, REPLICATOR_SUCCESS));
-    assert_int_equal(told_count(c, 2, 1, REPLICATOR_NEWS_REMOVED), 1);
+    assert_int_equal(wired_count(c, 2, 1, REPLICATOR_NEWS_REMOVED), 1);
     for (uint32_t n = 0; n < 3; n++) {
         assert_true(is_answered(c, n, do_get(c, n, "A", local),
                                 REPLICATOR_DELETED));

@@ -69,7 +69,7 @@ static void frames_of_a_departed_member_are_accepted_for_a_while(void **state)
     start = world_now(world);
     world_run(world, MS);
     assert_true(is_heard(world, uid));
-    world_run(world, start + (PARTED_MS - 100) * MS - world_now(world));
+    world_run(world, start + (DEPARTED_MS - 100) * MS - world_now(world));
     assert_true(is_heard(world, uid));
     world_run(world, 200 * MS);
     assert_false(is_heard(world, uid));
@@ -108,7 +108,7 @@ static void a_new_incarnation_ends_the_time_of_the_departed_one(void **state)
     settings.identity.node.uid = uid + 1;
     world_start(world, 2, &settings);
     assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
-    assert_true(world_now(world) < start + PARTED_MS * MS);
+    assert_true(world_now(world) < start + DEPARTED_MS * MS);
     assert_false(is_heard(world, uid));
     assert_true(is_heard(world, uid + 1));
     world_run(world, 10 * SECOND);
@@ -122,18 +122,18 @@ static void departed_members_are_accepted_up_to_a_limit(void **state)
     struct control *control = control_of(world);
     (void)state;
 
-    for (uint64_t i = 1; i <= PARTED_MAX + 1; i++)
+    for (uint64_t i = 1; i <= DEPARTED_MAX + 1; i++)
         control_departs(control, &(struct node_id){ { "gone", (uint16_t)i }, i });
-    assert_int_equal(control->parted.count, PARTED_MAX);
+    assert_int_equal(control->departed.count, DEPARTED_MAX);
     assert_true(associations_quarantined(control->associations, 1));
     assert_false(associations_quarantined(control->associations, 2));
     control_replaces_departed(control, &(struct node_id){ { "gone", 7 }, 7 });
     control_replaces_departed(control, &(struct node_id){ { "gone", 8 }, 1234 });
-    assert_int_equal(control->parted.count, PARTED_MAX - 1);
+    assert_int_equal(control->departed.count, DEPARTED_MAX - 1);
     assert_true(associations_quarantined(control->associations, 8));
     assert_false(associations_quarantined(control->associations, 7));
-    world_run(world, (PARTED_MS + 1) * MS);
-    assert_int_equal(control->parted.count, 0);
+    world_run(world, (DEPARTED_MS + 1) * MS);
+    assert_int_equal(control->departed.count, 0);
     assert_true(associations_quarantined(control->associations, 7));
     world_free(world);
 }

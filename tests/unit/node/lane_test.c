@@ -74,7 +74,7 @@ static int posted(struct machine *machine, uint32_t to, uint32_t n,
 /* This lane sends a message to the shard. */
 static void tell(struct machine *machine, int32_t shard)
 {
-    struct telling *telling = mem_alloc(sizeof *telling);
+    struct tell_content *telling = mem_alloc(sizeof *telling);
     char id[16];
 
     for (int i = 0;; i++) {

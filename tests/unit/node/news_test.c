@@ -154,9 +154,9 @@ static void members_are_announced_in_several_turns(void **state)
     (void)state;
 
     while (machine_turn(machine, 1, 1)) {
-        assert_in_range(machine->control->news_told, 1, NEWS_OF_TURN_MAX);
+        assert_in_range(machine->control->news_cost, 1, NEWS_OF_TURN_MAX);
         assert_int_equal(state_of(machine), SINGLETON_STARTING);
-        told += machine->control->news_told;
+        told += machine->control->news_cost;
         turns++;
     }
     assert_in_range(turns, OTHERS / NEWS_OF_TURN_MAX,
@@ -393,9 +393,9 @@ static void removals_take_more_turns(void **state)
         ;
     remove_others(machine, OTHERS - 1, OTHERS);
     while (machine_turn(machine, 1, 1)) {
-        assert_in_range(machine->control->news_told, NEWS_REMOVAL_COST,
+        assert_in_range(machine->control->news_cost, NEWS_REMOVAL_COST,
                         NEWS_OF_TURN_MAX);
-        assert_int_equal(machine->control->news_told % NEWS_REMOVAL_COST, 0);
+        assert_int_equal(machine->control->news_cost % NEWS_REMOVAL_COST, 0);
         turns++;
     }
     assert_in_range(turns, OTHERS * NEWS_REMOVAL_COST / NEWS_OF_TURN_MAX,
@@ -496,7 +496,7 @@ static void one_coordinator_of_many_members_starts_or_reads_in_a_turn(void **sta
         asked = machine->control->shard_data.calls.count - asked;
         assert_in_range(started + asked / 2, 0, 1); /* a state and its fences */
         assert_true(!(started + asked) ||
-                    machine->control->news_told < NEWS_OF_TURN_MAX);
+                    machine->control->news_cost < NEWS_OF_TURN_MAX);
         turns++;
     }
     assert_int_equal(coordinators(machine), 3);
@@ -516,7 +516,7 @@ static void a_turn_filled_by_its_last_removal_delays_a_coordinator_by_one(void *
         ;
     remove_others(machine, 0, OTHERS - NEWS_OF_TURN_MAX / NEWS_REMOVAL_COST);
     assert_true(machine_turn(machine, 1, 1));
-    assert_int_equal(machine->control->news_told, NEWS_OF_TURN_MAX);
+    assert_int_equal(machine->control->news_cost, NEWS_OF_TURN_MAX);
     assert_int_equal(coordinators(machine), 0);
     (void)machine_turn(machine, 1, 1);
     assert_int_equal(coordinators(machine), 1);
@@ -585,7 +585,7 @@ static void no_write_waits_for_longer_than_a_second(void **state)
     assert_true(machine_turn(machine, SECOND + 1, 1));
     assert_true(coordinator->state_store.wants); /* a removal fills the turn */
     assert_true(machine_turn(machine, SECOND + 1, 1));
-    assert_int_equal(machine->control->news_told, 0);
+    assert_int_equal(machine->control->news_cost, 0);
     assert_false(coordinator->state_store.wants);
     assert_true(member_has_news(machine->control->member));
     node_free(node);

@@ -511,18 +511,18 @@ static void moves_end_with_the_coordinator(void **state)
     for (int32_t shard = SHARDS; shard < SHARDS + 100; shard++)
         give_stray(&fixture, shard, 2);
     for (int32_t shard = SHARDS; shard < SHARDS + 100; shard++)
-        reading += type->lives.items[shard_place(shard)].stray == STRAY_READS;
+        reading += type->lives.items[shard_place(shard)].orphan == ORPHAN_READS;
     assert_in_range(reading, 1, 99);
-    assert_int_equal(type->strays_reading, reading);
+    assert_int_equal(type->orphans_reading, reading);
     assert_int_not_equal(asked(&fixture, REMEMBER_READ), 0);
     give(&fixture, (struct mail_content){ .kind = MAIL_STRAYS_END });
     carry(&fixture);
-    assert_int_equal(type->strays_reading, 0);
+    assert_int_equal(type->orphans_reading, 0);
     assert_int_not_equal(asked(&fixture, REMEMBER_GIVE_UP), 0);
     for (uint32_t i = 0; i < type->lives.count; i++)
-        assert_int_equal(type->lives.items[i].stray, STRAY_NOT);
+        assert_int_equal(type->lives.items[i].orphan, ORPHAN_NOT);
     give_stray(&fixture, SHARDS, 2);
-    assert_int_equal(type->strays_reading, 1);
+    assert_int_equal(type->orphans_reading, 1);
     book_free(fixture.book);
     node_free(fixture.node);
 }

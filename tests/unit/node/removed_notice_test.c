@@ -135,9 +135,9 @@ static void not_every_frame_is_answered(void **state)
     assert_int_equal(told(control, uid, ARTERY_QUARANTINED), 0);
     assert_int_equal(told(control, uid, ARTERY_HEARTBEAT), 0);
     assert_int_equal(told(control, uid_of(world, 1), ARTERY_FLUSH), 0);
-    control->ending = ENDING_REGIONS;
+    control->shutdown = SHUTDOWN_REGIONS;
     assert_int_equal(told(control, uid, ARTERY_FLUSH), 0);
-    control->ending = ENDING_NOT;
+    control->shutdown = SHUTDOWN_NOT;
     assert_int_equal(told(control, uid, ARTERY_FLUSH), 1);
     assert_int_equal(told(control, uid, ARTERY_FLUSH), 0); /* not twice in a second */
     world_free(world);
