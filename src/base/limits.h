@@ -194,14 +194,14 @@
 /* nodes that owe markers in a hand-off: every region may */
 #define OWING_MAX COORDINATOR_REGIONS_MAX
 #define GONE_MAX 1024 /* removed nodes that late directives may name */
-#define HELD_COUNT_MAX 100000 /* buffer-size: of a type on a node; each lane has its share */
-#define HELD_BYTES_MAX (256ull * 1024 * 1024) /* of these messages */
+#define PENDING_COUNT_MAX 100000 /* buffer-size: of a type on a node; each lane has its share */
+#define PENDING_BYTES_MAX (256ull * 1024 * 1024) /* of these messages */
 /* before their order to drain; the oldest is dropped, which fails that attempt only */
 #define EARLY_MARKERS_MAX 4096
 /* ns for entities to stop; with the drain below the hand-off timeout */
-#define HOSTED_STOP_TIMEOUT (25 * 1000000000ull)
+#define OWNED_STOP_TIMEOUT (25 * 1000000000ull)
 /* ns between attempts to raise a fence; doubles up to eight times */
-#define HOSTED_CLAIM_RETRY 1000000000ull
+#define OWNED_CLAIM_RETRY 1000000000ull
 
 /* actor: for each lane */
 #define ACTOR_TYPES_MAX 256 /* entity types of a node */

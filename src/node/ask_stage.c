@@ -91,7 +91,7 @@ void lane_ask_stage_homeless(struct lane *lane, const struct lane_type *type)
     if (!type->budget.count)
         return;
     for (int32_t shard = 1 - count; shard < count; shard++)
-        for (const struct held *held = routes_homeless(&type->routes, shard);
+        for (const struct pending_item *held = routes_homeless(&type->routes, shard);
              held; held = held->next)
             lane_ask_stage(lane, ((const struct waiting *)held)->message, stage);
 }

@@ -305,7 +305,7 @@ void control_mail(struct control *control, uint32_t from,
         associations_terminating(control->associations, now, content->a);
         break;
     case MAIL_REQUEST_HOME:
-        (content->a ? region_doubt_home : region_request_home)(region, now, from,
+        (content->a ? region_suspect_home : region_request_home)(region, now, from,
                                                            content->shard);
         break;
     case MAIL_HELD:

@@ -20,7 +20,7 @@ static void make_type(struct lane *lane, uint32_t index)
     struct lane_type *type = &lane->types[index];
     struct routes_options routes = { .shard_count = names->shards,
                                      .budget = &type->budget };
-    struct owned_options hosted = {
+    struct owned_options owned = {
         .shard_count = names->shards,
         .persists = names->persists || names->remembers,
         .budget = &type->budget,
@@ -32,7 +32,7 @@ static void make_type(struct lane *lane, uint32_t index)
 
     pending_budget_init(&type->budget, settings->buffer_size, 0, settings->lanes);
     routes_init(&type->routes, &routes);
-    owned_init(&type->hosted, &hosted);
+    owned_init(&type->owned, &owned);
     lane_remember_init(lane, index);
     actors_add_type(lane->actors, (uint16_t)index, &settings->types[index]);
 }
@@ -91,19 +91,19 @@ static void end_chain(struct lane *lane, struct message *message)
 static void close_type(struct lane *lane, struct lane_type *type)
 {
     struct pending_queue released = { 0 };
-    struct held *held;
+    struct pending_item *held;
     enum owned_state state;
     uint32_t at = 0;
     int32_t shard;
 
-    while (owned_next(&type->hosted, &at, &shard, &state))
-        owned_release(&type->hosted, shard, &released);
+    while (owned_next(&type->owned, &at, &shard, &state))
+        owned_release(&type->owned, shard, &released);
     while ((held = pending_take(&released, &type->budget)))
         end_message(lane, lane_unwrap(lane, held));
     while ((held = routes_take_any(&type->routes)))
         end_message(lane, lane_unwrap(lane, held));
     routes_fini(&type->routes);
-    owned_fini(&type->hosted);
+    owned_fini(&type->owned);
     lane_remember_fini(lane, (uint32_t)(type - lane->types));
 }
 
@@ -206,7 +206,7 @@ static void node_gone(struct lane *lane, const struct node_id *node,
         if (contact)
             routes_peer_gone(&lane->types[i].routes, contact->index);
         routes_ask_again(&lane->types[i].routes); /* control has forgotten its homes there */
-        owned_node_gone(&lane->types[i].hosted, lane->machine->now, node->uid);
+        owned_node_gone(&lane->types[i].owned, lane->machine->now, node->uid);
     }
     contacts_gone(&lane->machine->contacts, node);
     if (is_heard)
@@ -316,14 +316,14 @@ static void downed(struct lane *lane)
 
     lane->is_downed = true;
     for (uint32_t i = 0; i < lane->type_count; i++) {
-        struct hosted *hosted = &lane->types[i].hosted;
+        struct owned_shards *owned = &lane->types[i].owned;
         enum owned_state state;
         int32_t shard;
 
         if (lane->machine->node->names[i].remembers)
             lane_orphan_shards_end(lane, i);
-        for (uint32_t at = 0; owned_next(hosted, &at, &shard, &state);)
-            owned_lost(hosted, lane->machine->now, shard, none);
+        for (uint32_t at = 0; owned_next(owned, &at, &shard, &state);)
+            owned_lost(owned, lane->machine->now, shard, none);
     }
 }
 
@@ -435,7 +435,7 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
         content->body = NULL;
         break;
     case MAIL_MARKER:
-        owned_marker(&type->hosted, machine->now, content->shard, attempt,
+        owned_marker(&type->owned, machine->now, content->shard, attempt,
                       content->b, content->lane);
         break;
     case MAIL_STAGE:
@@ -482,20 +482,20 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
     case MAIL_HOST:
         if (lane->is_downed)
             break;
-        place_host(&type->routes, &type->hosted, machine->now, content->shard,
+        place_host(&type->routes, &type->owned, machine->now, content->shard,
                    lane->own, content->fence);
         lane_open(lane, content->type, content->shard);
         break;
     case MAIL_DRAIN:
-        owned_drain(&type->hosted, machine->now, content->shard, attempt,
+        owned_drain(&type->owned, machine->now, content->shard, attempt,
                      content->body, content->count, content->b);
         lane_open(lane, content->type, content->shard);
         break;
     case MAIL_LOST:
-        owned_lost(&type->hosted, machine->now, content->shard, content->fence);
+        owned_lost(&type->owned, machine->now, content->shard, content->fence);
         break;
     case MAIL_OWES_NOTHING:
-        owned_node_gone(&type->hosted, machine->now, content->a);
+        owned_node_gone(&type->owned, machine->now, content->a);
         break;
     case MAIL_COORDINATOR:
         type->coordinator_known = content->a;
@@ -581,8 +581,8 @@ static void tick(struct lane *lane)
     if (actors_deadline(lane->actors) <= now)
         actors_step(lane->actors, now, lane->machine->wall_ms);
     for (uint32_t i = 0; i < lane->type_count; i++) {
-        if (owned_deadline(&lane->types[i].hosted) <= now)
-            owned_tick(&lane->types[i].hosted, now);
+        if (owned_deadline(&lane->types[i].owned) <= now)
+            owned_tick(&lane->types[i].owned, now);
         if (lane->remembers)
             lane_remember_step(lane, i);
     }
@@ -676,7 +676,7 @@ uint64_t lane_deadline(const struct lane *lane)
         return NEVER;
     deadline = other < deadline ? other : deadline;
     for (uint32_t i = 0; i < lane->type_count; i++) {
-        other = owned_deadline(&lane->types[i].hosted);
+        other = owned_deadline(&lane->types[i].owned);
         deadline = other < deadline ? other : deadline;
         other = lane->remembers ? lane_remember_deadline(lane, i) : NEVER;
         deadline = other < deadline ? other : deadline;

@@ -25,7 +25,7 @@ enum orphan {
 
 /* A message that waits in routes or owned shards. */
 struct waiting {
-    struct held held; /* must be first */
+    struct pending_item held; /* must be first */
     struct message *message;
 };
 
@@ -50,7 +50,7 @@ struct remember_life {
 /* One entity type on a lane. */
 struct lane_type {
     struct routes routes;
-    struct hosted hosted;
+    struct owned_shards owned;
     struct pending_budget budget;
     struct remember remember; /* empty if the type remembers none */
     VEC(struct remember_life) lives; /* by shard_place */
@@ -176,8 +176,8 @@ bool lane_sending_waits(const struct lane *lane);
 void lane_contact_renewed(struct lane *lane, uint32_t contact);
 /* Lets a message wait in a type's routes; it ends as undelivered if there is no room. */
 void lane_wait(struct lane *lane, struct message *message);
-struct message *lane_unwrap(struct lane *lane, struct held *held); /* null for null */
-struct held *lane_wrap(struct message *message);
+struct message *lane_unwrap(struct lane *lane, struct pending_item *held); /* null for null */
+struct pending_item *lane_wrap(struct message *message);
 /* Sets whether messages for a shard go straight from actor to entity. Called after each change of
  * its route or state. */
 void lane_open(struct lane *lane, uint32_t type, int32_t shard);

@@ -24,8 +24,8 @@ static void claim(struct lane *lane, uint32_t type,
     struct slice shard = shard_text(news->shard, text);
 
     if (!names->persists && names->remembers_in_data) { /* nothing of it is in the journal */
-        if (owned_state(&lane->types[type].hosted, news->shard) ==
-            HOSTED_CLAIMING)
+        if (owned_state(&lane->types[type].owned, news->shard) ==
+            OWNED_CLAIMING)
             lane_remember_claimed(lane, type, news->shard, news->fence);
         return;
     }
@@ -44,7 +44,7 @@ static void started(struct lane *lane, uint32_t type,
     actors_shard_start(lane->actors, (uint16_t)type, news->shard);
     if (lane->machine->node->names[type].remembers)
         remember_run(&of->remember, lane->machine->now, news->shard);
-    while ((message = lane_unwrap(lane, owned_take(&of->hosted,
+    while ((message = lane_unwrap(lane, owned_take(&of->owned,
                                                     news->shard))))
         lane_arrived(lane, message);
     lane_batch_end(lane);
@@ -64,7 +64,7 @@ static void stopped(struct lane *lane, uint32_t type,
         journal_release(lane->journal,
                         slice_text(lane->machine->node->names[type].name),
                         shard_text(news->shard, text));
-        place_stopped(&lane->types[type].routes, &lane->types[type].hosted,
+        place_stopped(&lane->types[type].routes, &lane->types[type].owned,
                       news->shard);
     }
     report(lane, (struct mail_content){ .kind = MAIL_STOPPED,
@@ -79,7 +79,7 @@ static void stopped(struct lane *lane, uint32_t type,
 static void put_held(struct lane *lane, struct pending_queue *queue,
                      struct message *message)
 {
-    struct held *held = lane_wrap(message);
+    struct pending_item *held = lane_wrap(message);
     struct pending_queue alone = { held, held, 1 };
 
     message->returned = 0;
@@ -90,8 +90,8 @@ static void put_held(struct lane *lane, struct pending_queue *queue,
 
 static void refuse_held(struct lane *lane, struct pending_queue *queue)
 {
-    for (struct held *held = queue->first; held;) {
-        struct held *next = held->next;
+    for (struct pending_item *held = queue->first; held;) {
+        struct pending_item *next = held->next;
 
         REACHED("a message that returns from a mailbox finds the buffer full");
 
@@ -128,7 +128,7 @@ static void fenced(struct lane *lane, uint32_t type,
         else
             put_held(lane, &mailboxes, message);
     }
-    place_fenced(&of->routes, &of->hosted, lane->machine->now, news->shard,
+    place_fenced(&of->routes, &of->owned, lane->machine->now, news->shard,
                  &mailboxes);
     refuse_held(lane, &mailboxes);
     lane_remember_end(lane, type, news->shard);
@@ -140,7 +140,7 @@ static void fenced(struct lane *lane, uint32_t type,
                                   .shard = news->shard,
                                   .fence = news->fence,
                                   .a = of->stored_term });
-    owned_entities_stopped(&of->hosted, lane->machine->now, news->shard);
+    owned_entities_stopped(&of->owned, lane->machine->now, news->shard);
 }
 
 static bool wire_hosted(struct lane *lane, uint32_t type)
@@ -150,31 +150,31 @@ static bool wire_hosted(struct lane *lane, uint32_t type)
     struct owned_news news;
     bool any = false;
 
-    while (owned_next_news(&of->hosted, &news)) {
+    while (owned_next_news(&of->owned, &news)) {
         any = true;
         switch (news.kind) {
-        case HOSTED_CLAIM:
+        case OWNED_CLAIM:
             claim(lane, type, &news);
             break;
-        case HOSTED_STARTED:
+        case OWNED_STARTED:
             started(lane, type, &news);
             break;
-        case HOSTED_STOP_ENTITIES:
+        case OWNED_STOP_ENTITIES:
             lane_batch_end(lane);
             if (lane->machine->node->names[type].remembers)
                 remember_halt(&of->remember, news.shard);
             actors_shard_stop(lane->actors, (uint16_t)type, news.shard, NEVER);
             break;
-        case HOSTED_KILL_ENTITIES:
+        case OWNED_KILL_ENTITIES:
             actors_shard_stop(lane->actors, (uint16_t)type, news.shard, now);
             break;
-        case HOSTED_STOPPED:
+        case OWNED_STOPPED:
             stopped(lane, type, &news, true);
             break;
-        case HOSTED_DRAIN_FAILED:
+        case OWNED_DRAIN_FAILED:
             stopped(lane, type, &news, false);
             break;
-        case HOSTED_FENCED:
+        case OWNED_FENCED:
             fenced(lane, type, &news);
             break;
         }
@@ -230,30 +230,30 @@ static void claim_answered(struct lane *lane, const struct journal_news *news)
 {
     int type = find_type(lane, news->type);
     int32_t shard = 0;
-    struct hosted *hosted;
+    struct owned_shards *owned;
     struct fence own;
 
     check(type >= 0 && shard_parse(news->shard, &shard));
     if (lane_orphan_shard_claimed(lane, (uint32_t)type, shard, news))
         return;
-    hosted = &lane->types[type].hosted;
-    own = owned_fence(hosted, shard);
+    owned = &lane->types[type].owned;
+    own = owned_fence(owned, shard);
     if (news->kind != JOURNAL_CLAIMED &&
         news->fence.term > lane->types[type].stored_term)
         lane->types[type].stored_term = news->fence.term;
     if (news->kind == JOURNAL_CLAIMED &&
         lane->machine->node->names[type].remembers &&
-        owned_state(hosted, shard) == HOSTED_CLAIMING)
+        owned_state(owned, shard) == OWNED_CLAIMING)
         lane_remember_claimed(lane, (uint32_t)type, shard, news->fence);
     else if (news->kind == JOURNAL_CLAIMED)
-        owned_claimed(hosted, lane->machine->now, shard,
+        owned_claimed(owned, lane->machine->now, shard,
                        news->fence.term ? news->fence : (struct fence){ 0 },
                        news->fence, CLAIM_OK);
-    else if (owned_state(hosted, shard) == HOSTED_CLAIMING)
-        owned_claimed(hosted, lane->machine->now, shard, own, news->fence,
+    else if (owned_state(owned, shard) == OWNED_CLAIMING)
+        owned_claimed(owned, lane->machine->now, shard, own, news->fence,
                        CLAIM_STALE);
     else
-        owned_fenced(hosted, lane->machine->now, shard, own);
+        owned_fenced(owned, lane->machine->now, shard, own);
 }
 
 static void entity_failed(struct lane *lane, const struct journal_news *news)
@@ -370,7 +370,7 @@ static bool wire_actors(struct lane *lane)
                           news.actor);
             break;
         case ACTORS_SHARD_EMPTY:
-            owned_entities_stopped(&lane->types[news.type].hosted,
+            owned_entities_stopped(&lane->types[news.type].owned,
                                     lane->machine->now, news.shard);
             break;
         }
@@ -413,7 +413,7 @@ static struct message *take_returned(struct lane *lane, struct message *message)
         put_held(lane, &mailboxes, message);
         message = actors_take_out(lane->actors);
     }
-    place_returned(&type->routes, &type->hosted, lane->machine->now, shard,
+    place_returned(&type->routes, &type->owned, lane->machine->now, shard,
                    &mailboxes);
     refuse_held(lane, &mailboxes);
     lane_open(lane, index, shard);

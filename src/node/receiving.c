@@ -147,7 +147,7 @@ static void marker(struct lane *lane, const struct envelope *envelope,
     to = shard_lane(type, content.shard, lane->machine->settings->lanes);
     lane_batch_end(lane);
     if (to == lane->own) {
-        owned_marker(&lane->types[type].hosted, lane->machine->now,
+        owned_marker(&lane->types[type].owned, lane->machine->now,
                       content.shard, attempt, content.b, content.lane);
         return;
     }

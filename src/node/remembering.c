@@ -353,7 +353,7 @@ static void loaded(struct lane *lane, uint32_t type, int32_t shard)
     if (lane_orphan_shard_read(lane, type, shard))
         return;
     if (remember_is_ready(&lane->types[type].remember, shard)) /* else it was claimed anew since */
-        owned_claimed(&lane->types[type].hosted, lane->machine->now, shard,
+        owned_claimed(&lane->types[type].owned, lane->machine->now, shard,
                        fence.term ? fence : (struct fence){ 0 }, fence,
                        CLAIM_OK);
 }

@@ -24,7 +24,7 @@ static struct lane_type *type_of(struct lane *lane, uint32_t type)
 
 /* ---- waiting ---- */
 
-struct held *lane_wrap(struct message *message)
+struct pending_item *lane_wrap(struct message *message)
 {
     struct waiting *waiting = mem_alloc(sizeof *waiting);
 
@@ -34,7 +34,7 @@ struct held *lane_wrap(struct message *message)
     return &waiting->held;
 }
 
-struct message *lane_unwrap(struct lane *lane, struct held *held)
+struct message *lane_unwrap(struct lane *lane, struct pending_item *held)
 {
     struct waiting *waiting = (struct waiting *)held;
     struct message *message;
@@ -81,7 +81,7 @@ void lane_wait(struct lane *lane, struct message *message)
 {
     struct lane_type *type = type_of(lane, message->type);
     int32_t shard = message->entity.shard;
-    struct held *held = lane_wrap(message);
+    struct pending_item *held = lane_wrap(message);
 
     if (!routes_hold(&type->routes, lane->machine->now, shard, held)) {
         held->since = lane->machine->now;
@@ -97,14 +97,14 @@ void lane_wait(struct lane *lane, struct message *message)
 static void wait_for_start(struct lane *lane, struct message *message)
 {
     struct lane_type *type = type_of(lane, message->type);
-    struct held *held = lane_wrap(message);
+    struct pending_item *held = lane_wrap(message);
 
-    if (ZOO(B2) && owned_state(&type->hosted, message->entity.shard) ==
-                       HOSTED_STOPPING) {
+    if (ZOO(B2) && owned_state(&type->owned, message->entity.shard) ==
+                       OWNED_STOPPING) {
         actors_message_free(lane->actors, lane_unwrap(lane, held));
         return;
     }
-    if (owned_hold(&type->hosted, lane->machine->now, message->entity.shard,
+    if (owned_hold(&type->owned, lane->machine->now, message->entity.shard,
                     held)) {
         count_waiting(lane, type);
         lane_ask_stage(lane, message, SHERD_STAGE_RECOVERING);
@@ -120,7 +120,7 @@ void lane_open(struct lane *lane, uint32_t type, int32_t shard)
     struct lane_type *of = type_of(lane, type);
     struct route route = routes_find(&of->routes, shard);
     bool open = route.state == ROUTE_LOCAL && route.lane == lane->own &&
-                owned_state(&of->hosted, shard) == HOSTED_RUNNING &&
+                owned_state(&of->owned, shard) == OWNED_RUNNING &&
                 !routes_waiting(&of->routes, shard);
 
     actors_shard_open(lane->actors, (uint16_t)type, shard, open);
@@ -525,7 +525,7 @@ void lane_send(struct lane *lane, struct message *message)
     if (goes_in_circles(lane, message))
         return;
     type = type_of(lane, message->type);
-    place = place_sent(&type->routes, &type->hosted, message->entity.shard,
+    place = place_sent(&type->routes, &type->owned, message->entity.shard,
                        lane->own, &route);
     if (place == PLACE_PEER) /* the usual case */
         to_peer(lane, message, route.peer);
@@ -559,13 +559,13 @@ void lane_arrived(struct lane *lane, struct message *message)
         return;
     }
     type = type_of(lane, message->type);
-    place = place_arrived(&type->routes, &type->hosted, message->entity.shard,
+    place = place_arrived(&type->routes, &type->owned, message->entity.shard,
                           lane->own, &route);
     if (place == PLACE_ENTITY) {
         to_entity_here(lane, message);
     } else if (place == PLACE_PEER && message->arrived) {
         /* the sender knows more of the shard than this lane, or less */
-        routes_doubt(&type->routes, message->entity.shard);
+        routes_suspect(&type->routes, message->entity.shard);
         lane_wait(lane, message);
     } else {
         take_place(lane, message, place, route);
@@ -610,7 +610,7 @@ void lane_flush(struct lane *lane, uint32_t type, int32_t shard)
                 return;
             }
         }
-        message = lane_unwrap(lane, place_flush(&of->routes, &of->hosted,
+        message = lane_unwrap(lane, place_flush(&of->routes, &of->owned,
                                                 shard, lane->own, &place,
                                                 &route));
         if (!message)
@@ -644,7 +644,7 @@ static bool send_marker(struct lane *lane, const struct mail_content *content)
 
         if (to == lane->own) {
             lane_batch_end(lane);
-            owned_marker(&type_of(lane, content->type)->hosted, machine->now,
+            owned_marker(&type_of(lane, content->type)->owned, machine->now,
                           content->shard, attempt, machine->self->node.uid,
                           lane->own);
             return true;

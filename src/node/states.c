@@ -121,21 +121,21 @@ static uint64_t control_states(const struct control *control, uint64_t now)
 
 /* ---- lanes ---- */
 
-static uint64_t hosted_states(const struct hosted *hosted)
+static uint64_t owned_states(const struct owned_shards *owned)
 {
     static const struct {
         enum owned_state state;
         enum node_state as;
-    } looked[] = { { HOSTED_CLAIMING, NODE_CLAIMING },
-                   { HOSTED_RUNNING, NODE_RUNNING },
-                   { HOSTED_DRAINING, NODE_DRAINING },
-                   { HOSTED_STOPPING, NODE_STOPPING },
-                   { HOSTED_FENCED_STOPPING, NODE_FENCED } };
-    size_t size = 2 * (size_t)hosted->shard_count - 1;
+    } looked[] = { { OWNED_CLAIMING, NODE_CLAIMING },
+                   { OWNED_RUNNING, NODE_RUNNING },
+                   { OWNED_DRAINING, NODE_DRAINING },
+                   { OWNED_STOPPING, NODE_STOPPING },
+                   { OWNED_FENCED_STOPPING, NODE_FENCED } };
+    size_t size = 2 * (size_t)owned->shard_count - 1;
     uint64_t states = 0;
 
     for (size_t i = 0; i < sizeof looked / sizeof *looked; i++)
-        if (memchr(hosted->state, (int)looked[i].state, size))
+        if (memchr(owned->state, (int)looked[i].state, size))
             states |= NODE_STATE_BIT(looked[i].as);
     return states;
 }
@@ -162,8 +162,8 @@ static uint64_t lane_states(const struct lane *lane)
     uint64_t states = 0;
 
     for (uint32_t i = 0; i < lane->type_count; i++)
-        if (lane->types[i].hosted.count)
-            states |= hosted_states(&lane->types[i].hosted);
+        if (lane->types[i].owned.count)
+            states |= owned_states(&lane->types[i].owned);
     return states ? states | journal_states(lane->journal) : 0;
 }
 

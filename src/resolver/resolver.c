@@ -42,7 +42,7 @@ struct resolver {
     uint64_t changes;   /* of reachability since first_at; 0: none matters any more */
     uint64_t first_at;
     uint64_t latest_at;
-    bool is_doubted; /* a member observed this node as unreachable since first_at */
+    bool is_suspected; /* a member observed this node as unreachable since first_at */
     enum phase phase;
     enum decision waiting; /* PHASE_DELAYED, PHASE_ASKING: the decision that needs the lease */
     uint64_t acquire_at;   /* PHASE_DELAYED */
@@ -271,7 +271,7 @@ static uint32_t find_targets(const struct resolver *resolver,
 static void forget_changes(struct resolver *resolver)
 {
     resolver->changes = 0;
-    resolver->is_doubted = false;
+    resolver->is_suspected = false;
 }
 
 /* Downs the members of a decision. Returns their count, and flags of all members, which the caller
@@ -475,7 +475,7 @@ void resolver_see(struct resolver *resolver, uint64_t now,
     if (is_calm(resolver))
         forget_changes(resolver);
     else if (resolver->changes && is_observed(resolver))
-        resolver->is_doubted = true;
+        resolver->is_suspected = true;
     warn_too_many(resolver);
     set_tick(resolver, now);
 }
@@ -583,8 +583,8 @@ bool resolver_keeps_lease(const struct resolver *resolver, uint64_t *until)
 static enum decision decide_unstable(const struct resolver *resolver)
 {
     SOMETIMES("a suspected node downs only itself: nothing became stable",
-              resolver->is_doubted);
-    return resolver->is_doubted ? DECISION_SELF : DECISION_ALL;
+              resolver->is_suspected);
+    return resolver->is_suspected ? DECISION_SELF : DECISION_ALL;
 }
 
 /* Each node judges this, not only the leader: without stability no node is sure of the leader. */

@@ -23,43 +23,43 @@ void coordinator_room_fill(struct coordinator_room *room)
                                        COORDINATOR_VIEWS_MAX };
 }
 
-void announce_fini(struct home_announcements *telling)
+void announce_fini(struct home_announcements *announcements)
 {
-    vec_fini(&telling->unstored);
-    vec_fini(&telling->ready);
+    vec_fini(&announcements->unstored);
+    vec_fini(&announcements->ready);
 }
 
 bool announce_waits(const struct coordinator *coordinator)
 {
-    const struct home_announcements *telling = &coordinator->telling;
+    const struct home_announcements *announcements = &coordinator->announcements;
 
-    return telling->head < telling->ready.count ||
-           (telling->has_welcomes && coordinator->is_active);
+    return announcements->head < announcements->ready.count ||
+           (announcements->has_welcomes && coordinator->is_active);
 }
 
 uint32_t announce_room(const struct coordinator *coordinator)
 {
-    return announce_waits(coordinator) ? 0 : coordinator->telling.room->tells;
+    return announce_waits(coordinator) ? 0 : coordinator->announcements.room->tells;
 }
 
 void announce_charge(struct coordinator *coordinator, uint32_t messages)
 {
-    uint32_t *room = &coordinator->telling.room->tells;
+    uint32_t *room = &coordinator->announcements.room->tells;
 
     *room = *room > messages ? *room - messages : 0;
 }
 
 static void wait(struct coordinator *coordinator, struct shard *shard)
 {
-    struct home_announcements *telling = &coordinator->telling;
+    struct home_announcements *announcements = &coordinator->announcements;
 
     if (shard->is_due)
         return;
     shard->is_due = true;
     if (is_kept(coordinator, shard->version))
-        vec_push(&telling->ready, shard);
+        vec_push(&announcements->ready, shard);
     else
-        vec_push(&telling->unstored, shard);
+        vec_push(&announcements->unstored, shard);
 }
 
 /* ---- one shard ---- */
@@ -113,7 +113,7 @@ static bool announce(struct coordinator *coordinator, struct shard *shard,
 {
     uint64_t mark = ++coordinator->mark;
 
-    if (!shard->told_to) /* once for each announcement */
+    if (!shard->announced_to) /* once for each announcement */
         shard_probe(coordinator, PROBE_HOME_TOLD, shard, PROBE_HOME_ALLOCATED);
     for (uint32_t i = 0; i < shard->waiting.count; i++)
         shard->waiting.items[i]->mark = mark;
@@ -123,12 +123,12 @@ static bool announce(struct coordinator *coordinator, struct shard *shard,
             shard->audience == AUDIENCE_ALL || region->mark == mark ||
             (shard->audience == AUDIENCE_UNSURE && region->has_old_homes);
 
-        if (region->number <= shard->told_to || region->is_terminating ||
+        if (region->number <= shard->announced_to || region->is_terminating ||
             !is_told)
             continue;
-        if (!coordinator->telling.room->tells)
+        if (!coordinator->announcements.room->tells)
             return false;
-        shard->told_to = region->number;
+        shard->announced_to = region->number;
         tell_home(coordinator, shard, region, outbox);
     }
     shard->is_announced = false;
@@ -169,7 +169,7 @@ static void announce_later(struct coordinator *coordinator,
     if (!shard->is_announced || shard->audience < audience)
         shard->audience = audience;
     shard->is_announced = true;
-    shard->told_to = 0;
+    shard->announced_to = 0;
     wait(coordinator, shard);
 }
 
@@ -208,18 +208,18 @@ static void greet(struct coordinator *coordinator, struct registrant *region,
 /* False: no room is left. */
 static bool welcome_due(struct coordinator *coordinator, struct outbox *outbox)
 {
-    struct home_announcements *telling = &coordinator->telling;
+    struct home_announcements *announcements = &coordinator->announcements;
 
     for (uint32_t i = 0; i < coordinator->regions.count; i++) {
         struct registrant *region = coordinator->regions.items[i];
 
         if (!region->is_welcome_due || !is_kept(coordinator, region->version))
             continue;
-        if (!telling->room->tells)
+        if (!announcements->room->tells)
             return false;
         greet(coordinator, region, outbox);
     }
-    telling->has_welcomes = false;
+    announcements->has_welcomes = false;
     return true;
 }
 
@@ -233,7 +233,7 @@ void announce_welcome(struct coordinator *coordinator,
         return;
     }
     region->is_welcome_due = true;
-    coordinator->telling.has_welcomes |= is_stored;
+    coordinator->announcements.has_welcomes |= is_stored;
 }
 
 static bool tell_one(struct coordinator *coordinator, uint64_t now,
@@ -260,22 +260,22 @@ static bool tell_one(struct coordinator *coordinator, uint64_t now,
 static void tell_ready(struct coordinator *coordinator, uint64_t now,
                        struct outbox *outbox)
 {
-    struct home_announcements *telling = &coordinator->telling;
+    struct home_announcements *announcements = &coordinator->announcements;
 
-    if (telling->has_welcomes && coordinator->is_active &&
+    if (announcements->has_welcomes && coordinator->is_active &&
         !welcome_due(coordinator, outbox))
         return;
-    while (telling->head < telling->ready.count &&
-           telling->room->tells) {
-        if (!tell_one(coordinator, now, telling->ready.items[telling->head],
+    while (announcements->head < announcements->ready.count &&
+           announcements->room->tells) {
+        if (!tell_one(coordinator, now, announcements->ready.items[announcements->head],
                       outbox))
             return;
-        telling->head++;
+        announcements->head++;
     }
-    if (telling->head < telling->ready.count)
+    if (announcements->head < announcements->ready.count)
         return;
-    telling->head = 0;
-    vec_empty(&telling->ready, READY_KEPT);
+    announcements->head = 0;
+    vec_empty(&announcements->ready, READY_KEPT);
 }
 
 void shard_announce(struct coordinator *coordinator, uint64_t now,
@@ -293,19 +293,19 @@ void shard_announce(struct coordinator *coordinator, uint64_t now,
 void announce_stored(struct coordinator *coordinator, uint64_t now,
                     struct outbox *outbox)
 {
-    struct home_announcements *telling = &coordinator->telling;
+    struct home_announcements *announcements = &coordinator->announcements;
     uint32_t left = 0;
 
-    for (uint32_t i = 0; i < telling->unstored.count; i++) {
-        struct shard *shard = telling->unstored.items[i];
+    for (uint32_t i = 0; i < announcements->unstored.count; i++) {
+        struct shard *shard = announcements->unstored.items[i];
 
         if (is_kept(coordinator, shard->version))
-            vec_push(&telling->ready, shard);
+            vec_push(&announcements->ready, shard);
         else
-            telling->unstored.items[left++] = shard;
+            announcements->unstored.items[left++] = shard;
     }
-    telling->unstored.count = left;
-    telling->has_welcomes = true;
+    announcements->unstored.count = left;
+    announcements->has_welcomes = true;
     tell_ready(coordinator, now, outbox);
     SOMETIMES("homes of one stored write are announced in several steps",
               announce_waits(coordinator));
@@ -314,7 +314,7 @@ void announce_stored(struct coordinator *coordinator, uint64_t now,
 void announce_step(struct coordinator *coordinator, uint64_t now,
                   struct outbox *outbox)
 {
-    coordinator_room_fill(&coordinator->telling.own);
+    coordinator_room_fill(&coordinator->announcements.own);
     if (announce_waits(coordinator))
         tell_ready(coordinator, now, outbox);
 }

@@ -76,9 +76,9 @@ struct coordinator *coordinator_new(const struct coordinator_options *options,
                now + coordinator->settings.query_interval_ms * MS, TIMER_QUERY,
                0, 0);
     state_store_init(coordinator);
-    coordinator->telling.room =
-        options->room ? options->room : &coordinator->telling.own;
-    coordinator_room_fill(&coordinator->telling.own);
+    coordinator->announcements.room =
+        options->room ? options->room : &coordinator->announcements.own;
+    coordinator_room_fill(&coordinator->announcements.own);
     coordinator_probe(coordinator, PROBE_COORDINATOR_STARTED);
     return coordinator;
 }
@@ -99,7 +99,7 @@ void coordinator_free(struct coordinator *coordinator)
         shard_drop(coordinator->shards.items[i]);
     state_store_fini(coordinator);
     home_log_fini(&coordinator->home_log);
-    announce_fini(&coordinator->telling);
+    announce_fini(&coordinator->announcements);
     vec_fini(&coordinator->moves);
     vec_fini(&coordinator->queries);
     vec_fini(&coordinator->members);
@@ -640,7 +640,7 @@ void coordinator_verify(const struct coordinator *coordinator)
             check(is_registered(coordinator, handoff->remaining.items[j]));
         for (uint32_t j = 0; j < handoff->holding.count; j++)
             check(is_registered(coordinator, handoff->holding.items[j]));
-        for (uint32_t j = 0; j < handoff->untold.count; j++)
-            check(is_registered(coordinator, handoff->untold.items[j]));
+        for (uint32_t j = 0; j < handoff->uninformed.count; j++)
+            check(is_registered(coordinator, handoff->uninformed.items[j]));
     }
 }

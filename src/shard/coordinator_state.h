@@ -113,7 +113,7 @@ struct shard {
     bool is_disputed;   /* two claims with one fence: needs a higher one */
     VEC(struct registrant *) waiting; /* regions that asked for the home */
     enum audience audience; /* with is_announced */
-    uint64_t told_to;       /* number of the last region that was told; 0 = none yet */
+    uint64_t announced_to;       /* number of the last region that was told; 0 = none yet */
 };
 
 /* Announcements that wait for a write or for room (announce.c). */
@@ -140,8 +140,8 @@ struct handoff {
     bool is_only;   /* the only one that the limit allowed */
     VEC(struct registrant *) remaining; /* have not acknowledged */
     VEC(struct registrant *) holding;   /* have acknowledged; those of this library owe markers */
-    VEC(struct registrant *) untold;    /* need BeginHandOff, from `told` on */
-    uint32_t told;
+    VEC(struct registrant *) uninformed;    /* need BeginHandOff, from `informed` on */
+    uint32_t informed;
 };
 
 struct query_count {
@@ -186,7 +186,7 @@ struct coordinator {
     uint64_t term;         /* 0 = none yet */
     uint64_t term_version; /* number of the last change (state_store.h) */
     struct state_store state_store;
-    struct home_announcements telling;
+    struct home_announcements announcements;
     struct home_log home_log;
     uint64_t term_seen;    /* highest reported term */
     uint64_t outbid_at;    /* not before, see coordinator_outbid */
@@ -337,7 +337,7 @@ void shard_homes_move(struct coordinator *coordinator, uint64_t now,
                 struct outbox *outbox); /* Begins them as far as there is room. */
 
 /* announce.c: sends at once if stored and the step has room, else later, in order. */
-void announce_fini(struct home_announcements *telling);
+void announce_fini(struct home_announcements *announcements);
 bool announce_waits(const struct coordinator *coordinator);
 /* Returns how many messages this step may still send; 0 while earlier ones wait. */
 uint32_t announce_room(const struct coordinator *coordinator);

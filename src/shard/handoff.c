@@ -39,7 +39,7 @@ static void finish(struct coordinator *coordinator, struct handoff *handoff,
     }
     vec_fini(&handoff->remaining);
     vec_fini(&handoff->holding);
-    vec_fini(&handoff->untold);
+    vec_fini(&handoff->uninformed);
     mem_free(handoff);
 }
 
@@ -67,25 +67,25 @@ static void tell_begin(struct coordinator *coordinator,
 }
 
 /* False: no room is left. */
-static bool tell_untold(struct coordinator *coordinator,
-                        struct handoff *handoff, struct outbox *outbox)
+static bool begin_uninformed(struct coordinator *coordinator,
+                             struct handoff *handoff, struct outbox *outbox)
 {
-    while (handoff->told < handoff->untold.count) {
+    while (handoff->informed < handoff->uninformed.count) {
         if (!announce_room(coordinator))
             return false;
         tell_begin(coordinator, handoff,
-                   handoff->untold.items[handoff->told++], outbox);
+                   handoff->uninformed.items[handoff->informed++], outbox);
         announce_charge(coordinator, 1);
     }
-    handoff->told = 0;
-    vec_empty(&handoff->untold, 0);
+    handoff->informed = 0;
+    vec_empty(&handoff->uninformed, 0);
     return true;
 }
 
 void handoff_tell_on(struct coordinator *coordinator, struct outbox *outbox)
 {
     for (uint32_t i = 0; i < coordinator->handoffs.count; i++)
-        if (!tell_untold(coordinator, coordinator->handoffs.items[i], outbox))
+        if (!begin_uninformed(coordinator, coordinator->handoffs.items[i], outbox))
             return;
     coordinator->is_beginning = false;
 }
@@ -120,9 +120,9 @@ bool handoff_start(struct coordinator *coordinator, uint64_t now,
         if (region->is_terminating || !region->is_registered)
             continue;
         vec_push(&handoff->remaining, region);
-        vec_push(&handoff->untold, region);
+        vec_push(&handoff->uninformed, region);
     }
-    if (!tell_untold(coordinator, handoff, outbox))
+    if (!begin_uninformed(coordinator, handoff, outbox))
         coordinator->is_beginning = true;
     home_log_handing_off(coordinator, handoff);
     return true;
@@ -183,7 +183,7 @@ static void tell_again(struct coordinator *coordinator,
                                                : handoff->remaining.items[i];
 
         if (region->lanes)
-            vec_push(&handoff->untold, region);
+            vec_push(&handoff->uninformed, region);
     }
     coordinator->is_beginning = true;
 }
@@ -194,7 +194,7 @@ void handoff_ask_again(struct coordinator *coordinator, struct outbox *outbox)
         struct handoff *handoff = coordinator->handoffs.items[i];
         uint32_t ticks = ++handoff->ticks;
 
-        if (ticks < 2 || ticks & (ticks - 1) || handoff->untold.count)
+        if (ticks < 2 || ticks & (ticks - 1) || handoff->uninformed.count)
             continue;
         REACHED("a step of a hand-off is requested again");
         if (handoff->state == HANDOFF_STOPPING &&
@@ -399,11 +399,11 @@ void handoff_region_gone(struct coordinator *coordinator, uint64_t now,
         for (uint32_t j = handoff->holding.count; j-- > 0;)
             if (handoff->holding.items[j] == region)
                 vec_remove(&handoff->holding, j);
-        for (uint32_t j = handoff->untold.count; j-- > 0;) {
-            if (handoff->untold.items[j] != region)
+        for (uint32_t j = handoff->uninformed.count; j-- > 0;) {
+            if (handoff->uninformed.items[j] != region)
                 continue;
-            vec_remove(&handoff->untold, j);
-            handoff->told -= j < handoff->told;
+            vec_remove(&handoff->uninformed, j);
+            handoff->informed -= j < handoff->informed;
         }
         SOMETIMES("a hand-off waits for a region that is lost", was_missing);
         if (was_missing && !handoff->remaining.count)

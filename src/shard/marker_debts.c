@@ -33,25 +33,25 @@ bool marker_debts_pay(struct owned_shard *at, uint64_t uid, uint64_t lanes)
     return false;
 }
 
-void owned_early_pay(struct hosted *hosted, int32_t shard,
+void owned_early_pay(struct owned_shards *owned, int32_t shard,
                       struct owned_shard *at)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < hosted->early_count; i++) {
-        struct hosted_early early = hosted->early[i];
+    for (uint32_t i = 0; i < owned->early_count; i++) {
+        struct hosted_early early = owned->early[i];
         int order = attempt_compare(early.attempt, at->attempt);
         if (early.shard != shard || order > 0)
-            hosted->early[kept++] = early;
+            owned->early[kept++] = early;
         else if (order == 0) {
             REACHED("a marker arrives before the request to hand off");
             while (marker_debts_pay(at, early.uid, early.lanes)) {
             }
         }
     }
-    hosted->early_count = kept;
+    owned->early_count = kept;
 }
 
-void marker_debts_set(struct hosted *hosted, struct owned_shard *at,
+void marker_debts_set(struct owned_shards *owned, struct owned_shard *at,
                       const struct owing *owing, uint32_t count)
 {
     mem_free(at->debts);
@@ -59,7 +59,7 @@ void marker_debts_set(struct hosted *hosted, struct owned_shard *at,
     at->debt_count = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (owing[i].lanes == 0 || owing[i].lanes > LANES_MAX) {
-            hosted->counters.invalid++;
+            owned->counters.invalid++;
             continue;
         }
         at->debts[at->debt_count++] =
@@ -67,66 +67,66 @@ void marker_debts_set(struct hosted *hosted, struct owned_shard *at,
     }
 }
 
-void owned_early_drop_below(struct hosted *hosted, int32_t shard,
+void owned_early_drop_below(struct owned_shards *owned, int32_t shard,
                              struct fence fence)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < hosted->early_count; i++) {
-        const struct hosted_early *early = &hosted->early[i];
+    for (uint32_t i = 0; i < owned->early_count; i++) {
+        const struct hosted_early *early = &owned->early[i];
         if (early->shard != shard ||
             fence_compare(early->attempt.fence, fence) >= 0)
-            hosted->early[kept++] = *early;
+            owned->early[kept++] = *early;
     }
-    hosted->early_count = kept;
+    owned->early_count = kept;
 }
 
-void owned_early_keep(struct hosted *hosted, const struct hosted_early *marker)
+void owned_early_keep(struct owned_shards *owned, const struct hosted_early *marker)
 {
-    for (uint32_t i = 0; i < hosted->early_count; i++) {
-        struct hosted_early *early = &hosted->early[i];
+    for (uint32_t i = 0; i < owned->early_count; i++) {
+        struct hosted_early *early = &owned->early[i];
         if (early->shard == marker->shard && early->uid == marker->uid &&
             attempt_compare(early->attempt, marker->attempt) == 0) {
             early->lanes |= marker->lanes;
             return;
         }
     }
-    if (hosted->early_count == EARLY_MARKERS_MAX) {
-        hosted->counters.markers_dropped++;
-        hosted->early_count--;
-        memmove(hosted->early, hosted->early + 1,
-                hosted->early_count * sizeof *hosted->early);
+    if (owned->early_count == EARLY_MARKERS_MAX) {
+        owned->counters.markers_dropped++;
+        owned->early_count--;
+        memmove(owned->early, owned->early + 1,
+                owned->early_count * sizeof *owned->early);
     }
-    if (hosted->early_count == hosted->early_capacity) {
-        hosted->early_capacity =
-            hosted->early_capacity ? hosted->early_capacity * 2 : 8;
-        hosted->early =
-            mem_resize(hosted->early,
-                       hosted->early_capacity * sizeof *hosted->early);
+    if (owned->early_count == owned->early_capacity) {
+        owned->early_capacity =
+            owned->early_capacity ? owned->early_capacity * 2 : 8;
+        owned->early =
+            mem_resize(owned->early,
+                       owned->early_capacity * sizeof *owned->early);
     }
-    hosted->early[hosted->early_count++] = *marker;
-    BOUNDED("markers before their order", hosted->early_count,
+    owned->early[owned->early_count++] = *marker;
+    BOUNDED("markers before their order", owned->early_count,
             EARLY_MARKERS_MAX);
 }
 
-void owned_early_node_gone(struct hosted *hosted, uint64_t uid)
+void owned_early_node_gone(struct owned_shards *owned, uint64_t uid)
 {
     uint32_t kept = 0;
 
-    for (uint32_t i = 0; i < hosted->early_count; i++) {
-        if (hosted->early[i].uid != uid)
-            hosted->early[kept++] = hosted->early[i];
+    for (uint32_t i = 0; i < owned->early_count; i++) {
+        if (owned->early[i].uid != uid)
+            owned->early[kept++] = owned->early[i];
     }
-    hosted->early_count = kept;
+    owned->early_count = kept;
 }
 
-uint32_t owned_owed(const struct hosted *hosted, int32_t shard)
+uint32_t owned_owed(const struct owned_shards *owned, int32_t shard)
 {
-    int64_t index = shard_index(shard, hosted->shard_count);
+    int64_t index = shard_index(shard, owned->shard_count);
     uint32_t owed = 0;
-    if (index < 0 || hosted->state[index] == HOSTED_ABSENT)
+    if (index < 0 || owned->state[index] == OWNED_ABSENT)
         return 0;
-    for (uint32_t i = 0; i < hosted->shards[index]->debt_count; i++) {
-        for (uint64_t left = hosted->shards[index]->debts[i].lanes; left;
+    for (uint32_t i = 0; i < owned->shards[index]->debt_count; i++) {
+        for (uint64_t left = owned->shards[index]->debts[i].lanes; left;
              left &= left - 1)
             owed++;
     }

@@ -7,209 +7,209 @@
 #include "base/mark.h"
 #include "base/zoo.h"
 
-void owned_init(struct hosted *hosted, const struct owned_options *options)
+void owned_init(struct owned_shards *owned, const struct owned_options *options)
 {
     check(options->shard_count > 0 && options->shard_count <= SHARDS_MAX);
     check(options->budget);
-    *hosted = (struct hosted){ 0 };
-    hosted->shard_count = options->shard_count;
-    hosted->persists = options->persists;
-    hosted->stop_timeout =
-        options->stop_timeout ? options->stop_timeout : HOSTED_STOP_TIMEOUT;
-    hosted->claim_retry =
-        options->claim_retry ? options->claim_retry : HOSTED_CLAIM_RETRY;
-    hosted->budget = options->budget;
-    hosted->trace = options->trace;
-    hosted->type = options->type ? options->type : "";
-    hosted->probes = options->probes;
-    hosted->type_index = options->type_index;
+    *owned = (struct owned_shards){ 0 };
+    owned->shard_count = options->shard_count;
+    owned->persists = options->persists;
+    owned->stop_timeout =
+        options->stop_timeout ? options->stop_timeout : OWNED_STOP_TIMEOUT;
+    owned->claim_retry =
+        options->claim_retry ? options->claim_retry : OWNED_CLAIM_RETRY;
+    owned->budget = options->budget;
+    owned->trace = options->trace;
+    owned->type = options->type ? options->type : "";
+    owned->probes = options->probes;
+    owned->type_index = options->type_index;
     size_t size = 2 * (size_t)options->shard_count - 1;
-    hosted->state = mem_alloc(size);
-    hosted->shards = mem_alloc(size * sizeof *hosted->shards);
+    owned->state = mem_alloc(size);
+    owned->shards = mem_alloc(size * sizeof *owned->shards);
 }
 
-static void shard_free(struct hosted *hosted, int64_t index)
+static void shard_free(struct owned_shards *owned, int64_t index)
 {
-    struct owned_shard *at = hosted->shards[index];
+    struct owned_shard *at = owned->shards[index];
     check(at->waiting.count == 0);
     if (!ZOO(H1))
         mem_free(at->debts);
     mem_free(at);
-    hosted->shards[index] = NULL;
+    owned->shards[index] = NULL;
 }
 
-void owned_fini(struct hosted *hosted)
+void owned_fini(struct owned_shards *owned)
 {
-    if (!hosted || !hosted->state)
+    if (!owned || !owned->state)
         return;
-    for (int64_t i = 0; i < 2 * (int64_t)hosted->shard_count - 1; i++) {
-        if (hosted->shards[i])
-            shard_free(hosted, i);
+    for (int64_t i = 0; i < 2 * (int64_t)owned->shard_count - 1; i++) {
+        if (owned->shards[i])
+            shard_free(owned, i);
     }
-    timers_fini(&hosted->timers);
-    mem_free(hosted->state);
-    mem_free(hosted->shards);
-    mem_free(hosted->early);
-    mem_free(hosted->news);
-    *hosted = (struct hosted){ 0 };
+    timers_fini(&owned->timers);
+    mem_free(owned->state);
+    mem_free(owned->shards);
+    mem_free(owned->early);
+    mem_free(owned->news);
+    *owned = (struct owned_shards){ 0 };
 }
 
-static int64_t index_of(struct hosted *hosted, int32_t shard)
+static int64_t index_of(struct owned_shards *owned, int32_t shard)
 {
-    int64_t index = shard_index(shard, hosted->shard_count);
+    int64_t index = shard_index(shard, owned->shard_count);
     if (index < 0)
-        hosted->counters.invalid++;
+        owned->counters.invalid++;
     return index;
 }
 
-static void tell(struct hosted *hosted, struct owned_news news)
+static void tell(struct owned_shards *owned, struct owned_news news)
 {
-    if (hosted->news_count == hosted->news_capacity) {
-        hosted->news_capacity =
-            hosted->news_capacity ? hosted->news_capacity * 2 : 8;
-        hosted->news = mem_resize(hosted->news, hosted->news_capacity *
-                                                    sizeof *hosted->news);
+    if (owned->news_count == owned->news_capacity) {
+        owned->news_capacity =
+            owned->news_capacity ? owned->news_capacity * 2 : 8;
+        owned->news = mem_resize(owned->news, owned->news_capacity *
+                                                    sizeof *owned->news);
     }
-    hosted->news[hosted->news_count++] = news;
+    owned->news[owned->news_count++] = news;
 }
 
-bool owned_next_news(struct hosted *hosted, struct owned_news *news)
+bool owned_next_news(struct owned_shards *owned, struct owned_news *news)
 {
-    if (hosted->news_first == hosted->news_count) {
-        hosted->news_first = hosted->news_count = 0;
+    if (owned->news_first == owned->news_count) {
+        owned->news_first = owned->news_count = 0;
         return false;
     }
-    *news = hosted->news[hosted->news_first++];
+    *news = owned->news[owned->news_first++];
     return true;
 }
 
-static void tell_fence(struct hosted *hosted, enum owned_news_kind kind,
+static void tell_fence(struct owned_shards *owned, enum owned_news_kind kind,
                        int32_t shard, struct fence fence)
 {
-    tell(hosted,
+    tell(owned,
          (struct owned_news){ .kind = kind, .shard = shard, .fence = fence });
 }
 
-static void set_due(struct hosted *hosted, int64_t index, uint64_t due)
+static void set_due(struct owned_shards *owned, int64_t index, uint64_t due)
 {
-    hosted->shards[index]->due = due;
+    owned->shards[index]->due = due;
     if (due != NEVER)
-        timers_put(&hosted->timers, due, 0, (uint64_t)index, 0);
+        timers_put(&owned->timers, due, 0, (uint64_t)index, 0);
 }
 
-static int32_t shard_at(const struct hosted *hosted, int64_t index)
+static int32_t shard_at(const struct owned_shards *owned, int64_t index)
 {
-    return (int32_t)(index - hosted->shard_count + 1);
+    return (int32_t)(index - owned->shard_count + 1);
 }
 
 /* From STARTING on, entities may run here until all have ended. */
-static void probe_state(const struct hosted *hosted, int64_t index,
+static void probe_state(const struct owned_shards *owned, int64_t index,
                         enum owned_state old, enum owned_state state)
 {
     struct probe probe = { .kind = PROBE_SHARD_ENDED,
-                           .type = hosted->type_index,
-                           .shard = shard_at(hosted, index),
-                           .fence = hosted->shards[index]->order };
+                           .type = owned->type_index,
+                           .shard = shard_at(owned, index),
+                           .fence = owned->shards[index]->order };
 
-    if (old >= HOSTED_STARTING && state <= HOSTED_STARTING)
-        probes_put(hosted->probes, &probe);
+    if (old >= OWNED_STARTING && state <= OWNED_STARTING)
+        probes_put(owned->probes, &probe);
     probe.kind = PROBE_SHARD_HOSTED;
-    if (state == HOSTED_STARTING)
-        probes_put(hosted->probes, &probe);
+    if (state == OWNED_STARTING)
+        probes_put(owned->probes, &probe);
     probe.kind = PROBE_SHARD_STOPPING;
-    if (state == HOSTED_STOPPING)
-        probes_put(hosted->probes, &probe);
+    if (state == OWNED_STOPPING)
+        probes_put(owned->probes, &probe);
 }
 
-static void set_state(struct hosted *hosted, int64_t index,
+static void set_state(struct owned_shards *owned, int64_t index,
                       enum owned_state state)
 {
-    uint8_t old = hosted->state[index];
-    hosted->state[index] = (uint8_t)state;
-    if (hosted->probes)
-        probe_state(hosted, index, (enum owned_state)old, state);
-    if (old == HOSTED_ABSENT && state != HOSTED_ABSENT)
-        hosted->count++;
-    else if (old != HOSTED_ABSENT && state == HOSTED_ABSENT)
-        hosted->count--;
-    trace_put(hosted->trace, TRACE_DEBUG, "hosted",
-              "shard state changed type=%s shard=%d from=%s to=%s", hosted->type,
-              (int)(index - hosted->shard_count + 1),
+    uint8_t old = owned->state[index];
+    owned->state[index] = (uint8_t)state;
+    if (owned->probes)
+        probe_state(owned, index, (enum owned_state)old, state);
+    if (old == OWNED_ABSENT && state != OWNED_ABSENT)
+        owned->count++;
+    else if (old != OWNED_ABSENT && state == OWNED_ABSENT)
+        owned->count--;
+    trace_put(owned->trace, TRACE_DEBUG, "hosted",
+              "shard state changed type=%s shard=%d from=%s to=%s", owned->type,
+              (int)(index - owned->shard_count + 1),
               owned_state_name((enum owned_state)old),
               owned_state_name(state));
 }
 
-static void stop_entities(struct hosted *hosted, uint64_t now, int64_t index)
+static void stop_entities(struct owned_shards *owned, uint64_t now, int64_t index)
 {
-    set_state(hosted, index, HOSTED_STOPPING);
-    set_due(hosted, index, now + hosted->stop_timeout);
-    tell_fence(hosted, HOSTED_STOP_ENTITIES, shard_at(hosted, index),
-               hosted->shards[index]->order);
+    set_state(owned, index, OWNED_STOPPING);
+    set_due(owned, index, now + owned->stop_timeout);
+    tell_fence(owned, OWNED_STOP_ENTITIES, shard_at(owned, index),
+               owned->shards[index]->order);
 }
 
-static void drain(struct hosted *hosted, uint64_t now, int64_t index)
+static void drain(struct owned_shards *owned, uint64_t now, int64_t index)
 {
-    struct owned_shard *at = hosted->shards[index];
+    struct owned_shard *at = owned->shards[index];
     if (at->debt_count == 0) {
-        stop_entities(hosted, now, index);
+        stop_entities(owned, now, index);
         return;
     }
-    set_state(hosted, index, HOSTED_DRAINING);
-    set_due(hosted, index, at->drain_until);
+    set_state(owned, index, OWNED_DRAINING);
+    set_due(owned, index, at->drain_until);
 }
 
 /* Waiting messages enter first: nothing else is accepted until the caller has taken them. */
-static void run(struct hosted *hosted, int64_t index)
+static void run(struct owned_shards *owned, int64_t index)
 {
-    struct owned_shard *at = hosted->shards[index];
-    set_state(hosted, index, HOSTED_STARTING);
+    struct owned_shard *at = owned->shards[index];
+    set_state(owned, index, OWNED_STARTING);
     at->due = NEVER;
-    hosted->counters.started++;
-    tell_fence(hosted, HOSTED_STARTED, shard_at(hosted, index), at->order);
+    owned->counters.started++;
+    tell_fence(owned, OWNED_STARTED, shard_at(owned, index), at->order);
 }
 
-static void open_shard(struct hosted *hosted, int64_t index)
+static void open_shard(struct owned_shards *owned, int64_t index)
 {
-    struct owned_shard *at = hosted->shards[index];
+    struct owned_shard *at = owned->shards[index];
     if (!at->drains) {
-        set_state(hosted, index, HOSTED_RUNNING);
+        set_state(owned, index, OWNED_RUNNING);
         return;
     }
-    set_state(hosted, index, HOSTED_DRAINING);
-    set_due(hosted, index, at->debt_count == 0 ? 0 : at->drain_until);
+    set_state(owned, index, OWNED_DRAINING);
+    set_due(owned, index, at->debt_count == 0 ? 0 : at->drain_until);
 }
 
 /* Starts under at->order; types that persist claim first. */
-static void begin(struct hosted *hosted, int64_t index)
+static void begin(struct owned_shards *owned, int64_t index)
 {
-    struct owned_shard *at = hosted->shards[index];
+    struct owned_shard *at = owned->shards[index];
     at->fence = at->order;
     at->restarts = false;
     at->due = NEVER;
-    if (!hosted->persists) {
-        run(hosted, index);
+    if (!owned->persists) {
+        run(owned, index);
         return;
     }
-    at->claim_delay = hosted->claim_retry;
-    set_state(hosted, index, HOSTED_CLAIMING);
-    tell_fence(hosted, HOSTED_CLAIM, shard_at(hosted, index), at->order);
+    at->claim_delay = owned->claim_retry;
+    set_state(owned, index, OWNED_CLAIMING);
+    tell_fence(owned, OWNED_CLAIM, shard_at(owned, index), at->order);
 }
 
-static void fence_off(struct hosted *hosted, int64_t index)
+static void fence_off(struct owned_shards *owned, int64_t index)
 {
-    struct owned_shard *at = hosted->shards[index];
-    set_state(hosted, index, HOSTED_FENCED_STOPPING);
+    struct owned_shard *at = owned->shards[index];
+    set_state(owned, index, OWNED_FENCED_STOPPING);
     at->due = NEVER;
-    hosted->counters.fenced++;
-    tell_fence(hosted, HOSTED_FENCED, shard_at(hosted, index), at->order);
+    owned->counters.fenced++;
+    tell_fence(owned, OWNED_FENCED, shard_at(owned, index), at->order);
 }
 
-static void start_again(struct hosted *hosted, struct owned_shard *at,
+static void start_again(struct owned_shards *owned, struct owned_shard *at,
                         struct fence fence)
 {
     if (fence_is_none(fence)) {
         /* Without fences a late repeat looks like a new order. A new order will be repeated. */
-        hosted->counters.stale++;
+        owned->counters.stale++;
         return;
     }
     at->restarts = true;
@@ -218,129 +218,129 @@ static void start_again(struct hosted *hosted, struct owned_shard *at,
 }
 
 /* For a present shard; the fence is not older. */
-static void start_here(struct hosted *hosted, int64_t index,
+static void start_here(struct owned_shards *owned, int64_t index,
                        struct fence fence, int order)
 {
-    struct owned_shard *at = hosted->shards[index];
-    switch ((enum owned_state)hosted->state[index]) {
-    case HOSTED_CLAIMING:
+    struct owned_shard *at = owned->shards[index];
+    switch ((enum owned_state)owned->state[index]) {
+    case OWNED_CLAIMING:
         if (!fence_is_none(fence))
             marker_debts_forget(at);
         if (order > 0) {
             at->order = fence;
-            begin(hosted, index);
+            begin(owned, index);
         }
         return;
-    case HOSTED_DRAINING:
+    case OWNED_DRAINING:
         if (order == 0 && !fence_is_none(fence)) {
             marker_debts_forget(at);
             at->due = NEVER;
-            set_state(hosted, index, HOSTED_RUNNING);
-            tell_fence(hosted, HOSTED_STARTED, shard_at(hosted, index),
+            set_state(owned, index, OWNED_RUNNING);
+            tell_fence(owned, OWNED_STARTED, shard_at(owned, index),
                        at->order);
             return;
         }
         /* fall through */
-    case HOSTED_STARTING:
-    case HOSTED_RUNNING:
-        if (order == 0 && hosted->state[index] == HOSTED_STARTING &&
+    case OWNED_STARTING:
+    case OWNED_RUNNING:
+        if (order == 0 && owned->state[index] == OWNED_STARTING &&
             !fence_is_none(fence))
             marker_debts_forget(at);
         if (order > 0) {
             /* The running shard may lack another owner's events. */
             REACHED("a shard that runs starts again under a higher fence");
-            start_again(hosted, at, fence);
-            fence_off(hosted, index);
-        } else if (hosted->state[index] == HOSTED_RUNNING) {
-            tell_fence(hosted, HOSTED_STARTED, shard_at(hosted, index),
+            start_again(owned, at, fence);
+            fence_off(owned, index);
+        } else if (owned->state[index] == OWNED_RUNNING) {
+            tell_fence(owned, OWNED_STARTED, shard_at(owned, index),
                        at->order);
         }
         return;
-    case HOSTED_STOPPING:
+    case OWNED_STOPPING:
         REACHED("a stopping shard must start again");
-        start_again(hosted, at, fence);
+        start_again(owned, at, fence);
         return;
-    case HOSTED_FENCED_STOPPING:
+    case OWNED_FENCED_STOPPING:
         if (order > 0)
-            start_again(hosted, at, fence);
+            start_again(owned, at, fence);
         else
-            hosted->counters.stale++;
+            owned->counters.stale++;
         return;
-    case HOSTED_ABSENT:
-        check(hosted->state[index] != HOSTED_ABSENT);
+    case OWNED_ABSENT:
+        check(owned->state[index] != OWNED_ABSENT);
         return;
     }
 }
 
-void owned_start(struct hosted *hosted, uint64_t now, int32_t shard,
+void owned_start(struct owned_shards *owned, uint64_t now, int32_t shard,
                   struct fence fence)
 {
     (void)now;
-    int64_t index = index_of(hosted, shard);
+    int64_t index = index_of(owned, shard);
     if (index < 0)
         return;
-    if (hosted->state[index] == HOSTED_ABSENT) {
-        if (!hosted->shards[index])
-            hosted->shards[index] = mem_alloc(sizeof(struct owned_shard));
-        hosted->shards[index]->order = fence;
-        owned_early_drop_below(hosted, shard, fence);
-        begin(hosted, index);
+    if (owned->state[index] == OWNED_ABSENT) {
+        if (!owned->shards[index])
+            owned->shards[index] = mem_alloc(sizeof(struct owned_shard));
+        owned->shards[index]->order = fence;
+        owned_early_drop_below(owned, shard, fence);
+        begin(owned, index);
         return;
     }
-    const struct owned_shard *at = hosted->shards[index];
+    const struct owned_shard *at = owned->shards[index];
     int order = fence_compare(fence, at->restarts ? at->restart : at->order);
     if (order < 0)
-        hosted->counters.stale++;
+        owned->counters.stale++;
     else
-        start_here(hosted, index, fence, order);
+        start_here(owned, index, fence, order);
 }
 
-void owned_claimed(struct hosted *hosted, uint64_t now, int32_t shard,
+void owned_claimed(struct owned_shards *owned, uint64_t now, int32_t shard,
                     struct fence fence, struct fence claimed,
                     enum claim_result result)
 {
-    int64_t index = index_of(hosted, shard);
+    int64_t index = index_of(owned, shard);
     if (index < 0)
         return;
-    struct owned_shard *at = hosted->shards[index];
-    if (hosted->state[index] != HOSTED_CLAIMING ||
+    struct owned_shard *at = owned->shards[index];
+    if (owned->state[index] != OWNED_CLAIMING ||
         fence_compare(fence, at->order) != 0) {
-        hosted->counters.stale++;
+        owned->counters.stale++;
         return;
     }
     switch (result) {
     case CLAIM_OK:
         at->fence = claimed;
-        run(hosted, index);
+        run(owned, index);
         return;
     case CLAIM_STALE:
         REACHED("a claim was refused: a higher fence is stored");
-        fence_off(hosted, index);
+        fence_off(owned, index);
         return;
     case CLAIM_ERROR:
         REACHED("a claim failed and is repeated");
-        hosted->counters.claim_errors++;
-        set_due(hosted, index, now + at->claim_delay);
-        if (at->claim_delay < 8 * hosted->claim_retry)
+        owned->counters.claim_errors++;
+        set_due(owned, index, now + at->claim_delay);
+        if (at->claim_delay < 8 * owned->claim_retry)
             at->claim_delay *= 2;
         return;
     }
 }
 
-void owned_drain(struct hosted *hosted, uint64_t now, int32_t shard,
+void owned_drain(struct owned_shards *owned, uint64_t now, int32_t shard,
                   struct attempt attempt, const struct owing *owing,
                   uint32_t count, uint64_t deadline)
 {
-    int64_t index = index_of(hosted, shard);
+    int64_t index = index_of(owned, shard);
     if (index < 0)
         return;
     if (count > OWING_MAX) {
-        hosted->counters.invalid++;
+        owned->counters.invalid++;
         count = OWING_MAX;
     }
-    struct owned_shard *at = hosted->shards[index];
-    if (hosted->state[index] == HOSTED_ABSENT) {
-        tell(hosted, (struct owned_news){ .kind = HOSTED_STOPPED,
+    struct owned_shard *at = owned->shards[index];
+    if (owned->state[index] == OWNED_ABSENT) {
+        tell(owned, (struct owned_news){ .kind = OWNED_STOPPED,
                                            .shard = shard,
                                            .attempt = attempt });
         return;
@@ -351,294 +351,294 @@ void owned_drain(struct hosted *hosted, uint64_t now, int32_t shard,
     if (order <= 0 ||
         fence_compare(attempt.fence,
                       at->restarts ? at->restart : at->order) < 0) {
-        hosted->counters.stale++;
+        owned->counters.stale++;
         return;
     }
     at->attempt = attempt;
     at->attempted = true;
     at->drains = true;
     at->drain_until = deadline;
-    marker_debts_set(hosted, at, owing, count);
-    owned_early_pay(hosted, shard, at);
-    switch ((enum owned_state)hosted->state[index]) {
-    case HOSTED_RUNNING:
-    case HOSTED_DRAINING:
-        drain(hosted, now, index);
+    marker_debts_set(owned, at, owing, count);
+    owned_early_pay(owned, shard, at);
+    switch ((enum owned_state)owned->state[index]) {
+    case OWNED_RUNNING:
+    case OWNED_DRAINING:
+        drain(owned, now, index);
         return;
-    case HOSTED_STOPPING:
+    case OWNED_STOPPING:
         /* A later attempt: messages arrived since the last one, to handle before the shard goes. */
         REACHED("a second attempt hands off a stopping shard");
         at->restarts = true;
         at->restart = at->order;
         return;
-    case HOSTED_CLAIMING:
-    case HOSTED_STARTING:
-    case HOSTED_FENCED_STOPPING:
-    case HOSTED_ABSENT:
+    case OWNED_CLAIMING:
+    case OWNED_STARTING:
+    case OWNED_FENCED_STOPPING:
+    case OWNED_ABSENT:
         return; /* open_shard and owned_entities_stopped handle it */
     }
 }
 
-void owned_marker(struct hosted *hosted, uint64_t now, int32_t shard,
+void owned_marker(struct owned_shards *owned, uint64_t now, int32_t shard,
                    struct attempt attempt, uint64_t uid, uint32_t lane)
 {
-    int64_t index = index_of(hosted, shard);
+    int64_t index = index_of(owned, shard);
     if (index < 0)
         return;
     if (lane >= LANES_MAX) {
-        hosted->counters.invalid++;
+        owned->counters.invalid++;
         return;
     }
-    hosted->counters.markers++;
-    struct owned_shard *at = hosted->shards[index];
+    owned->counters.markers++;
+    struct owned_shard *at = owned->shards[index];
     struct hosted_early marker = { shard, attempt, uid, UINT64_C(1) << lane };
-    if (hosted->state[index] == HOSTED_ABSENT) {
-        owned_early_keep(hosted, &marker);
+    if (owned->state[index] == OWNED_ABSENT) {
+        owned_early_keep(owned, &marker);
         return;
     }
     int order = at->attempted ? attempt_compare(attempt, at->attempt) : 1;
     if (fence_compare(attempt.fence, at->order) < 0 || order < 0 ||
         (order == 0 && !at->drains)) {
         REACHED("a marker arrives for a hand-off that has ended");
-        hosted->counters.markers_stale++;
+        owned->counters.markers_stale++;
         return;
     }
     if (order > 0) {
-        owned_early_keep(hosted, &marker);
+        owned_early_keep(owned, &marker);
         return;
     }
     if (!marker_debts_pay(at, uid, marker.lanes)) {
-        hosted->counters.markers_stale++;
+        owned->counters.markers_stale++;
         return;
     }
-    if (at->debt_count == 0 && hosted->state[index] == HOSTED_DRAINING)
-        drain(hosted, now, index);
+    if (at->debt_count == 0 && owned->state[index] == OWNED_DRAINING)
+        drain(owned, now, index);
 }
 
-void owned_node_gone(struct hosted *hosted, uint64_t now, uint64_t uid)
+void owned_node_gone(struct owned_shards *owned, uint64_t now, uint64_t uid)
 {
-    for (int64_t i = 0; i < 2 * (int64_t)hosted->shard_count - 1; i++) {
-        struct owned_shard *at = hosted->shards[i];
+    for (int64_t i = 0; i < 2 * (int64_t)owned->shard_count - 1; i++) {
+        struct owned_shard *at = owned->shards[i];
         if (!at || at->debt_count == 0)
             continue;
         while (marker_debts_pay(at, uid, UINT64_MAX))
             REACHED("a removed node owes no marker any more");
-        if (at->debt_count == 0 && hosted->state[i] == HOSTED_DRAINING)
-            drain(hosted, now, i);
+        if (at->debt_count == 0 && owned->state[i] == OWNED_DRAINING)
+            drain(owned, now, i);
     }
-    owned_early_node_gone(hosted, uid);
+    owned_early_node_gone(owned, uid);
 }
 
-void owned_entities_stopped(struct hosted *hosted, uint64_t now,
+void owned_entities_stopped(struct owned_shards *owned, uint64_t now,
                              int32_t shard)
 {
     (void)now;
-    int64_t index = index_of(hosted, shard);
+    int64_t index = index_of(owned, shard);
     if (index < 0)
         return;
-    struct owned_shard *at = hosted->shards[index];
-    if (hosted->state[index] != HOSTED_STOPPING &&
-        hosted->state[index] != HOSTED_FENCED_STOPPING)
+    struct owned_shard *at = owned->shards[index];
+    if (owned->state[index] != OWNED_STOPPING &&
+        owned->state[index] != OWNED_FENCED_STOPPING)
         return;
     if (at->restarts) {
         at->order = at->restart;
-        begin(hosted, index);
+        begin(owned, index);
         return;
     }
-    bool told = hosted->state[index] == HOSTED_STOPPING || at->drains;
+    bool was_ordered = owned->state[index] == OWNED_STOPPING || at->drains;
     struct attempt attempt = at->attempt;
     marker_debts_forget(at);
-    set_state(hosted, index, HOSTED_ABSENT);
-    hosted->counters.stopped++;
+    set_state(owned, index, OWNED_ABSENT);
+    owned->counters.stopped++;
     if (at->waiting.count == 0)
-        shard_free(hosted, index);
-    if (told)
-        tell(hosted, (struct owned_news){ .kind = HOSTED_STOPPED,
+        shard_free(owned, index);
+    if (was_ordered)
+        tell(owned, (struct owned_news){ .kind = OWNED_STOPPED,
                                            .shard = shard,
                                            .attempt = attempt });
 }
 
-void owned_fenced(struct hosted *hosted, uint64_t now, int32_t shard,
+void owned_fenced(struct owned_shards *owned, uint64_t now, int32_t shard,
                    struct fence fence)
 {
     (void)now;
-    int64_t index = index_of(hosted, shard);
+    int64_t index = index_of(owned, shard);
     if (index < 0)
         return;
-    switch ((enum owned_state)hosted->state[index]) {
-    case HOSTED_STARTING:
-    case HOSTED_RUNNING:
-    case HOSTED_DRAINING:
-    case HOSTED_STOPPING:
-        if (fence_compare(fence, hosted->shards[index]->fence) >= 0) {
+    switch ((enum owned_state)owned->state[index]) {
+    case OWNED_STARTING:
+    case OWNED_RUNNING:
+    case OWNED_DRAINING:
+    case OWNED_STOPPING:
+        if (fence_compare(fence, owned->shards[index]->fence) >= 0) {
             SOMETIMES("a shard is fenced off while it drains",
-                      hosted->state[index] == HOSTED_DRAINING);
+                      owned->state[index] == OWNED_DRAINING);
             SOMETIMES("a shard is fenced off while it stops",
-                      hosted->state[index] == HOSTED_STOPPING);
-            fence_off(hosted, index);
+                      owned->state[index] == OWNED_STOPPING);
+            fence_off(owned, index);
             return;
         }
         break;
-    case HOSTED_CLAIMING: /* a write of the last incarnation */
-    case HOSTED_FENCED_STOPPING:
-    case HOSTED_ABSENT:
+    case OWNED_CLAIMING: /* a write of the last incarnation */
+    case OWNED_FENCED_STOPPING:
+    case OWNED_ABSENT:
         break;
     }
-    hosted->counters.stale++;
+    owned->counters.stale++;
 }
 
-void owned_lost(struct hosted *hosted, uint64_t now, int32_t shard,
+void owned_lost(struct owned_shards *owned, uint64_t now, int32_t shard,
                  struct fence fence)
 {
     (void)now;
-    int64_t index = index_of(hosted, shard);
+    int64_t index = index_of(owned, shard);
     if (index < 0)
         return;
-    struct owned_shard *at = hosted->shards[index];
-    if (hosted->state[index] == HOSTED_ABSENT ||
+    struct owned_shard *at = owned->shards[index];
+    if (owned->state[index] == OWNED_ABSENT ||
         (!fence_is_none(fence) &&
          fence_compare(fence, at->restarts ? at->restart : at->order) <= 0)) {
-        hosted->counters.stale++;
+        owned->counters.stale++;
         return;
     }
-    if (hosted->state[index] == HOSTED_FENCED_STOPPING && !at->restarts)
+    if (owned->state[index] == OWNED_FENCED_STOPPING && !at->restarts)
         return;
     REACHED("a shard ends: the coordinator named another home");
     if (at->restarts)
         at->order = at->restart;
     at->restarts = false;
-    fence_off(hosted, index);
+    fence_off(owned, index);
 }
 
-static void due(struct hosted *hosted, uint64_t now, int64_t index)
+static void due(struct owned_shards *owned, uint64_t now, int64_t index)
 {
-    struct owned_shard *at = hosted->shards[index];
-    int32_t shard = shard_at(hosted, index);
+    struct owned_shard *at = owned->shards[index];
+    int32_t shard = shard_at(owned, index);
     at->due = NEVER;
-    switch ((enum owned_state)hosted->state[index]) {
-    case HOSTED_CLAIMING:
-        tell_fence(hosted, HOSTED_CLAIM, shard, at->order);
+    switch ((enum owned_state)owned->state[index]) {
+    case OWNED_CLAIMING:
+        tell_fence(owned, OWNED_CLAIM, shard, at->order);
         return;
-    case HOSTED_DRAINING:
+    case OWNED_DRAINING:
         if (at->debt_count == 0) {
-            stop_entities(hosted, now, index);
+            stop_entities(owned, now, index);
             return;
         }
         REACHED("markers did not come in time");
         marker_debts_forget(at);
-        set_state(hosted, index, HOSTED_RUNNING);
-        hosted->counters.drains_failed++;
-        tell(hosted, (struct owned_news){ .kind = HOSTED_DRAIN_FAILED,
+        set_state(owned, index, OWNED_RUNNING);
+        owned->counters.drains_failed++;
+        tell(owned, (struct owned_news){ .kind = OWNED_DRAIN_FAILED,
                                            .shard = shard,
                                            .attempt = at->attempt,
                                            .reason = "markers are missing" });
         return;
-    case HOSTED_STOPPING:
+    case OWNED_STOPPING:
         REACHED("the stop of a shard's entities is forced");
-        hosted->counters.killed++;
-        tell_fence(hosted, HOSTED_KILL_ENTITIES, shard, at->order);
+        owned->counters.killed++;
+        tell_fence(owned, OWNED_KILL_ENTITIES, shard, at->order);
         return;
-    case HOSTED_STARTING:
-    case HOSTED_RUNNING:
-    case HOSTED_FENCED_STOPPING:
-    case HOSTED_ABSENT:
+    case OWNED_STARTING:
+    case OWNED_RUNNING:
+    case OWNED_FENCED_STOPPING:
+    case OWNED_ABSENT:
         return;
     }
 }
 
-void owned_tick(struct hosted *hosted, uint64_t now)
+void owned_tick(struct owned_shards *owned, uint64_t now)
 {
     struct timer timer;
-    while (timers_take(&hosted->timers, now, &timer)) {
+    while (timers_take(&owned->timers, now, &timer)) {
         int64_t index = (int64_t)timer.id;
-        struct owned_shard *at = hosted->shards[index];
+        struct owned_shard *at = owned->shards[index];
         /* A timer of an earlier state finds another time here. */
-        if (at && hosted->state[index] != HOSTED_ABSENT && at->due <= now)
-            due(hosted, now, index);
+        if (at && owned->state[index] != OWNED_ABSENT && at->due <= now)
+            due(owned, now, index);
     }
 }
 
-uint64_t owned_deadline(const struct hosted *hosted)
+uint64_t owned_deadline(const struct owned_shards *owned)
 {
-    return timers_deadline(&hosted->timers);
+    return timers_deadline(&owned->timers);
 }
 
-bool owned_waits(const struct hosted *hosted, int32_t shard)
+bool owned_waits(const struct owned_shards *owned, int32_t shard)
 {
-    int64_t index = shard_index(shard, hosted->shard_count);
+    int64_t index = shard_index(shard, owned->shard_count);
     if (index < 0)
         return false;
-    switch ((enum owned_state)hosted->state[index]) {
-    case HOSTED_CLAIMING:
-    case HOSTED_STARTING:
-    case HOSTED_STOPPING:
+    switch ((enum owned_state)owned->state[index]) {
+    case OWNED_CLAIMING:
+    case OWNED_STARTING:
+    case OWNED_STOPPING:
         return true;
-    case HOSTED_FENCED_STOPPING:
-        return hosted->shards[index]->restarts;
-    case HOSTED_RUNNING:
-    case HOSTED_DRAINING:
-    case HOSTED_ABSENT:
+    case OWNED_FENCED_STOPPING:
+        return owned->shards[index]->restarts;
+    case OWNED_RUNNING:
+    case OWNED_DRAINING:
+    case OWNED_ABSENT:
         break;
     }
     return false;
 }
 
-bool owned_hold(struct hosted *hosted, uint64_t now, int32_t shard,
-                 struct held *held)
+bool owned_hold(struct owned_shards *owned, uint64_t now, int32_t shard,
+                 struct pending_item *held)
 {
-    if (!owned_waits(hosted, shard))
+    if (!owned_waits(owned, shard))
         return false;
-    int64_t index = shard_index(shard, hosted->shard_count);
-    return pending_put(&hosted->shards[index]->waiting, hosted->budget, now,
+    int64_t index = shard_index(shard, owned->shard_count);
+    return pending_put(&owned->shards[index]->waiting, owned->budget, now,
                     held);
 }
 
-struct held *owned_take(struct hosted *hosted, int32_t shard)
+struct pending_item *owned_take(struct owned_shards *owned, int32_t shard)
 {
-    int64_t index = shard_index(shard, hosted->shard_count);
-    if (index >= 0 && hosted->state[index] == HOSTED_STARTING)
-        open_shard(hosted, index);
-    if (!owned_accepts(hosted, shard))
+    int64_t index = shard_index(shard, owned->shard_count);
+    if (index >= 0 && owned->state[index] == OWNED_STARTING)
+        open_shard(owned, index);
+    if (!owned_accepts(owned, shard))
         return NULL;
-    return pending_take(&hosted->shards[index]->waiting, hosted->budget);
+    return pending_take(&owned->shards[index]->waiting, owned->budget);
 }
 
-void owned_release(struct hosted *hosted, int32_t shard,
+void owned_release(struct owned_shards *owned, int32_t shard,
                     struct pending_queue *queue)
 {
-    int64_t index = shard_index(shard, hosted->shard_count);
-    if (index < 0 || !hosted->shards[index])
+    int64_t index = shard_index(shard, owned->shard_count);
+    if (index < 0 || !owned->shards[index])
         return;
-    pending_append(queue, &hosted->shards[index]->waiting);
-    if (hosted->state[index] == HOSTED_ABSENT)
-        shard_free(hosted, index);
+    pending_append(queue, &owned->shards[index]->waiting);
+    if (owned->state[index] == OWNED_ABSENT)
+        shard_free(owned, index);
 }
 
-void owned_adopt(struct hosted *hosted, int32_t shard,
+void owned_adopt(struct owned_shards *owned, int32_t shard,
                   struct pending_queue *queue)
 {
-    int64_t index = shard_index(shard, hosted->shard_count);
-    check(index >= 0 && hosted->state[index] != HOSTED_ABSENT);
-    pending_append(&hosted->shards[index]->waiting, queue);
+    int64_t index = shard_index(shard, owned->shard_count);
+    check(index >= 0 && owned->state[index] != OWNED_ABSENT);
+    pending_append(&owned->shards[index]->waiting, queue);
 }
 
-struct fence owned_fence(const struct hosted *hosted, int32_t shard)
+struct fence owned_fence(const struct owned_shards *owned, int32_t shard)
 {
-    int64_t index = shard_index(shard, hosted->shard_count);
-    return index >= 0 && hosted->state[index] != HOSTED_ABSENT
-               ? hosted->shards[index]->fence
+    int64_t index = shard_index(shard, owned->shard_count);
+    return index >= 0 && owned->state[index] != OWNED_ABSENT
+               ? owned->shards[index]->fence
                : (struct fence){ 0, 0 };
 }
 
-bool owned_next(const struct hosted *hosted, uint32_t *at, int32_t *shard,
+bool owned_next(const struct owned_shards *owned, uint32_t *at, int32_t *shard,
                  enum owned_state *state)
 {
-    while (*at < 2 * hosted->shard_count - 1) {
+    while (*at < 2 * owned->shard_count - 1) {
         uint32_t index = (*at)++;
-        if (hosted->state[index] == HOSTED_ABSENT)
+        if (owned->state[index] == OWNED_ABSENT)
             continue;
-        *shard = shard_at(hosted, index);
-        *state = (enum owned_state)hosted->state[index];
+        *shard = shard_at(owned, index);
+        *state = (enum owned_state)owned->state[index];
         return true;
     }
     return false;

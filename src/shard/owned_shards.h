@@ -3,7 +3,7 @@
  *
  * absent --start--> CLAIMING (types that persist or remember) --claimed--> STARTING
  * absent --start--> STARTING (others)
- * STARTING --owned_take, the caller's first call after HOSTED_STARTED--> RUNNING
+ * STARTING --owned_take, the caller's first call after OWNED_STARTED--> RUNNING
  * RUNNING --drain--> DRAINING --all markers--> STOPPING --entities stopped--> absent
  * DRAINING --deadline--> RUNNING (the hand-off failed, nothing is dropped)
  * DRAINING --start with the same fence--> RUNNING (the coordinator gave the hand-off up)
@@ -26,13 +26,13 @@
 #include "shard/route.h"
 
 enum owned_state {
-    HOSTED_ABSENT,
-    HOSTED_CLAIMING, /* the store raises the fence, then remembered entities are read */
-    HOSTED_STARTING, /* HOSTED_STARTED is reported; from here on entities may run */
-    HOSTED_RUNNING,
-    HOSTED_DRAINING,
-    HOSTED_STOPPING, /* entities get the stop message at the end of their mailboxes */
-    HOSTED_FENCED_STOPPING /* another owner exists; entities end at once */
+    OWNED_ABSENT,
+    OWNED_CLAIMING, /* the store raises the fence, then remembered entities are read */
+    OWNED_STARTING, /* OWNED_STARTED is reported; from here on entities may run */
+    OWNED_RUNNING,
+    OWNED_DRAINING,
+    OWNED_STOPPING, /* entities get the stop message at the end of their mailboxes */
+    OWNED_FENCED_STOPPING /* another owner exists; entities end at once */
 };
 
 enum claim_result {
@@ -50,15 +50,15 @@ struct owing {
 enum owned_news_kind {
     /* raise the store's fence to `fence`, or from none to the next epoch of term 0; then
      * owned_claimed */
-    HOSTED_CLAIM,
-    HOSTED_STARTED, /* owned_take until null, then mail region_shard_started */
-    HOSTED_STOP_ENTITIES, /* put the stop message into each mailbox; then owned_entities_stopped */
-    HOSTED_KILL_ENTITIES, /* the stop took too long: end the rest; then owned_entities_stopped */
-    HOSTED_STOPPED, /* place_stopped, then mail region_shard_stopped(attempt, true, null) */
-    HOSTED_DRAIN_FAILED, /* mail region_shard_stopped(attempt, false, reason) */
+    OWNED_CLAIM,
+    OWNED_STARTED, /* owned_take until null, then mail region_shard_started */
+    OWNED_STOP_ENTITIES, /* put the stop message into each mailbox; then owned_entities_stopped */
+    OWNED_KILL_ENTITIES, /* the stop took too long: end the rest; then owned_entities_stopped */
+    OWNED_STOPPED, /* place_stopped, then mail region_shard_stopped(attempt, true, null) */
+    OWNED_DRAIN_FAILED, /* mail region_shard_stopped(attempt, false, reason) */
     /* end all entities at once; place_fenced with their mailboxes; mail region_shard_fenced;
      * owned_entities_stopped after the last */
-    HOSTED_FENCED
+    OWNED_FENCED
 };
 
 struct owned_news {
@@ -72,8 +72,8 @@ struct owned_news {
 struct owned_options {
     uint32_t shard_count;       /* 1..SHARDS_MAX */
     bool persists;              /* or remembers: a start claims first */
-    uint64_t stop_timeout;      /* ns; 0 = HOSTED_STOP_TIMEOUT */
-    uint64_t claim_retry;       /* ns, doubles up to eight times this; 0 = HOSTED_CLAIM_RETRY */
+    uint64_t stop_timeout;      /* ns; 0 = OWNED_STOP_TIMEOUT */
+    uint64_t claim_retry;       /* ns, doubles up to eight times this; 0 = OWNED_CLAIM_RETRY */
     struct pending_budget *budget; /* lent; shared with the type's routes */
     struct trace *trace;        /* lent; may be null */
     const char *type;           /* name in log lines; lent; null = "" */
@@ -98,7 +98,7 @@ struct owned_counters {
 struct owned_shard;
 struct hosted_early;
 
-struct hosted {
+struct owned_shards {
     uint8_t *state; /* enum owned_state, by index */
     struct owned_shard **shards; /* by index; null when absent */
     uint32_t shard_count;
@@ -122,83 +122,83 @@ struct hosted {
     struct owned_counters counters;
 };
 
-void owned_init(struct hosted *hosted, const struct owned_options *options);
+void owned_init(struct owned_shards *owned, const struct owned_options *options);
 /* Take all waiting messages before (owned_release). Zero and null are allowed. */
-void owned_fini(struct hosted *hosted);
+void owned_fini(struct owned_shards *owned);
 
-static inline enum owned_state owned_state(const struct hosted *hosted,
+static inline enum owned_state owned_state(const struct owned_shards *owned,
                                              int32_t shard)
 {
-    int64_t index = shard_index(shard, hosted->shard_count);
-    return index >= 0 ? (enum owned_state)hosted->state[index]
-                      : HOSTED_ABSENT;
+    int64_t index = shard_index(shard, owned->shard_count);
+    return index >= 0 ? (enum owned_state)owned->state[index]
+                      : OWNED_ABSENT;
 }
 
 /* Hot path: true if a message may enter its entity's mailbox here. */
-static inline bool owned_accepts(const struct hosted *hosted, int32_t shard)
+static inline bool owned_accepts(const struct owned_shards *owned, int32_t shard)
 {
-    enum owned_state state = owned_state(hosted, shard);
-    return state == HOSTED_RUNNING || state == HOSTED_DRAINING;
+    enum owned_state state = owned_state(owned, shard);
+    return state == OWNED_RUNNING || state == OWNED_DRAINING;
 }
 
 /* True if the message must wait here until the shard runs. */
-bool owned_waits(const struct hosted *hosted, int32_t shard);
+bool owned_waits(const struct owned_shards *owned, int32_t shard);
 /* Keeps a message, given if true. False at a limit, or if owned_waits is false. */
-bool owned_hold(struct hosted *hosted, uint64_t now, int32_t shard,
-                 struct held *held);
+bool owned_hold(struct owned_shards *owned, uint64_t now, int32_t shard,
+                 struct pending_item *held);
 /* Takes the next waiting message; null if none is left or the shard does not run. Call it on
- * HOSTED_STARTED until null, before any other message. */
-struct held *owned_take(struct hosted *hosted, int32_t shard);
+ * OWNED_STARTED until null, before any other message. */
+struct pending_item *owned_take(struct owned_shards *owned, int32_t shard);
 /* Moves all waiting messages to the end of `queue`. */
-void owned_release(struct hosted *hosted, int32_t shard,
+void owned_release(struct owned_shards *owned, int32_t shard,
                     struct pending_queue *queue);
 /* Appends messages from the routes, given. Only after owned_start. */
-void owned_adopt(struct hosted *hosted, int32_t shard,
+void owned_adopt(struct owned_shards *owned, int32_t shard,
                   struct pending_queue *queue);
 
 /* REGION_HOST, through place_host, which also moves waiting messages of the lane's routes. A repeat
- * reports HOSTED_STARTED again. A newer fence stops a running shard as if fenced, then starts it
+ * reports OWNED_STARTED again. A newer fence stops a running shard as if fenced, then starts it
  * again. */
-void owned_start(struct hosted *hosted, uint64_t now, int32_t shard,
+void owned_start(struct owned_shards *owned, uint64_t now, int32_t shard,
                   struct fence fence);
-/* Takes the answer to HOSTED_CLAIM of `fence`; if OK, `claimed` is the store's fence. */
-void owned_claimed(struct hosted *hosted, uint64_t now, int32_t shard,
+/* Takes the answer to OWNED_CLAIM of `fence`; if OK, `claimed` is the store's fence. */
+void owned_claimed(struct owned_shards *owned, uint64_t now, int32_t shard,
                     struct fence fence, struct fence claimed,
                     enum claim_result result);
 /* REGION_DRAIN: stops the shard after all markers of the attempt; missing ones at `deadline` fail
  * it. Copies at most OWING_MAX. A claiming shard drains after its start; an absent one is
- * HOSTED_STOPPED at once. */
-void owned_drain(struct hosted *hosted, uint64_t now, int32_t shard,
+ * OWNED_STOPPED at once. */
+void owned_drain(struct owned_shards *owned, uint64_t now, int32_t shard,
                   struct attempt attempt, const struct owing *owing,
                   uint32_t count, uint64_t deadline);
 /* Takes a marker from a lane of any node. The lane's older messages for the shard arrived before
  * it. */
-void owned_marker(struct hosted *hosted, uint64_t now, int32_t shard,
+void owned_marker(struct owned_shards *owned, uint64_t now, int32_t shard,
                    struct attempt attempt, uint64_t uid, uint32_t lane);
 /* The node was removed and owes no marker any more. */
-void owned_node_gone(struct hosted *hosted, uint64_t now, uint64_t uid);
-/* After HOSTED_STOP_ENTITIES, HOSTED_KILL_ENTITIES or HOSTED_FENCED: the last entity has ended, its
+void owned_node_gone(struct owned_shards *owned, uint64_t now, uint64_t uid);
+/* After OWNED_STOP_ENTITIES, OWNED_KILL_ENTITIES or OWNED_FENCED: the last entity has ended, its
  * events are durable. */
-void owned_entities_stopped(struct hosted *hosted, uint64_t now,
+void owned_entities_stopped(struct owned_shards *owned, uint64_t now,
                              int32_t shard);
 /* The store refused a write under `fence`. */
-void owned_fenced(struct hosted *hosted, uint64_t now, int32_t shard,
+void owned_fenced(struct owned_shards *owned, uint64_t now, int32_t shard,
                    struct fence fence);
 /* Handles REGION_LOST: another owner has that fence (none: the coordinator has no fences). Like
  * owned_fenced, in any state; also cancels a start under an older fence. */
-void owned_lost(struct hosted *hosted, uint64_t now, int32_t shard,
+void owned_lost(struct owned_shards *owned, uint64_t now, int32_t shard,
                  struct fence fence);
 
-void owned_tick(struct hosted *hosted, uint64_t now);
-uint64_t owned_deadline(const struct hosted *hosted);
-bool owned_next_news(struct hosted *hosted, struct owned_news *news);
+void owned_tick(struct owned_shards *owned, uint64_t now);
+uint64_t owned_deadline(const struct owned_shards *owned);
+bool owned_next_news(struct owned_shards *owned, struct owned_news *news);
 
 /* Returns the claimed fence, which writes carry; zero if absent. */
-struct fence owned_fence(const struct hosted *hosted, int32_t shard);
+struct fence owned_fence(const struct owned_shards *owned, int32_t shard);
 /* Returns the number of missing markers; 0 unless draining. */
-uint32_t owned_owed(const struct hosted *hosted, int32_t shard);
+uint32_t owned_owed(const struct owned_shards *owned, int32_t shard);
 /* Iterates over present shards in index order; start with *at = 0. */
-bool owned_next(const struct hosted *hosted, uint32_t *at, int32_t *shard,
+bool owned_next(const struct owned_shards *owned, uint32_t *at, int32_t *shard,
                  enum owned_state *state);
 const char *owned_state_name(enum owned_state state);
 

@@ -39,20 +39,20 @@ struct owned_shard {
 /* --- marker_debts.c --- */
 
 /* Starts an attempt's debts. Counts invalid numbers of lanes. Copies. */
-void marker_debts_set(struct hosted *hosted, struct owned_shard *at,
+void marker_debts_set(struct owned_shards *owned, struct owned_shard *at,
                       const struct owing *owing, uint32_t count);
 /* True if that was owed. lanes: one bit for each. */
 bool marker_debts_pay(struct owned_shard *at, uint64_t uid, uint64_t lanes);
 void marker_debts_forget(struct owned_shard *at);
 
 /* Keeps a marker for a later order; drops the oldest beyond EARLY_MARKERS_MAX. Copies. */
-void owned_early_keep(struct hosted *hosted,
+void owned_early_keep(struct owned_shards *owned,
                        const struct hosted_early *marker);
 /* Pays with the attempt's early markers; drops older attempts'. */
-void owned_early_pay(struct hosted *hosted, int32_t shard,
+void owned_early_pay(struct owned_shards *owned, int32_t shard,
                       struct owned_shard *at);
-void owned_early_drop_below(struct hosted *hosted, int32_t shard,
+void owned_early_drop_below(struct owned_shards *owned, int32_t shard,
                              struct fence fence);
-void owned_early_node_gone(struct hosted *hosted, uint64_t uid);
+void owned_early_node_gone(struct owned_shards *owned, uint64_t uid);
 
 #endif

@@ -12,8 +12,8 @@ void pending_budget_init(struct pending_budget *budget, uint64_t count_max,
 {
     check(lanes > 0);
     *budget = (struct pending_budget){ 0 };
-    budget->count_max = (count_max ? count_max : HELD_COUNT_MAX) / lanes;
-    budget->bytes_max = (bytes_max ? bytes_max : HELD_BYTES_MAX) / lanes;
+    budget->count_max = (count_max ? count_max : PENDING_COUNT_MAX) / lanes;
+    budget->bytes_max = (bytes_max ? bytes_max : PENDING_BYTES_MAX) / lanes;
     if (budget->count_max == 0)
         budget->count_max = 1;
     if (budget->bytes_max == 0)
@@ -21,7 +21,7 @@ void pending_budget_init(struct pending_budget *budget, uint64_t count_max,
 }
 
 bool pending_put(struct pending_queue *queue, struct pending_budget *budget,
-              uint64_t now, struct held *held)
+              uint64_t now, struct pending_item *held)
 {
     if (!ZOO(Q2) && (budget->count >= budget->count_max ||
                      held->size > budget->bytes_max - budget->bytes)) {
@@ -46,9 +46,9 @@ bool pending_put(struct pending_queue *queue, struct pending_budget *budget,
     return true;
 }
 
-struct held *pending_take(struct pending_queue *queue, struct pending_budget *budget)
+struct pending_item *pending_take(struct pending_queue *queue, struct pending_budget *budget)
 {
-    struct held *held = queue->first;
+    struct pending_item *held = queue->first;
     if (!held)
         return NULL;
     queue->first = held->next;

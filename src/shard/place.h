@@ -17,7 +17,7 @@ enum place {
     PLACE_INVALID  /* no such shard: undelivered */
 };
 
-static inline enum place place_by_route(const struct hosted *hosted,
+static inline enum place place_by_route(const struct owned_shards *owned,
                                         struct route route, int32_t shard,
                                         uint16_t own)
 {
@@ -25,9 +25,9 @@ static inline enum place place_by_route(const struct hosted *hosted,
     case ROUTE_LOCAL:
         if (route.lane != own)
             return PLACE_LANE;
-        if (owned_accepts(hosted, shard))
+        if (owned_accepts(owned, shard))
             return PLACE_ENTITY;
-        return owned_waits(hosted, shard) ? PLACE_WAIT : PLACE_HOLD;
+        return owned_waits(owned, shard) ? PLACE_WAIT : PLACE_HOLD;
     case ROUTE_REMOTE:
         return PLACE_PEER;
     case ROUTE_INVALID:
@@ -40,11 +40,11 @@ static inline enum place place_by_route(const struct hosted *hosted,
 /* Decides for a message of an actor or entity of this lane, or of a foreign thread. *route is from
  * routes_find. */
 static inline enum place place_sent(const struct routes *routes,
-                                    const struct hosted *hosted, int32_t shard,
+                                    const struct owned_shards *owned, int32_t shard,
                                     uint16_t own, struct route *route)
 {
     *route = routes_find(routes, shard);
-    return place_by_route(hosted, *route, shard, own);
+    return place_by_route(owned, *route, shard, own);
 }
 
 /* Decides for a message from a ring, a link or the owned shards, on the shard's own lane. The lane
@@ -52,39 +52,39 @@ static inline enum place place_sent(const struct routes *routes,
  * hold the shard. If the shard's home is elsewhere, the caller forwards only a JVM's message, and
  * keeps its sender. *route stays empty unless it is needed. */
 static inline enum place place_arrived(const struct routes *routes,
-                                       const struct hosted *hosted,
+                                       const struct owned_shards *owned,
                                        int32_t shard, uint16_t own,
                                        struct route *route)
 {
     *route = (struct route){ 0 };
-    if (owned_accepts(hosted, shard))
+    if (owned_accepts(owned, shard))
         return PLACE_ENTITY;
-    if (owned_waits(hosted, shard))
+    if (owned_waits(owned, shard))
         return PLACE_WAIT;
     *route = routes_find(routes, shard);
-    return place_by_route(hosted, *route, shard, own);
+    return place_by_route(owned, *route, shard, own);
 }
 
 /* REGION_HOST on the owning lane: owned_start, then moves the routes' messages to the shard before
  * any other arrives. Drain the shards' news next. */
-void place_host(struct routes *routes, struct hosted *hosted, uint64_t now,
+void place_host(struct routes *routes, struct owned_shards *owned, uint64_t now,
                 int32_t shard, uint16_t own, struct fence fence);
-/* HOSTED_STOPPED: moves waiting messages to the routes, before those that wait there. */
-void place_stopped(struct routes *routes, struct hosted *hosted, int32_t shard);
-/* HOSTED_FENCED: moves the entities' mailboxes (given, in order; may be empty), then the shard's
+/* OWNED_STOPPED: moves waiting messages to the routes, before those that wait there. */
+void place_stopped(struct routes *routes, struct owned_shards *owned, int32_t shard);
+/* OWNED_FENCED: moves the entities' mailboxes (given, in order; may be empty), then the shard's
  * waiting messages, to the routes or to the shard's next start here. The routes forget the home.
  * Messages refused at a limit stay in `mailboxes`, undelivered. */
-void place_fenced(struct routes *routes, struct hosted *hosted, uint64_t now,
+void place_fenced(struct routes *routes, struct owned_shards *owned, uint64_t now,
                   int32_t shard, struct pending_queue *mailboxes);
 /* The stop took too long: the entities' mailboxes (given, in order) wait before all else for the
  * shard. Messages refused at a limit stay in `mailboxes`, undelivered. */
-void place_returned(struct routes *routes, struct hosted *hosted, uint64_t now,
+void place_returned(struct routes *routes, struct owned_shards *owned, uint64_t now,
                     int32_t shard, struct pending_queue *mailboxes);
 /* ROUTES_FLUSH: returns the next message to send, with its place (ENTITY, WAIT, LANE, PEER) and
  * route; null if none may leave. Forgets a route to this lane for an absent shard. Call it until
  * null, or again in a later turn. */
-struct held *place_flush(struct routes *routes, struct hosted *hosted,
-                         int32_t shard, uint16_t own, enum place *place,
-                         struct route *route);
+struct pending_item *place_flush(struct routes *routes, struct owned_shards *owned,
+                                 int32_t shard, uint16_t own, enum place *place,
+                                 struct route *route);
 
 #endif

@@ -118,8 +118,8 @@ void region_request_home(struct region *region, uint64_t now, uint32_t lane,
                          int32_t shard);
 /* ROUTES_DOUBT_HOME: asks for a home that is not confirmed; sends a confirmed one to the lane
  * again. */
-void region_doubt_home(struct region *region, uint64_t now, uint32_t lane,
-                       int32_t shard);
+void region_suspect_home(struct region *region, uint64_t now, uint32_t lane,
+                         int32_t shard);
 /* The lane has carried out REGION_HOLD. */
 void region_lane_held(struct region *region, uint64_t now, uint32_t lane,
                       int32_t shard, struct attempt attempt);
@@ -129,14 +129,14 @@ void region_lane_waiting(struct region *region, uint64_t now, uint32_t lane,
                          uint64_t count);
 void region_shard_started(struct region *region, uint64_t now, int32_t shard,
                           struct fence fence);
-/* HOSTED_STOPPED (ok) or HOSTED_DRAIN_FAILED. */
+/* OWNED_STOPPED (ok) or OWNED_DRAIN_FAILED. */
 void region_shard_stopped(struct region *region, uint64_t now, int32_t shard,
                           struct attempt attempt, bool ok,
                           const char *reason);
 /* The store has fences of that term; called before region_shard_fenced. The next report passes the
  * term to a coordinator with a lower one. */
 void region_store_has(struct region *region, uint64_t term);
-/* HOSTED_FENCED: forgets the home and asks again. */
+/* OWNED_FENCED: forgets the home and asks again. */
 void region_shard_fenced(struct region *region, uint64_t now, int32_t shard,
                          struct fence fence);
 

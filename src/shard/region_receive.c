@@ -412,8 +412,8 @@ void region_lane_held(struct region *region, uint64_t now, uint32_t lane,
 
 /* The home may be a former coordinator's, unknown to others. A new one may have announced this node
  * before its HostShard came here. Its answer follows that order. */
-void region_doubt_home(struct region *region, uint64_t now, uint32_t lane,
-                       int32_t shard)
+void region_suspect_home(struct region *region, uint64_t now, uint32_t lane,
+                         int32_t shard)
 {
     int64_t index = shard_index(shard, region->shard_count);
     check(index >= 0 && lane < region->lanes);
@@ -457,7 +457,7 @@ static void tell_drain(struct region *region, uint64_t now,
                                       .fence = entry->hosting->fence,
                                       .attempt = entry->hosting->stop,
                                       .owing_count = used,
-                                      /* The rest is for the stop: see HOSTED_STOP_TIMEOUT. */
+                                      /* The rest is for the stop: see OWNED_STOP_TIMEOUT. */
                                       .deadline =
                                           now + region->handoff_timeout / 2 },
                 slice_of(NULL, 0), owing);

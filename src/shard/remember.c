@@ -85,14 +85,14 @@ void remember_tell(struct remember *remember, enum remember_news_kind kind,
 
 bool remember_next_news(struct remember *remember, struct remember_news *news)
 {
-    free_news(&remember->told);
-    remember->told = (struct remember_news){ 0 };
+    free_news(&remember->last_news);
+    remember->last_news = (struct remember_news){ 0 };
     if (remember->news_head == remember->news.count) {
         remember->news_head = remember->news.count = 0;
         return false;
     }
-    remember->told = remember->news.items[remember->news_head++];
-    *news = remember->told;
+    remember->last_news = remember->news.items[remember->news_head++];
+    *news = remember->last_news;
     return true;
 }
 
@@ -175,7 +175,7 @@ void remember_fini(struct remember *remember)
     vec_fini(&remember->slots);
     vec_fini(&remember->slots_free);
     timers_fini(&remember->timers);
-    free_news(&remember->told);
+    free_news(&remember->last_news);
     for (uint32_t i = remember->news_head; i < remember->news.count; i++)
         free_news(&remember->news.items[i]);
     vec_fini(&remember->news);

@@ -118,7 +118,7 @@ struct remember {
     struct timers timers;
     VEC(struct remember_news) news; /* own copies of id and record */
     uint32_t news_head;
-    struct remember_news told;
+    struct remember_news last_news;
     struct remember_counters counters;
 };
 

@@ -98,7 +98,7 @@ static void forget(struct routes *routes, int64_t index, int32_t shard)
 }
 
 bool routes_hold(struct routes *routes, uint64_t now, int32_t shard,
-                 struct held *held)
+                 struct pending_item *held)
 {
     int64_t index = index_of(routes, shard);
     if (index < 0)
@@ -220,7 +220,7 @@ void routes_forget(struct routes *routes, int32_t shard)
         forget(routes, index, shard);
 }
 
-void routes_doubt(struct routes *routes, int32_t shard)
+void routes_suspect(struct routes *routes, int32_t shard)
 {
     int64_t index = index_of(routes, shard);
     if (index < 0 || routes->table[index].state != ROUTE_REMOTE)
@@ -241,11 +241,11 @@ void routes_peer_gone(struct routes *routes, uint32_t peer)
     }
 }
 
-static struct held *take(struct routes *routes, int64_t index)
+static struct pending_item *take(struct routes *routes, int64_t index)
 {
     if (!routes->waiting[index])
         return NULL;
-    struct held *held = pending_take(routes->waiting[index], routes->budget);
+    struct pending_item *held = pending_take(routes->waiting[index], routes->budget);
     drop_queue_if_empty(routes, index);
     struct route *route = &routes->table[index];
     if (!routes->waiting[index] && route->state == ROUTE_FLUSHING)
@@ -253,7 +253,7 @@ static struct held *take(struct routes *routes, int64_t index)
     return held;
 }
 
-struct held *routes_take(struct routes *routes, int32_t shard)
+struct pending_item *routes_take(struct routes *routes, int32_t shard)
 {
     int64_t index = index_of(routes, shard);
     if (index < 0 || routes->table[index].state != ROUTE_FLUSHING)
@@ -262,16 +262,16 @@ struct held *routes_take(struct routes *routes, int32_t shard)
     return take(routes, index);
 }
 
-struct held *routes_drain(struct routes *routes, int32_t shard)
+struct pending_item *routes_drain(struct routes *routes, int32_t shard)
 {
     int64_t index = index_of(routes, shard);
-    struct held *held = index >= 0 ? take(routes, index) : NULL;
+    struct pending_item *held = index >= 0 ? take(routes, index) : NULL;
     if (held)
         routes->counters.drained++;
     return held;
 }
 
-struct held *routes_take_any(struct routes *routes)
+struct pending_item *routes_take_any(struct routes *routes)
 {
     for (uint32_t i = 0; i < 2 * routes->shard_count - 1; i++) {
         if (routes->waiting[i]) {
@@ -290,7 +290,7 @@ uint32_t routes_waiting(const struct routes *routes, int32_t shard)
                : 0;
 }
 
-const struct held *routes_homeless(const struct routes *routes, int32_t shard)
+const struct pending_item *routes_homeless(const struct routes *routes, int32_t shard)
 {
     int64_t index = shard_index(shard, routes->shard_count);
     if (index < 0 || !routes->waiting[index])

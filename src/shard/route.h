@@ -52,7 +52,7 @@ struct routes_counters {
 enum routes_news_kind {
     /* mail region_request_home to control; once each time the home becomes unknown */
     ROUTES_REQUEST_HOME,
-    ROUTES_DOUBT_HOME, /* mail region_doubt_home to control */
+    ROUTES_DOUBT_HOME, /* mail region_suspect_home to control */
     ROUTES_FLUSH      /* routes_take until null, now or over several turns */
 };
 
@@ -89,7 +89,7 @@ static inline struct route routes_find(const struct routes *routes,
 /* Keeps a message, given if true. False at a limit or for an invalid shard: the caller makes it
  * undelivered. In LOCAL and REMOTE it first forgets the home, which the caller found wrong. */
 bool routes_hold(struct routes *routes, uint64_t now, int32_t shard,
-                 struct held *held);
+                 struct pending_item *held);
 /* Moves all waiting messages to the end of `queue`, in any state; for place_host. */
 void routes_release(struct routes *routes, int32_t shard,
                     struct pending_queue *queue);
@@ -113,25 +113,25 @@ void routes_hold_begin(struct routes *routes, int32_t shard);
 void routes_forget(struct routes *routes, int32_t shard);
 /* A message arrived for a shard that is elsewhere: REMOTE becomes ASKED, and the region checks the
  * home. */
-void routes_doubt(struct routes *routes, int32_t shard);
+void routes_suspect(struct routes *routes, int32_t shard);
 /* Forgets every home at a peer. */
 void routes_peer_gone(struct routes *routes, uint32_t peer);
 
 /* Returns the next message of a shard in FLUSHING, for the target in routes_find. Returns null at
  * the end, which opens the direct way, and in other states. */
-struct held *routes_take(struct routes *routes, int32_t shard);
+struct pending_item *routes_take(struct routes *routes, int32_t shard);
 /* REGION_DROP, as in Akka, or the end of a wait: returns the oldest message in any state, or null.
  * The caller makes it undelivered. */
-struct held *routes_drain(struct routes *routes, int32_t shard);
+struct pending_item *routes_drain(struct routes *routes, int32_t shard);
 /* The same over all shards in index order, at the node's end. */
-struct held *routes_take_any(struct routes *routes);
+struct pending_item *routes_take_any(struct routes *routes);
 
 bool routes_next_news(struct routes *routes, struct routes_news *news);
 
 uint32_t routes_waiting(const struct routes *routes, int32_t shard);
 /* Returns the oldest message without a known home, lent; `next` leads to the others. Null if there
  * is none. */
-const struct held *routes_homeless(const struct routes *routes, int32_t shard);
+const struct pending_item *routes_homeless(const struct routes *routes, int32_t shard);
 /* Returns when the oldest message began to wait, in ns; 0 = none. The state then tells the stage of
  * a time-out. */
 uint64_t routes_waiting_since(const struct routes *routes, int32_t shard);

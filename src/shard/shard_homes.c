@@ -280,7 +280,7 @@ void shard_homes_place_all(struct coordinator *coordinator, uint64_t now,
                      struct outbox *outbox)
 {
     struct allocation_region *views;
-    uint32_t *room = &coordinator->telling.room->places;
+    uint32_t *room = &coordinator->announcements.room->places;
     uint32_t count = 0, i = 0;
     bool last, many;
 
@@ -467,7 +467,7 @@ void shard_homes_rebalance(struct coordinator *coordinator, uint64_t now)
 
 void shard_homes_rebalance_on(struct coordinator *coordinator)
 {
-    uint32_t *room = &coordinator->telling.room->views;
+    uint32_t *room = &coordinator->announcements.room->views;
     uint32_t count = coordinator->regions.count;
     bool has_room = *room == COORDINATOR_VIEWS_MAX || *room >= count;
 

@@ -104,7 +104,7 @@ bool is_kept(const struct coordinator *coordinator, uint64_t version)
  * this step. */
 static bool may_pack(struct coordinator *coordinator)
 {
-    uint32_t *room = &coordinator->telling.room->packs;
+    uint32_t *room = &coordinator->announcements.room->packs;
 
     if (coordinator->state_store.is_hasty)
         return true;
@@ -177,7 +177,7 @@ static bool may_write(const struct coordinator *coordinator)
     const struct state_store *state_store = &coordinator->state_store;
 
     return state_store->is_hasty ||
-           coordinator->telling.room->packs == COORDINATOR_PACKS_MAX ||
+           coordinator->announcements.room->packs == COORDINATOR_PACKS_MAX ||
            state_store->parts.count + state_store->regions.count <=
                COORDINATOR_PACKS_MAX;
 }
@@ -187,7 +187,7 @@ static bool pack_parts(struct coordinator *coordinator)
 {
     struct state_store *state_store = &coordinator->state_store;
     struct buf bytes = { 0 };
-    bool is_all, has_room = coordinator->telling.room->packs > 0;
+    bool is_all, has_room = coordinator->announcements.room->packs > 0;
 
     /* Packed parts may change before the last is packed, but not endlessly. */
     state_store->is_hasty =

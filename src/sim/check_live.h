@@ -19,7 +19,7 @@
 
 #define CHECK_LIVE_HANDOFF_NS 75000000000ull
 /* with time for events that are not durable yet */
-#define CHECK_LIVE_STOP_NS (HOSTED_STOP_TIMEOUT + 30000000000ull)
+#define CHECK_LIVE_STOP_NS (OWNED_STOP_TIMEOUT + 30000000000ull)
 /* a failed hand-off is tried again by then, or by its time-out if later */
 #define CHECK_LIVE_TRIED_NS 300000000000ull
 #define CHECK_LIVE_MOVES_MAX 3 /* of one shard in a quiet cluster */

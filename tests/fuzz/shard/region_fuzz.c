@@ -25,7 +25,7 @@ struct mail {
 struct lane {
     struct pending_budget budget;
     struct routes routes;
-    struct hosted hosted;
+    struct owned_shards hosted;
     struct mail mail[MAIL_MAX]; /* from control, in order */
     uint32_t first;
     uint32_t count;
@@ -67,22 +67,22 @@ static uint32_t index_of(int32_t shard)
     return (uint32_t)index;
 }
 
-static struct held *message(struct fixture *fixture)
+static struct pending_item *message(struct fixture *fixture)
 {
-    struct held *held = mem_alloc(sizeof *held);
+    struct pending_item *held = mem_alloc(sizeof *held);
     held->size = 1 + pick(fixture, 200);
     fixture->put++;
     return held;
 }
 
-static void end(struct fixture *fixture, struct held *held)
+static void end(struct fixture *fixture, struct pending_item *held)
 {
     fixture->taken++;
     mem_free(held);
 }
 
 static void at_place(struct fixture *fixture, struct lane *lane,
-                     int32_t shard, enum place place, struct held *held)
+                     int32_t shard, enum place place, struct pending_item *held)
 {
     bool waits = false;
     if (place == PLACE_ENTITY)
@@ -100,30 +100,30 @@ static void lane_hosted(struct fixture *fixture, struct lane *lane,
 {
     uint32_t index = index_of(news->shard);
     struct pending_queue boxes = { 0 };
-    struct held *held;
+    struct pending_item *held;
     switch (news->kind) {
-    case HOSTED_CLAIM:
+    case OWNED_CLAIM:
         lane->claim[index] = news->fence;
         break;
-    case HOSTED_STARTED:
+    case OWNED_STARTED:
         lane->live[index] = true;
         while ((held = owned_take(&lane->hosted, news->shard)))
             end(fixture, held);
         region_shard_started(fixture->region, fixture->now, news->shard,
                              news->fence);
         break;
-    case HOSTED_STOPPED:
+    case OWNED_STOPPED:
         check(!lane->live[index] ||
-              owned_state(&lane->hosted, news->shard) != HOSTED_ABSENT);
+              owned_state(&lane->hosted, news->shard) != OWNED_ABSENT);
         place_stopped(&lane->routes, &lane->hosted, news->shard);
         region_shard_stopped(fixture->region, fixture->now, news->shard,
                              news->attempt, true, NULL);
         break;
-    case HOSTED_DRAIN_FAILED:
+    case OWNED_DRAIN_FAILED:
         region_shard_stopped(fixture->region, fixture->now, news->shard,
                              news->attempt, false, news->reason);
         break;
-    case HOSTED_FENCED:
+    case OWNED_FENCED:
         held = message(fixture);
         pending_append(&boxes, &(struct pending_queue){ held, held, 1 });
         place_fenced(&lane->routes, &lane->hosted, fixture->now, news->shard,
@@ -133,8 +133,8 @@ static void lane_hosted(struct fixture *fixture, struct lane *lane,
         region_shard_fenced(fixture->region, fixture->now, news->shard,
                             news->fence);
         break;
-    case HOSTED_STOP_ENTITIES:
-    case HOSTED_KILL_ENTITIES:
+    case OWNED_STOP_ENTITIES:
+    case OWNED_KILL_ENTITIES:
         break;
     }
 }
@@ -145,7 +145,7 @@ static void lane_settle(struct fixture *fixture, struct lane *lane)
     struct routes_news routes_news;
     enum place place;
     struct route route;
-    struct held *held;
+    struct pending_item *held;
     for (bool more = true; more;) {
         more = false;
         while (owned_next_news(&lane->hosted, &owned_news)) {
@@ -227,7 +227,7 @@ static void take_mail(struct fixture *fixture, struct lane *lane)
     const struct mail *mail = &lane->mail[lane->first];
     const struct region_news *news = &mail->news;
     uint32_t number = own(fixture, lane);
-    struct held *held;
+    struct pending_item *held;
     if (!lane->count)
         return;
     lane->first = (lane->first + 1) % MAIL_MAX;
@@ -378,7 +378,7 @@ static void lane_verb(struct fixture *fixture)
     int32_t shard = (int32_t)pick(fixture, INDEXES) - SHARDS + 1;
     uint32_t index = index_of(shard);
     struct lane *owning = owner(fixture, shard);
-    struct hosted *hosted = &owning->hosted;
+    struct owned_shards *hosted = &owning->hosted;
     struct attempt attempt = { { 1, 1 }, 1 };
     enum owned_state state = owned_state(hosted, shard);
     struct route route;
@@ -402,7 +402,7 @@ static void lane_verb(struct fixture *fixture)
                        (enum claim_result)pick(fixture, 3));
         break;
     case 4:
-        if (state == HOSTED_STOPPING || state == HOSTED_FENCED_STOPPING) {
+        if (state == OWNED_STOPPING || state == OWNED_FENCED_STOPPING) {
             owning->live[index] = false;
             owned_entities_stopped(hosted, fixture->now, shard);
         }
@@ -474,7 +474,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct fixture state;
     struct fixture *fixture = &state;
-    struct held *held;
+    struct pending_item *held;
     memset(fixture, 0, sizeof *fixture);
     fixture->in = cursor_of(slice_of(data, size));
     fixture->self = (struct identity){ "akka", "S", node(0) };

@@ -144,7 +144,7 @@ static void a_marker_to_the_own_shard_is_counted(void **state)
     (void)machine_turn(lane, 2, 0);
     assert_int_equal(posted(lane, 0, 0, &content), MAIL_STARTED);
     give_to_node(lane, MAIL_HOLD, shard, &self);
-    assert_int_equal(lane->lane->types[0].hosted.counters.markers, 1);
+    assert_int_equal(lane->lane->types[0].owned.counters.markers, 1);
     assert_int_equal(posted(lane, 0, 1, &content), MAIL_HELD);
     node_free(node);
 }

@@ -328,7 +328,7 @@ static bool hosts(struct world *world, uint32_t node, int32_t shard)
         found = found ||
                 owned_accepts(&node_machine(world_node(world, node)->node, i)
                                     ->lane->types[0]
-                                    .hosted,
+                                    .owned,
                                shard);
     return found;
 }

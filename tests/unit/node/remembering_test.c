@@ -200,8 +200,8 @@ static void a_write_of_an_earlier_start_confirms_no_later_one(void **state)
     assert_non_null(fixture.held);
     assert_int_equal(kept_starts(&fixture), 1);
     host(&fixture, 1, (struct fence){ 3, 1 });
-    assert_int_equal(owned_state(&fixture.machine->lane->types[0].hosted, 1),
-                     HOSTED_RUNNING);
+    assert_int_equal(owned_state(&fixture.machine->lane->types[0].owned, 1),
+                     OWNED_RUNNING);
     tell(&fixture, 1, 3); /* waits for the next commit */
     release(&fixture);
     assert_int_equal(kept_starts(&fixture), 2);
@@ -239,7 +239,7 @@ static enum owned_state told(struct fixture *fixture, uint64_t ticket,
     give(fixture, (struct mail_content){ .kind = MAIL_REMEMBERED, .shard = 1,
                                    .a = ticket, .b = 1, .count = verb });
     carry(fixture);
-    return owned_state(&fixture->machine->lane->types[0].hosted, 1);
+    return owned_state(&fixture->machine->lane->types[0].owned, 1);
 }
 
 static void an_answer_to_an_earlier_start_starts_no_entity(void **state)
@@ -259,8 +259,8 @@ static void an_answer_to_an_earlier_start_starts_no_entity(void **state)
     host(&fixture, 1, (struct fence){ 3, 1 });
     second = asked(&fixture, REMEMBER_READ);
     assert_int_not_equal(second, first);
-    assert_int_equal(told(&fixture, first, REMEMBER_READ), HOSTED_CLAIMING);
-    assert_int_equal(told(&fixture, second, REMEMBER_READ), HOSTED_RUNNING);
+    assert_int_equal(told(&fixture, first, REMEMBER_READ), OWNED_CLAIMING);
+    assert_int_equal(told(&fixture, second, REMEMBER_READ), OWNED_RUNNING);
     tell(&fixture, 1, 1);
     write = asked(&fixture, REMEMBER_STORE);
     assert_int_not_equal(write, 0);
@@ -360,10 +360,10 @@ static void a_read_is_taken_in_parts(void **state)
     assert_true(machine_deadline(fixture.machine) <= fixture.now);
     (void)machine_turn(fixture.machine, ++fixture.now, 0);
     assert_int_equal(remember_count(remember, 1), 2000);
-    assert_int_equal(owned_state(&type->hosted, 1), HOSTED_CLAIMING);
+    assert_int_equal(owned_state(&type->owned, 1), OWNED_CLAIMING);
     (void)machine_turn(fixture.machine, ++fixture.now, 0);
     assert_int_equal(remember_count(remember, 1), 2500);
-    assert_int_equal(owned_state(&type->hosted, 1), HOSTED_RUNNING);
+    assert_int_equal(owned_state(&type->owned, 1), OWNED_RUNNING);
     carry(&fixture);
     assert_int_equal(type->readings.count, 0);
 

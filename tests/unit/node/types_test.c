@@ -102,7 +102,7 @@ static void different_types_may_coexist(void **state)
 static void a_replicator_keeps_its_path(void **state)
 {
     struct sherd_entity_type replicator = type("replicator", NULL);
-    struct sherd_entity_type hosted = type("hostReplicator", NULL);
+    struct sherd_entity_type owned = type("hostReplicator", NULL);
     struct sherd_entity_type other = type("A", NULL);
     char *found;
 
@@ -111,14 +111,14 @@ static void a_replicator_keeps_its_path(void **state)
     found = clash(&replicator, &replicator, NULL);
     assert_string_equal(found, "/system/sharding/replicator");
     mem_free(found);
-    assert_null(clash(&hosted, &hosted, NULL));
-    assert_null(clash(&hosted, &other, NULL));
+    assert_null(clash(&owned, &owned, NULL));
+    assert_null(clash(&owned, &other, NULL));
     other.role = "host";
-    found = clash(&hosted, &other, NULL);
+    found = clash(&owned, &other, NULL);
     assert_string_equal(found, "/system/sharding/hostReplicator");
     mem_free(found);
     other.role = NULL;
-    found = clash(&hosted, &other, "host"); /* by the configuration */
+    found = clash(&owned, &other, "host"); /* by the configuration */
     assert_string_equal(found, "/system/sharding/hostReplicator");
     mem_free(found);
 }

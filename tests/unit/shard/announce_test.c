@@ -305,7 +305,7 @@ static void a_step_packs_no_more_than_it_may(void **state)
         passes(scene, 0);
     }
     assert_in_range(count, 1, 8);
-    assert_int_equal(scene->coordinator->telling.room->packs,
+    assert_int_equal(scene->coordinator->announcements.room->packs,
                      COORDINATOR_PACKS_MAX);
     scene->is_stepped = false;
     scene_drain(scene);
@@ -497,7 +497,7 @@ static void coordinators_rebalance_one_after_the_other(void **state)
     for (int i = 0; i < 2; i++) {
         scenes[i] = scene_with(MANY, NULL);
         scenes[i]->is_stepped = true;
-        scenes[i]->coordinator->telling.room = &room;
+        scenes[i]->coordinator->announcements.room = &room;
     }
     for (int i = 0; i < 2; i++) {
         passes(scenes[i], 10000);

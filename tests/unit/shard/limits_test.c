@@ -138,26 +138,26 @@ static void shards_of_a_type_have_a_limit(void **state)
 
 static void waiting_messages_have_a_limit(void **state)
 {
-    struct held *held = mem_alloc((HELD_COUNT_MAX + 1) * sizeof *held);
+    struct pending_item *held = mem_alloc((PENDING_COUNT_MAX + 1) * sizeof *held);
     struct pending_budget budget;
     struct pending_queue queue = { 0 };
     (void)state;
 
     pending_budget_init(&budget, 0, 0, 1);
-    for (uint32_t i = 0; i < HELD_COUNT_MAX; i++)
+    for (uint32_t i = 0; i < PENDING_COUNT_MAX; i++)
         assert_true(pending_put(&queue, &budget, 1, &held[i]));
     assert_int_equal(budget.refused, 0);
-    assert_false(pending_put(&queue, &budget, 1, &held[HELD_COUNT_MAX]));
+    assert_false(pending_put(&queue, &budget, 1, &held[PENDING_COUNT_MAX]));
     assert_int_equal(budget.refused, 1);
-    assert_int_equal(budget.count_peak, HELD_COUNT_MAX);
+    assert_int_equal(budget.count_peak, PENDING_COUNT_MAX);
     assert_ptr_equal(pending_take(&queue, &budget), &held[0]);
-    assert_true(pending_put(&queue, &budget, 1, &held[HELD_COUNT_MAX]));
+    assert_true(pending_put(&queue, &budget, 1, &held[PENDING_COUNT_MAX]));
     mem_free(held);
 }
 
 static void waiting_bytes_have_a_limit(void **state)
 {
-    struct held held[3] = { { .size = HELD_BYTES_MAX - 1 },
+    struct pending_item held[3] = { { .size = PENDING_BYTES_MAX - 1 },
                             { .size = 1 },
                             { .size = 1 } };
     struct pending_budget budget;
@@ -167,12 +167,12 @@ static void waiting_bytes_have_a_limit(void **state)
     pending_budget_init(&budget, 0, 0, 1);
     assert_true(pending_put(&queue, &budget, 1, &held[0]));
     assert_true(pending_put(&queue, &budget, 1, &held[1]));
-    assert_true(budget.bytes == HELD_BYTES_MAX);
+    assert_true(budget.bytes == PENDING_BYTES_MAX);
     assert_false(pending_put(&queue, &budget, 1, &held[2]));
     assert_int_equal(budget.refused, 1);
     pending_budget_init(&budget, 0, 0, 4);
-    assert_true(budget.count_max == HELD_COUNT_MAX / 4);
-    assert_true(budget.bytes_max == HELD_BYTES_MAX / 4);
+    assert_true(budget.count_max == PENDING_COUNT_MAX / 4);
+    assert_true(budget.bytes_max == PENDING_BYTES_MAX / 4);
 }
 
 /* ---- the coordinator ---- */

@@ -24,7 +24,7 @@
 #define COORDINATOR_REF COORDINATOR_PATH "#9"
 
 struct message {
-    struct held held;
+    struct pending_item held;
     uint32_t sender; /* node * LANES + lane */
     uint32_t entity;
     uint32_t number;
@@ -85,7 +85,7 @@ struct box {
 
 struct lane {
     struct routes routes;
-    struct hosted hosted;
+    struct owned_shards hosted;
     struct pending_budget budget;
     struct box boxes[2 * SHARDS]; /* one box for all entities of a shard */
     bool live[2 * SHARDS];
@@ -341,7 +341,7 @@ static void lane_news(struct model *model, uint32_t n, uint32_t l,
     struct lane *lane = &model->nodes[n].lanes[l];
     const struct region_news *news = &event->news;
     struct event answer = { .shard = news->shard, .attempt = news->attempt };
-    struct held *held;
+    struct pending_item *held;
     switch (news->kind) {
     case REGION_HOST:
         place_host(&lane->routes, &lane->hosted, model->now, news->shard,
@@ -408,15 +408,15 @@ static void hosted_news_at(struct model *model, uint32_t n, uint32_t l,
     struct lane *lane = &model->nodes[n].lanes[l];
     struct event event = { .shard = news->shard, .fence = news->fence,
                            .attempt = news->attempt };
-    struct held *held;
+    struct pending_item *held;
     switch (news->kind) {
-    case HOSTED_CLAIM:
+    case OWNED_CLAIM:
         event.what = RUN_CLAIM;
         event.node = n;
         event.machine = l + 1;
         put(model, &event, model->now + delay(model));
         return;
-    case HOSTED_STARTED:
+    case OWNED_STARTED:
         lane->live[index_of(news->shard)] = true;
         lane->stopping[index_of(news->shard)] = false;
         check_live(model, news->shard);
@@ -425,24 +425,24 @@ static void hosted_news_at(struct model *model, uint32_t n, uint32_t l,
         event.what = MAIL_STARTED;
         mail(model, n, l + 1, 0, event);
         return;
-    case HOSTED_STOP_ENTITIES:
+    case OWNED_STOP_ENTITIES:
         lane_stop(model, n, l, news->shard);
         return;
-    case HOSTED_STOPPED:
+    case OWNED_STOPPED:
         place_stopped(&lane->routes, &lane->hosted, news->shard);
         event.what = MAIL_STOPPED;
         event.ok = true;
         mail(model, n, l + 1, 0, event);
         return;
-    case HOSTED_DRAIN_FAILED:
+    case OWNED_DRAIN_FAILED:
         event.what = MAIL_STOPPED;
         event.ok = false;
         mail(model, n, l + 1, 0, event);
         return;
-    case HOSTED_KILL_ENTITIES:
+    case OWNED_KILL_ENTITIES:
         broken(model, "a stop took too long");
         return;
-    case HOSTED_FENCED:
+    case OWNED_FENCED:
         broken(model, "fenced off");
         return;
     }
@@ -472,7 +472,7 @@ static void drain_lane(struct model *model, uint32_t n, uint32_t l)
             }
             enum place place;
             struct route route;
-            struct held *held;
+            struct pending_item *held;
             while ((held = place_flush(&lane->routes, &lane->hosted,
                                        routes_news.shard, (uint16_t)l, &place,
                                        &route)))
@@ -1019,7 +1019,7 @@ static void finish(struct model *model)
         for (uint32_t l = 0; l < node->lane_count; l++) {
             struct lane *lane = &node->lanes[l];
             /* Messages that began to wait while the region stopped have no home any more. */
-            for (struct held *held;
+            for (struct pending_item *held;
                  node->stopped && (held = routes_take_any(&lane->routes));)
                 refuse(model, (struct message *)held);
             if (lane->budget.count)

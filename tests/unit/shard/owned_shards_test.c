@@ -19,7 +19,7 @@ static const struct owing owing[] = { { 100, 2 }, { 200, 1 } };
 
 struct fixture {
     struct pending_budget budget;
-    struct hosted hosted;
+    struct owned_shards owned;
     struct owned_news news;
 };
 
@@ -28,7 +28,7 @@ static struct fixture *set(void **state, bool persists)
     static struct fixture fixture;
     fixture = (struct fixture){ 0 };
     pending_budget_init(&fixture.budget, 0, 0, 1);
-    owned_init(&fixture.hosted,
+    owned_init(&fixture.owned,
                 &(struct owned_options){ .shard_count = 10,
                                           .persists = persists,
                                           .stop_timeout = 25 * SECOND,
@@ -53,238 +53,238 @@ static int tear_down(void **state)
 {
     struct fixture *fixture = *state;
     assert_int_equal(fixture->budget.count, 0);
-    owned_fini(&fixture->hosted);
+    owned_fini(&fixture->owned);
     owned_fini(NULL);
     return 0;
 }
 
 static void expect(struct fixture *fixture, enum owned_news_kind kind)
 {
-    assert_true(owned_next_news(&fixture->hosted, &fixture->news));
+    assert_true(owned_next_news(&fixture->owned, &fixture->news));
     assert_int_equal(fixture->news.kind, kind);
     assert_int_equal(fixture->news.shard, SHARD);
 }
 
 static void expect_none(struct fixture *fixture)
 {
-    assert_false(owned_next_news(&fixture->hosted, &fixture->news));
+    assert_false(owned_next_news(&fixture->owned, &fixture->news));
 }
 
 static void expect_state(struct fixture *fixture, enum owned_state state)
 {
-    assert_string_equal(owned_state_name(owned_state(&fixture->hosted,
+    assert_string_equal(owned_state_name(owned_state(&fixture->owned,
                                                        SHARD)),
                         owned_state_name(state));
 }
 
 static void run(struct fixture *fixture)
 {
-    owned_start(&fixture->hosted, 0, SHARD, one);
-    expect(fixture, HOSTED_STARTED);
+    owned_start(&fixture->owned, 0, SHARD, one);
+    expect(fixture, OWNED_STARTED);
     expect_none(fixture);
-    expect_state(fixture, HOSTED_STARTING);
-    assert_true(owned_waits(&fixture->hosted, SHARD));
-    assert_null(owned_take(&fixture->hosted, SHARD));
-    expect_state(fixture, HOSTED_RUNNING);
+    expect_state(fixture, OWNED_STARTING);
+    assert_true(owned_waits(&fixture->owned, SHARD));
+    assert_null(owned_take(&fixture->owned, SHARD));
+    expect_state(fixture, OWNED_RUNNING);
 }
 
 static void a_drained_shard_stops(void **state)
 {
     struct fixture *fixture = *state;
-    struct hosted *hosted = &fixture->hosted;
+    struct owned_shards *owned = &fixture->owned;
     run(fixture);
-    owned_marker(hosted, 0, SHARD, first, 100, 0);
-    owned_drain(hosted, 0, SHARD, first, owing, 2, 30 * SECOND);
-    owned_drain(hosted, 0, SHARD, first, owing, 2, 30 * SECOND);
-    expect_state(fixture, HOSTED_DRAINING);
-    assert_int_equal(owned_owed(hosted, SHARD), 2);
-    assert_true(owned_accepts(hosted, SHARD));
-    owned_marker(hosted, 0, SHARD, first, 200, 0);
-    owned_marker(hosted, 0, SHARD, first, 200, 0);
-    owned_marker(hosted, 0, SHARD, first, 300, 0);
-    assert_int_equal(hosted->counters.markers_stale, 2);
+    owned_marker(owned, 0, SHARD, first, 100, 0);
+    owned_drain(owned, 0, SHARD, first, owing, 2, 30 * SECOND);
+    owned_drain(owned, 0, SHARD, first, owing, 2, 30 * SECOND);
+    expect_state(fixture, OWNED_DRAINING);
+    assert_int_equal(owned_owed(owned, SHARD), 2);
+    assert_true(owned_accepts(owned, SHARD));
+    owned_marker(owned, 0, SHARD, first, 200, 0);
+    owned_marker(owned, 0, SHARD, first, 200, 0);
+    owned_marker(owned, 0, SHARD, first, 300, 0);
+    assert_int_equal(owned->counters.markers_stale, 2);
     expect_none(fixture);
-    owned_marker(hosted, 0, SHARD, first, 100, 1);
-    expect(fixture, HOSTED_STOP_ENTITIES);
-    assert_false(owned_accepts(hosted, SHARD));
-    owned_drain(hosted, 0, SHARD, first, owing, 2, 30 * SECOND);
+    owned_marker(owned, 0, SHARD, first, 100, 1);
+    expect(fixture, OWNED_STOP_ENTITIES);
+    assert_false(owned_accepts(owned, SHARD));
+    owned_drain(owned, 0, SHARD, first, owing, 2, 30 * SECOND);
     expect_none(fixture);
-    owned_entities_stopped(hosted, 0, SHARD);
-    expect(fixture, HOSTED_STOPPED);
+    owned_entities_stopped(owned, 0, SHARD);
+    expect(fixture, OWNED_STOPPED);
     assert_int_equal(attempt_compare(fixture->news.attempt, first), 0);
-    expect_state(fixture, HOSTED_ABSENT);
-    owned_entities_stopped(hosted, 0, SHARD);
+    expect_state(fixture, OWNED_ABSENT);
+    owned_entities_stopped(owned, 0, SHARD);
     expect_none(fixture);
-    owned_drain(hosted, 0, SHARD, first, owing, 2, 0); /* late repeat */
-    expect(fixture, HOSTED_STOPPED);
-    assert_int_equal(hosted->count, 0);
+    owned_drain(owned, 0, SHARD, first, owing, 2, 0); /* late repeat */
+    expect(fixture, OWNED_STOPPED);
+    assert_int_equal(owned->count, 0);
 }
 
 static void missing_markers_fail_the_attempt_only(void **state)
 {
     struct fixture *fixture = *state;
-    struct hosted *hosted = &fixture->hosted;
+    struct owned_shards *owned = &fixture->owned;
     run(fixture);
-    owned_drain(hosted, 0, SHARD, first, owing, 2, 30 * SECOND);
-    owned_marker(hosted, 0, SHARD, first, 200, 0);
-    assert_true(owned_deadline(hosted) == 30 * SECOND);
-    owned_tick(hosted, 30 * SECOND - 1);
+    owned_drain(owned, 0, SHARD, first, owing, 2, 30 * SECOND);
+    owned_marker(owned, 0, SHARD, first, 200, 0);
+    assert_true(owned_deadline(owned) == 30 * SECOND);
+    owned_tick(owned, 30 * SECOND - 1);
     expect_none(fixture);
-    owned_tick(hosted, 30 * SECOND);
-    expect(fixture, HOSTED_DRAIN_FAILED);
+    owned_tick(owned, 30 * SECOND);
+    expect(fixture, OWNED_DRAIN_FAILED);
     assert_non_null(fixture->news.reason);
-    expect_state(fixture, HOSTED_RUNNING);
+    expect_state(fixture, OWNED_RUNNING);
     /* Its late markers and a repeat of its order have no effect. */
-    owned_marker(hosted, 0, SHARD, first, 100, 0);
-    owned_marker(hosted, 0, SHARD, first, 100, 1);
-    owned_drain(hosted, 0, SHARD, first, owing, 2, 90 * SECOND);
+    owned_marker(owned, 0, SHARD, first, 100, 0);
+    owned_marker(owned, 0, SHARD, first, 100, 1);
+    owned_drain(owned, 0, SHARD, first, owing, 2, 90 * SECOND);
     expect_none(fixture);
-    owned_drain(hosted, 0, SHARD, second, owing, 2, 90 * SECOND);
-    assert_int_equal(owned_owed(hosted, SHARD), 3);
-    owned_marker(hosted, 0, SHARD, first, 100, 0);
-    assert_int_equal(owned_owed(hosted, SHARD), 3);
-    owned_node_gone(hosted, 0, 100);
-    assert_int_equal(owned_owed(hosted, SHARD), 1);
-    owned_node_gone(hosted, 0, 200);
-    expect(fixture, HOSTED_STOP_ENTITIES);
-    owned_entities_stopped(hosted, 0, SHARD);
-    expect(fixture, HOSTED_STOPPED);
+    owned_drain(owned, 0, SHARD, second, owing, 2, 90 * SECOND);
+    assert_int_equal(owned_owed(owned, SHARD), 3);
+    owned_marker(owned, 0, SHARD, first, 100, 0);
+    assert_int_equal(owned_owed(owned, SHARD), 3);
+    owned_node_gone(owned, 0, 100);
+    assert_int_equal(owned_owed(owned, SHARD), 1);
+    owned_node_gone(owned, 0, 200);
+    expect(fixture, OWNED_STOP_ENTITIES);
+    owned_entities_stopped(owned, 0, SHARD);
+    expect(fixture, OWNED_STOPPED);
 }
 
 static void a_slow_stop_is_forced(void **state)
 {
     struct fixture *fixture = *state;
-    struct hosted *hosted = &fixture->hosted;
+    struct owned_shards *owned = &fixture->owned;
     run(fixture);
-    owned_drain(hosted, SECOND, SHARD, first, NULL, 0, 30 * SECOND);
-    expect(fixture, HOSTED_STOP_ENTITIES);
-    owned_tick(hosted, 26 * SECOND);
-    expect(fixture, HOSTED_KILL_ENTITIES);
-    owned_tick(hosted, 100 * SECOND);
+    owned_drain(owned, SECOND, SHARD, first, NULL, 0, 30 * SECOND);
+    expect(fixture, OWNED_STOP_ENTITIES);
+    owned_tick(owned, 26 * SECOND);
+    expect(fixture, OWNED_KILL_ENTITIES);
+    owned_tick(owned, 100 * SECOND);
     expect_none(fixture);
-    expect_state(fixture, HOSTED_STOPPING);
-    owned_entities_stopped(hosted, 100 * SECOND, SHARD);
-    expect(fixture, HOSTED_STOPPED);
+    expect_state(fixture, OWNED_STOPPING);
+    owned_entities_stopped(owned, 100 * SECOND, SHARD);
+    expect(fixture, OWNED_STOPPED);
 }
 
 static void a_start_cancels_a_hand_off(void **state)
 {
     struct fixture *fixture = *state;
-    struct hosted *hosted = &fixture->hosted;
-    struct held held = { .size = 1 };
+    struct owned_shards *owned = &fixture->owned;
+    struct pending_item held = { .size = 1 };
     run(fixture);
-    owned_start(hosted, 0, SHARD, one);
-    expect(fixture, HOSTED_STARTED);
-    owned_drain(hosted, 0, SHARD, first, owing, 2, 30 * SECOND);
-    owned_start(hosted, 0, SHARD, one);
-    expect(fixture, HOSTED_STARTED);
-    expect_state(fixture, HOSTED_RUNNING);
-    owned_tick(hosted, 30 * SECOND);
+    owned_start(owned, 0, SHARD, one);
+    expect(fixture, OWNED_STARTED);
+    owned_drain(owned, 0, SHARD, first, owing, 2, 30 * SECOND);
+    owned_start(owned, 0, SHARD, one);
+    expect(fixture, OWNED_STARTED);
+    expect_state(fixture, OWNED_RUNNING);
+    owned_tick(owned, 30 * SECOND);
     expect_none(fixture);
-    owned_drain(hosted, 0, SHARD, second, NULL, 0, 30 * SECOND);
-    expect(fixture, HOSTED_STOP_ENTITIES);
-    assert_true(owned_waits(hosted, SHARD));
-    assert_true(owned_hold(hosted, 0, SHARD, &held));
-    owned_start(hosted, 0, SHARD, one);
+    owned_drain(owned, 0, SHARD, second, NULL, 0, 30 * SECOND);
+    expect(fixture, OWNED_STOP_ENTITIES);
+    assert_true(owned_waits(owned, SHARD));
+    assert_true(owned_hold(owned, 0, SHARD, &held));
+    owned_start(owned, 0, SHARD, one);
     expect_none(fixture);
-    owned_entities_stopped(hosted, 0, SHARD);
-    expect(fixture, HOSTED_STARTED);
-    assert_ptr_equal(owned_take(hosted, SHARD), &held);
-    assert_null(owned_take(hosted, SHARD));
+    owned_entities_stopped(owned, 0, SHARD);
+    expect(fixture, OWNED_STARTED);
+    assert_ptr_equal(owned_take(owned, SHARD), &held);
+    assert_null(owned_take(owned, SHARD));
 }
 
 static void a_shard_claims_before_it_runs(void **state)
 {
     struct fixture *fixture = *state;
-    struct hosted *hosted = &fixture->hosted;
-    struct held held = { .size = 1 };
-    owned_start(hosted, 0, SHARD, one);
-    expect(fixture, HOSTED_CLAIM);
-    assert_false(owned_accepts(hosted, SHARD));
-    assert_true(owned_hold(hosted, 0, SHARD, &held));
-    assert_null(owned_take(hosted, SHARD));
-    owned_claimed(hosted, 0, SHARD, one, one, CLAIM_ERROR);
-    owned_tick(hosted, SECOND - 1);
+    struct owned_shards *owned = &fixture->owned;
+    struct pending_item held = { .size = 1 };
+    owned_start(owned, 0, SHARD, one);
+    expect(fixture, OWNED_CLAIM);
+    assert_false(owned_accepts(owned, SHARD));
+    assert_true(owned_hold(owned, 0, SHARD, &held));
+    assert_null(owned_take(owned, SHARD));
+    owned_claimed(owned, 0, SHARD, one, one, CLAIM_ERROR);
+    owned_tick(owned, SECOND - 1);
     expect_none(fixture);
-    owned_tick(hosted, SECOND);
-    expect(fixture, HOSTED_CLAIM);
-    owned_claimed(hosted, SECOND, SHARD, two, two, CLAIM_OK);
+    owned_tick(owned, SECOND);
+    expect(fixture, OWNED_CLAIM);
+    owned_claimed(owned, SECOND, SHARD, two, two, CLAIM_OK);
     expect_none(fixture);
-    owned_drain(hosted, 0, SHARD, first, NULL, 0, 30 * SECOND);
+    owned_drain(owned, 0, SHARD, first, NULL, 0, 30 * SECOND);
     expect_none(fixture);
-    owned_claimed(hosted, SECOND, SHARD, one, one, CLAIM_OK);
-    expect(fixture, HOSTED_STARTED);
-    owned_tick(hosted, SECOND); /* too early: waiting messages come first */
+    owned_claimed(owned, SECOND, SHARD, one, one, CLAIM_OK);
+    expect(fixture, OWNED_STARTED);
+    owned_tick(owned, SECOND); /* too early: waiting messages come first */
     expect_none(fixture);
-    assert_ptr_equal(owned_take(hosted, SHARD), &held);
-    owned_tick(hosted, SECOND);
-    expect(fixture, HOSTED_STOP_ENTITIES);
-    owned_entities_stopped(hosted, SECOND, SHARD);
-    expect(fixture, HOSTED_STOPPED);
+    assert_ptr_equal(owned_take(owned, SHARD), &held);
+    owned_tick(owned, SECOND);
+    expect(fixture, OWNED_STOP_ENTITIES);
+    owned_entities_stopped(owned, SECOND, SHARD);
+    expect(fixture, OWNED_STOPPED);
 }
 
 static void a_stale_claim_gives_up(void **state)
 {
     struct fixture *fixture = *state;
-    struct hosted *hosted = &fixture->hosted;
-    owned_start(hosted, 0, SHARD, one);
-    expect(fixture, HOSTED_CLAIM);
-    owned_claimed(hosted, 0, SHARD, one, two, CLAIM_STALE);
-    expect(fixture, HOSTED_FENCED);
-    assert_false(owned_waits(hosted, SHARD));
-    owned_start(hosted, 0, SHARD, one); /* stale, like the shard */
-    owned_entities_stopped(hosted, 0, SHARD);
+    struct owned_shards *owned = &fixture->owned;
+    owned_start(owned, 0, SHARD, one);
+    expect(fixture, OWNED_CLAIM);
+    owned_claimed(owned, 0, SHARD, one, two, CLAIM_STALE);
+    expect(fixture, OWNED_FENCED);
+    assert_false(owned_waits(owned, SHARD));
+    owned_start(owned, 0, SHARD, one); /* stale, like the shard */
+    owned_entities_stopped(owned, 0, SHARD);
     expect_none(fixture);
-    expect_state(fixture, HOSTED_ABSENT);
+    expect_state(fixture, OWNED_ABSENT);
 }
 
 static void without_fences_the_store_counts_epochs(void **state)
 {
     struct fixture *fixture = *state;
-    struct hosted *hosted = &fixture->hosted;
+    struct owned_shards *owned = &fixture->owned;
     const struct fence none = { 0, 0 };
     const struct fence seventh = { 0, 7 };
-    owned_start(hosted, 0, SHARD, none);
-    expect(fixture, HOSTED_CLAIM);
+    owned_start(owned, 0, SHARD, none);
+    expect(fixture, OWNED_CLAIM);
     assert_true(fence_is_none(fixture->news.fence));
-    owned_claimed(hosted, 0, SHARD, none, seventh, CLAIM_OK);
-    expect(fixture, HOSTED_STARTED);
-    assert_null(owned_take(hosted, SHARD));
-    assert_int_equal(owned_fence(hosted, SHARD).epoch, 7);
-    owned_start(hosted, 0, SHARD, none);
-    expect(fixture, HOSTED_STARTED);
-    owned_fenced(hosted, 0, SHARD, (struct fence){ 0, 6 });
+    owned_claimed(owned, 0, SHARD, none, seventh, CLAIM_OK);
+    expect(fixture, OWNED_STARTED);
+    assert_null(owned_take(owned, SHARD));
+    assert_int_equal(owned_fence(owned, SHARD).epoch, 7);
+    owned_start(owned, 0, SHARD, none);
+    expect(fixture, OWNED_STARTED);
+    owned_fenced(owned, 0, SHARD, (struct fence){ 0, 6 });
     expect_none(fixture);
-    owned_fenced(hosted, 0, SHARD, seventh);
-    expect(fixture, HOSTED_FENCED);
-    owned_entities_stopped(hosted, 0, SHARD);
+    owned_fenced(owned, 0, SHARD, seventh);
+    expect(fixture, OWNED_FENCED);
+    owned_entities_stopped(owned, 0, SHARD);
     expect_none(fixture);
 }
 
 static void a_newer_fence_restarts_a_shard(void **state)
 {
     struct fixture *fixture = *state;
-    struct hosted *hosted = &fixture->hosted;
+    struct owned_shards *owned = &fixture->owned;
     run(fixture);
-    owned_start(hosted, 0, SHARD, two);
-    expect(fixture, HOSTED_FENCED);
+    owned_start(owned, 0, SHARD, two);
+    expect(fixture, OWNED_FENCED);
     assert_int_equal(fixture->news.fence.epoch, 1);
-    assert_true(owned_waits(hosted, SHARD));
-    owned_entities_stopped(hosted, 0, SHARD);
-    expect(fixture, HOSTED_STARTED);
-    assert_int_equal(owned_fence(hosted, SHARD).epoch, 2);
-    owned_start(hosted, 0, SHARD, one);
-    owned_drain(hosted, 0, SHARD, first, NULL, 0, 0);
-    owned_marker(hosted, 0, SHARD, first, 100, 0);
+    assert_true(owned_waits(owned, SHARD));
+    owned_entities_stopped(owned, 0, SHARD);
+    expect(fixture, OWNED_STARTED);
+    assert_int_equal(owned_fence(owned, SHARD).epoch, 2);
+    owned_start(owned, 0, SHARD, one);
+    owned_drain(owned, 0, SHARD, first, NULL, 0, 0);
+    owned_marker(owned, 0, SHARD, first, 100, 0);
     expect_none(fixture);
-    assert_int_equal(hosted->counters.stale, 2);
-    assert_int_equal(hosted->counters.markers_stale, 1);
-    owned_lost(hosted, 0, SHARD, two); /* its own fence */
+    assert_int_equal(owned->counters.stale, 2);
+    assert_int_equal(owned->counters.markers_stale, 1);
+    owned_lost(owned, 0, SHARD, two); /* its own fence */
     expect_none(fixture);
-    owned_lost(hosted, 0, SHARD, (struct fence){ 2, 1 });
-    expect(fixture, HOSTED_FENCED);
-    assert_false(owned_waits(hosted, SHARD));
-    owned_entities_stopped(hosted, 0, SHARD);
+    owned_lost(owned, 0, SHARD, (struct fence){ 2, 1 });
+    expect(fixture, OWNED_FENCED);
+    assert_false(owned_waits(owned, SHARD));
+    owned_entities_stopped(owned, 0, SHARD);
     expect_none(fixture);
 }
 
@@ -293,32 +293,32 @@ static void a_newer_fence_restarts_a_shard(void **state)
 static void a_waiting_start_can_be_cancelled(void **state)
 {
     struct fixture *fixture = *state;
-    struct hosted *hosted = &fixture->hosted;
+    struct owned_shards *owned = &fixture->owned;
     run(fixture);
-    owned_start(hosted, 0, SHARD, two);
-    expect(fixture, HOSTED_FENCED);
-    owned_lost(hosted, 0, SHARD, (struct fence){ 0, 0 });
-    expect(fixture, HOSTED_FENCED);
+    owned_start(owned, 0, SHARD, two);
+    expect(fixture, OWNED_FENCED);
+    owned_lost(owned, 0, SHARD, (struct fence){ 0, 0 });
+    expect(fixture, OWNED_FENCED);
     assert_int_equal(fixture->news.fence.epoch, 2);
-    assert_false(owned_waits(hosted, SHARD));
-    owned_entities_stopped(hosted, 0, SHARD);
+    assert_false(owned_waits(owned, SHARD));
+    owned_entities_stopped(owned, 0, SHARD);
     expect_none(fixture);
-    assert_int_equal(owned_state(hosted, SHARD), HOSTED_ABSENT);
+    assert_int_equal(owned_state(owned, SHARD), OWNED_ABSENT);
 }
 
 static void early_markers_are_bounded(void **state)
 {
     struct fixture *fixture = *state;
-    struct hosted *hosted = &fixture->hosted;
+    struct owned_shards *owned = &fixture->owned;
     for (uint64_t i = 0; i <= EARLY_MARKERS_MAX; i++)
-        owned_marker(hosted, 0, SHARD, first, 1000 + i, 0);
-    assert_int_equal(hosted->early_count, EARLY_MARKERS_MAX);
-    assert_int_equal(hosted->counters.markers_dropped, 1);
+        owned_marker(owned, 0, SHARD, first, 1000 + i, 0);
+    assert_int_equal(owned->early_count, EARLY_MARKERS_MAX);
+    assert_int_equal(owned->counters.markers_dropped, 1);
     run(fixture);
     const struct owing owes[] = { { 1000, 1 }, { 1001, 1 } };
-    owned_drain(hosted, 0, SHARD, first, owes, 2, SECOND);
-    assert_int_equal(owned_owed(hosted, SHARD), 1); /* the oldest was dropped */
-    assert_int_equal(hosted->early_count, 0);
+    owned_drain(owned, 0, SHARD, first, owes, 2, SECOND);
+    assert_int_equal(owned_owed(owned, SHARD), 1); /* the oldest was dropped */
+    assert_int_equal(owned->early_count, 0);
 }
 
 static void a_list_beyond_the_limit_is_cut(void **state)
@@ -329,13 +329,13 @@ static void a_list_beyond_the_limit_is_cut(void **state)
     for (uint32_t i = 0; i <= OWING_MAX; i++)
         owes[i] = (struct owing){ 1 + i, 1 };
     owes[3].lanes = LANES_MAX + 1;
-    owned_drain(&fixture->hosted, 0, SHARD, first, owes, OWING_MAX + 1,
+    owned_drain(&fixture->owned, 0, SHARD, first, owes, OWING_MAX + 1,
                  SECOND);
-    assert_int_equal(owned_owed(&fixture->hosted, SHARD), OWING_MAX - 1);
-    assert_int_equal(fixture->hosted.counters.invalid, 2);
-    owned_start(&fixture->hosted, 0, 10, one);
-    owned_marker(&fixture->hosted, 0, SHARD, first, 1, LANES_MAX);
-    assert_int_equal(fixture->hosted.counters.invalid, 4);
+    assert_int_equal(owned_owed(&fixture->owned, SHARD), OWING_MAX - 1);
+    assert_int_equal(fixture->owned.counters.invalid, 2);
+    owned_start(&fixture->owned, 0, 10, one);
+    owned_marker(&fixture->owned, 0, SHARD, first, 1, LANES_MAX);
+    assert_int_equal(fixture->owned.counters.invalid, 4);
 }
 
 int main(void)

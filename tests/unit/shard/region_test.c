@@ -521,18 +521,18 @@ static void a_home_of_the_previous_coordinator_is_requested_again(void **state)
     register_at(fixture, 1);
     directive(fixture, SHARD_HOME, "3", REF(1), 4, 0);
     expect(fixture, REGION_ROUTE);
-    region_doubt_home(fixture->region, 0, 1, 3);
+    region_suspect_home(fixture->region, 0, 1, 3);
     expect(fixture, REGION_ROUTE);
     assert_int_equal(fixture->news.lane, 1);
     expect_none(fixture);
     expect_none_sent(fixture);
     register_at(fixture, 2);
-    region_doubt_home(fixture->region, 0, 1, 3);
+    region_suspect_home(fixture->region, 0, 1, 3);
     expect(fixture, REGION_FORGET);
     expect_none(fixture);
     expect_sent(fixture, SHARD_GET_HOME, 0);
     expect_none_sent(fixture);
-    region_doubt_home(fixture->region, 0, 0, 3);
+    region_suspect_home(fixture->region, 0, 0, 3);
     expect_none(fixture);
     expect_none_sent(fixture);
     receive(fixture, &(struct shard_message){ .kind = SHARD_HOST,
@@ -540,7 +540,7 @@ static void a_home_of_the_previous_coordinator_is_requested_again(void **state)
                                               .fence = { 2, 1 } });
     expect(fixture, REGION_HOST);
     expect(fixture, REGION_ROUTE);
-    region_doubt_home(fixture->region, 0, 1, 3);
+    region_suspect_home(fixture->region, 0, 1, 3);
     expect(fixture, REGION_ROUTE);
     expect_none(fixture);
 }

@@ -12,8 +12,8 @@
 struct fixture {
     struct pending_budget budget;
     struct routes routes;
-    struct hosted hosted;
-    struct held held[12];
+    struct owned_shards hosted;
+    struct pending_item held[12];
 };
 
 static int set_up(void **state)
@@ -120,7 +120,7 @@ static void shards_out_of_range_are_invalid(void **state)
         assert_null(routes_take(&fixture->routes, bad[i]));
         assert_null(routes_drain(&fixture->routes, bad[i]));
         assert_int_equal(owned_state(&fixture->hosted, bad[i]),
-                         HOSTED_ABSENT);
+                         OWNED_ABSENT);
     }
     assert_int_equal(fixture->routes.counters.ignored, 24);
     routes_set_local(&fixture->routes, 9, 0);
@@ -154,11 +154,11 @@ static void a_suspected_home_is_requested_once(void **state)
 {
     struct fixture *fixture = *state;
     struct routes *routes = &fixture->routes;
-    routes_doubt(routes, 3);
+    routes_suspect(routes, 3);
     assert_int_equal(news(fixture, ROUTES_DOUBT_HOME), 0);
     routes_set_remote(routes, 3, 1);
-    routes_doubt(routes, 3);
-    routes_doubt(routes, 3);
+    routes_suspect(routes, 3);
+    routes_suspect(routes, 3);
     assert_true(routes_hold(routes, 0, 3, &fixture->held[0]));
     routes_forget(routes, 3);
     routes_ask_again(routes);
@@ -166,13 +166,13 @@ static void a_suspected_home_is_requested_once(void **state)
     assert_int_equal(news(fixture, ROUTES_DOUBT_HOME), 1);
     routes_set_remote(routes, 3, 1);
     assert_int_equal(news(fixture, ROUTES_FLUSH), 1);
-    routes_doubt(routes, 3);
+    routes_suspect(routes, 3);
     assert_ptr_equal(routes_take(routes, 3), &fixture->held[0]);
     assert_int_equal(routes_find(routes, 3).state, ROUTE_REMOTE);
     routes_set_local(routes, 3, 0);
-    routes_doubt(routes, 3);
+    routes_suspect(routes, 3);
     assert_int_equal(routes_find(routes, 3).state, ROUTE_LOCAL);
-    routes_doubt(routes, 99);
+    routes_suspect(routes, 99);
     assert_int_equal(routes->counters.ignored, 1);
 }
 
@@ -227,7 +227,7 @@ static void messages_that_waited_elsewhere_come_first(void **state)
 {
     struct fixture *fixture = *state;
     struct routes *routes = &fixture->routes;
-    struct hosted *hosted = &fixture->hosted;
+    struct owned_shards *hosted = &fixture->hosted;
     struct pending_queue mailboxes = { 0 };
     struct pending_queue *boxes = &mailboxes;
     enum place place;

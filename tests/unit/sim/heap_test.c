@@ -14,7 +14,7 @@
 
 #define PIECES 3000
 
-struct held {
+struct pending_item {
     uint8_t *memory;
     size_t size;
     uint8_t mark;
@@ -25,7 +25,7 @@ static size_t drawn_size(struct rng *rng)
     return 1 + rng_below(rng, UINT64_C(1) << (1 + rng_below(rng, 18)));
 }
 
-static void hold(struct held *held, size_t size, uint8_t mark)
+static void hold(struct pending_item *held, size_t size, uint8_t mark)
 {
     held->memory = heap_alloc(size);
     assert_non_null(held->memory);
@@ -35,13 +35,13 @@ static void hold(struct held *held, size_t size, uint8_t mark)
     memset(held->memory, mark, size);
 }
 
-static void assert_kept(const struct held *held, size_t size)
+static void assert_kept(const struct pending_item *held, size_t size)
 {
     for (size_t i = 0; i < size; i++)
         assert_int_equal(held->memory[i], held->mark);
 }
 
-static void resize(struct held *held, size_t size)
+static void resize(struct pending_item *held, size_t size)
 {
     held->memory = heap_resize(held->memory, size);
     assert_non_null(held->memory);
@@ -52,13 +52,13 @@ static void resize(struct held *held, size_t size)
 
 static void pieces_keep_what_was_written(void **state)
 {
-    static struct held held[PIECES];
+    static struct pending_item held[PIECES];
     struct rng rng;
 
     (void)state;
     rng_init(&rng, 7);
     for (uint32_t i = 0; i < 60000; i++) {
-        struct held *one = &held[rng_below(&rng, PIECES)];
+        struct pending_item *one = &held[rng_below(&rng, PIECES)];
         bool is_ahead = i % 100 > 50; /* with long intervals without it */
         size_t size = drawn_size(&rng);
 
@@ -84,7 +84,7 @@ static void pieces_keep_what_was_written(void **state)
 
 static void every_size_has_room_for_itself(void **state)
 {
-    static struct held held[2];
+    static struct pending_item held[2];
 
     (void)state;
     for (size_t size = 1; size <= 70000; size += size < 2000 ? 1 : 37) {
