@@ -152,7 +152,7 @@ bool check_follow_is_subscribed(const struct follower *follower)
     return follower->events != 0;
 }
 
-bool check_follow_is_told(const struct follower *follower)
+bool check_follow_is_complete(const struct follower *follower)
 {
     return !follower->leaving && !follower->awaits;
 }
@@ -541,7 +541,7 @@ bool check_follow_equals(const struct follower *follower,
                          const struct picture *membership, char *text,
                          size_t size)
 {
-    if (!follower->events || !check_follow_is_told(follower))
+    if (!follower->events || !check_follow_is_complete(follower))
         return true;
     follower->check->counts.compared++;
     return picture_equals(&follower->picture, membership, follower->whole,

@@ -78,7 +78,7 @@ void check_follow_node_ended(struct follower *follower);
 
 bool check_follow_is_subscribed(const struct follower *follower);
 /* It waits for no state and no end of an unsubscription. */
-bool check_follow_is_told(const struct follower *follower);
+bool check_follow_is_complete(const struct follower *follower);
 
 /* Whether its picture equals the membership of its node, or it still waits. False: text (size
  * bytes) has the difference. */

@@ -38,9 +38,9 @@ void check_journal_free(struct check_journal *check)
         vec_fini(&history->events);
     }
     free_values(&check->histories);
-    for (uint32_t at = 0; map_next(&check->doubts, &at, &entry);)
-        doubt_free(entry.value);
-    map_fini(&check->doubts);
+    for (uint32_t at = 0; map_next(&check->uncertain_writes, &at, &entry);)
+        uncertain_free(entry.value);
+    map_fini(&check->uncertain_writes);
     free_values(&check->fences);
     free_values(&check->terms);
     map_fini(&check->refused);
@@ -62,22 +62,22 @@ static void append_asked(struct check_journal *check, uint32_t node,
 {
     for (uint32_t i = 0; i < request->entities.count; i++) {
         struct slice id = backend_slice(request, request->entities.items[i].id);
-        struct doubt *doubt = doubt_find(check, node, id);
-        struct doubt asked = { 0 };
+        struct uncertain_write *uncertain = uncertain_find(check, node, id);
+        struct uncertain_write asked = { 0 };
 
-        if (!doubt)
+        if (!uncertain)
             continue;
-        doubt_records(request, i, record_key(id), &asked);
+        uncertain_records(request, i, record_key(id), &asked);
         if (!asked.events.count)
             ; /* named, but all its events were dropped */
-        else if (doubt->state != DOUBT_READ && request->again &&
-                 doubt_equal(doubt, &asked))
-            doubt->state = DOUBT_ASKED;
+        else if (uncertain->state != DOUBT_READ && request->again &&
+                 uncertain_equal(uncertain, &asked))
+            uncertain->state = DOUBT_ASKED;
         else
             violation(check->verdict, "unknown-outcome", node,
                       "event %" PRIu64 " of %.*s is written before the "
                       "outcome of event %" PRIu64 " was read back",
-                      asked.first, ID(id), doubt->first);
+                      asked.first, ID(id), uncertain->first);
         vec_fini(&asked.events);
     }
 }
@@ -116,10 +116,10 @@ static void refuse(struct check_journal *check,
 {
     struct slice id =
         backend_slice(request, request->entities.items[entity].id);
-    struct doubt events = { 0 };
+    struct uncertain_write events = { 0 };
 
     check->counts.refused++;
-    doubt_records(request, entity, record_key(id), &events);
+    uncertain_records(request, entity, record_key(id), &events);
     for (uint32_t i = 0; i < events.events.count; i++)
         (void)map_put(&check->refused,
                       refused_key(check, id, events.first + i,
@@ -154,8 +154,8 @@ static void append_answered(struct check_journal *check, uint32_t node,
 {
     for (uint32_t i = 0; i < request->entities.count; i++) {
         const struct backend_entity *entity = &request->entities.items[i];
-        struct doubt *doubt =
-            doubt_find(check, node, backend_slice(request, entity->id));
+        struct uncertain_write *uncertain =
+            uncertain_find(check, node, backend_slice(request, entity->id));
 
         switch (entity->result) {
         case BACKEND_DONE:
@@ -168,18 +168,18 @@ static void append_answered(struct check_journal *check, uint32_t node,
             break;
         case BACKEND_FAILED:
             /* A repetition's answer says nothing about the first request. */
-            if (doubt)
-                doubt->state = DOUBT_READ;
+            if (uncertain)
+                uncertain->state = DOUBT_READ;
             else
                 refuse(check, request, i);
             continue;
         case BACKEND_PENDING:
         case BACKEND_UNKNOWN:
-            doubt_open(check, node, request, i);
+            uncertain_open(check, node, request, i);
             continue;
         }
-        if (doubt && doubt->state == DOUBT_ASKED)
-            doubt_end(check, doubt);
+        if (uncertain && uncertain->state == DOUBT_ASKED)
+            uncertain_end(check, uncertain);
     }
 }
 
@@ -232,15 +232,15 @@ static void outcome_read(struct check_journal *check, uint32_t node,
 {
     struct map_entry entry;
 
-    for (uint32_t at = 0; map_next(&check->doubts, &at, &entry);) {
-        struct doubt *doubt = entry.value;
+    for (uint32_t at = 0; map_next(&check->uncertain_writes, &at, &entry);) {
+        struct uncertain_write *uncertain = entry.value;
 
-        if (!slice_equal(doubt->id, id))
+        if (!slice_equal(uncertain->id, id))
             continue;
-        if (doubt->node != node)
-            doubt->was_read |= last >= doubt->first;
-        else if (doubt->state == DOUBT_READ)
-            doubt_end(check, doubt);
+        if (uncertain->node != node)
+            uncertain->was_read |= last >= uncertain->first;
+        else if (uncertain->state == DOUBT_READ)
+            uncertain_end(check, uncertain);
     }
 }
 
@@ -311,9 +311,9 @@ static void node_gone(void *user, uint32_t node)
     struct check_journal *check = user;
     struct map_entry entry;
 
-    for (uint32_t at = 0; map_next(&check->doubts, &at, &entry);)
-        if (((struct doubt *)entry.value)->node == node)
-            doubt_end(check, entry.value);
+    for (uint32_t at = 0; map_next(&check->uncertain_writes, &at, &entry);)
+        if (((struct uncertain_write *)entry.value)->node == node)
+            uncertain_end(check, entry.value);
     for (uint32_t i = 0; i < check->replays.count;)
         if (check->replays.items[i].node == node)
             vec_remove(&check->replays, i);
@@ -541,19 +541,19 @@ static void opened(void *user, const struct book *book)
 
 /* ---- clients ---- */
 
-static const struct doubt *doubt_about(const struct check_journal *check,
-                                       struct slice id, uint64_t seq,
-                                       uint64_t payload)
+static const struct uncertain_write *uncertain_about(const struct check_journal *check,
+                                                     struct slice id, uint64_t seq,
+                                                     uint64_t payload)
 {
     struct map_entry entry;
 
-    for (uint32_t at = 0; map_next(&check->doubts, &at, &entry);) {
-        const struct doubt *doubt = entry.value;
+    for (uint32_t at = 0; map_next(&check->uncertain_writes, &at, &entry);) {
+        const struct uncertain_write *uncertain = entry.value;
 
-        if (!doubt->was_read && slice_equal(doubt->id, id) &&
-            seq >= doubt->first && seq - doubt->first < doubt->events.count &&
-            doubt->events.items[seq - doubt->first].payload == payload)
-            return doubt;
+        if (!uncertain->was_read && slice_equal(uncertain->id, id) &&
+            seq >= uncertain->first && seq - uncertain->first < uncertain->events.count &&
+            uncertain->events.items[seq - uncertain->first].payload == payload)
+            return uncertain;
     }
     return NULL;
 }
@@ -565,7 +565,7 @@ void check_journal_acknowledged(void *user, const char *type, const char *id,
     struct check_journal *check = user;
     uint64_t payload = model_payload_hash(event_type, event);
     const struct history *history;
-    const struct doubt *doubt;
+    const struct uncertain_write *uncertain;
     struct buf name = { 0 };
 
     check->counts.acknowledged++;
@@ -574,9 +574,9 @@ void check_journal_acknowledged(void *user, const char *type, const char *id,
     buf_put_text(&name, id);
     history = model_history(check, buf_slice(&name));
     buf_fini(&name);
-    doubt = doubt_about(check, history->id, seq, payload);
-    if (doubt)
-        violation(check->verdict, "unknown-outcome", doubt->node,
+    uncertain = uncertain_about(check, history->id, seq, payload);
+    if (uncertain)
+        violation(check->verdict, "unknown-outcome", uncertain->node,
                   "event %" PRIu64 " of %.*s is acknowledged before its "
                   "outcome was read back",
                   seq, ID(history->id));

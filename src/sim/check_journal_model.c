@@ -98,15 +98,15 @@ void model_add_event(struct check_journal *check, struct history *history,
 
 /* ---- unknown outcomes ---- */
 
-void doubt_free(struct doubt *doubt)
+void uncertain_free(struct uncertain_write *uncertain)
 {
-    mem_free((void *)(uintptr_t)doubt->id.data);
-    vec_fini(&doubt->events);
-    mem_free(doubt);
+    mem_free((void *)(uintptr_t)uncertain->id.data);
+    vec_fini(&uncertain->events);
+    mem_free(uncertain);
 }
 
-static struct slice doubt_key(struct check_journal *check, uint32_t node,
-                              struct slice id)
+static struct slice uncertain_key(struct check_journal *check, uint32_t node,
+                                  struct slice id)
 {
     buf_clear(&check->key);
     buf_put_u32(&check->key, node);
@@ -114,21 +114,21 @@ static struct slice doubt_key(struct check_journal *check, uint32_t node,
     return buf_slice(&check->key);
 }
 
-struct doubt *doubt_find(struct check_journal *check, uint32_t node,
-                         struct slice id)
+struct uncertain_write *uncertain_find(struct check_journal *check, uint32_t node,
+                                       struct slice id)
 {
-    return map_get(&check->doubts, doubt_key(check, node, id));
+    return map_get(&check->uncertain_writes, uncertain_key(check, node, id));
 }
 
-void doubt_end(struct check_journal *check, struct doubt *doubt)
+void uncertain_end(struct check_journal *check, struct uncertain_write *uncertain)
 {
-    (void)map_take(&check->doubts,
-                   doubt_key(check, doubt->node, doubt->id)); /* it is `doubt` */
-    doubt_free(doubt);
+    (void)map_take(&check->uncertain_writes,
+                   uncertain_key(check, uncertain->node, uncertain->id)); /* it is `doubt` */
+    uncertain_free(uncertain);
 }
 
-void doubt_records(const struct journal_request *request, uint32_t entity,
-                   uint64_t key, struct doubt *doubt)
+void uncertain_records(const struct journal_request *request, uint32_t entity,
+                       uint64_t key, struct uncertain_write *uncertain)
 {
     for (uint32_t i = 0; i < request->records.count; i++) {
         const struct backend_record *stored = &request->records.items[i];
@@ -137,18 +137,18 @@ void doubt_records(const struct journal_request *request, uint32_t entity,
 
         if (stored->entity != entity)
             continue;
-        if (!doubt->events.count)
-            doubt->first = stored->seq;
+        if (!uncertain->events.count)
+            uncertain->first = stored->seq;
         (void)record_decode(bytes, key, stored->seq,
                             &record); /* another check finds a wrong record */
-        vec_push(&doubt->events,
+        vec_push(&uncertain->events,
                  ((struct event){ hash_bytes(bytes),
                                   model_payload_hash(record.event_type,
                                                      record.payload) }));
     }
 }
 
-bool doubt_equal(const struct doubt *left, const struct doubt *right)
+bool uncertain_equal(const struct uncertain_write *left, const struct uncertain_write *right)
 {
     if (left->first != right->first ||
         left->events.count != right->events.count)
@@ -159,26 +159,26 @@ bool doubt_equal(const struct doubt *left, const struct doubt *right)
     return true;
 }
 
-void doubt_open(struct check_journal *check, uint32_t node,
-                const struct journal_request *request, uint32_t entity)
+void uncertain_open(struct check_journal *check, uint32_t node,
+                    const struct journal_request *request, uint32_t entity)
 {
     struct slice id =
         backend_slice(request, request->entities.items[entity].id);
-    struct doubt *doubt = doubt_find(check, node, id);
+    struct uncertain_write *uncertain = uncertain_find(check, node, id);
 
     check->counts.unknown++;
-    if (doubt) {
-        doubt->state = DOUBT_OPEN;
+    if (uncertain) {
+        uncertain->state = DOUBT_OPEN;
         return;
     }
-    doubt = mem_alloc(sizeof *doubt);
-    doubt->node = node;
-    doubt->id = slice_of(mem_copy(id.data, id.size), id.size);
-    doubt_records(request, entity, record_key(id), doubt);
-    if (!doubt->events.count) {
-        doubt_free(doubt);
+    uncertain = mem_alloc(sizeof *uncertain);
+    uncertain->node = node;
+    uncertain->id = slice_of(mem_copy(id.data, id.size), id.size);
+    uncertain_records(request, entity, record_key(id), uncertain);
+    if (!uncertain->events.count) {
+        uncertain_free(uncertain);
         return;
     }
-    (void)map_put(&check->doubts, doubt_key(check, node, id),
-                  doubt); /* was absent */
+    (void)map_put(&check->uncertain_writes, uncertain_key(check, node, id),
+                  uncertain); /* was absent */
 }

@@ -20,15 +20,15 @@ struct history {
     VEC(struct event) events;
 };
 
-enum doubt_state {
+enum uncertain_state {
     DOUBT_OPEN,  /* the outcome is unknown */
     DOUBT_ASKED, /* the repetition is in flight */
     DOUBT_READ   /* it failed, so a replay must show the outcome */
 };
 
 /* Events of one entity with an outcome that a node does not know. */
-struct doubt {
-    enum doubt_state state;
+struct uncertain_write {
+    enum uncertain_state state;
     uint32_t node;
     struct slice id; /* own copy */
     uint64_t first;  /* sequence number */
@@ -48,7 +48,7 @@ struct check_journal {
     struct map histories; /* persistence id -> struct history */
     struct map fences;    /* type and shard -> struct fence */
     struct map terms;     /* type -> uint64_t */
-    struct map doubts;    /* node and persistence id -> struct doubt */
+    struct map uncertain_writes;    /* node and persistence id -> struct uncertain_write */
     struct map refused;   /* persistence id, seq, payload's hash -> itself */
     VEC(struct replaying) replays;
     struct buf key;
@@ -69,16 +69,17 @@ void model_add_event(struct check_journal *check, struct history *history,
                      struct slice bytes);
 
 /* Null if the node knows all outcomes of that entity. */
-struct doubt *doubt_find(struct check_journal *check, uint32_t node,
-                         struct slice id);
+struct uncertain_write *uncertain_find(struct check_journal *check, uint32_t node,
+                                       struct slice id);
 /* The outcome of an append is unknown for one entity. An open doubt changes only its state. */
-void doubt_open(struct check_journal *check, uint32_t node,
-                const struct journal_request *request, uint32_t entity);
-void doubt_end(struct check_journal *check, struct doubt *doubt); /* removes and frees it */
-void doubt_free(struct doubt *doubt);
+void uncertain_open(struct check_journal *check, uint32_t node,
+                    const struct journal_request *request, uint32_t entity);
+void uncertain_end(struct check_journal *check, struct uncertain_write *uncertain); /* removes it */
+void uncertain_free(struct uncertain_write *uncertain);
 /* Adds the records of one entity in an append; key: of its id. */
-void doubt_records(const struct journal_request *request, uint32_t entity,
-                   uint64_t key, struct doubt *doubt);
-bool doubt_equal(const struct doubt *left, const struct doubt *right); /* the same records */
+void uncertain_records(const struct journal_request *request, uint32_t entity,
+                       uint64_t key, struct uncertain_write *uncertain);
+/* Whether both have the same records. */
+bool uncertain_equal(const struct uncertain_write *left, const struct uncertain_write *right);
 
 #endif

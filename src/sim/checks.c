@@ -178,8 +178,8 @@ static void node_started(void *user, uint32_t node, uint64_t uid)
     check_entity_node_started(checks->entity, node, uid);
     check_coordinator_node_started(checks->coordinator, node, uid);
     check_member_node_started(checks->member, node, uid);
-    check_gossip_seen_node_started(checks->seen, node, uid);
-    check_incarnation_node_started(checks->former, node, uid);
+    check_gossip_seen_node_started(checks->gossip_seen, node, uid);
+    check_incarnation_node_started(checks->incarnation, node, uid);
     check_stored_node_started(checks->stored, node);
     check_margin_node_started(
         checks->margin, node, uid,
@@ -197,11 +197,11 @@ static void node_ended(void *user, uint32_t node, bool crashed, int error)
     check_entity_node_ended(checks->entity, world_now(checks->world), node);
     check_coordinator_node_ended(checks->coordinator, node);
     check_member_node_ended(checks->member, node);
-    check_gossip_seen_node_ended(checks->seen, node);
+    check_gossip_seen_node_ended(checks->gossip_seen, node);
     check_live_node_ended(checks->live, node, crashed, error);
     check_lease_node_ended(checks->lease, node);
-    check_quorum_node_ended(checks->kept, node);
-    check_partition_node_ended(checks->sides, node);
+    check_quorum_node_ended(checks->quorum, node);
+    check_partition_node_ended(checks->partition, node);
 }
 
 /* CHECK_NODES_MAX: it has ended. */
@@ -253,7 +253,7 @@ static void probe(void *user, uint32_t node, uint32_t machine,
         must_end(checks, node, leave_time(checks, node));
     if (probe->kind == PROBE_RESOLVED)
         check_partition_resolved(
-            checks->sides, node,
+            checks->partition, node,
             world_node(checks->world, node)->settings.resolver.strategy.kind,
             probe);
     if (probe->kind == PROBE_SELF_STOPPING)
@@ -262,15 +262,15 @@ static void probe(void *user, uint32_t node, uint32_t machine,
     check_entity_probe(checks->entity, world_now(checks->world), node, probe);
     check_coordinator_probe(checks->coordinator, node, probe);
     check_member_probe(checks->member, node, probe);
-    check_gossip_seen_probe(checks->seen, node, probe);
-    check_incarnation_probe(checks->former, node, probe);
+    check_gossip_seen_probe(checks->gossip_seen, node, probe);
+    check_incarnation_probe(checks->incarnation, node, probe);
     check_live_probe(checks->live, world_now(checks->world), node, probe);
     check_lease_probe(checks->lease, node, probe);
     check_stored_probe(checks->stored, node, probe);
-    check_quorum_probe(checks->kept, node, probe);
+    check_quorum_probe(checks->quorum, node, probe);
     check_margin_probe(checks->margin, node, probe);
     if (probe->kind == PROBE_FENCES_READ &&
-        !check_quorum_is_bound(checks->kept, node, probe->type))
+        !check_quorum_is_bound(checks->quorum, node, probe->type))
         check_stored_forget(checks->stored, probe->type);
 }
 
@@ -425,18 +425,18 @@ struct checks *checks_new(struct world *world, uint64_t stop_ns)
     checks->entity = check_entity_new(verdict, &checks->safety, stop_ns);
     checks->coordinator = check_coordinator_new(verdict, &checks->safety);
     checks->member = check_member_new(verdict);
-    checks->seen = check_gossip_seen_new(verdict);
-    checks->former = check_incarnation_new(verdict);
+    checks->gossip_seen = check_gossip_seen_new(verdict);
+    checks->incarnation = check_incarnation_new(verdict);
     checks->safety.are_together = are_together;
     checks->safety.user = checks;
     checks->live = check_live_new(verdict);
     checks->homes = check_homes_new(verdict);
     checks->lease = check_lease_new(verdict, clock_of, checks);
     checks->stored = check_stored_new(verdict, &checks->safety);
-    checks->sides = check_partition_new(verdict, checks->lease);
+    checks->partition = check_partition_new(verdict, checks->lease);
     checks->margin =
         check_margin_new(verdict, &checks->safety, clock_of, checks);
-    checks->kept = check_quorum_new(verdict, &checks->safety, &kept);
+    checks->quorum = check_quorum_new(verdict, &checks->safety, &kept);
     checks->looked_at = world_now(world);
     world_observe(world, &observer);
     return checks;
@@ -449,14 +449,14 @@ void checks_free(struct checks *checks)
     check_entity_free(checks->entity);
     check_coordinator_free(checks->coordinator);
     check_member_free(checks->member);
-    check_gossip_seen_free(checks->seen);
-    check_incarnation_free(checks->former);
+    check_gossip_seen_free(checks->gossip_seen);
+    check_incarnation_free(checks->incarnation);
     check_live_free(checks->live);
     check_homes_free(checks->homes);
     check_lease_free(checks->lease);
     check_stored_free(checks->stored);
-    check_quorum_free(checks->kept);
-    check_partition_free(checks->sides);
+    check_quorum_free(checks->quorum);
+    check_partition_free(checks->partition);
     check_margin_free(checks->margin);
     check_outside_free(checks->outside);
     mem_free(checks);

@@ -39,14 +39,14 @@ struct checks {
     struct check_entity *entity;
     struct check_coordinator *coordinator;
     struct check_member *member;
-    struct check_gossip_seen *seen;
-    struct check_incarnation *former;
+    struct check_gossip_seen *gossip_seen;
+    struct check_incarnation *incarnation;
     struct check_live *live;
     struct check_homes *homes;
     struct check_lease *lease;
     struct check_stored *stored;
-    struct check_quorum *kept;
-    struct check_partition *sides;
+    struct check_quorum *quorum;
+    struct check_partition *partition;
     struct check_margin *margin;
     struct check_safety safety;
     struct check_outside *outside;

@@ -70,7 +70,7 @@ static void work_of_world(const struct run *run, struct run_work *work)
     work->journal = workload_world_journal_counts(run->load);
     work->shards = check_coordinator_counts(run->checks->coordinator);
     work->members = check_member_counts(run->checks->member);
-    work->seen = check_gossip_seen_counts(run->checks->seen);
+    work->seen = check_gossip_seen_counts(run->checks->gossip_seen);
     work->entities = check_entity_counts(run->checks->entity);
     work->byte_modes = run->options->value[OPTION_BYTE_MODE] != 0;
 }

@@ -171,7 +171,7 @@ static enum sherd_next act(struct follow_load *load, struct sherd_ctx *ctx,
     struct rng *rng = &load->places.items[following->node].rng;
     uint32_t number;
 
-    if (!check_follow_is_told(following->follower))
+    if (!check_follow_is_complete(following->follower))
         return SHERD_CONTINUE;
     if (!check_follow_is_subscribed(following->follower)) {
         begin(load, ctx, following, rng);
@@ -455,7 +455,7 @@ static void look_at_follower(struct follow_load *load,
 
     if ((following->is_entity && load->settings.is_crowded) ||
         now < place->since + late || now < following->changed_at + late ||
-        (check_follow_is_told(following->follower) &&
+        (check_follow_is_complete(following->follower) &&
          check_follow_equals(following->follower, held, text, sizeof text)))
         return;
     violation(load->verdict, "cluster-events", following->node,
@@ -573,7 +573,7 @@ static bool node_agrees(struct follow_load *load, uint32_t node,
 
         if (!is_here(following, node) || !following->has_started)
             continue;
-        agrees = check_follow_is_told(following->follower) &&
+        agrees = check_follow_is_complete(following->follower) &&
                  check_follow_equals(following->follower, &own, why,
                                      sizeof why) &&
                  check_follow_equals(following->follower, &first, why,

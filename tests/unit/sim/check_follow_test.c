@@ -265,7 +265,7 @@ static void subsets_of_the_events_pass(void **state)
     order(SHERD_EVENTS_ALL);
     say(CLUSTER_REACHABLE, 'b');
     leave(SHERD_EVENTS_MEMBERS);
-    assert_false(check_follow_is_told(lab.follower));
+    assert_false(check_follow_is_complete(lab.follower));
     check_follow_emptied(lab.follower);
     member('c', SHERD_UP);
     assert_true(equals(&(struct picture){ .leader = 'b' }));

@@ -160,7 +160,7 @@ static void messages_that_real_nodes_accept_are_judged(void **state)
             world_crash(world, 2);
     }
     for (int what = 0; what < PROBE_TAKEN_COUNT; what++)
-        assert_true(check_incarnation_taken(checks->former,
+        assert_true(check_incarnation_taken(checks->incarnation,
                                        (enum probe_taken)what) > 0);
     assert_int_equal(verdict_count(world_verdict(world)), 0);
     world_free(world);

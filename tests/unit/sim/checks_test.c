@@ -143,8 +143,8 @@ static void a_calm_cluster_keeps_the_rules(void **state)
     assert_int_equal(members.founded, 1);
     assert_int_equal(members.joined, 2);
     assert_true(members.actions >= 2);
-    assert_true(check_gossip_seen_counts(scene.checks->seen).judged >= 3);
-    assert_int_equal(check_gossip_seen_counts(scene.checks->seen).excused, 0);
+    assert_true(check_gossip_seen_counts(scene.checks->gossip_seen).judged >= 3);
+    assert_int_equal(check_gossip_seen_counts(scene.checks->gossip_seen).excused, 0);
     assert_int_equal(check_entity_counts(scene.checks->entity).live, 2 * IDS / 2);
     close_scene(&scene);
 }
@@ -172,7 +172,7 @@ static void shards_move_when_nodes_join_and_leave(void **state)
     assert_true(homes.reported > 10);
     assert_int_equal(homes.active, 4);
     assert_int_equal(check_member_counts(scene.checks->member).removed, 3);
-    kept = check_quorum_counts(scene.checks->kept);
+    kept = check_quorum_counts(scene.checks->quorum);
     assert_true(kept.writes > 10);
     /* the next oldest read two keys of two types; the first read found nothing */
     assert_int_equal(kept.reads, 4);
