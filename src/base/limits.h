@@ -381,7 +381,7 @@
 #define ETCD_TOKEN_MAX 4096 /* with the zero; a JWT has less than 1 KiB */
 #define ETCD_PREFIX_MAX 256 /* bytes before the leases' names */
 
-/* finder */
+/* discovery */
 #define SEED_FILE_MAX (64 * 1024) /* 128 lines and comments */
 #define SEED_LINE_MAX 512 /* without blanks and comment: protocol, system name, host, port */
 

@@ -332,7 +332,7 @@ uint64_t envelope_size(const struct replicator *replicator,
                        const struct envelope *envelope);
 uint64_t weight_size(const struct replicator *replicator,
                      const struct dd_value *value); /* weight converted to bytes */
-/* Measures the entry if in doubt. */
+/* Measures the entry if its size is uncertain. */
 bool entry_has_room(struct replicator *replicator, struct entry *entry,
                     size_t size, uint64_t max);
 

@@ -11,7 +11,7 @@
 #include "host/file.h"
 #include "host/file_watch.h"
 
-/* All that a look needs: it may outlive the finder. */
+/* All that a lookup needs: it may outlive the discovery. */
 struct subject {
     struct discovery_options options; /* its texts are the members below */
     char *texts[5];

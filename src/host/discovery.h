@@ -32,7 +32,7 @@ struct discovery_options {
     const char *protocol, *system; /* required of full addresses in the file */
     struct dns_question dns;
     /* `done` gets the list, given; `say` the reason of an empty list, one line, not twice in a row.
-     * On the finder's thread. */
+     * On the discovery's thread. */
     void (*done)(void *context, struct seed_list *list);
     void (*say)(void *context, enum trace_level level, const char *text);
     void *context;

@@ -247,7 +247,7 @@ static void replace_head(int file, struct head *head, off_t from)
 
 /* LMDB opens no file with an invalid head. The other head, at most one transaction older, replaces
  * it. Each head states its page size, as the file may come from another system. */
-static void mend_head(struct durable_found *found, struct head *head)
+static void fix_head(struct durable_found *found, struct head *head)
 {
     int file = open(found->files->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 
@@ -768,7 +768,7 @@ void durable_recover(struct durable_found *found)
 
     if (stat(found->files->path, &about) == 0)
         size = (uint64_t)about.st_size;
-    mend_head(found, &head);
+    fix_head(found, &head);
     read_tree(found, false, size);
     read_tree(found, true, size);
     put_head_back(found, &head);

@@ -269,8 +269,8 @@ static void watch_mail(struct control *control, const struct mail_content *conte
 
 /* A lane gets no connection to the node. A member may come back, or will be removed; of any other
  * node no event comes. */
-static void doubted(struct control *control, uint32_t lane,
-                    const struct node_id *node)
+static void suspect_home(struct control *control, uint32_t lane,
+                         const struct node_id *node)
 {
     struct mail_content content = { .kind = MAIL_STRANGER };
 
@@ -347,7 +347,7 @@ void control_mail(struct control *control, uint32_t from,
         remember_data_mail(control, from, content);
         break;
     case MAIL_DOUBT:
-        doubted(control, from, content->body);
+        suspect_home(control, from, content->body);
         break;
     case MAIL_ENDED:
         control->lanes_ended |= UINT64_C(1) << content->lane;

@@ -132,7 +132,7 @@ static void set_state(struct owned_shards *owned, int64_t index,
         owned->count++;
     else if (old != OWNED_ABSENT && state == OWNED_ABSENT)
         owned->count--;
-    trace_put(owned->trace, TRACE_DEBUG, "hosted",
+    trace_put(owned->trace, TRACE_DEBUG, "owned-shards",
               "shard state changed type=%s shard=%d from=%s to=%s", owned->type,
               (int)(index - owned->shard_count + 1),
               owned_state_name((enum owned_state)old),

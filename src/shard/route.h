@@ -7,7 +7,7 @@
  *
  * UNKNOWN --hold--> ASKED --set--> FLUSHING --empty--> LOCAL / REMOTE
  * any --hold_begin--> HELD --set--> FLUSHING or LOCAL / REMOTE
- * REMOTE --doubt--> ASKED
+ * REMOTE --suspect--> ASKED
  * LOCAL / REMOTE / FLUSHING --forget, node_gone--> UNKNOWN or, while something waits, ASKED
  * any --set_gone--> UNKNOWN or, while something waits, ASKED */
 #ifndef SHERD_SHARD_ROUTE_H

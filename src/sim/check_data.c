@@ -16,7 +16,7 @@ struct write {
     enum check_data_end end;
     uint64_t epoch; /* at its begin */
     bool is_steady; /* the epoch was the same at its end */
-    bool is_void;   /* its node became a stray before its end */
+    bool is_void;   /* its node became a outsider before its end */
     uint64_t ends;  /* incarnations that had ended at its begin */
 };
 
@@ -52,7 +52,7 @@ struct check_data {
     struct verdict *verdict;
     const struct check_safety *safety; /* may be null */
     bool has_strays; /* some node has been one */
-    VEC(bool) strays; /* by incarnation, from 1: it was outside */
+    VEC(bool) outsiders; /* by incarnation, from 1: it was outside */
     uint32_t nodes;   /* all node indexes are below it */
     VEC(struct key *) keys;
     VEC(uint32_t) key_of; /* by number of a write, from 1 */
@@ -86,7 +86,7 @@ void check_data_free(struct check_data *check)
     }
     vec_fini(&check->keys);
     vec_fini(&check->key_of);
-    vec_fini(&check->strays);
+    vec_fini(&check->outsiders);
     mem_free(check);
 }
 
@@ -113,7 +113,7 @@ static void look_for_strays(struct check_data *check)
 
         if (!place->lives || !is_outside(check, i))
             continue;
-        check->strays.items[place->life - 1] = true;
+        check->outsiders.items[place->life - 1] = true;
         check->has_strays = true;
     }
 }
@@ -164,7 +164,7 @@ void check_data_node_started(struct check_data *check, uint32_t node)
 {
     check(node < CHECK_NODES_MAX);
     check->places[node] = (struct place){ ++check->lives, true, false };
-    vec_push(&check->strays, false);
+    vec_push(&check->outsiders, false);
     if (check->nodes <= node)
         check->nodes = node + 1;
     check->epoch++;
@@ -428,7 +428,7 @@ static bool is_stray(const struct check_data *check, const struct write *write)
                     check->ends - write->ends < write->what.replicas;
 
     return write->is_void ||
-           (check->strays.items[write->life - 1] && !is_known);
+           (check->outsiders.items[write->life - 1] && !is_known);
 }
 
 bool check_data_must_stay(const struct check_data *check, uint64_t number)
@@ -439,7 +439,7 @@ bool check_data_must_stay(const struct check_data *check, uint64_t number)
            check_data_is_firm(check, number) && !is_stray(check, write);
 }
 
-/* Whether pruning a stray may take the write along. A map key that the stray put covers what it
+/* Whether pruning a outsider may take the write along. A map key that the outsider put covers what it
  * knew, and is pruned as its own: others' entries under it go, and a counter begins anew. Later
  * entries stay. */
 static bool may_go_with_a_stray(const struct judgement *judgement,

@@ -270,7 +270,7 @@ static bool is_member(const struct cluster *cluster, uint32_t node)
            !cluster->checks->safety.outside[node];
 }
 
-uint32_t cluster_crash_strays(struct cluster *cluster)
+uint32_t cluster_crash_outsiders(struct cluster *cluster)
 {
     uint32_t crashed = 0;
 

@@ -68,7 +68,7 @@ void cluster_down(struct cluster *cluster, uint32_t by, uint32_t node);
  * their number. Such a node waits for one that died before it announced the join. Or it was
  * excluded while it lived (facts.h), and all nodes that know it have ended. With several data
  * centers this includes nodes that no longer know the first running node, or are unknown to it. */
-uint32_t cluster_crash_strays(struct cluster *cluster);
+uint32_t cluster_crash_outsiders(struct cluster *cluster);
 /* Whether a node should be up after that time (ns) without faults. False if something keeps the
  * leader from moving members up, the node that welcomed it has ended, it knows no member that is
  * up, or it started too late. */

@@ -114,7 +114,7 @@ static int converge(struct sherd_sim *sim, uint64_t limit)
 /* Restarts nodes that are in no cluster: one may wait for an ended peer, or all for each other. */
 static void restart_strays(struct sherd_sim *sim)
 {
-    cluster_crash_strays(&sim->cluster);
+    cluster_crash_outsiders(&sim->cluster);
     for (uint32_t i = 0; i < sim->cluster.nodes; i++)
         if (!cluster_lives(&sim->cluster, i))
             cluster_start(&sim->cluster, i);

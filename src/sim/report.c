@@ -52,7 +52,7 @@ void report_add(struct report *report, const struct run_result *result,
         (double)result->ended_at / (double)SECOND * (twice ? 2 : 1);
     report->events += result->events;
     report->lives += result->lives;
-    report->strays += result->strays;
+    report->outsiders += result->outsiders;
     report->homes += result->homes;
     report->left += result->is_left;
     report->gentle += result->is_gentle;
@@ -205,7 +205,7 @@ void report_put(const struct report *report, struct buf *text)
         report->cpu_s > 0 ? report->simulated_s / HOUR_S / report->cpu_s : 0);
     put_count(text, "events", report->events);
     put_count(text, "incarnations of nodes", report->lives);
-    put_count(text, "outside the cluster after the faults", report->strays);
+    put_count(text, "outside the cluster after the faults", report->outsiders);
     buf_put_text(text, "\n");
     put_faults(report, text);
     put_effects(report, text);

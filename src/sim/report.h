@@ -28,7 +28,7 @@ struct report {
     uint32_t marks, marks_reached; /* SOMETIMES and REACHED, from the caller; 0: unknown */
     const char *build;             /* the program, because seeds depend on it; null: unknown */
     uint64_t lives;
-    uint64_t strays; /* ended because they were not in the cluster after the faults */
+    uint64_t outsiders; /* ended because they were not in the cluster after the faults */
     uint64_t homes; /* requested and answered in the quiet phase */
     uint64_t left, gentle, still, silent; /* seeds for which that was judged, as in run_result */
     uint64_t faults[FAULT_VERBS];

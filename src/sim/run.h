@@ -121,7 +121,7 @@ struct run_result {
     bool is_dead;       /* run_work_starved: it shows little */
     uint32_t nodes;
     uint32_t core;      /* nodes of the liveness phase */
-    uint64_t strays;    /* ended because they were not in the cluster after the faults */
+    uint64_t outsiders;    /* ended because they were not in the cluster after the faults */
     bool is_left;       /* only the resolver could down dead nodes */
     bool is_gentle;     /* judged: no move may have cost a message */
     bool is_still;      /* judged: no shard may move in a silent minute */

@@ -304,7 +304,7 @@ void run_heal(struct run *run)
     agreed = run_is_converged(run, text, sizeof text);
     members = count_living(run, NULL);
     judge_waiting(run);
-    run->result->strays += cluster_crash_strays(&run->cluster);
+    run->result->outsiders += cluster_crash_outsiders(&run->cluster);
     draw_core(run, in_core);
     judge_loss(run, in_core);
     for (uint32_t i = 0; i < run->cluster.nodes; i++)

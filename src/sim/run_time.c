@@ -74,7 +74,7 @@ static void begin_again(struct run *run)
     lived = mem_alloc(run->cluster.nodes * sizeof *lived);
     for (uint32_t i = 0; i < run->cluster.nodes; i++)
         lived[i] = cluster_lives(&run->cluster, i);
-    (void)cluster_crash_strays(&run->cluster);
+    (void)cluster_crash_outsiders(&run->cluster);
     for (uint32_t i = 0; i < run->cluster.nodes; i++)
         if (lived[i])
             cluster_start(&run->cluster, i);

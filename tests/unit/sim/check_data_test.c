@@ -551,7 +551,7 @@ static void a_write_pruned_while_its_writer_lives_need_not_stay(void **state)
     expect_only("no-lost-update");
 }
 
-/* In a map of counters the stray counts 5 under one key, the other node 20. */
+/* In a map of counters the outsider counts 5 under one key, the other node 20. */
 static void stray_and_member_count(int64_t stray_key, int64_t member_key)
 {
     judge_with_strays(SHERD_PN_COUNTER_MAP);

@@ -52,7 +52,7 @@ static void a_member_unaware_of_its_downing_is_crashed(void **state)
     world_run(cluster.world, 60 * SECOND);
     assert_true(cluster_lives(&cluster, 0));
     assert_true(world_node(cluster.world, 0)->is_up);
-    cluster_crash_strays(&cluster);
+    cluster_crash_outsiders(&cluster);
     assert_false(cluster_lives(&cluster, 0));
     world_free(cluster.world);
     checks_free(cluster.checks);
@@ -70,7 +70,7 @@ static void members_are_not_crashed(void **state)
     cluster_init(&cluster);
     cluster_form(&cluster);
     assert_true(world_until(cluster.world, world_all_up, NULL, 60 * SECOND));
-    cluster_crash_strays(&cluster);
+    cluster_crash_outsiders(&cluster);
     assert_true(cluster_lives(&cluster, 0) && cluster_lives(&cluster, 1));
     world_free(cluster.world);
     checks_free(cluster.checks);
@@ -146,7 +146,7 @@ static void member_convergence_a_node_that_is_not_welcomed_is_found(void **state
     net_part(cluster.world, 2, 1, false);
     expect_one(&cluster);
     assert_false(cluster_waits_wrongly(&cluster, 2, 0));
-    assert_int_equal(cluster_crash_strays(&cluster), 0);
+    assert_int_equal(cluster_crash_outsiders(&cluster), 0);
     world_free(cluster.world);
     checks_free(cluster.checks);
     cluster_fini(&cluster);

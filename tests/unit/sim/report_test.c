@@ -44,10 +44,10 @@ static void incarnations_outside_the_cluster_are_counted(void **state)
     (void)state;
     memset(&report, 0, sizeof report);
     memset(&result, 0, sizeof result);
-    result.strays = 2;
+    result.outsiders = 2;
     report_add(&report, &result, 1.0, false, 0);
     report_add(&report, &result, 1.0, false, 0);
-    assert_int_equal(report.strays, 4);
+    assert_int_equal(report.outsiders, 4);
 }
 
 int main(void)
