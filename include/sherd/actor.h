@@ -116,7 +116,7 @@ struct sherd_behavior {
     /* Handles one message. Required. It runs on the actor's lane, one of the
      * library's threads, always the same for one incarnation. It must not
      * block: slow work is a job (sherd/job.h). A call that takes more than
-     * 100 ms is logged and counted (slow-handler.report-after). */
+     * 100 ms is logged and counted (sherd.slow-handler.report-after). */
     enum sherd_next (*receive)(struct sherd_ctx *ctx, void *self,
                                const struct sherd_msg *msg);
     /* Applies one event to the state. An entity that has this function is
@@ -224,11 +224,11 @@ struct sherd_question {
 /* Takes the answer over from sherd_reply, to give it later with sherd_answer,
  * in any call of this incarnation. The asker's time-out goes on.
  *
- * Result: nowhere, if the message came from nobody or is answered already. */
+ * Result: all zero, if the message came from nobody or is answered already. */
 SHERD_API struct sherd_question sherd_reply_later(struct sherd_ctx *ctx);
 
-/* Answers a question as sherd_reply does, and sets *question to nowhere. An
- * answer to nowhere is dropped and counted. */
+/* Answers a question as sherd_reply does, and sets *question to zero. An
+ * answer to an all-zero question is dropped and counted. */
 SHERD_API void sherd_answer(struct sherd_ctx *ctx,
                             struct sherd_question *question, uint32_t msg,
                             struct sherd_bytes body);

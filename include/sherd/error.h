@@ -20,7 +20,7 @@ extern "C" {
     X(SHERD_ECONFIG, -2, "the configuration has an error; see the log")        \
     /* A queue or table is full. The call did nothing: try again later. */     \
     X(SHERD_EFULL, -3, "a queue or table is full; try again later")            \
-    /* The call came before sherd_start, after it, or after the end. */        \
+    /* The call came too early or too late: its contract says when. */         \
     X(SHERD_ESTATE, -4, "the system is not in a state for this call")          \
     /* Two entity types share a name or a path. Rename one. */                 \
     X(SHERD_EEXIST, -5, "another entity type has this name or path")           \

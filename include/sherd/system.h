@@ -122,10 +122,12 @@ struct sherd_entity_type {
     /* The definition of its entities. A proxy needs no receive. */
     struct sherd_behavior behavior;
     /* Only nodes with this role host the type; others are proxies. Default: as
-     * configured (all nodes). No JVM node of the cluster may have the role: of
-     * the two, a younger node of this library leaves with SHERD_EJOIN. */
+     * configured (all nodes). No JVM node of the cluster may have the role. If
+     * a JVM node that joined earlier has it, this node leaves with
+     * SHERD_EJOIN. */
     const char *role;
-    /* 1 to 10,000, the same on all nodes; default number-of-shards (1000). */
+    /* 1 to 10,000, the same on all nodes; default: as configured
+     * (akka.cluster.sharding.number-of-shards, 1000). */
     uint32_t shards;
     /* Sent as a SHERD_MESSAGE in place of every SHERD_STOPPING; the entity
      * returns SHERD_STOP when it is ready. 0: it gets SHERD_STOPPING and ends.
@@ -264,9 +266,11 @@ SHERD_API SHERD_MUST_USE int sherd_on_removed(struct sherd_system *system,
 /* ---- actors and entities, from outside ---- */
 
 /* There is no blocking ask. A thread that needs an answer spawns an actor. Its
- * init is a pointer to what the thread waits on. The actor asks, and its
- * `release` wakes the thread. The thread needs a time limit of its own: the
- * node may end before the actor starts.
+ * init is a pointer to what the thread waits on: memory of the heap that both
+ * share. The actor copies the pointer into its state on SHERD_STARTED and asks.
+ * Its `release` wakes the thread, and the last of both frees the memory. The
+ * thread needs a time limit of its own, because the node may end before the
+ * actor starts; then `release` is not called.
  * Example: docs/guide/first-cluster.md. */
 
 /* Starts a plain actor on the first lane.
@@ -299,14 +303,16 @@ sherd_system_entity_tell(struct sherd_system *system, const char *type,
 
 /* ---- membership ---- */
 
-/* How long a failover takes: about 47 s with the split brain resolver and its
- * defaults. The other members find a dead node unreachable after 3.5 to 5.5 s
- * (heartbeat-interval and acceptable-heartbeat-pause of
- * cluster.failure-detector). The resolver downs it after its stable-after
- * (20 s). Its shards start elsewhere after down-removal-margin (20 s, as
- * stable-after). Without cluster.downing-provider-class, the default, no member
- * downs it: its shards stay away until an operator calls sherd_down, and start
- * without a margin.
+/* How long a failover takes. By default no member downs a dead node
+ * (akka.cluster.downing-provider-class is empty). Its shards stay away until an
+ * operator calls sherd_down, and then start without a margin.
+ *
+ * With the split brain resolver and its defaults it takes about 47 s. The other
+ * members find a dead node unreachable after 3.5 to 5.5 s (heartbeat-interval
+ * and acceptable-heartbeat-pause of akka.cluster.failure-detector). The
+ * resolver downs it after its stable-after (20 s). Its shards start elsewhere
+ * after down-removal-margin (20 s, as stable-after). Gossip, rounding of these
+ * times and the start of the shards take about 2 s more.
  *
  * Other members keep the homes of the shards and all distributed data. The
  * node's mailboxes, timers and open asks are lost, and the state of entities
@@ -428,8 +434,8 @@ struct sherd_damaged_key {
     X(SHERD_JOBS_REFUSED, "jobs refused")                                      \
     /* Jobs whose actor had ended, or whose events were not stored. */         \
     X(SHERD_JOBS_UNHEARD, "jobs unheard")                                      \
-    /* Handlers that took longer than slow-handler.report-after. Many quick    \
-     * ones of one actor in a row count, too. */                               \
+    /* Handlers that took longer than sherd.slow-handler.report-after. Many    \
+     * quick ones of one actor in a row count, too. */                         \
     X(SHERD_HANDLERS_SLOW, "handlers slow")                                    \
     /* Durable keys whose value was lost on the disk: see damaged_keys. */     \
     X(SHERD_DURABLE_LOST, "durable keys lost")                                 \

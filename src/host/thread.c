@@ -364,7 +364,8 @@ static void take_step(struct sherd_system *system, struct stall *stall,
 
     system_log(system, TRACE_ERROR, "host",
                "a lane has not ended a turn: a handler blocks%s lane=%u "
-               "seconds=%u",
+               "seconds=%u hint=\"move slow work to a job; when the handler "
+               "returns, the line 'handler took long' names its actor\"",
                words[stall->steps], (unsigned)lane,
                (unsigned)((now - stall->turn) / SECOND_NS));
     if (stall->steps == 1)

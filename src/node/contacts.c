@@ -649,7 +649,7 @@ uint64_t contacts_deadline(const struct contacts *contacts)
 static void suspect_homes(struct machine *machine, const struct contact *contact,
                           const struct link *link)
 {
-    struct mail_content content = { .kind = MAIL_DOUBT };
+    struct mail_content content = { .kind = MAIL_SUSPECT };
     struct node_id node = contact_node(contact);
 
     if (machine->control || !link_waiting(link) ||

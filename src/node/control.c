@@ -272,7 +272,7 @@ static void watch_mail(struct control *control, const struct mail_content *conte
 static void suspect_home(struct control *control, uint32_t lane,
                          const struct node_id *node)
 {
-    struct mail_content content = { .kind = MAIL_STRANGER };
+    struct mail_content content = { .kind = MAIL_NO_MEMBER };
 
     if (member_find(control->member, node))
         return;
@@ -346,7 +346,7 @@ void control_mail(struct control *control, uint32_t from,
         remember_events_mail(control, from, content);
         remember_data_mail(control, from, content);
         break;
-    case MAIL_DOUBT:
+    case MAIL_SUSPECT:
         suspect_home(control, from, content->body);
         break;
     case MAIL_ENDED:

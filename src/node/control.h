@@ -102,10 +102,10 @@ struct control {
     bool is_exiting; /* it hands over after the tasks of the leave phase */
     uint64_t leave_again_at; /* time to repeat the leave, while the whole cluster shuts down */
     uint64_t lanes_ended; /* one bit for each lane */
-    bool lanes_told;
+    bool lanes_reported;
     int error;
     int refusal;         /* error of an end that began gracefully */
-    bool meets_foreign;  /* a JVM node has shaken hands */
+    bool has_jvm_peer;  /* a JVM node has shaken hands */
     uint64_t unknown;    /* messages that no core takes */
 };
 

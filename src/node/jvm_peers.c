@@ -58,7 +58,7 @@ void control_check_jvm_peer(struct control *control)
     const struct member_view *self = member_self(control->member);
     bool gives_way = false;
 
-    if (!control->meets_foreign || !self ||
+    if (!control->has_jvm_peer || !self ||
         control->shutdown != SHUTDOWN_NOT)
         return;
     for (uint32_t i = 0; i < member_count(control->member); i++) {

@@ -454,7 +454,7 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
         origins_forget(machine->origins,
                        ((const struct node_id *)content->body)->uid);
         break;
-    case MAIL_STRANGER:
+    case MAIL_NO_MEMBER:
         contacts_stranger(&machine->contacts, content->body);
         break;
     case MAIL_ANSWERED:
@@ -528,11 +528,11 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
     case MAIL_REMEMBERED:
         lane_remembered(lane, content);
         break;
-    case MAIL_STRAY:
+    case MAIL_ORPHAN:
         if (!lane->is_downed)
             lane_orphan_shard(lane, content);
         break;
-    case MAIL_STRAYS_END:
+    case MAIL_ORPHANS_END:
         lane_orphan_shards_end(lane, content->type);
         break;
     case MAIL_PHASE:

@@ -222,8 +222,8 @@ uint64_t lane_remember_deadline(const struct lane *lane, uint32_t type);
 struct remember_life *lane_life(struct lane *lane, uint32_t type, int32_t shard);
 
 /* ---- orphan_shards.c ---- */
-void lane_orphan_shard(struct lane *lane, const struct mail_content *content); /* MAIL_STRAY */
-void lane_orphan_shards_end(struct lane *lane, uint32_t type); /* MAIL_STRAYS_END */
+void lane_orphan_shard(struct lane *lane, const struct mail_content *content); /* MAIL_ORPHAN */
+void lane_orphan_shards_end(struct lane *lane, uint32_t type); /* MAIL_ORPHANS_END */
 /* Takes the journal's answer to a claim; false: no orphan shard. */
 bool lane_orphan_shard_claimed(struct lane *lane, uint32_t type, int32_t shard,
                         const struct journal_news *news);

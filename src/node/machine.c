@@ -360,7 +360,6 @@ static void refuse_handshake(struct machine *machine, struct inlet *inlet,
     inlet_close(inlet, INLET_REFUSED);
 }
 
-
 /* Returns false if the frame is used up. Control passes its frames on to the associations, which
  * answer or report the fault. */
 static bool take_handshake(struct machine *machine, enum stream stream,
@@ -374,7 +373,6 @@ static bool take_handshake(struct machine *machine, enum stream stream,
         machine->self, envelope->payload, &handshake, why);
     bool right = fault == HANDSHAKE_OK &&
                  handshake.from.uid == envelope->origin;
-
 
     handshake.order = inlet_order(inlet);
     if (right && !origins_learn(machine->origins, stream, &handshake)) {

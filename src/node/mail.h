@@ -61,7 +61,7 @@
      * records of a write */ \
     X(MAIL_REMEMBER) \
     /* body: struct node_id, given: no answer from there for long, and messages wait */ \
-    X(MAIL_DOUBT) \
+    X(MAIL_SUSPECT) \
     \
     /* ---- control -> every lane, or one ---- */ \
     /* body: struct node_id, given; a: capabilities, b: order, count: its lanes; an incarnation \
@@ -74,8 +74,8 @@
     X(MAIL_GONE) \
     /* body: struct node_id, given: its frames are no longer accepted */ \
     X(MAIL_OVER) \
-    /* body: struct node_id, given: the answer to MAIL_DOUBT: it is no member */ \
-    X(MAIL_STRANGER) \
+    /* body: struct node_id, given: the answer to MAIL_SUSPECT: it is no member */ \
+    X(MAIL_NO_MEMBER) \
     /* body: struct node_id, given; lane, a: generation of the link that was answered, b: order \
      * of the answer's connection */ \
     X(MAIL_ANSWERED) \
@@ -100,9 +100,9 @@
     X(MAIL_DRAIN) \
     /* type, shard, fence: an orphan shard, above the type's number of shards; its remembered \
      * entities must move */ \
-    X(MAIL_STRAY) \
+    X(MAIL_ORPHAN) \
     /* type: the coordinator that asked to move them is gone */ \
-    X(MAIL_STRAYS_END) \
+    X(MAIL_ORPHANS_END) \
     /* type, shard, fence: another node has the shard under that newer fence */ \
     X(MAIL_LOST) \
     /* type, a: uid of a removed node: after the drains that name it */ \

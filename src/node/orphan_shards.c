@@ -20,7 +20,7 @@ void control_remembered(struct control *control, uint32_t type,
                         struct remembered_shards *counts)
 {
     struct machine *machine = control->machine;
-    struct mail_content content = { .kind = MAIL_STRAY,
+    struct mail_content content = { .kind = MAIL_ORPHAN,
                              .type = (uint16_t)type,
                              .fence = { term, 1 } };
 
@@ -57,7 +57,7 @@ void control_remembered_all(struct control *control, uint32_t type,
 
 void control_orphan_shards_end(struct control *control, uint32_t type)
 {
-    struct mail_content content = { .kind = MAIL_STRAYS_END,
+    struct mail_content content = { .kind = MAIL_ORPHANS_END,
                              .type = (uint16_t)type };
 
     if (control->machine->node->names[type].remembers)

@@ -330,7 +330,7 @@ static void association_up(struct control *control,
     machine_post_lanes(machine, &content, &news->peer, sizeof news->peer);
     if (news->capabilities)
         return;
-    control->meets_foreign = true;
+    control->has_jvm_peer = true;
     control_check_jvm_peer(control);
     view = member_find(control->member, &news->peer);
     for (uint32_t i = 0; view && i < control->type_count; i++)

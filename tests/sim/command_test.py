@@ -294,8 +294,8 @@ def a_replay_prints_what_its_options_ask_for():
     expect("an early end is neither passed nor failed", out.endswith("\n0 passed, 0 failed\n"), out)
     _, fine, _ = run("replay", "7", *SMALL, "--until", "20s", "--log",
                      "node=1,level=debug")
-    expect("debug lines on request", " hosted: shard state changed " in fine and
-           " hosted: shard state changed " not in out and digest(fine) == digest(out), fine)
+    expect("debug lines on request", " owned-shards: shard state changed " in fine and
+           " owned-shards: shard state changed " not in out and digest(fine) == digest(out), fine)
 
 
 def a_campaign_is_reported():

@@ -419,7 +419,7 @@ static void a_stream_stays_short(void **state)
 
 static void give_stray(struct fixture *fixture, int32_t shard, uint64_t term)
 {
-    give(fixture, (struct mail_content){ .kind = MAIL_STRAY, .shard = shard,
+    give(fixture, (struct mail_content){ .kind = MAIL_ORPHAN, .shard = shard,
                                    .fence = { term, 1 } });
     carry(fixture);
 }
@@ -515,7 +515,7 @@ static void moves_end_with_the_coordinator(void **state)
     assert_in_range(reading, 1, 99);
     assert_int_equal(type->orphans_reading, reading);
     assert_int_not_equal(asked(&fixture, REMEMBER_READ), 0);
-    give(&fixture, (struct mail_content){ .kind = MAIL_STRAYS_END });
+    give(&fixture, (struct mail_content){ .kind = MAIL_ORPHANS_END });
     carry(&fixture);
     assert_int_equal(type->orphans_reading, 0);
     assert_int_not_equal(asked(&fixture, REMEMBER_GIVE_UP), 0);
