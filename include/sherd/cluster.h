@@ -163,7 +163,7 @@ enum sherd_cluster_first {
  * when there is room.
  * Limits: 4,096 subscribers on a lane. A node tells 64 changes in a turn. If
  * more happens, and a member changes again before its turn, only the outcome
- * is told (SHERD_CHANGES_FOLDED). */
+ * is told (SHERD_CHANGES_MERGED). */
 SHERD_API SHERD_MUST_USE int
 sherd_cluster_subscribe(struct sherd_ctx *ctx, uint32_t events,
                         enum sherd_cluster_first first);

@@ -59,7 +59,7 @@ struct sherd_job {
  * does not run, and the asker gets SHERD_REASON_NOT_STORED.
  *
  * A job belongs to this incarnation. After its end the job still runs, but no
- * SHERD_JOB follows (SHERD_JOBS_UNHEARD), and the asker gets
+ * SHERD_JOB follows (SHERD_JOBS_ORPHANED), and the asker gets
  * SHERD_REASON_STOPPED. An entity with open jobs is not passivated for
  * idleness. An entity that must wait for its jobs before its shard moves sets
  * stop_msg, and returns SHERD_STOP after the last one. The job itself may tell

@@ -414,7 +414,7 @@ struct sherd_damaged_key {
     X(SHERD_GOSSIP_LEFT_OUT, "gossip left out")                                \
     /* Changes of members of which subscribers got only the outcome, because   \
      * too much changed at once (sherd/cluster.h). */                          \
-    X(SHERD_CHANGES_FOLDED, "changes folded")                                  \
+    X(SHERD_CHANGES_MERGED, "changes merged")                                  \
     /* Nodes that `where` of an ask cannot name: there are too many. */        \
     X(SHERD_PEERS_REFUSED, "peers refused")                                    \
     /* Asks from elsewhere whose stage this node does not report: too many. */ \
@@ -433,7 +433,7 @@ struct sherd_damaged_key {
     /* Jobs refused because too many are open: sherd_job_start. */             \
     X(SHERD_JOBS_REFUSED, "jobs refused")                                      \
     /* Jobs whose actor had ended, or whose events were not stored. */         \
-    X(SHERD_JOBS_UNHEARD, "jobs unheard")                                      \
+    X(SHERD_JOBS_ORPHANED, "jobs orphaned")                                    \
     /* Handlers that took longer than sherd.slow-handler.report-after. Many    \
      * quick ones of one actor in a row count, too. */                         \
     X(SHERD_HANDLERS_SLOW, "handlers slow")                                    \

@@ -335,9 +335,9 @@ struct actors_status {
     uint64_t store_failures;
     uint64_t handlers_failed; /* by SHERD_FAIL */
     uint64_t slow_handlers;
-    uint64_t jobs;            /* started: heard + unheard + open */
+    uint64_t jobs;            /* started: heard + orphaned + open */
     uint64_t jobs_heard;      /* reported to their actors */
-    uint64_t jobs_unheard;    /* ended without their actors, or dropped with them */
+    uint64_t jobs_orphaned;   /* ended without their actors, or dropped with them */
     uint64_t jobs_refused;    /* at the limits */
     uint64_t ignored;         /* calls for ended actors or asks */
     uint32_t actors;    /* plain ones */

@@ -665,7 +665,7 @@ bool timer_take(struct actors *actors, struct slot *slot,
 /* --- job.c --- */
 /* Ends a job whose actor cannot receive the result, and notifies its asker. MESSAGE_JOB or
  * MESSAGE_JOB_DONE, given. */
-void job_unheard(struct actors *actors, struct message *message,
+void job_orphaned(struct actors *actors, struct message *message,
                  enum sherd_reason reason);
 /* Takes the job out of a MESSAGE_JOB_DONE that is next to handle. */
 struct job *job_result(const struct message *message, struct sherd_msg *msg);

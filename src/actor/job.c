@@ -103,7 +103,7 @@ void actors_job_done(struct actors *actors, struct job *job)
 
     check(!actors->ctx.slot);
     if (!slot || !slot_has_incarnation(slot) || actors->closed) {
-        job_unheard(actors, message, SHERD_REASON_STOPPED);
+        job_orphaned(actors, message, SHERD_REASON_STOPPED);
         return;
     }
     slot->asks--;
@@ -111,11 +111,11 @@ void actors_job_done(struct actors *actors, struct job *job)
     mailbox_put(actors, actor_id_slot(job->actor), slot, message);
 }
 
-void job_unheard(struct actors *actors, struct message *message,
+void job_orphaned(struct actors *actors, struct message *message,
                  enum sherd_reason reason)
 {
     actors->counts.jobs_open--;
-    actors->counts.jobs_unheard++;
+    actors->counts.jobs_orphaned++;
     job_free(job_of(message));
     if (message->ask == 0 || actors->closed) {
         message_free(actors, message);

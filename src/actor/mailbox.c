@@ -92,7 +92,7 @@ void mailbox_message_end(struct actors *actors, struct message *message,
                          enum sherd_reason reason)
 {
     if (message_is_job(message)) {
-        job_unheard(actors, message, reason);
+        job_orphaned(actors, message, reason);
         return;
     }
     if (message_counts(message))
@@ -132,7 +132,7 @@ void mailbox_undelivered(struct actors *actors, struct message *message,
         return;
     }
     if (message_is_job(message)) {
-        job_unheard(actors, message, reason);
+        job_orphaned(actors, message, reason);
         return;
     }
     if (message_counts(message))

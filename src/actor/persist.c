@@ -79,7 +79,7 @@ void effects_drop_held(struct actors *actors, struct slot *slot,
             mailbox_undelivered(actors, message, reason);
             break;
         case MESSAGE_JOB:
-            job_unheard(actors, message, reason);
+            job_orphaned(actors, message, reason);
             break;
         case MESSAGE_STARTED:
             slot_start_never(actors, message);

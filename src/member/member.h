@@ -199,7 +199,7 @@ struct member_news {
     X(dropped_unreachable, "gossips of members this node cannot reach")        \
     X(dropped_state, "messages that do not fit this node's state")             \
     X(dropped_full, "joins and confirmed ends refused: too many members")      \
-    X(folded, "changes of members that were not told apart from later ones")   \
+    X(changes_merged, "changes of members that a later change replaced before the report") \
     X(forgotten, "tombstones dropped: too many removals in a day")             \
     X(unknown_manifest, "messages of an unknown kind")
 
@@ -288,7 +288,7 @@ uint64_t member_deadline(const struct member *member);
 
 /* Returns the next news in Akka's order: removals, changes, unreachable, reachable, the same of
  * data centers, leader, role leaders, this node. Compares the state with the last news, so changes
- * between two calls are folded. */
+ * between two calls are merged. */
 bool member_next_news(struct member *member, struct member_news *news);
 bool member_has_news(const struct member *member); /* True until member_next_news returns false. */
 

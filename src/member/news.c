@@ -166,7 +166,7 @@ static bool differ(const struct tellable *left, const struct tellable *right)
 }
 
 /* True if the view differs both from the last report and from the gossip. */
-static bool is_folded(const struct member *member, const uint8_t *reach,
+static bool is_merged(const struct member *member, const uint8_t *reach,
                       const struct member_view *view, const struct reported_member *reported)
 {
     const struct gossip_member *found =
@@ -191,7 +191,7 @@ static bool is_folded(const struct member *member, const uint8_t *reach,
 }
 
 /* Counts unreported changes that a newer one replaces, if the caller wants each change. */
-static void count_folded(struct member *member, const uint8_t *reach)
+static void count_merged(struct member *member, const uint8_t *reach)
 {
     const struct news *news = &member->news;
     uint32_t at = 0;
@@ -208,7 +208,8 @@ static void count_folded(struct member *member, const uint8_t *reach)
         if (at < news->members.count &&
             profile_same(news->members.items[at].profile, view->profile))
             reported = &news->members.items[at];
-        member->counters.folded += is_folded(member, reach, view, reported);
+        member->counters.changes_merged +=
+            is_merged(member, reach, view, reported);
     }
 }
 
@@ -225,7 +226,7 @@ void member_settle(struct member *member, uint64_t now)
     member->is_dirty = member->is_seen_dirty = false;
     member->counters.forgotten = member->gossip.forgotten;
     reach = state_reach(&member->gossip, member->self, ALL_OBSERVERS);
-    count_folded(member, reach);
+    count_merged(member, reach);
     view_members(member, reach);
     leader = state_leader(&member->gossip, member->self, reach);
     member->leader = leader ? profile_node(leader->profile) : (struct node_id){ 0 };

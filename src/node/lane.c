@@ -713,7 +713,7 @@ void lane_status(struct lane *lane, struct sherd_status *status)
     status->counters[SHERD_WATCHES_REFUSED] = lane->watchers.refused;
     status->counters[SHERD_REPLIES_DROPPED] = actors.replies_dropped;
     status->counters[SHERD_JOBS_REFUSED] = actors.jobs_refused;
-    status->counters[SHERD_JOBS_UNHEARD] = actors.jobs_unheard;
+    status->counters[SHERD_JOBS_ORPHANED] = actors.jobs_orphaned;
     status->counters[SHERD_HANDLERS_SLOW] = actors.slow_handlers;
     status->jobs = actors.jobs;
     status->jobs_open = actors.jobs_open;

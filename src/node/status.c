@@ -50,7 +50,7 @@ static void put_counters(const struct control *control, uint64_t *counters)
         member->dropped_full + member->unknown_manifest;
     counters[SHERD_GOSSIP_LEFT_OUT] = contacts->left_out[REPEATS_MEMBERS];
     counters[SHERD_VALUES_LEFT_OUT] = contacts->left_out[REPEATS_VALUES];
-    counters[SHERD_CHANGES_FOLDED] = member->folded;
+    counters[SHERD_CHANGES_MERGED] = member->changes_merged;
     counters[SHERD_REMOVED_FORGOTTEN] = control->removed_forgotten;
     for (uint32_t i = 0; i < control->type_count; i++) {
         const struct region_counters *region =

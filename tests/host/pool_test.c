@@ -302,7 +302,7 @@ static void an_entity_answers_others_while_its_job_runs(void **state)
     wait_for(&answered, 1);
     assert_int_equal(sherd_get_status(node, &status), 0);
     assert_int_equal(status.jobs_open, 0);
-    assert_int_equal(status.counters[SHERD_JOBS_UNHEARD], 0);
+    assert_int_equal(status.counters[SHERD_JOBS_ORPHANED], 0);
     assert_int_equal(status.counters[SHERD_JOBS_REFUSED], 0);
     sherd_status_free(&status);
     sherd_close(node);

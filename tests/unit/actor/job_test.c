@@ -91,12 +91,12 @@ static void a_job_of_an_ended_actor_answers_only_the_asker(void **state)
     lab_entity_tell(TYPE_A, "x", 5); /* another incarnation */
     lab_run();
     lab_expect("x.60 x+ x.5 ");
-    assert_int_equal(lab_status().jobs_unheard, 0); /* it runs */
+    assert_int_equal(lab_status().jobs_orphaned, 0); /* it runs */
     lab_job_done(job);
     lab_run();
     lab_expect("a!4:16:7 "); /* stopped; delivered, not answered */
     assert_int_equal(SHERD_REASON_STOPPED, 16);
-    assert_int_equal(lab_status().jobs_unheard, 1);
+    assert_int_equal(lab_status().jobs_orphaned, 1);
     assert_int_equal(lab_status().jobs_open, 0);
     assert_int_equal(lab.args, 0);
 }
@@ -112,7 +112,7 @@ static void a_jobs_end_in_the_mailbox_ends_with_its_actor(void **state)
     lab_job_done(job);
     lab_run();
     lab_expect("x.61 a!4:16:7 ");
-    assert_int_equal(lab_status().jobs_unheard, 1);
+    assert_int_equal(lab_status().jobs_orphaned, 1);
     assert_int_equal(lab.args, 0);
 }
 
@@ -160,7 +160,7 @@ static void a_job_whose_cause_is_not_stored_never_runs(void **state)
     assert_int_equal(SHERD_REASON_NOT_STORED, 12);
     assert_null(lab_job());
     assert_int_equal(lab.args, 0);
-    assert_int_equal(lab_status().jobs_unheard, 1);
+    assert_int_equal(lab_status().jobs_orphaned, 1);
 }
 
 static void an_entity_with_a_job_is_not_idle(void **state)

@@ -539,7 +539,7 @@ void lab_conserved(void)
         sum += status.undelivered[i];
     assert_int_equal(sum, status.undelivered_total);
     assert_true(status.waiting < 1000000); /* not below zero */
-    assert_int_equal(status.jobs, status.jobs_heard + status.jobs_unheard +
+    assert_int_equal(status.jobs, status.jobs_heard + status.jobs_orphaned +
                                       status.jobs_open);
 }
 

@@ -270,7 +270,7 @@ static void changes_of_two_gossips_give_two_events(void **state)
     turn_until_told(machine);
     assert_int_equal(told_of(machine, CLUSTER_UNREACHABLE), 1);
     assert_int_equal(told_of(machine, CLUSTER_REACHABLE), 1);
-    assert_int_equal(member_counters(machine->control->member)->folded, 0);
+    assert_int_equal(member_counters(machine->control->member)->changes_merged, 0);
     gossip_fini(&gossip);
     node_free(node);
 }
@@ -340,7 +340,7 @@ static void a_second_gossip_does_not_speed_up_a_crowd(void **state)
     turn_until_told(machine);
     assert_int_equal(told_of(machine, CLUSTER_UNREACHABLE), OTHERS - 2);
     /* node 1 had no event */
-    assert_int_equal(member_counters(machine->control->member)->folded, 1);
+    assert_int_equal(member_counters(machine->control->member)->changes_merged, 1);
     gossip_fini(&gossip);
     node_free(node);
 }
@@ -468,7 +468,7 @@ static void removals_hide_no_change_where_members_are_few(void **state)
     gossiped(machine, &gossip, 0);
     while (machine_turn(machine, 1, 1))
         ;
-    assert_int_equal(member_counters(machine->control->member)->folded, 0);
+    assert_int_equal(member_counters(machine->control->member)->changes_merged, 0);
     gossip_fini(&gossip);
     node_free(node);
 }
