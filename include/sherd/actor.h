@@ -61,8 +61,8 @@ enum sherd_kind {
     /* An ask ended without an answer: tag, reason, stage, where. */
     SHERD_NO_ANSWER,
     /* A tell of this actor was not delivered: msg, reason. It comes only if
-     * the behavior wants it, and not for messages that a broken connection
-     * lost: those are only counted. */
+     * the behavior wants it, and not for a message that was lost with a link to
+     * another node. */
     SHERD_UNDELIVERED,
     /* A watched actor has ended, or its node was removed: sender. */
     SHERD_TERMINATED,
@@ -91,7 +91,7 @@ struct sherd_msg {
 
 /* ---- behavior ---- */
 
-/* The wish of an actor after a message. */
+/* The result of receive: what becomes of the actor. */
 enum sherd_next {
     /* The next message. */
     SHERD_CONTINUE,

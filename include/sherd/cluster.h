@@ -28,7 +28,7 @@ extern "C" {
 
 /* ---- events ---- */
 
-/* The place of a member in its life. */
+/* The status of a member. */
 enum sherd_member_status {
     SHERD_JOINING,                /* it has asked to be a member */
     SHERD_UP,                     /* it is a member, and hosts shards */
@@ -90,7 +90,7 @@ sherd_cluster_event_text(enum sherd_cluster_event_kind kind);
 struct sherd_cluster_member {
     const char *address;             /* "host:port"; "": there is none */
     uint64_t uid;                    /* of its incarnation */
-    enum sherd_member_status status; /* its place in its life */
+    enum sherd_member_status status; /* its status */
     /* 0 before it was up. In one data center the member with the smaller number
      * is older. */
     uint32_t up_number;

@@ -1,5 +1,5 @@
-/* Reads and changes distributed data: values under keys that every member has,
- * changes and reads as its own, and that converge.
+/* Reads and changes distributed data: values under keys. Every member has a
+ * replica; replicas converge.
  *
  * Calls take a ctx, are made in receive, and return at once; answers and
  * changes come as messages of the kind SHERD_DATA. Parameters are copied. Texts
@@ -209,10 +209,10 @@ SHERD_API void sherd_data_delete(struct sherd_ctx *ctx, const char *key,
 SHERD_API void sherd_data_keys(struct sherd_ctx *ctx, uint32_t from,
                                uint32_t tag);
 
-/* Ends the hold of a damaged durable key (SHERD_DATA_HELD). Its value from now
- * on is the rest on this member's disk, merged with what other members have
- * sent. If there is nothing, the key is not there. An operator calls it if the
- * rest is good, or if the other members will not come back.
+/* Releases a damaged key (SHERD_DATA_HELD): serves what this member's disk
+ * still has, merged with what other members have sent. If there is nothing, the
+ * key is not there. An operator calls it if that value is good, or if the other
+ * members will not come back.
  *
  * Answered SHERD_DATA_UPDATED when it is on the disk, also if the key was not
  * held; SHERD_DATA_NOT_STORED and _REFUSED as for a write. */

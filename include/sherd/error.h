@@ -47,7 +47,10 @@ enum sherd_error { SHERD_ERRORS(X) };
 #undef X
 
 /* Why a message was not delivered, or why an ask has no answer: name, text.
- * Every such message ends under exactly one reason. A status counts them. */
+ * Every such message ends under exactly one reason, which the status counts.
+ * One exception: messages whose bytes left before a connection broke are lost
+ * without a reason. An ask among them ends when its node is removed, or at its
+ * time limit. */
 #define SHERD_REASONS(X)                                                       \
     /* No failure: the message was delivered, or the ask answered. */          \
     X(SHERD_REASON_NONE, "none")                                               \

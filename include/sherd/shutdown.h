@@ -4,7 +4,7 @@
  * under sherd_run, and another node's sherd_leave_member run them in order. All
  * tasks of a phase begin at the same time. The next phase begins when they are
  * done, or when the time of the phase is over. Then the log names the late
- * tasks, and the end goes on. Guide: docs/guide/shutdown.md. */
+ * tasks, and the shutdown continues. Guide: docs/guide/shutdown.md. */
 #ifndef SHERD_SHUTDOWN_H
 #define SHERD_SHUTDOWN_H
 
@@ -20,7 +20,7 @@ extern "C" {
  * awaited. */
 #define SHERD_PHASES(X)                                                        \
     X(SHERD_BEFORE_SERVICE_UNBIND, "before-service-unbind")                    \
-    /* For tasks that stop to accept work. */                                  \
+    /* For tasks that stop accepting work. */                                  \
     X(SHERD_SERVICE_UNBIND, "service-unbind")                                  \
     /* For tasks that finish what was accepted. */                             \
     X(SHERD_SERVICE_REQUESTS_DONE, "service-requests-done")                    \
@@ -68,12 +68,13 @@ SHERD_API void sherd_shutdown_done(struct sherd_ctx *ctx,
 
 struct sherd_system;
 
-/* Begins the end with a later phase; sherd_leave begins with the first. Tasks
- * of earlier phases do not run. Does nothing if the end has begun.
+/* Starts the graceful shutdown at a later phase; sherd_leave starts it at the
+ * first. Tasks of earlier phases do not run. Does nothing if the shutdown has
+ * begun.
  *
- * If it begins after SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION, shards are not
- * handed off: messages in the mailboxes of entities here are lost, and other
- * nodes start the entities when this node is gone.
+ * After SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION the node does not hand off its
+ * shards. Messages in the mailboxes of its entities are lost. Other nodes start
+ * the entities when the members have removed this node.
  *
  * from: at most SHERD_CLUSTER_LEAVE.
  * Result: 0; SHERD_EINVAL: no phase, or a later one. sherd_halt ends the
@@ -96,11 +97,11 @@ SHERD_API const char *sherd_phase_text(enum sherd_phase phase);
  *
  * Settings of a phase, as in Akka: `timeout`. `enabled = off` leaves the phase
  * out, except where others must see the node leave. `recover = off` has an
- * effect in phases before the hand-off: if a task is late, the end has failed
- * permanently. The node stays a member until sherd_halt, sherd_close, a second
- * signal under sherd_run, or until another node makes it leave. The names and
- * the order of the phases are fixed. The node's own steps have times of their
- * own unless timeout is set. */
+ * effect in phases before the hand-off: if a task is late, the shutdown fails
+ * and is not retried. The node stays a member until sherd_halt, sherd_close, a
+ * second signal under sherd_run, or until another node makes it leave. The
+ * names and the order of the phases are fixed. The node's own steps have times
+ * of their own unless timeout is set. */
 
 #ifdef __cplusplus
 }

@@ -31,7 +31,7 @@ struct sherd_sim;
  * They end with sherd_sim_heal, and after the first six simulated hours. */
 enum sherd_sim_fault {
     SHERD_SIM_CRASHES = 1,    /* nodes end without notice and start again */
-    SHERD_SIM_PAUSES = 2,     /* nodes stand still for up to minutes */
+    SHERD_SIM_PAUSES = 2,     /* nodes are paused, up to minutes */
     SHERD_SIM_PARTITIONS = 4, /* links are cut, in one or both directions */
     SHERD_SIM_RESETS = 8,     /* connections break, with their content */
     SHERD_SIM_CLOCKS = 16,    /* wall clocks jump, clocks drift */
@@ -81,7 +81,7 @@ SHERD_API void sherd_sim_close(struct sherd_sim *sim);
 
 /* ---- many seeds ---- */
 
-/* One test: 0 if it is content, else any other number. */
+/* One test: 0 if it passes, else any other number. */
 typedef int (*sherd_sim_test)(struct sherd_sim *sim, void *arg);
 
 /* Runs a test for each seed from first to last, in a simulation of its own.
@@ -112,7 +112,7 @@ SHERD_API void sherd_sim_run(struct sherd_sim *sim, uint64_t ms);
 SHERD_API uint64_t sherd_sim_now(const struct sherd_sim *sim);
 
 /* Ends all faults, drawn and ordered: starts dead nodes, resumes paused ones,
- * joins cut links. Then runs until all nodes are one cluster again.
+ * restores cut links. Then runs until all nodes are one cluster again.
  *
  * Result: 0; SHERD_ETIME: they are not, after limit_ms simulated
  * milliseconds. */
@@ -157,8 +157,8 @@ sherd_sim_spawn(struct sherd_sim *sim, uint32_t node,
 /* ---- ordered faults ---- */
 
 /* Faults at a chosen moment. They may come together with drawn ones.
- * Result: 0; SHERD_EINVAL: no such node; SHERD_ESTATE: the node is dead, or is
- * not, and should be. */
+ * Result: 0; SHERD_EINVAL: no such node; SHERD_ESTATE: the node is in the wrong
+ * state (dead or running) for this call. */
 
 /* Ends a node without notice. Its last writes may be lost. Nodes have no split
  * brain resolver: the dead node stays a member until sherd_sim_down or
@@ -168,18 +168,19 @@ SHERD_API SHERD_MUST_USE int sherd_sim_crash(struct sherd_sim *sim,
 /* Starts a dead node again: a new incarnation with the same address. */
 SHERD_API SHERD_MUST_USE int sherd_sim_start(struct sherd_sim *sim,
                                              uint32_t node);
-/* Makes a node stand still (1) or go on (0). */
+/* Pauses (1) or resumes (0) a node. */
 SHERD_API SHERD_MUST_USE int sherd_sim_pause(struct sherd_sim *sim,
                                              uint32_t node, int paused);
-/* Cuts (1) or joins (0) the way from one node to another. Bytes wait. */
+/* Cuts (1) or restores (0) the path from one node to another. Bytes wait. */
 SHERD_API SHERD_MUST_USE int sherd_sim_cut(struct sherd_sim *sim, uint32_t from,
                                            uint32_t to, int cut);
 /* Makes a node leave gracefully. It is dead when it has left. */
 SHERD_API SHERD_MUST_USE int sherd_sim_leave(struct sherd_sim *sim,
                                              uint32_t node);
 /* Commands `node` to make `which` leave, as sherd_leave_member. `which` learns
- * it by gossip, so not before a cut way there is joined. With the same node
- * twice it is sherd_sim_leave. A `which` that is no member is ignored. */
+ * it by gossip, so it leaves only after the link to it is restored. With the
+ * same node twice the call is sherd_sim_leave. A `which` that is no member is
+ * ignored. */
 SHERD_API SHERD_MUST_USE int
 sherd_sim_leave_member(struct sherd_sim *sim, uint32_t node, uint32_t which);
 /* Commands `node` to declare `which` dead, as sherd_down. The members remove

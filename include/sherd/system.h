@@ -3,16 +3,17 @@
  *
  * The usual order is sherd_open, sherd_entity_register for each type, and
  * sherd_run, which returns at the end of the node; then sherd_close. The
- * library copies every struct, text and body that it is given, except the name
- * and the functions in sherd_behavior and sherd_job: these must stay valid.
+ * library copies every struct, text and body that it is given. The name and the
+ * functions in sherd_behavior and sherd_job are not copied: they must stay
+ * valid.
  * The system lives from sherd_open to sherd_close.
  * Guides: docs/guide/first-cluster.md, docs/guide/configuration.md,
  * docs/guide/production.md.
  *
- * Threads. sherd_start makes one thread for control, one for each lane (they
- * are one thread when there is one lane), and the pool for jobs (sherd/job.h).
- * "Any thread" includes these, so also receive and jobs. A "thread of the
- * program" is one that the library did not make. */
+ * Threads. sherd_start makes one thread for control, one for each lane, and the
+ * pool for jobs (sherd/job.h). With one lane, control and the lane share a
+ * thread. "Any thread" includes these, so also receive and jobs. A "thread of
+ * the program" is one that the library did not make. */
 #ifndef SHERD_SYSTEM_H
 #define SHERD_SYSTEM_H
 
@@ -77,7 +78,7 @@ struct sherd_options {
     const struct sherd_format *formats;
     /* Entries of formats, at most 64. */
     uint32_t format_count;
-    /* The store of entities' events. Persistent entity types need one.
+    /* The journal: it stores entities' events. Persistent types need one.
      * "sqlite:PATH": a file on a local disk, which the processes of one host
      * may share. An entity that moves to another host does not find its events
      * there: host a persistent type on nodes of one host. The loss of the disk
@@ -89,7 +90,7 @@ struct sherd_options {
     sherd_log_function log;
     /* The first argument of log. */
     void *log_user;
-    /* Lines that matter less are not written; 0: as configured (info). */
+    /* Less severe lines are not written; 0: as configured (info). */
     enum sherd_log_level log_level;
     /* Paths of PEM files: this node's certificate, followed by those up to its
      * CA; its key, without a password; the CAs of all nodes. With a certificate
@@ -251,10 +252,11 @@ SHERD_API uint16_t sherd_port(const struct sherd_system *system);
 /* Call a function once: when this node is up, and when it is no member any
  * more. It left, was downed or removed, or ended without having been a member.
  *
- * call: if that has happened already, it is called here. Else it is called on a
- * thread of the library, or in sherd_halt or sherd_close. It must return soon;
- * it must not wait for the node or close it. A node that was removed still
- * ends: sherd_wait returns after that. user: its argument.
+ * call: if that has happened already, the function runs before this call
+ * returns. Else it runs on a thread of the library, or in sherd_halt or
+ * sherd_close. It must return soon; it must not wait for the node or close it.
+ * A node that was removed still ends: sherd_wait returns after that. user: its
+ * argument.
  * Result: 0; SHERD_EINVAL: no function; SHERD_EFULL: more than 64 of a kind.
  * Threads: any, also before sherd_start. Actors use sherd/cluster.h. */
 SHERD_API SHERD_MUST_USE int sherd_on_up(struct sherd_system *system,
@@ -327,14 +329,16 @@ sherd_system_entity_tell(struct sherd_system *system, const char *type,
  * the log says; SHERD_EFULL; SHERD_ESTATE.
  * Threads: any, from sherd_start on. */
 
-/* Joins the cluster of the node at the address. This node's address founds one.
- * Asks until the node is taken in; a warning every 10 s says if it is not.
+/* Joins the cluster of the node at the address. With this node's own address,
+ * founds a new cluster. Asks until the cluster has accepted this node; until
+ * then a warning every 10 s says so.
  *
  * A node that is alone in its cluster and has no entity types leaves that one
  * and joins the other, as the same incarnation. Every other node is refused,
- * which the log says: its members would have to move at the same moment, or its
- * entities could run in both clusters. Close it and start it anew, not alone;
- * it finds its events if the other cluster uses the same journal.
+ * and the log says so. The members of its cluster would have to move at the
+ * same moment, or its entities could run in both clusters. Close it and start
+ * it anew, not alone. It finds its events if the other cluster uses the same
+ * journal.
  * If two nodes join each other, one takes in the other; three or more in a ring
  * stay outside. The configurations are not compared. */
 SHERD_API SHERD_MUST_USE int sherd_join(struct sherd_system *system,
@@ -355,7 +359,7 @@ SHERD_API SHERD_MUST_USE int sherd_down(struct sherd_system *system,
 /* Prepares the whole cluster for its end. Every member that is up becomes
  * preparing, then ready for shutdown (sherd/cluster.h). From then on no node
  * joins, and no shard or singleton moves. When all are ready, they may be told
- * to leave, in any order, without hand-off. There is no way back.
+ * to leave, in any order, without hand-off. This cannot be undone.
  *
  * Result: 0, SHERD_EFULL, SHERD_ESTATE.
  * Threads: any, from sherd_start on. */
@@ -368,7 +372,7 @@ sherd_prepare_shutdown(struct sherd_system *system);
 struct sherd_member {
     char address[128];               /* "host:port" */
     uint64_t uid;                    /* of its incarnation */
-    enum sherd_member_status status; /* its place in the life of a member */
+    enum sherd_member_status status; /* its status */
     int reachable;                   /* 1: its heartbeats come */
     int seen; /* 1: it has this node's version of the membership */
 };
@@ -391,23 +395,25 @@ struct sherd_damaged_key {
     int is_held;   /* 1: calls are answered SHERD_DATA_HELD */
 };
 
-/* Counters since the start: name, text. They count what this node did not take
- * in, did not send, or refused at a limit. Strangers, late frames of removed
- * nodes and full tables are normal. A number that keeps growing is worth a look
- * at the log. */
+/* Counters since the start: name, text. They count what this node did not
+ * accept, did not send, or refused at a limit. Frames of nodes that are no
+ * members, late frames of removed nodes and full tables are normal. If a number
+ * keeps growing, look at the log. */
 #define SHERD_COUNTERS(X)                                                      \
     /* Incoming connections with another protocol, for another node, silent    \
      * for too long, without a good certificate, or too many. */               \
     X(SHERD_CONNECTIONS_REFUSED, "connections refused")                        \
-    /* Open connections closed because a list revoked the certificate. */      \
+    /* Open connections closed because the certificate was revoked. */         \
     X(SHERD_CONNECTIONS_REVOKED, "connections revoked")                        \
     /* Frames that are no envelopes. */                                        \
     X(SHERD_FRAMES_MALFORMED, "frames malformed")                              \
-    /* Frames of unknown, foreign, replaced and removed nodes. */              \
+    /* Frames of nodes that are unknown, replaced, removed, or of another      \
+     * cluster. */                                                             \
     X(SHERD_FRAMES_REFUSED, "frames refused")                                  \
     /* Messages that cannot be read, or have no receiver here. */              \
     X(SHERD_MESSAGES_MALFORMED, "messages malformed")                          \
-    /* Membership messages: malformed, hostile, of strangers, too late. */     \
+    /* Membership messages that are malformed, break a rule, are too late, or  \
+     * come from nodes that are no members. */                                 \
     X(SHERD_GOSSIP_DROPPED, "gossip dropped")                                  \
     /* Membership messages not sent because one waits for the same peer. The   \
      * peer is slow or away; the next message says more. */                    \
@@ -504,7 +510,7 @@ struct sherd_status {
 };
 
 /* Takes a snapshot of this node. Waits for a turn of every lane, at most 5 s. A
- * time in which the whole process stood still counts as 1 s at most.
+ * time in which the whole process was suspended counts as 1 s at most.
  *
  * status: filled; on failure there is nothing to free.
  * Result: 0; SHERD_ETIME: a lane did not answer; SHERD_EFULL: 64 calls are
