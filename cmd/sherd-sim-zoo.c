@@ -37,13 +37,13 @@ static const struct kind kinds[] = {
     { ZOO_NONE, MODE_SWARM,
       { "load=30", "pipe_bytes=4096", "fault_reset=3", "fault_clog=3" } },
     /* the oldest nodes leave shortly after each other, pause meanwhile, and restart at once */
-    { ZOO_A6, MODE_HANDOFF,
+    { ZOO_NEXT_OLDEST_STARTS_EARLY, MODE_HANDOFF,
       { "load=1", "fault_leave_oldest=10", "fault_leave=1", "fault_pause=1",
         "acceptable_heartbeat_pause_ms=20000",
         "shutdown_region_timeout_ms=1000" } },
     /* most of a cluster restarts repeatedly in any order, and admits nobody before it is
      * complete */
-    { ZOO_A4, MODE_HANDOFF,
+    { ZOO_RESTARTED_NODE_IS_THE_OLD_ONE, MODE_HANDOFF,
       { "nodes=3", "min_nr_of_members=3", "load=1", "faults_per_hour=600",
         "fault_restart=10", "fault_leave_oldest=0", "fault_leave=0",
         "acceptable_heartbeat_pause_ms=20000",
@@ -56,12 +56,12 @@ static const struct kind kinds[] = {
     { ZOO_NONE, MODE_HANDOFF,
       { "zombies=1", "fault_down=5", "fault_pause=3", "fault_black_hole=1" } },
     /* entities that do not stop */
-    { ZOO_C6, MODE_HANDOFF,
+    { ZOO_STUBBORN_ENTITY_NOT_ENDED, MODE_HANDOFF,
       { "stubborn_ms=100000", "handoff_timeout_ms=10000",
         "shutdown_region_timeout_ms=10000" } },
     /* a node considered dead resumes, and stores events of many entities that are not yet active
      * elsewhere */
-    { ZOO_G2, MODE_CHURN,
+    { ZOO_OLDER_FENCE_WRITES, MODE_CHURN,
       { "zombies=1", "fault_pause=5", "fault_length_s=40",
         "faults_per_hour=150", "fault_crash=0", "fault_leave=0",
         "fault_leave_kill=0", "fault_down=0", "fault_leave_oldest=0",
@@ -72,49 +72,49 @@ static const struct kind kinds[] = {
       { "load=20", "stubborn_ms=0", "handoff_timeout_ms=120000",
         "shutdown_region_timeout_ms=120000", "store_us=1000" } },
     /* a lane reads messages for a shard together with its marker */
-    { ZOO_B7, MODE_HANDOFF,
+    { ZOO_MARKER_AHEAD_OF_EARLIER_MESSAGES, MODE_HANDOFF,
       { "load=200", "stubborn_ms=0", "handoff_timeout_ms=120000",
         "shutdown_region_timeout_ms=120000", "store_us=1000", "nodes=3",
         "lanes=2", "clients=2", "number_of_shards=2", "pipe_bytes=4096",
         "link_mean_us=100000", "rebalance_interval_ms=1000",
         "rebalance_absolute_limit=5", "ops=1", "slow_stop_ms=1" } },
     /* From here on only for their bugs. Mailboxes of one message, and bursts. */
-    { ZOO_Q1, MODE_SWARM, { "mailbox_max=1", "load=10", "storm=100" } },
+    { ZOO_MAILBOX_UNLIMITED, MODE_SWARM, { "mailbox_max=1", "load=10", "storm=100" } },
     /* regions that buffer one message, and bursts */
-    { ZOO_Q2, MODE_HANDOFF, { "buffer_size=1", "load=10", "storm=100" } },
+    { ZOO_BUFFER_UNLIMITED, MODE_HANDOFF, { "buffer_size=1", "load=10", "storm=100" } },
     /* a peer gets more than it reads for long */
-    { ZOO_Q3, MODE_SWARM,
+    { ZOO_OUTBOUND_QUEUE_UNLIMITED, MODE_SWARM,
       { "nodes=3", "lanes=1", "load=300", "clients=4", "ops=1",
         "pipe_bytes=4096", "link_mean_us=10000", "fault_clog=10",
         "fault_length_s=60", "acceptable_heartbeat_pause_ms=60000" } },
     /* a node dies while it cannot reach another one, and is downed with its observations */
-    { ZOO_C9, MODE_CHURN,
+    { ZOO_OBSERVERS_THAT_ARE_DOWN_COUNT, MODE_CHURN,
       { "zombies=0", "fault_cut=10", "fault_down=0", "fault_crash=5",
         "fault_leave=0", "fault_leave_kill=0", "fault_leave_oldest=0",
         "fault_length_s=60", "load=1", "acceptable_heartbeat_pause_ms=1000" } },
     /* a leaving node is cut off for long */
-    { ZOO_C12R, MODE_CHURN,
+    { ZOO_UNSEEN_EXIT_DELAYS_THE_END, MODE_CHURN,
       { "zombies=0", "fault_cut=10", "fault_leave=10", "fault_crash=0",
         "fault_leave_kill=0", "fault_down=0", "fault_length_s=120",
         "length_s=480", "load=1", "shutdown_region_timeout_ms=1000" } },
     /* replicas of a coordinator's state differ for long, and it moves often */
-    { ZOO_A9R, MODE_SWARM,
+    { ZOO_STATE_READ_FROM_ONE_REPLICA, MODE_SWARM,
       { "fault_leave_oldest=5", "coordinator_majority_min=1",
         "coordinator_write_plus=0", "coordinator_read_plus=0",
         "sharding_gossip_interval_ms=30000" } },
     /* clusters split into two sides */
-    { ZOO_A7, MODE_SBR, { "resolver=1", "split=1" } },
-    { ZOO_E1, MODE_SBR, { "resolver=1", "split=1" } },
-    { ZOO_E3, MODE_SBR, { "resolver=1", "split=1" } },
+    { ZOO_BOTH_SIDES_SURVIVE, MODE_SBR, { "resolver=1", "split=1" } },
+    { ZOO_ALL_DOWNED_IN_A_PARTITION, MODE_SBR, { "resolver=1", "split=1" } },
+    { ZOO_ALL_DOWNED_TOO_EARLY, MODE_SBR, { "resolver=1", "split=1" } },
     /* a resolver downs a dead node, and its parts wait for the margin elsewhere */
-    { ZOO_A5H, MODE_SBR,
+    { ZOO_HOME_WITHOUT_MARGIN, MODE_SBR,
       { "resolver=1", "fault_crash=10", "fault_cut=0",
         "resolver_stable_ms=5000", "split=0" } },
-    { ZOO_A5S, MODE_SBR,
+    { ZOO_SINGLETON_WITHOUT_MARGIN, MODE_SBR,
       { "resolver=1", "fault_crash=10", "fault_cut=0",
         "resolver_stable_ms=5000", "split=0" } },
     /* only moves under load: a shard that stops before all markers arrived costs a message */
-    { ZOO_B1, MODE_HANDOFF,
+    { ZOO_MARKERS_NOT_AWAITED, MODE_HANDOFF,
       { "load=20", "stubborn_ms=0", "handoff_timeout_ms=120000",
         "shutdown_region_timeout_ms=120000", "store_us=1000",
         "link_mean_us=20000", "fault_crash=0",
@@ -145,12 +145,12 @@ static const struct kind data_kinds[] = {
 };
 
 /* For bugs of durable keys. */
-static const struct kind durable_kind = { ZOO_D7, MODE_DATA,
+static const struct kind durable_kind = { ZOO_NONE, MODE_DATA,
                                           { "data_durable=1" } };
 
 /* For the bug of keys that expire: a cut-off node hears of no use. */
 static const struct kind expiry_kind = {
-    ZOO_F12, MODE_DATA,
+    ZOO_EXPIRED_BEGINS_EMPTY, MODE_DATA,
     { "data_expire_ms=4000", "data_gossip_interval_ms=1000", "fault_cut=10",
       "fault_pause=3", "fault_length_s=20", "fault_wall=0", "fault_drift=0",
       "acceptable_heartbeat_pause_ms=20000", "data_levels=20",
@@ -186,7 +186,7 @@ static const struct kind remember_data_kinds[] = {
 /* A node is cut off for longer than others consider it alive, stops entities, is downed, and
  * restarts with its disk. */
 static const struct kind late_removal_kind = {
-    ZOO_D6L, MODE_CHURN,
+    ZOO_LATE_REMOVAL_FORGETS_LIVE_ENTITY, MODE_CHURN,
     { "remember=1", "remember_in_data=1", "number_of_shards=8", "zombies=1",
       "fault_cut=20", "fault_down=10", "fault_crash=5", "fault_length_s=15",
       "acceptable_heartbeat_pause_ms=3000", "load=20", "entities=30",
@@ -196,17 +196,21 @@ static const struct kind late_removal_kind = {
 /* Nodes die with records that only some of more than five nodes have, and others read without
  * them. */
 static const struct kind late_start_kind = {
-    ZOO_D6T, MODE_SBR,
+    ZOO_LATE_REMEMBERED_NEVER_STARTS, MODE_SBR,
     { "remember=1", "remember_in_data=1", "number_of_shards=8", "nodes=8",
       "fault_crash=10", "fault_cut=3", "load=15", "entities=3000",
       "store_us=100", "link_mean_us=20000" }
 };
 
+/* The only kinds of their bugs. */
+static const struct kind *const own_kinds[] = { &expiry_kind,
+                                                &late_removal_kind,
+                                                &late_start_kind };
+
+#define OWN_KINDS (sizeof own_kinds / sizeof *own_kinds)
 #define REMEMBER_DATA_KINDS \
     (sizeof remember_data_kinds / sizeof *remember_data_kinds)
-#define REMEMBER_DATA_FIRST ZOO_D6W /* first of these bugs */
 #define REMEMBER_KINDS (sizeof remember_kinds / sizeof *remember_kinds)
-#define REMEMBER_FIRST ZOO_D1 /* first of these bugs; they end where the replicator's begin */
 
 /* For bugs of the N/R/W store. */
 static const struct kind store_kinds[] = {
@@ -220,10 +224,8 @@ static const struct kind store_kinds[] = {
 };
 
 #define STORE_KINDS (sizeof store_kinds / sizeof *store_kinds)
-#define STORE_FIRST ZOO_N1 /* first of the store's bugs, which are the last */
 
 #define DATA_KINDS (sizeof data_kinds / sizeof *data_kinds)
-#define DATA_FIRST ZOO_A9 /* first of the replicator's bugs */
 
 #define KINDS (sizeof kinds / sizeof *kinds)
 #define KINDS_IN_TURN (KINDS - 13) /* the first ones */
@@ -285,36 +287,44 @@ struct search {
     struct cells *cells; /* with covers: the cells met by its seeds; in a child, by its own */
 };
 
-static const struct kind *kind_of(const struct search *search, uint64_t seed)
+/* Returns the kind of a seed that looks for marks. */
+static const struct kind *cover_kind_of(uint64_t seed)
 {
-    enum zoo_mutant mutant = search->mutant;
     uint64_t turn =
         seed % (KINDS_IN_TURN + COVER_KINDS + DATA_KINDS + STORE_KINDS);
 
-    if (search->covers && turn >= KINDS_IN_TURN + COVER_KINDS + DATA_KINDS)
+    if (turn >= KINDS_IN_TURN + COVER_KINDS + DATA_KINDS)
         return &store_kinds[turn - KINDS_IN_TURN - COVER_KINDS - DATA_KINDS];
-    if (search->covers && turn >= KINDS_IN_TURN + COVER_KINDS)
+    if (turn >= KINDS_IN_TURN + COVER_KINDS)
         return &data_kinds[turn - KINDS_IN_TURN - COVER_KINDS];
+    return turn < KINDS_IN_TURN ? &kinds[turn]
+                                : &cover_kinds[turn - KINDS_IN_TURN];
+}
+
+static const struct kind *kind_of(const struct search *search, uint64_t seed)
+{
+    enum zoo_mutant mutant = search->mutant;
+
     if (search->covers)
-        return turn < KINDS_IN_TURN ? &kinds[turn]
-                                    : &cover_kinds[turn - KINDS_IN_TURN];
-    if (mutant >= STORE_FIRST)
+        return cover_kind_of(seed);
+    for (size_t i = 0; i < OWN_KINDS; i++)
+        if (own_kinds[i]->made_for == mutant)
+            return own_kinds[i];
+    switch (zoo_entry(mutant)->world) {
+    case WORLD_STORE:
         return &store_kinds[seed % STORE_KINDS];
-    if (mutant == late_removal_kind.made_for)
-        return &late_removal_kind;
-    if (mutant == late_start_kind.made_for)
-        return &late_start_kind;
-    if (mutant == durable_kind.made_for || mutant == ZOO_D7S)
+    case WORLD_DURABLE:
         return &durable_kind;
-    if (mutant == expiry_kind.made_for)
-        return &expiry_kind;
-    if (mutant >= DATA_FIRST)
+    case WORLD_DATA:
         return &data_kinds[seed % DATA_KINDS];
-    if (mutant >= REMEMBER_DATA_FIRST)
+    case WORLD_REMEMBER_DATA:
         return &remember_data_kinds[seed % REMEMBER_DATA_KINDS];
-    if (mutant >= REMEMBER_FIRST)
+    case WORLD_REMEMBER:
         return &remember_kinds[seed % REMEMBER_KINDS];
-    for (size_t i = 0; mutant != ZOO_NONE && i < KINDS; i++)
+    case WORLD_ANY:
+        break;
+    }
+    for (size_t i = 0; i < KINDS; i++)
         if (kinds[i].made_for == mutant)
             return seed % 2 ? &kinds[i] : &kinds[seed / 2 % KINDS_IN_TURN];
     return &kinds[seed % KINDS_IN_TURN];
@@ -365,7 +375,7 @@ static void find(const char *line, struct hunt_finding *finding)
                    time ? time + 1 : line);
 }
 
-/* For the bug R3: repeats the run in the same process and compares. */
+/* For the bug runs-share-random-state: repeats the run in the same process and compares. */
 static bool runs_otherwise(const struct run_settings *settings,
                            const struct run_result *result,
                            struct hunt_finding *finding)
@@ -401,7 +411,7 @@ static bool run_one(void *arg, uint64_t seed, struct hunt_finding *finding)
     if (result.violations)
         find(result.lines[0], finding);
     return result.violations > 0 ||
-           (search->mutant == ZOO_R3 &&
+           (search->mutant == ZOO_RUNS_SHARE_RANDOM_STATE &&
             runs_otherwise(&settings, &result, finding));
 }
 
@@ -445,8 +455,8 @@ static bool hunt_one(const struct command *command, enum zoo_mutant mutant)
     struct hunt_result result;
 
     hunt(&options, mutant, &result);
-    printf("%-5s %-12s %-9s %6llu seeds %9.1f cpu s  %-6s (%s)\n",
-           entry->name, entry->row, result.is_found ? "found" : "NOT FOUND",
+    printf("%-38s %-10s %-9s %6llu seeds %9.1f cpu s  %s (%s)\n",
+           entry->name, entry->origin, result.is_found ? "found" : "NOT FOUND",
            (unsigned long long)result.seeds, (double)result.cpu_us / 1e6,
            result.finding.invariant, entry->invariant);
     if (result.hung || result.spoiled || !result.is_found)
@@ -461,7 +471,7 @@ static bool hunt_one(const struct command *command, enum zoo_mutant mutant)
         printf("      seed %llu %s\n", (unsigned long long)result.seed,
                result.finding.text);
         own.mutant = entry->name;
-        own.twice = mutant == ZOO_R3;
+        own.twice = mutant == ZOO_RUNS_SHARE_RANDOM_STATE;
         printf("      ");
         print_replay(&own, result.seed);
         vec_fini(&own.sets);
@@ -471,7 +481,7 @@ static bool hunt_one(const struct command *command, enum zoo_mutant mutant)
     return result.is_found && !result.broken;
 }
 
-/* names: such as "A2,B4" */
+/* names: such as "older-gossip-wins,home-without-margin" */
 static bool is_named(const char *names, enum zoo_mutant mutant)
 {
     const char *name = zoo_entry(mutant)->name;

@@ -267,7 +267,7 @@ static bool set_mutant(struct command *command, const char *text)
     command->mutant = text;
     while (*text) {
         size_t size = strcspn(text, ",");
-        char name[16];
+        char name[64];
 
         (void)snprintf(name, sizeof name, "%.*s", (int)size, text);
         if (size >= sizeof name || zoo_find(name) == ZOO_NONE)
@@ -324,7 +324,7 @@ static const struct {
     { "out", 'o', ON_REPLAY | ON_SHRINK, "FILE", set_out,
       "writes the schedule to this file" },
     { "mutant", 0, ON_ZOO | ON_RUN | ON_REPLAY | ON_SHRINK, "NAME", set_mutant,
-      "switches on this bug; zoo: only these, such as A2,B4" },
+      "switches on this bug; zoo: only these, separated by commas" },
     { "max-seeds", 0, ON_ZOO, "N", set_seeds_max,
       "gives up on a bug after N seeds; default 2000" },
 };

@@ -3,7 +3,6 @@
 #include "actor/inside.h"
 
 #include "base/bound.h"
-#include "base/zoo.h"
 
 /* --- asks --- */
 
@@ -46,8 +45,6 @@ static struct entry *ask_find(const struct actors *actors, uint64_t ask)
     if (at < WHEEL_BUCKETS || at >= actors->wheel.used)
         return NULL;
     entry = entry_at(actors, at);
-    if (entry->number > 100 && ZOO(H5))
-        return NULL;
     return entry->kind == ENTRY_ASK && entry->number == (uint32_t)(ask >> 32)
                ? entry
                : NULL;
@@ -240,27 +237,10 @@ void timer_set(struct actors *actors, uint32_t index, struct slot *slot,
     actors->counts.timers++;
 }
 
-/* For the injected bug D4 only: the next incarnation gets them. */
-static void timers_inherit(struct actors *actors, struct slot *slot,
-                           const struct extra *extra)
-{
-    for (uint32_t at = extra->timers, next; at; at = next) {
-        next = entry_at(actors, at)->next_of_actor;
-        if (entry_at(actors, at)->kind == ENTRY_FIRED)
-            timer_free(actors, slot, at);
-        else
-            entry_at(actors, at)->generation++;
-    }
-}
-
 void timer_drop_all(struct actors *actors, struct slot *slot)
 {
     struct extra *extra = extra_of(actors, slot);
 
-    if (extra && extra->timers && slot->last && ZOO(D4)) {
-        timers_inherit(actors, slot, extra);
-        return;
-    }
     while (extra && extra->timers)
         timer_free(actors, slot, extra->timers);
 }

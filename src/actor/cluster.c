@@ -9,7 +9,6 @@
 
 #include "base/mark.h"
 #include "base/sorted.h"
-#include "base/zoo.h"
 
 struct record {
     uint32_t size; /* with its texts, a multiple of 8 */
@@ -414,8 +413,7 @@ void view_retry(struct actors *actors)
 
         if (!slot) {
             drop_subscriber(view, i--);
-        } else if (subscriber->missed && !slot_is_full(actors, slot) &&
-                   !ZOO(E12M)) {
+        } else if (subscriber->missed && !slot_is_full(actors, slot)) {
             subscriber->missed = false;
             subscriber->waits = true;
             subscriber->wants_events = false;
@@ -525,8 +523,6 @@ static void take_stopped(struct actors *actors)
     static const struct node_id nobody = { .uid = 0 };
     struct view *view = &actors->view;
 
-    if (ZOO(E12))
-        return;
     view->stopped = true;
     publish(actors, SHERD_CLUSTER_SHUTTING_DOWN, NULL, "");
     while (view->members.count) {

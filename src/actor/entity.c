@@ -6,7 +6,6 @@
 
 #include "base/line.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 
 #define SCAN_SLOTS 4096u /* slots scanned in one step: 256 KiB */
 
@@ -204,11 +203,6 @@ static void mailbox_sift(struct actors *actors, struct slot *slot)
         }
         if (!message)
             break;
-        if (ZOO(B4) && message_to_entity(message)) {
-            mailbox_uncount(actors, slot, message);
-            message_free(actors, message);
-            continue;
-        }
         if (entity && (message_to_entity(message) ||
                        message->kind == MESSAGE_STOPPING)) {
             if (message->kind == MESSAGE_STOPPING)
@@ -405,8 +399,6 @@ void incarnation_back_off(struct actors *actors, uint32_t index,
     REACHED("an entity waits before it starts again");
     extra->attempts++;
     slot->status = SLOT_BACKOFF;
-    if (ZOO(D6))
-        return;
     entry = entry_new(actors, delay);
     if (entry == 0) { /* too many timers: it starts at once */
         incarnation_start(actors, index, slot);
@@ -523,19 +515,6 @@ static inline bool is_entity(const struct actors *actors, uint32_t index,
                       message->id_size);
 }
 
-/* For the injected bug A18 only: whether it is an entity of the message's shard. */
-static bool is_beside(const struct actors *actors, uint32_t index,
-                      const struct message *message)
-{
-    const struct slot *slot = slot_at(actors, index);
-    const struct type *type = &actors->types[message->type];
-
-    return index && slot->status != SLOT_FREE &&
-           slot->behavior == type->behavior &&
-           actors->rows.items[slot->row].shard ==
-               hash_shard(message_id(message), type->shards);
-}
-
 /* Finds all entities, prefetches all slots, then delivers: with a million entities four times as
  * fast as one by one. */
 static inline void deliver_batch(struct actors *actors,
@@ -561,10 +540,6 @@ static inline void deliver_batch(struct actors *actors,
                   : actors->table.puts != puts)
             index = entity_table_find(actors, message->type, keys[i],
                                message_id(message));
-        if (index && slot_at(actors, index)->status == SLOT_STOPPING && ZOO(A1))
-            index = 0;
-        if (i && ZOO(A18) && is_beside(actors, found[i - 1], message))
-            index = found[i - 1];
         deliver_entity(actors, message, index, keys[i], from_node);
     }
 }

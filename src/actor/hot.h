@@ -4,7 +4,6 @@
 #define SHERD_ACTOR_HOT_H
 
 #include "base/bound.h"
-#include "base/zoo.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -93,8 +92,7 @@ static inline void slot_queue(struct actors *actors, uint32_t index,
 static inline bool slot_is_full(const struct actors *actors,
                                 const struct slot *slot)
 {
-    return (slot->waiting >= behavior_of(actors, slot)->mailbox_max &&
-            !ZOO(Q1)) ||
+    return slot->waiting >= behavior_of(actors, slot)->mailbox_max ||
            actors->full;
 }
 
@@ -145,7 +143,7 @@ static inline void effects_emit(struct actors *actors, struct message *message)
 
     if (message_counts(message))
         actors->counts.sent++;
-    if (slot && (slot->flags & FLAG_UNDURABLE) && !ZOO(G1))
+    if (slot && (slot->flags & FLAG_UNDURABLE))
         effects_hold(actors, slot, message);
     else
         effects_route(actors, message);

@@ -8,7 +8,6 @@
 #include "base/limits.h"
 #include "base/line.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 
 uint32_t shard_row_find(const struct actors *actors, uint16_t type, int32_t shard)
 {
@@ -48,9 +47,8 @@ static void row_empty(struct actors *actors, uint32_t row)
 {
     struct row *here = &actors->rows.items[row];
 
-    if (!(!here->slots.items && ZOO(C2)))
-        slot_news_put(actors, ACTORS_SHARD_EMPTY, here->type, here->shard, 0,
-             slice_of(NULL, 0));
+    slot_news_put(actors, ACTORS_SHARD_EMPTY, here->type, here->shard, 0,
+                  slice_of(NULL, 0));
     row_free(actors, row);
 }
 
@@ -276,10 +274,7 @@ void shards_step(struct actors *actors)
         stopping--;
         if (row->deadline > actors->now)
             continue;
-        if (ZOO(C6))
-            row->deadline = NEVER; /* otherwise the lane would have a turn at once, endlessly */
-        else
-            force_row(actors, i);
+        force_row(actors, i);
     }
     if (!actors->stopping || actors->now < actors->stop_deadline)
         return;

@@ -9,7 +9,6 @@
 #include "base/fetch.h"
 #include "base/mark.h"
 #include "base/timers.h"
-#include "base/zoo.h"
 
 struct associations *associations_new(const struct association_options *options)
 {
@@ -445,7 +444,7 @@ void peers_renew(struct associations *associations, struct peer *peer,
     SOMETIMES("a new incarnation replaces another at its address", before != 0);
     SOMETIMES("system messages still wait for the replaced incarnation",
               before && sequence_waiting(&peer->sequence));
-    if ((before || (peer->intended && peer->intended != uid)) && !ZOO(B9))
+    if (before || (peer->intended && peer->intended != uid))
         sequence_fini(&peer->sequence);
     peer->failed = false;
     peer->has_left = false;

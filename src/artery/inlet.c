@@ -3,7 +3,6 @@
 
 #include "base/check.h"
 #include "base/timers.h"
-#include "base/zoo.h"
 
 enum {
     PREAMBLE_SIZE = 5,
@@ -195,7 +194,6 @@ static uint32_t split_given(struct inlet *inlet, struct slice *frames,
     size_t left = inlet->given.size;
     uint32_t limit = size_max(inlet);
     uint32_t count = 0;
-    size_t last;
 
     while (count < max && left >= LENGTH_SIZE) {
         uint32_t size = length_of(at);
@@ -206,9 +204,7 @@ static uint32_t split_given(struct inlet *inlet, struct slice *frames,
         at += LENGTH_SIZE + size;
         left -= LENGTH_SIZE + size;
     }
-    last = count > 1 && left && ZOO(B10T) ? LENGTH_SIZE + frames[count - 1].size
-                                          : 0;
-    inlet->given = slice_of(at - last, left + last);
+    inlet->given = slice_of(at, left);
     return count;
 }
 
@@ -330,8 +326,7 @@ uint64_t inlet_deadline(const struct inlet *inlet)
     uint64_t within = inlet->stream ? inlet->options->handshake_within
                                     : inlet->options->preamble_within;
 
-    if (inlet->reason != INLET_OPEN ||
-        (inlet->uid && !(inlet->stream != STREAM_CONTROL && ZOO(B10S))))
+    if (inlet->reason != INLET_OPEN || inlet->uid)
         return NEVER;
     if (!within)
         within = (inlet->stream ? INLET_HANDSHAKE_MS : INLET_PREAMBLE_MS) * MS;

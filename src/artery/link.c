@@ -12,7 +12,6 @@
 #include "base/rng.h"
 #include "base/timers.h"
 #include "base/vec.h"
-#include "base/zoo.h"
 
 enum { NEWS_MAX = 16 };
 
@@ -252,8 +251,7 @@ static void back_off(struct link *link, uint64_t now)
     greeting_end(link);
     SOMETIMES("a connection breaks inside a frame",
               chunks_is_inside(&link->chunks));
-    if (!(chunks_is_inside(&link->chunks) && ZOO(B10)))
-        chunks_rewind(&link->chunks);
+    chunks_rewind(&link->chunks);
     tell(link, LINK_NEWS_LOST, 0);
 }
 
@@ -640,9 +638,8 @@ bool link_send(struct link *link, uint64_t now,
         send_urgent(link, now, buf_slice(sender->scratch));
         return true;
     }
-    if (!ZOO(Q3) &&
-        (link->chunks.frames >= frames_max(link) ||
-         sender->scratch->size > bytes_max(link) - link->chunks.size)) {
+    if (link->chunks.frames >= frames_max(link) ||
+        sender->scratch->size > bytes_max(link) - link->chunks.size) {
         refuse(link);
         return false;
     }

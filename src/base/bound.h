@@ -1,5 +1,5 @@
 /* Checks in the simulator that no queue exceeds its limit (invariant bounded-buffers).
- * Only the simulator's copy of the cores, built with SHERD_ZOO, has these checks. Each compares
+ * Only the simulator's copy of the cores, built with SHERD_MARKS, has these checks. Each compares
  * both numbers where an item is added, independently of the code around it, and reports an excess
  * to sim/bound.h. */
 #ifndef SHERD_BASE_BOUND_H
@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /* BOUNDED("text of the queue", number held now, limit). A statement; the text is a literal. Without
- * SHERD_ZOO nothing is evaluated. */
-#ifdef SHERD_ZOO
+ * SHERD_MARKS nothing is evaluated. */
+#ifdef SHERD_MARKS
 void bound_broken(const char *what, uint64_t held, uint64_t most); /* in sim/bound.c */
 
 #define BOUNDED(what, held, most)                                             \

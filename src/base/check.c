@@ -24,7 +24,7 @@ _Noreturn void check_failed(const char *file, int line, const char *text)
     abort();
 }
 
-#ifdef SHERD_ZOO
+#ifdef SHERD_MARKS
 static uint64_t live; /* the simulator has one thread */
 #define count_live(by) ((void)(live += (by)))
 /* The simulator's allocator (sim/heap.h). */

@@ -26,7 +26,7 @@ void *mem_resize(void *memory, size_t size); /* keeps the contents; new bytes ar
 void *mem_copy(const void *data, size_t size); /* adds a zero byte */
 char *mem_text(const char *text); /* null gives null */
 void mem_free(void *memory); /* accepts null */
-/* Live allocations, counted only in the simulator's copy of the cores (SHERD_ZOO); else 0. */
+/* Live allocations, counted only in the simulator's copy of the cores (SHERD_MARKS); else 0. */
 uint64_t mem_live(void);
 
 #endif

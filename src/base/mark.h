@@ -1,5 +1,5 @@
 /* Counts how often the simulator passes marked transitions: an unreached mark is a blind spot.
- * Only the simulator's copy of the cores, built with SHERD_ZOO, has marks. Each is a record in its
+ * Only the simulator's copy of the cores, built with SHERD_MARKS, has marks. Each is a record in its
  * own linker section, so all are known without running (sim/mark.h). */
 #ifndef SHERD_BASE_MARK_H
 #define SHERD_BASE_MARK_H
@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 /* REACHED("text") counts each pass; SOMETIMES("text", condition) those where the condition holds.
- * Statements; the text is a literal that says what happened. Without SHERD_ZOO the condition is not
+ * Statements; the text is a literal that says what happened. Without SHERD_MARKS the condition is not
  * evaluated. */
-#ifdef SHERD_ZOO
+#ifdef SHERD_MARKS
 struct mark {
     const char *text;
     const char *file;

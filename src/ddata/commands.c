@@ -1,7 +1,6 @@
 /* Carries out local commands: gets, updates, deletes. */
 #include "base/check.h"
 #include "base/limits.h"
-#include "base/zoo.h"
 #include "ddata/replicator_inside.h"
 
 static enum replicator_answer state_of(const struct entry *entry)
@@ -108,7 +107,7 @@ static void spread(struct replicator *replicator, uint64_t now, uint64_t token,
 
     entry_use(replicator, entry, replicator->wall_ms);
     if (is_local(replicator, consistency)) {
-        waits_for_store = entry->is_durable && !ZOO(D7S);
+        waits_for_store = entry->is_durable;
         if (!waits_for_store)
             news_answer(replicator, token, REPLICATOR_SUCCESS, entry->key);
         if (entry->is_durable)

@@ -5,7 +5,6 @@
 #include "base/limits.h"
 #include "base/mark.h"
 #include "base/sorted.h"
-#include "base/zoo.h"
 
 #define SLICE_MIN 2
 #define SLICE_MAX 10
@@ -163,7 +162,7 @@ static struct dd_value *group_of(const struct delta_log *log, uint32_t first,
             dd_delta_size(group) >= size_max) {
             REACHED("deltas are too large together: gossip sends the values");
             dd_free(group);
-            return ZOO(F2G) ? dd_copy(log->items.items[first].value) : NULL;
+            return NULL;
         }
     }
     return group;

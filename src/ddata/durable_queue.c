@@ -3,7 +3,6 @@
 #include "base/bound.h"
 #include "base/check.h"
 #include "base/limits.h"
-#include "base/zoo.h"
 #include "ddata/replicator_inside.h"
 
 static void free_storing(struct storing *storing)
@@ -113,7 +112,7 @@ void replicator_load(struct replicator *replicator, uint64_t now,
     struct entry *entry;
 
     (void)now;
-    if (replicator->has_ended || ZOO(D7))
+    if (replicator->has_ended)
         return;
     check(replicator->is_loading);
     if (!envelope_decode(bytes, &envelope)) {

@@ -5,7 +5,6 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 #include "ddata/replicator_inside.h"
 
 #define VERSION_SIZE 40 /* bytes beside the host's name, at most */
@@ -86,8 +85,7 @@ void entry_set(struct replicator *replicator, struct entry *entry,
     if (entry->log.version && !envelope_is_deleted(&entry->envelope))
         versions_set(&entry->envelope.versions, &replicator->replicas.self,
                      entry->log.version);
-    if (is_value || !ZOO(F3))
-        entry->has_digest = false;
+    entry->has_digest = false;
     if (is_value)
         notify_change(replicator, entry);
 }

@@ -3,7 +3,6 @@
 
 #include "base/check.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 
 void envelope_fini(struct envelope *envelope)
 {
@@ -115,8 +114,7 @@ enum envelope_merged envelope_merge(struct envelope *envelope,
     pruning_merge(&pruning, &other->pruning, wall_ms);
     SOMETIMES("a value arrives with data of a member that was pruned here",
               needs_cleaning(other->value, &pruning));
-    if (!ZOO(F1))
-        (void)clean(other->value, &pruning);
+    (void)clean(other->value, &pruning);
     if (needs_cleaning(envelope->value, &pruning)) {
         before = dd_copy(envelope->value);
         is_cleaned = clean(envelope->value, &pruning);
@@ -132,7 +130,7 @@ enum envelope_merged envelope_merge(struct envelope *envelope,
     }
     dd_free(before);
     /* A delta with what its writer had seen cannot be cleaned before the merge. */
-    if (dd_is_delta(other->value) && !ZOO(F1D))
+    if (dd_is_delta(other->value))
         (void)clean(envelope->value, &pruning);
     drop_versions(&envelope->versions, &pruning);
     drop_versions(&other->versions, &pruning);

@@ -2,7 +2,6 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 #include "ddata/replicator_inside.h"
 
 #define ENTRY_OVERHEAD 104 /* bytes of an entry beside key and value, as Akka counts */
@@ -16,12 +15,6 @@ static uint32_t chunk_of(const struct entry *entry, uint32_t chunks)
     return (uint32_t)(rest < 0 ? -rest : rest);
 }
 
-/* A planted bug: the remainder keeps its sign, so the key is in no chunk. */
-static bool is_lost(const struct entry *entry, uint32_t chunks)
-{
-    return ZOO(F4) && entry->hash % (int32_t)chunks < 0;
-}
-
 /* Counted from chunk first. */
 static uint32_t place_of(const struct entry *entry, uint32_t first,
                          uint32_t chunks)
@@ -31,8 +24,7 @@ static uint32_t place_of(const struct entry *entry, uint32_t first,
 
 bool chunk_has(const struct entry *entry, uint32_t chunk, uint32_t chunks)
 {
-    return chunks == 1 ||
-           (chunk_of(entry, chunks) == chunk && !is_lost(entry, chunks));
+    return chunks == 1 || chunk_of(entry, chunks) == chunk;
 }
 
 struct message gossip_to(const struct replicator *replicator,
@@ -81,8 +73,7 @@ static bool round_has(const struct gossip_round *round,
                       const struct entry *entry)
 {
     return entry->order < round->end &&
-           place_of(entry, round->first, round->chunks) < round->count &&
-           !is_lost(entry, round->chunks);
+           place_of(entry, round->first, round->chunks) < round->count;
 }
 
 /* Makes digests from the last place on, while there is room. False: some are missing. An entry that

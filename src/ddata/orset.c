@@ -3,7 +3,6 @@
 
 #include "base/check.h"
 #include "base/sorted.h"
-#include "base/zoo.h"
 #include "ddata/orset_parts.h"
 
 static int order_of_node(const void *item, const void *key)
@@ -350,7 +349,7 @@ bool orset_prune(struct orset *set, const struct node_id *removed,
         struct orset_item *item = orset_item(set, i);
         struct dd_element view = element_view(&item->element);
 
-        if (!drop_dot(&item->dots, at) || ZOO(F5))
+        if (!drop_dot(&item->dots, at))
             continue;
         dots_fini(&item->dots);
         set->nodes.items[node].version = ++into->versions;

@@ -3,7 +3,6 @@
 
 #include "base/check.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 
 #define FEW 16 /* elements of a delta that are looked up one by one */
 
@@ -266,7 +265,7 @@ bool orset_apply_remove(struct orset *set, const struct orset *delta)
     if (goes) {
         const struct dots *dots = &orset_item(set, at)->dots;
 
-        for (uint32_t i = 0; goes && i < dots->count && !ZOO(F2R); i++)
+        for (uint32_t i = 0; goes && i < dots->count; i++)
             goes = is_seen_by_them(&both, dots_at(dots, i));
     }
     SOMETIMES("an element stays: its remover had not seen all of it",

@@ -1,7 +1,6 @@
 /* Sends each round's deltas, and applies received ones in their writer's order. */
 #include "base/check.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 #include "ddata/replicator_inside.h"
 
 #define ENTRY_OVERHEAD 64 /* bytes beside key and envelope */
@@ -219,7 +218,7 @@ static bool is_next(struct replicator *replicator,
     }
     SOMETIMES("a delta arrives from a member that has pruned more",
               is_ahead(entry, envelope));
-    if ((part->from > current + 1 || is_ahead(entry, envelope)) && !ZOO(F2)) {
+    if (part->from > current + 1 || is_ahead(entry, envelope)) {
         REACHED("a delta arrives while an earlier one is missing");
         miss(replicator, inbound, message, outbox);
         return false;

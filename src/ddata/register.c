@@ -1,7 +1,6 @@
 /* Implements the register: the higher timestamp wins, then the lower node. A node that makes a new
  * register instead of changing the present one can repeat a timestamp. Then the bytes decide. */
 #include "base/mark.h"
-#include "base/zoo.h"
 #include "ddata/inside.h"
 
 static int64_t next_timestamp(int64_t last, int64_t now_ms, enum dd_clock clock)
@@ -54,7 +53,7 @@ static bool is_newer(const struct reg *other, const struct reg *reg)
 
     SOMETIMES("two members have written with the same timestamp",
               order && other->timestamp == reg->timestamp);
-    if (other->timestamp != reg->timestamp || ZOO(F9T))
+    if (other->timestamp != reg->timestamp)
         return other->timestamp > reg->timestamp;
     return order ? order < 0
                  : compare_states(other_view(&other->state),

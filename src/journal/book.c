@@ -3,7 +3,6 @@
 
 #include "base/check.h"
 #include "base/map.h"
-#include "base/zoo.h"
 
 /* The records of one persistence id; record n has sequence number n + 1 + freed. */
 struct stream {
@@ -366,8 +365,7 @@ static void judge_shards(const struct book *book,
 
         shard->stored = book_fence(book, backend_slice(request, shard->type),
                                    backend_slice(request, shard->shard));
-        shard->result = fence_compare(shard->stored, shard->fence) > 0 &&
-                                !ZOO(G2)
+        shard->result = fence_compare(shard->stored, shard->fence) > 0
                             ? BACKEND_FENCED
                             : BACKEND_DONE;
     }

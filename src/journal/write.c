@@ -5,7 +5,6 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 #include "journal/record.h"
 #include "journal/state.h"
 
@@ -193,8 +192,6 @@ static void repeat(struct journal *journal, uint64_t now,
               reply->error);
     REACHED("the outcome of a commit is unknown, so the journal is read");
     SOMETIMES("the outcome of a commit is unknown again", journal->repeat_attempt > 0);
-    if (ZOO(G5))
-        journal->in_flight = false;
     backend_settle(reply, BACKEND_PENDING, "");
     reply->again = true;
     journal->repeat = reply;
@@ -265,8 +262,6 @@ void write_reply(struct journal *journal, uint64_t now,
         journal_request_free(reply);
         return;
     }
-    if (ZOO(G3) && is_unknown(reply))
-        backend_settle(reply, BACKEND_DONE, "");
     if (is_unknown(reply)) {
         repeat(journal, now, reply);
         return;

@@ -10,7 +10,6 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 #include "kvstore/broker.h"
 
 #define REPLICA_BITS 3 /* of an ask's tag: index of the call's replica; above them its serial */
@@ -221,30 +220,21 @@ static uint64_t hash_of(const struct siblings *siblings)
     return hash;
 }
 
-static uint32_t wanted_of(const struct call *call)
-{
-    bool one_is_enough = (call->kind == CALL_READ && ZOO(N2)) ||
-                         (call->kind == CALL_WRITE && ZOO(N3));
-
-    return one_is_enough ? 1 : call->wanted;
-}
-
 /* R have answered: their merge is the result. */
 static void find(struct call *call)
 {
     uint64_t hash;
 
-    if (call->is_found || call->answers < wanted_of(call))
+    if (call->is_found || call->answers < call->wanted)
         return;
     call->is_found = true;
     hash = hash_of(&call->merged);
     for (uint32_t i = 0; i < call->count; i++) {
         struct reply *reply = &call->replies[i];
 
-        reply->has_found = reply->has_answered &&
-                           (reply->hash == hash || ZOO(N6));
+        reply->has_found = reply->has_answered && reply->hash == hash;
     }
-    call->waits = holders(call) < wanted_of(call);
+    call->waits = holders(call) < call->wanted;
     if (call->waits)
         siblings_copy(&call->found, &call->merged);
 }
@@ -318,7 +308,7 @@ static void repair(struct broker *broker, struct sherd_ctx *ctx,
 static void settle(struct broker *broker, struct sherd_ctx *ctx,
                    struct call *call)
 {
-    uint32_t wanted = wanted_of(call);
+    uint32_t wanted = call->wanted;
     uint32_t have = call->is_found ? holders(call) : call->answers;
 
     if (call->is_answered || is_own(call))

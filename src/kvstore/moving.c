@@ -13,7 +13,6 @@
  * because the others may not have its keys yet. */
 #include "base/limits.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 #include "kvstore/broker.h"
 
 #define NO_WALK UINT32_MAX
@@ -99,8 +98,6 @@ void moving_ended(struct broker *broker, struct call *call)
     broker->moves--;
     if (item && call->answers < call->wanted) {
         failed(broker, item);
-        if (ZOO(N3K))
-            keep_drop(broker, item);
     } else if (item && call->gives_up) {
         uint64_t uids[SHERD_STORE_REPLICAS_MAX];
         uint32_t count = find_keepers(broker, item, uids);
@@ -144,11 +141,7 @@ static void move_item(struct broker *broker, struct sherd_ctx *ctx,
             broker->moves++;
             call->gives_up = !stays && !broker->is_leaving;
             siblings_copy(&call->merged, &item->siblings);
-            write_body(item_key(item),
-                       item->index && ZOO(N4)
-                           ? &broker->keep.items.items[item->index - 1]->siblings
-                           : &item->siblings,
-                       &body);
+            write_body(item_key(item), &item->siblings, &body);
         }
         call->wanted++;
         broker->counts[SHERD_STORE_MOVED]++;

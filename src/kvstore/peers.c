@@ -8,7 +8,6 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/sort.h"
-#include "base/zoo.h"
 #include "kvstore/broker.h"
 
 #define REF_TEXT_SIZE 32 /* two numbers in hexadecimal */
@@ -391,7 +390,7 @@ void peers_data(struct broker *broker, struct sherd_ctx *ctx,
     if (!read_refs(broker, value))
         change(broker, ctx, SHERD_ADD, &broker->self);
     sherd_value_free(value);
-    for (uint32_t i = 0; i < broker->peers.count && !ZOO(N5); i++)
+    for (uint32_t i = 0; i < broker->peers.count; i++)
         broker->peers.items[i].broker =
             known_broker(broker, broker->peers.items[i].uid);
     forget_gone(broker, ctx);

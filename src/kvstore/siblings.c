@@ -4,7 +4,6 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/limits.h"
-#include "base/zoo.h"
 
 #define FORMAT 1
 #define DELETION 1 /* bit of a version's flags */
@@ -83,7 +82,7 @@ size_t siblings_size(const struct siblings *siblings)
 static bool is_replaced(const struct version *version,
                         const struct history *seen)
 {
-    return ZOO(N1) || history_has(seen, &version->dot);
+    return history_has(seen, &version->dot);
 }
 
 /* The result of a write or a merge. */

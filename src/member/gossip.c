@@ -7,7 +7,6 @@
 #include "base/limits.h"
 #include "base/mark.h"
 #include "base/sorted.h"
-#include "base/zoo.h"
 
 static void forget_places(struct gossip *gossip)
 {
@@ -443,16 +442,8 @@ pick_member(const struct gossip_member *left, const struct gossip_member *right)
     return left->up_number <= right->up_number ? left : right;
 }
 
-/* A bug of the zoo: false. */
-static bool removals_hold(void)
-{
-    return !ZOO(C8);
-}
-
 static void merge_tombstones(struct gossip *result, const struct gossip *from)
 {
-    if (!removals_hold())
-        return;
     put_tombstones(result, from->tombstones.items, from->tombstones.count);
 }
 
@@ -482,7 +473,7 @@ pick_single(struct merging *merging, const struct gossip_member *member)
     SOMETIMES("a merge meets a member that only one side has removed", is_gone);
     if (is_gone)
         return NULL;
-    if (!is_going(member->status) || !removals_hold())
+    if (!is_going(member->status))
         return member;
     REACHED("a merge removes an exiting member that one side does not know");
     (void)gossip_add_tombstone(merging->result, node, merging->wall_ms);
@@ -516,7 +507,7 @@ static void merge_members(struct merging *merging, const struct gossip *left,
 
             copy.profile =
                 profile_hold(order == 0 ? a->profile : picked->profile);
-            copy.seen = picked->seen && ZOO(A13M);
+            copy.seen = false;
             vec_push(&result->members, copy);
         }
         l += order <= 0;

@@ -8,7 +8,6 @@
 #include "base/bytes.h"
 #include "base/limits.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 #include "member/inside.h"
 
 /* ---- bytes ---- */
@@ -162,8 +161,6 @@ static void compare(struct member *member, const struct gossip_digest_version *t
         member_seen_changed(member);
     if (lacking)
         gossip_digest_send_version(member, &inbound->from, outbox);
-    if (!lacking && !changed && ZOO(F3S))
-        gossip_send_reply(member, &inbound->from, slice_text(""), false, outbox);
 }
 
 static void receive_version(struct member *member,

@@ -5,7 +5,6 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 
 /* The count in the clock and the observations of this node must be those that it made. A newer
  * version has all of them, an older or concurrent one at most these. */
@@ -223,19 +222,11 @@ static enum outcome take_in(struct member *member, struct waiting *waiting)
         unite_seen(member, remote);
         break;
     case CLOCK_BEFORE:
-        if (ZOO(A13))
-            replace_gossip(member, remote);
-        if (ZOO(A13S))
-            unite_seen(member, remote);
         return OUTCOME_TALK_BACK;
     case CLOCK_AFTER:
         replace_gossip(member, remote);
         break;
     case CLOCK_CONCURRENT:
-        if (ZOO(A13C)) {
-            replace_gossip(member, remote);
-            return OUTCOME_TALK_BACK;
-        }
         if (!waiting->is_merged)
             merge(member, remote, &waiting->merged);
         waiting->is_merged = false;

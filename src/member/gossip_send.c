@@ -5,7 +5,6 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 
 #define MANY UINT32_C(1000000)
 #define TRIES 8 /* draws of a target before candidates are counted */

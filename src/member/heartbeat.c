@@ -5,7 +5,6 @@
 #include "base/fetch.h"
 #include "base/sorted.h"
 #include "base/timers.h"
-#include "base/zoo.h"
 #include "member/gossip_digest.h"
 #include "member/wire.h"
 
@@ -451,7 +450,7 @@ bool heart_response(struct heart *heart, const struct heart_settings *settings,
     struct peer *peer = find(heart, node);
 
     if (!peer)
-        return ZOO(C8H);
+        return false;
     discount(heart, settings, trace, now); /* counts what arrived before the late round */
     warn_if_late(peer, settings, trace, now);
     phi_heartbeat(&peer->phi, &settings->phi, now);

@@ -3,7 +3,6 @@
 
 #include "base/check.h"
 #include "base/limits.h"
-#include "base/zoo.h"
 #include "member/gossip_pack.h"
 
 #define LARGE_SIZE (8 * 1024) /* inflated bytes above which reading has a step of its own */
@@ -367,10 +366,6 @@ static void consider(struct member *member, uint64_t now, bool is_welcome,
 void welcome_receive(struct member *member, uint64_t now,
                      const struct inbound *inbound, struct outbox *outbox)
 {
-    if (member->phase == PHASE_INSIDE && ZOO(E13)) {
-        member->phase = PHASE_JOINING;
-        member->contact = inbound->from.address;
-    }
     if (member->phase == PHASE_INSIDE || member->waiting.count ||
         !address_equal(&inbound->from.address, &member->contact)) {
         member->counters.dropped_state++;

@@ -3,7 +3,6 @@
 
 #include "base/check.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 
 /* The leader's changes of one version. */
 struct action {
@@ -168,7 +167,7 @@ static void move_members(struct member *member, struct action *action)
         if ((status == MEMBER_JOINING || status == MEMBER_WEAKLY_UP) &&
             may_rise) {
             other->status = MEMBER_UP;
-            other->up_number = ZOO(E5) ? 1 : ++number;
+            other->up_number = ++number;
         } else if (status == MEMBER_LEAVING) {
             other->status = MEMBER_EXITING;
             vec_push(&action->exiting, other->profile);

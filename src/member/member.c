@@ -6,7 +6,6 @@
 #include "base/check.h"
 #include "base/fetch.h"
 #include "base/limits.h"
-#include "base/zoo.h"
 #include "member/version.h"
 
 static struct profile *make_self(const struct identity *identity,
@@ -54,7 +53,7 @@ struct member *member_new(const struct identity *identity,
     member->identity = identity;
     member->trace = trace;
     member->info_level = settings->log_info_off ? TRACE_DEBUG : TRACE_INFO;
-    rng_init(&member->rng, ZOO(R3) ? seed + ZOO_MET : seed);
+    rng_init(&member->rng, seed);
     member_settings_take(member, settings);
     member->self = make_self(identity, &member->settings);
     take_config(member, settings->config);

@@ -3,7 +3,6 @@
 
 #include "base/mark.h"
 #include "base/sorted.h"
-#include "base/zoo.h"
 
 #include <string.h>
 
@@ -203,7 +202,7 @@ static void remove_rows(struct observer *observer, reachability_keep keep,
         bool goes = !keep(context, row.subject);
 
         SOMETIMES("a removed member was unreachable for another", goes);
-        if (goes && !ZOO(E6))
+        if (goes)
             profile_drop(row.subject);
         else
             observer->rows.items[kept++] = row;

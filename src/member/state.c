@@ -2,7 +2,6 @@
 #include "member/state.h"
 
 #include "base/check.h"
-#include "base/zoo.h"
 
 uint8_t *state_reach(const struct gossip *gossip, const struct profile *self,
                      enum observers observers)
@@ -19,7 +18,7 @@ uint8_t *state_reach(const struct gossip *gossip, const struct profile *self,
             continue;
         by = gossip_index(gossip, observer->profile);
         if (observers == OBSERVERS_NOT_DOWN && by < gossip->members.count &&
-            gossip->members.items[by].status == MEMBER_DOWN && !ZOO(C9))
+            gossip->members.items[by].status == MEMBER_DOWN)
             continue;
         for (uint32_t k = 0; k < observer->rows.count; k++) {
             const struct observation *row = &observer->rows.items[k];
@@ -84,8 +83,6 @@ static struct gossip_member *choose_leader(const struct gossip *gossip,
         struct gossip_member *member = &gossip->members.items[i];
         bool is_self = profile_same(member->profile, self);
 
-        if (member->status == MEMBER_DOWN && is_self && ZOO(E7))
-            return member;
         if (member->status == MEMBER_DOWN ||
             (reach[i] != REACHABLE && !is_self) ||
             !profile_same_center(member->profile, self) ||

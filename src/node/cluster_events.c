@@ -3,7 +3,6 @@
 
 #include "actor/cluster.h"
 #include "base/check.h"
-#include "base/zoo.h"
 
 enum sherd_member_status control_status_of(enum member_status status)
 {
@@ -213,8 +212,7 @@ void control_follow_news(struct control *control,
         post_member(control, lanes, CLUSTER_UNREACHABLE, news->view);
         break;
     case MEMBER_NEWS_REACHABLE:
-        if (!ZOO(E12R))
-            post_member(control, lanes, CLUSTER_REACHABLE, news->view);
+        post_member(control, lanes, CLUSTER_REACHABLE, news->view);
         break;
     case MEMBER_NEWS_CENTER_UNREACHABLE:
         post_center(control, lanes, CLUSTER_CENTER_UNREACHABLE, news->detail);

@@ -5,7 +5,6 @@
 #include "base/bound.h"
 #include "base/check.h"
 #include "base/limits.h"
-#include "base/zoo.h"
 #include "ddata/face.h"
 #include "node/control.h"
 
@@ -43,8 +42,6 @@ void data_init(struct control *control)
     struct data *data = &control->data;
 
     data->writer.node = control->machine->self->node;
-    if (ZOO(F9))
-        data->writer.node.uid = 1;
     buf_put_text(&data->path, DATA_FOLDER);
     buf_put_text(&data->path, control->machine->settings->data_name);
     buf_put_u8(&data->path, 0);

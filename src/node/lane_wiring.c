@@ -4,7 +4,6 @@
 
 #include "base/check.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 #include "shard/shard_id.h"
 
 static void report(struct lane *lane, struct mail_content content)
@@ -123,10 +122,7 @@ static void fenced(struct lane *lane, uint32_t type,
             lane_send(lane, message);
             continue;
         }
-        if (ZOO(B3))
-            actors_message_free(lane->actors, message);
-        else
-            put_held(lane, &mailboxes, message);
+        put_held(lane, &mailboxes, message);
     }
     place_fenced(&of->routes, &of->owned, lane->machine->now, news->shard,
                  &mailboxes);

@@ -6,7 +6,6 @@
 #include "artery/extension.h"
 #include "base/check.h"
 #include "base/hash.h"
-#include "base/zoo.h"
 #include "node/large.h"
 #include "shard/shard_id.h"
 #include "shard/wire.h"
@@ -151,8 +150,7 @@ static void marker(struct lane *lane, const struct envelope *envelope,
                       content.shard, attempt, content.b, content.lane);
         return;
     }
-    if (!lane->chains[to].first || !ZOO(B7))
-        lane_chains_end(lane); /* earlier messages go before the marker */
+    lane_chains_end(lane); /* earlier messages go before the marker */
     machine_post(lane->machine, to + 1, &content);
 }
 

@@ -4,7 +4,6 @@
 #include "base/check.h"
 #include "base/mark.h"
 #include "base/probe.h"
-#include "base/zoo.h"
 #include "node/control.h"
 #include "shard/remember_keys.h"
 #include "shard/shard_id.h"
@@ -232,8 +231,6 @@ static void read_key(struct control *control, const struct remember_call *call,
         shard_data_majority(control, (time ? time : READ_TIMEOUT) / MS);
     struct buf key = { 0 };
 
-    if (remember_reads_few())
-        majority.level = CONSISTENCY_LOCAL;
     key_put(control, call, index, &key);
     replicator_get(shard_data_replicator(control, call->type), machine->now,
                    token_of(call, index), buf_slice(&key), &majority,
@@ -359,7 +356,7 @@ static bool is_of_key(const struct remember_call *call, uint32_t index,
                       struct slice id, bool is_start)
 {
     return remember_key_of(id) == index && text_is_valid(id) &&
-           (is_start ? !call->stops_only[index] : !ZOO(D6F));
+           (!is_start || !call->stops_only[index]);
 }
 
 static void refuse_start(struct remember_call *call, struct slice id)
@@ -491,8 +488,6 @@ static void write_key(struct control *control, struct remember_call *call,
 
     if (!majority.timeout_ms)
         majority.timeout_ms = 1;
-    if (ZOO(D6W))
-        majority.level = CONSISTENCY_LOCAL;
     key_put(control, call, index, &key);
     update_key(control, call, index, buf_slice(&key), &majority);
     buf_fini(&key);

@@ -3,7 +3,6 @@
 #include "node/remember_events.h"
 
 #include "base/bound.h"
-#include "base/zoo.h"
 #include "node/control.h"
 #include "node/remember_data.h"
 #include "shard/remember_keys.h"
@@ -131,7 +130,7 @@ static void follow_no_more(struct control *control, uint32_t lane,
 void remember_events_mail(struct control *control, uint32_t lane,
                             const struct mail_content *content)
 {
-    if (content->count == REMEMBER_FOLLOW && !ZOO(D6L))
+    if (content->count == REMEMBER_FOLLOW)
         follow(control, lane, content);
     else if (content->count == REMEMBER_GIVE_UP)
         follow_no_more(control, lane, content);

@@ -8,7 +8,6 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 #include "shard/remember_keys.h"
 
 #define READ_IDS 1000 /* from distributed data, in one turn */
@@ -389,7 +388,7 @@ static void restart(struct lane *lane, uint32_t type,
     uint32_t shards = lane->machine->node->names[type].shards;
     uint64_t actor;
 
-    if (hash_shard(news->id, shards) != news->shard && !ZOO(A8)) {
+    if (hash_shard(news->id, shards) != news->shard) {
         remember_move(&of->remember, lane->machine->now, news->shard,
                       news->id);
         return;

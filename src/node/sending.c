@@ -9,7 +9,6 @@
 #include "artery/extension.h"
 #include "base/check.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 #include "node/large.h"
 #include "shard/shard_id.h"
 #include "shard/wire.h"
@@ -99,11 +98,6 @@ static void wait_for_start(struct lane *lane, struct message *message)
     struct lane_type *type = type_of(lane, message->type);
     struct pending_item *held = lane_wrap(message);
 
-    if (ZOO(B2) && owned_state(&type->owned, message->entity.shard) ==
-                       OWNED_STOPPING) {
-        actors_message_free(lane->actors, lane_unwrap(lane, held));
-        return;
-    }
     if (owned_hold(&type->owned, lane->machine->now, message->entity.shard,
                     held)) {
         count_waiting(lane, type);

@@ -4,7 +4,6 @@
 
 #include "base/check.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 #include "node/control.h"
 #include "shard/stored.h"
 
@@ -258,8 +257,6 @@ static struct consistency consistency_of(const struct control *control,
 
     if (!plus)
         plus = is_read ? READ_PLUS : WRITE_PLUS;
-    if (is_read ? ZOO(A9R) : ZOO(A9W))
-        return (struct consistency){ .level = CONSISTENCY_LOCAL };
     return (struct consistency){
         .level = plus == STATE_ALL || request->to_all ? CONSISTENCY_ALL
                                    : CONSISTENCY_MAJORITY_PLUS,

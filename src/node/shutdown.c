@@ -4,7 +4,6 @@
 #include "node/control.h"
 
 #include "base/mark.h"
-#include "base/zoo.h"
 
 #define TASKS_TIME (5 * SECOND) /* akka.coordinated-shutdown.default-phase-timeout */
 #define LEAVE_TIME (60 * SECOND) /* until the node is seen as exiting: others may be unreachable */
@@ -257,8 +256,6 @@ void control_stop(struct control *control, int error)
     if (control->shutdown >= SHUTDOWN_LAST_TASKS)
         return;
     probes_put(control->machine->probes, &probe);
-    if (error == SHERD_EDOWN && ZOO(A11))
-        return;
     SOMETIMES("a node is downed while it leaves",
               error == SHERD_EDOWN && control->shutdown != SHUTDOWN_NOT);
     control->error = error ? error : control->refusal;
@@ -392,8 +389,7 @@ static void regions_done(struct control *control)
     const struct member_view *self = member_self(control->member);
 
     enter(control, SHUTDOWN_LEAVING,
-          time_of(control, SHERD_CLUSTER_LEAVE,
-                  ZOO(C12R) ? 1000 * LEAVE_TIME : LEAVE_TIME));
+          time_of(control, SHERD_CLUSTER_LEAVE, LEAVE_TIME));
     control->leave_again_at = NEVER;
     leave_together(control);
     (void)begin_tasks(control, SHERD_CLUSTER_LEAVE);
@@ -520,7 +516,7 @@ static void links_step(struct control *control, bool late)
 {
     struct driver_request request = { .kind = DRIVER_END, .error = control->error };
 
-    if (!links_empty(control) && (!late || ZOO(C12)))
+    if (!links_empty(control) && !late)
         return;
     SOMETIMES("the last frames of a node did not leave in time", late);
     if (!links_empty(control))

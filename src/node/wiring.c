@@ -6,7 +6,6 @@
 
 #include "base/check.h"
 #include "base/limits.h"
-#include "base/zoo.h"
 #include "journal/backend.h"
 
 #define CROWD_WAIT SECOND /* several crowds in a row delay a write no longer */
@@ -607,8 +606,7 @@ void control_listed(struct control *control, uint32_t type,
 {
     struct remembered_shards counts = { 0 };
 
-    if (!control->types[type].coordinator || request->result != BACKEND_DONE ||
-        ZOO(D5))
+    if (!control->types[type].coordinator || request->result != BACKEND_DONE)
         return;
     for (uint32_t i = 0; i < request->shards.count; i++)
         control_remembered(

@@ -3,7 +3,6 @@
 #include "shard/allocation.h"
 
 #include "base/check.h"
-#include "base/zoo.h"
 
 static int version_order(const struct peer_version *left,
                          const struct peer_version *right)
@@ -210,8 +209,7 @@ uint32_t allocation_rebalance(const struct allocation_limits *limits,
     uint32_t allowed =
         limits->absolute_limit ? 1 : limits->simultaneous_max;
 
-    if (!count || moving >= allowed || !is_calm || is_mixed(regions, count) ||
-        ZOO(B15))
+    if (!count || moving >= allowed || !is_calm || is_mixed(regions, count))
         return 0;
     entries = sorted(regions, count);
     found = limits->absolute_limit

@@ -6,7 +6,6 @@
  * shard that changes meanwhile waits for its write. */
 #include "base/limits.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 #include "shard/coordinator_state.h"
 
 #define READY_KEPT 64 /* capacity that is kept when the list is empty */
@@ -182,7 +181,7 @@ bool shard_is_tellable(const struct coordinator *coordinator,
 void shard_tell_home(struct coordinator *coordinator, struct shard *shard,
                      struct registrant *region, struct outbox *outbox)
 {
-    if (!shard_is_tellable(coordinator, shard) && !ZOO(A9S)) {
+    if (!shard_is_tellable(coordinator, shard)) {
         shard_wait(shard, region);
         announce_later(coordinator, shard, AUDIENCE_ASKED);
         return;

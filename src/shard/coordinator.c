@@ -6,7 +6,6 @@
 #include "base/limits.h"
 #include "base/mark.h"
 #include "base/rng.h"
-#include "base/zoo.h"
 #include "shard/coordinator_state.h"
 #include "shard/handoff.h"
 #include "shard/home_log.h"
@@ -383,10 +382,9 @@ void coordinator_peer_removed(struct coordinator *coordinator, uint64_t now,
     for (uint32_t i = coordinator->regions.count; i-- > 0;) {
         struct registrant *region = coordinator->regions.items[i];
 
-        if (!node_equal(&region->node, node) || region->is_terminating ||
-            ZOO(B11))
+        if (!node_equal(&region->node, node) || region->is_terminating)
             continue;
-        if (margin && !region->is_proxy && !ZOO(A5H)) {
+        if (margin && !region->is_proxy) {
             region->is_terminating = true;
             timers_put(&coordinator->timers, now + margin * MS, TIMER_MARGIN, region->number, 0);
         } else {

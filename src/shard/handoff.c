@@ -4,7 +4,6 @@
 #include "base/bound.h"
 #include "base/limits.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 #include "shard/home_log.h"
 #include "shard/shard_id.h"
 
@@ -138,7 +137,7 @@ static void tell_stop(struct coordinator *coordinator,
     for (uint32_t i = 0; i < handoff->holding.count; i++) {
         const struct registrant *region = handoff->holding.items[i];
 
-        if (!region->lanes || ZOO(B1)) /* a JVM owes no marker */
+        if (!region->lanes) /* a JVM owes no marker */
             continue;
         owing[count++] = (struct shard_owing){ region->ref, region->node.uid,
                                                region->lanes };
@@ -322,13 +321,6 @@ void handoff_receive(struct coordinator *coordinator, uint64_t now,
         coordinator->counters.stranger++;
         return;
     }
-    if (!handoff && shard && shard->home &&
-        message->kind == SHARD_HOST_STOPPED && ZOO(A2)) {
-        shard_unlink(coordinator, shard, PROBE_HOME_STOPPED);
-        shard->is_pushed = true;
-        shard_needs_home(coordinator, shard);
-        return;
-    }
     /* A JVM repeats neither fence nor attempt. */
     if (!handoff ||
         (region->lanes && (message->attempt != handoff->attempt ||
@@ -362,8 +354,7 @@ void handoff_timeout(struct coordinator *coordinator, uint64_t now,
         REACHED("a hand-off timed out");
         SOMETIMES("a hand-off timed out while its shard was stopping",
                   handoff->state == HANDOFF_STOPPING);
-        if (!ZOO(A3))
-            fail(coordinator, now, handoff, "time-out", 8, outbox);
+        fail(coordinator, now, handoff, "time-out", 8, outbox);
         return;
     }
 }
@@ -417,8 +408,6 @@ void handoff_fill(struct coordinator *coordinator, uint64_t now,
     bool any = false;
 
     coordinator->is_filling = false;
-    if (ZOO(B13))
-        return;
     for (uint32_t i = 0; coordinator->may_fill && i < coordinator->regions.count; i++) {
         struct registrant *region = coordinator->regions.items[i];
 

@@ -5,7 +5,6 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 
 void owned_init(struct owned_shards *owned, const struct owned_options *options)
 {
@@ -32,8 +31,7 @@ static void shard_free(struct owned_shards *owned, int64_t index)
 {
     struct owned_shard *at = owned->shards[index];
     check(at->waiting.count == 0);
-    if (!ZOO(H1))
-        mem_free(at->debts);
+    mem_free(at->debts);
     mem_free(at);
     owned->shards[index] = NULL;
 }

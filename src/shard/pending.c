@@ -5,7 +5,6 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 
 void pending_budget_init(struct pending_budget *budget, uint64_t count_max,
                       uint64_t bytes_max, uint32_t lanes)
@@ -23,8 +22,8 @@ void pending_budget_init(struct pending_budget *budget, uint64_t count_max,
 bool pending_put(struct pending_queue *queue, struct pending_budget *budget,
               uint64_t now, struct pending_item *held)
 {
-    if (!ZOO(Q2) && (budget->count >= budget->count_max ||
-                     held->size > budget->bytes_max - budget->bytes)) {
+    if (budget->count >= budget->count_max ||
+        held->size > budget->bytes_max - budget->bytes) {
         REACHED("a buffer of waiting messages is full");
         budget->refused++;
         return false;
@@ -77,10 +76,6 @@ void pending_append(struct pending_queue *queue, struct pending_queue *from)
 
 void pending_prepend(struct pending_queue *queue, struct pending_queue *from)
 {
-    if (ZOO(B12)) {
-        pending_append(queue, from);
-        return;
-    }
     SOMETIMES("older messages return ahead of the waiting ones",
               from->count && queue->count);
     pending_append(from, queue);

@@ -6,7 +6,6 @@
 
 #include "base/limits.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 #include "shard/coordinator_state.h"
 #include "shard/handoff.h"
 

@@ -4,7 +4,6 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 #include "shard/remember_keys.h"
 #include "shard/shard_id.h"
 
@@ -253,7 +252,7 @@ static uint32_t write_base(struct remember *remember,
     for (uint32_t i = 0; map_next(&at->ids, &i, &entry);) {
         const struct remembered *entity = entry.value;
 
-        if (!entity->wanted || (ZOO(D1) && entity->flying))
+        if (!entity->wanted)
             continue;
         if (part_is_full(remember, &part))
             part_tell(remember, shard, &part, parts++ == 0);
@@ -618,14 +617,8 @@ static void ask(struct remember *remember, uint64_t now,
         answer(remember, at, shard, entity);
         return;
     }
-    if ((ZOO(D3) && wanted && at->writes) || (ZOO(D3F) && !wanted)) {
-        answer(remember, at, shard, entity);
-        return;
-    }
     remember_queue_put(at, entity);
     remember_write_next(remember, now, at, shard);
-    if (ZOO(D3A) && wanted && entity->asked)
-        answer(remember, at, shard, entity);
 }
 
 void remember_drop_later(struct remember *remember, uint64_t now,

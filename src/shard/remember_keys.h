@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "base/zoo.h"
 
 #define REMEMBER_KEYS 5 /* keys of a shard */
 
@@ -19,12 +18,6 @@ void remember_key_put(struct buf *buf, const char *type, int32_t shard,
 void remember_shards_key_put(struct buf *buf, const char *type);
 /* The id's key: |hash % 5| of String.hashCode. */
 uint32_t remember_key_of(struct slice id);
-
-/* Zoo bug: reads a shard from this node alone. */
-static inline bool remember_reads_few(void)
-{
-    return ZOO(D6R);
-}
 
 struct remember_changes {
     struct cursor cursor;

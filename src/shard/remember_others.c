@@ -3,7 +3,6 @@
 #include "shard/remember_inside.h"
 
 #include "base/mark.h"
-#include "base/zoo.h"
 #include "shard/remember_keys.h"
 
 void remember_store_again(struct remember *remember, struct remembered *entity)
@@ -24,8 +23,6 @@ static struct remembered *comes_late(struct remember *remember,
 
     if (!id.size || remember_key_of(id) != key)
         return NULL; /* no node would remove it there */
-    if (ZOO(D6T) || remember_reads_few()) /* this would repair such a read */
-        return NULL;
     entity = remember_add(remember, at, id);
     if (!entity)
         return NULL;

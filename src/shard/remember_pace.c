@@ -3,7 +3,6 @@
 
 #include "base/check.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 #include "shard/shard_id.h"
 
 #define ALL_STEP 1000u    /* restarts in one step, with any strategy */
@@ -55,8 +54,6 @@ void remember_run(struct remember *remember, uint64_t now, int32_t shard)
     if (!at || at->runs)
         return;
     at->runs = true;
-    if (ZOO(D5M))
-        remember_dues_drop(remember, at);
     remember_line_up(remember, now, at, shard);
 }
 

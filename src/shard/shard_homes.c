@@ -1,7 +1,6 @@
 /* Gives shards their homes: allocation, HostShard and its repetition, choice of moves. */
 #include "base/limits.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 #include "shard/allocation.h"
 #include "shard/coordinator_state.h"
 #include "shard/handoff.h"
@@ -122,8 +121,6 @@ void shard_lose_home(struct coordinator *coordinator, struct shard *shard,
 void shard_needs_home(struct coordinator *coordinator, struct shard *shard)
 {
     check(!shard->home);
-    if (ZOO(C10) && shard->is_pushed)
-        return;
     if (!shard->is_wanted)
         coordinator->unplaced++;
     shard->is_wanted = true;

@@ -3,7 +3,6 @@
 
 #include "base/limits.h"
 #include "base/mark.h"
-#include "base/zoo.h"
 #include "shard/coordinator_state.h"
 #include "shard/stored.h"
 
@@ -135,8 +134,7 @@ static void pack_part(struct coordinator *coordinator, uint32_t index,
     for (uint32_t i = 0; i < count; i++) {
         const struct shard *shard = coordinator->shards.items[first + i];
 
-        if ((shard->fence.term || shard->fence.epoch) &&
-            !(ZOO(A16F) && !shard->home))
+        if (shard->fence.term || shard->fence.epoch)
             stored_fence_put(bytes, shard->id, shard->fence);
     }
     gzip_part_set(&part->fences, buf_slice(bytes));
@@ -409,7 +407,7 @@ void coordinator_written(struct coordinator *coordinator, uint64_t now,
     SOMETIMES("changes came while a coordinator's state was written",
               state_store->version > state_store->writing);
     state_store->failures = 0;
-    state_store->written = ZOO(A10W) ? state_store->version : state_store->writing;
+    state_store->written = state_store->writing;
     probe(coordinator, PROBE_STATE_STORED, ticket, (struct slice){ 0 });
     if (!coordinator->is_active)
         coordinator_activate(coordinator, now, outbox);
@@ -449,7 +447,7 @@ void coordinator_read(struct coordinator *coordinator, uint64_t now,
 
     if (!is_awaited(coordinator, ticket))
         return;
-    if (!is_good || (state.size && ZOO(D8L))) {
+    if (!is_good) {
         coordinator->counters.failed_reads++;
         failed(coordinator, now, "read");
         return;

@@ -1,6 +1,6 @@
 /* Passes reports of the cores to the listener. */
-#ifndef SHERD_ZOO
-#define SHERD_ZOO /* for bound_broken: programs that link this may have cores that call it */
+#ifndef SHERD_MARKS
+#define SHERD_MARKS /* for bound_broken: programs that link this may have cores that call it */
 #endif
 #include "sim/bound.h"
 

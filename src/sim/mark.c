@@ -1,6 +1,6 @@
 /* Reads the program's marks from their linker section, and keeps lists of them. */
-#ifndef SHERD_ZOO
-#define SHERD_ZOO /* defines struct mark; programs that link this may have cores with marks */
+#ifndef SHERD_MARKS
+#define SHERD_MARKS /* defines struct mark; programs that link this may have cores with marks */
 #endif
 #include "sim/mark.h"
 

@@ -6,17 +6,14 @@
 
 #include "base/check.h"
 
-/* Every ZOO point reads and counts them. Cores without ZOO points never do. */
-extern enum zoo_mutant zoo_chosen;
-extern uint64_t zoo_met;
 enum zoo_mutant zoo_chosen;
 uint64_t zoo_met;
 
 static const struct zoo_entry entries[ZOO_COUNT] = {
-#define X(name, row, rule, invariant) \
-    [ZOO_##name] = { #name, row, rule, invariant },
-    ZOO_MUTANTS(X)
-#undef X
+#define ROW(mutant, name, origin, rule, invariant, world) \
+    [mutant] = { name, origin, rule, invariant, world },
+#include "sim/zoo_rows.h"
+#undef ROW
 };
 
 const struct zoo_entry *zoo_entry(enum zoo_mutant mutant)

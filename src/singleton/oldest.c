@@ -2,7 +2,6 @@
 #include "base/limits.h"
 #include "base/mark.h"
 #include "base/sort.h"
-#include "base/zoo.h"
 #include "singleton/singleton_state.h"
 
 static struct kept_peer *find(const struct singleton *singleton,
@@ -41,15 +40,7 @@ bool singleton_is_member(const struct singleton *singleton,
 bool singleton_is_removed(const struct singleton *singleton,
                           const struct node_id *node)
 {
-    const struct kept_peer *peer;
-
-    if (kept_find(&singleton->removed, node->uid, &node->address))
-        return true;
-    for (uint32_t at = 0;
-         ZOO(A4) && (peer = kept_next(&singleton->removed, &at)) != NULL;)
-        if (kept_address_equal(peer->address, &node->address))
-            return true;
-    return false;
+    return kept_find(&singleton->removed, node->uid, &node->address);
 }
 
 static void forget_removed(struct singleton *singleton)
@@ -160,8 +151,7 @@ bool singleton_take_delayed(struct singleton *singleton, uint64_t number)
 void singleton_peer_removed(struct singleton *singleton, uint64_t now,
                             const struct node_id *node)
 {
-    uint64_t margin =
-        ZOO(A5S) ? 0 : singleton->settings.removal_margin_ms;
+    uint64_t margin = singleton->settings.removal_margin_ms;
     struct node_id copy = *node;
     struct kept_peer *member = find(singleton, &copy);
     struct kept_peer kept = { 0 };

@@ -6,7 +6,6 @@
 #include "base/check.h"
 #include "base/mark.h"
 #include "base/rng.h"
-#include "base/zoo.h"
 #include "singleton/singleton_state.h"
 
 static const char hand_over_to_me[] = "A";
@@ -252,13 +251,12 @@ static bool is_head(const struct singleton *singleton,
 
 static bool previous_are_removed(const struct singleton *singleton)
 {
-    const struct kept_peer *head = kept_last(&singleton->previous), *peer;
+    const struct kept_peer *peer;
 
     for (uint32_t at = 0; (peer = kept_next(&singleton->previous, &at));) {
         struct node_id node = peer_node(peer);
 
-        if (!singleton_is_removed(singleton, &node) &&
-            !(peer != head && ZOO(A6)))
+        if (!singleton_is_removed(singleton, &node))
             return false;
     }
     return true;

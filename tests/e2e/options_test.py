@@ -13,8 +13,8 @@ import tempfile
 
 from cluster import ROOT
 
-SCRIPTS = ["demo", "test", ".ci/run", "bench/run", "bench/scale", "examples/airports_check.py", "tools/floors", "tools/fuzz-all", "tools/limits", "tools/buffers", "tools/mutants",
-           "tools/packages", "tools/sample", "tools/sim-campaign", "tools/sim-digests", "tools/sim-seeds", "tools/states", "tools/zoo-bugs"]
+SCRIPTS = ["demo", "test", ".ci/run", "bench/run", "bench/scale", "examples/airports_check.py", "tools/floors", "tools/fuzz-all", "tools/limits", "tools/buffers", "tools/bugs", "tools/mutants",
+           "tools/packages", "tools/sample", "tools/sim-campaign", "tools/sim-digests", "tools/sim-seeds", "tools/states"]
 # Wrong arguments of single programs. Unknown options are tried with all programs.
 WRONG = {"first": [["-x"], ["a", "b"]], "hello": [["-x"], ["a", "b"], [""]], "hello_sim": [["x"], ["0"], ["1", "2"]],
          "counter": [["x"]], "flags": [["0"], ["x"], ["-1"], ["65536"], [""]], "cart": [["1"], ["x", "a"], ["0", "a"], ["-1", "a"], ["65536", "a"]],
@@ -33,7 +33,8 @@ WRONG = {"first": [["-x"], ["a", "b"]], "hello": [["-x"], ["a", "b"], [""]], "he
          "demo": [["--nodes"], ["--nodes", "0"], ["--nodes", "x"], ["--nodes", "17"], ["--nodes", ""], ["--nodes", "3x"], ["--nodes=17"],
                   ["--input"], ["--input", ""], ["--input", "/"], ["--input", "/dev/none"],
                   ["--input", "/dev/null"], ["x"]],
-         "test": [["x"]], "run": [["x"]], "sim-seeds": [["x", "y"]], "packages": [[], ["x"]]}
+         "test": [["x"]], "run": [["x"]], "sim-seeds": [["x", "y"]], "packages": [[], ["x"]],
+         "bugs": [[], ["x"], ["files"], ["files", "x"], ["apply", "x"]]}
 
 failed = []
 

@@ -46,7 +46,7 @@ def wrong_options_are_refused():
             (["run", "--seeds", "3", "--mode", "blue"],
              "--mode blue: expected MODE: swarm, lite, churn"),
             (["replay", "1", "--mutant", "blue"],
-             "--mutant blue: expected NAME: A2, A3, "),
+             "--mutant blue: expected NAME: all-downed-in-a-partition, all-downed-too-early, "),
             (["shrink", "1", "--budget", "0s"],
              "--budget 0s: expected TIME, more than 0"),
             (["run", "--seeds", "3", "--until", "5s"], "not for run"),
@@ -143,10 +143,10 @@ def a_run_is_repeated():
 
 def a_run_that_differs_is_reported():
     for words in (["replay", "1", *SMALL, "--twice"], ["run", "--seeds", "1..2", *SMALL]):
-        status, out, _ = run(*words, "--mutant", "R3")
+        status, out, _ = run(*words, "--mutant", "runs-share-random-state")
         expect("two runs of one seed differ", status == 1 and
                len(re.findall(r"^FAIL seed=1 inv=deterministic-run ", out, re.M)) == 1, out)
-        again = re.search(r"inv=deterministic-run .* \| sherd-sim (replay 1 .*--mutant R3 --twice)$", out, re.M)
+        again = re.search(r"inv=deterministic-run .* \| sherd-sim (replay 1 .*--mutant runs-share-random-state --twice)$", out, re.M)
         expect("the printed command runs twice, with the bug", again, out)
         if again:
             expect("that command finds the difference, too", " inv=deterministic-run " in run(*again[1].split())[1], again[1])
@@ -209,9 +209,9 @@ def a_shrunk_run_is_repeated_with_its_bug():
         path = os.path.join(folder, "it's a.case")
         status, out, _ = run("shrink", "6", "--mode", "churn", "--nodes", "3..6",
                              "--length", "240s", "--set", "faults_per_hour=300",
-                             "--set", "load=5", "--mutant", "A13",
+                             "--set", "load=5", "--mutant", "older-gossip-wins",
                              "--budget", "1s", "-o", path)
-        command = "sherd-sim replay 6 --schedule '" + path.replace("'", "'\\''") + "' --mutant A13"
+        command = "sherd-sim replay 6 --schedule '" + path.replace("'", "'\\''") + "' --mutant older-gossip-wins"
         with open(path, encoding="utf-8") as file:
             first = file.readline()
         expect("the bug breaks its rule", status == 1 and "inv=member-lifecycle" in out, out)
@@ -228,7 +228,7 @@ def a_shrunk_run_is_repeated_with_its_bug():
 def shrinking_keeps_the_parts_of_a_world():
     with tempfile.TemporaryDirectory() as folder:
         status, out, _ = run("shrink", "1", "--mode", "store", "--nodes", "3..6",
-                             "--length", "120s", "--mutant", "N1",
+                             "--length", "120s", "--mutant", "write-replaces-unread-versions",
                              "--budget", "1s", "-o", os.path.join(folder, "a.case"))
         expect("the store's rule is broken", status == 1 and "inv=store-quorum-read" in out, out)
 
@@ -238,7 +238,7 @@ def a_run_that_dies_is_reported():
             "--set", "faults_per_hour=300", "--set", "load=5", "--set", "data_load=0",
             "--set", "remember=0", "--set", "store_us=1000000",
             "--set", "shutdown_region_timeout_ms=1000", "--set", "ask_ms=4401",
-            "--mutant", "D4"]
+            "--mutant", "timer-of-earlier-incarnation-fires"]
     line = (r"^FAIL seed=2 inv=crash t=0h\d\dm\d\d\.\ds event=\d+ node=[0-5] : "
             r"ended by signal 6: sherd: broken invariant at .*:\d+: .+ \| sherd-sim replay 2 .+$")
     status, out, err = run("replay", "2", *dies, "--dump", "node=0")
@@ -256,7 +256,7 @@ def a_run_that_dies_is_reported():
 
 def a_rule_broken_before_the_death_is_reported():
     breaks = ["--mode", "handoff", "--nodes", "3..6", "--length", "60s..60s",
-              "--set", "faults_per_hour=300", "--mutant", "D4"]
+              "--set", "faults_per_hour=300", "--mutant", "timer-of-earlier-incarnation-fires"]
     crash = "ended by signal 6: "
     with tempfile.TemporaryDirectory() as folder:
         status, out, _ = run("run", "--seeds", "25..60", "-j", "2", *breaks, "--report", folder)
@@ -435,7 +435,7 @@ def a_stopped_command_reports_its_results():
                re.search("^[1-9][0-9]* passed, 0 failed$", out, re.M) and "\nstopped " in out and
                "\nverdict " in kept, process.returncode, out, kept)
         expect("cover reads its marks", run("cover", folder)[0] == 0)
-        words = ["shrink", "34", "--mutant", "B10", "--nodes", "5", "--length", "10m", "--budget", "300s", "-o", path]
+        words = ["shrink", "34", "--mutant", "half-frame-lost", "--nodes", "5", "--length", "10m", "--budget", "300s", "-o", path]
         with subprocess.Popen([sys.argv[1], *words], stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
             waited(lambda: children(process.pid))
             first = children(process.pid)

@@ -135,9 +135,11 @@ function(sherd_install)
     install(FILES ${CMAKE_BINARY_DIR}/sherd.pc ${CMAKE_BINARY_DIR}/sherd-sim.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 
-# sherd_sim(a.c ...) adds the simulator twice: sim_inside on the cores of the library, and
-# zoo_inside on its own copy of the cores, built with SHERD_ZOO, which adds the known bugs and the
-# marks. Neither copy contains the driver host; they share generated code.
+# sherd_sim(a.c ... ZOO b.c ...) adds the simulator twice: sim_inside on the cores of the library, and
+# zoo_inside on its own copy of the cores, which also has b.c. tools/bugs writes this copy to bugs/src
+# of the build, with the known bugs of tests/bugs, and their table to bugs/table. It is built with
+# SHERD_MARKS, which adds the marks and the checks of limits. Neither copy contains the driver host;
+# they share generated code.
 #
 # gcc can optimise the objects of zoo_inside as one program. A program links them with
 # SHERD_ZOO_FAST (-flto=auto), as sherd-sim does, which is a tenth faster then, or with
@@ -155,21 +157,42 @@ if(CMAKE_C_COMPILER_ID STREQUAL GNU AND NOT SHERD_SANITIZE)
 endif()
 
 function(sherd_sim)
+    cmake_parse_arguments(arg "" "" "ZOO" ${ARGN})
+    find_package(Python3 REQUIRED COMPONENTS Interpreter)
     get_property(names GLOBAL PROPERTY sherd_core_names)
+    list(REMOVE_ITEM names host)
     set(needs PkgConfig::PROTOBUF_C ZLIB::ZLIB PkgConfig::MD)
     set(objects)
-    add_library(core_sim OBJECT ${ARGN})
+    # tools/bugs leaves files that stay the same, so an edited source or bug rebuilds only what it changes.
+    set(bugs ${CMAKE_BINARY_DIR}/bugs)
+    set(patterns ${names})
+    list(TRANSFORM patterns REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/\\1/*.[ch]")
+    file(GLOB originals CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${patterns})
+    file(GLOB bug_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/bugs/*.bug)
+    set(copies ${originals})
+    list(TRANSFORM originals PREPEND ${PROJECT_SOURCE_DIR}/)
+    list(TRANSFORM copies PREPEND ${bugs}/)
+    set(apply ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tools/bugs apply ${PROJECT_SOURCE_DIR}/src ${bugs})
+    add_custom_command(OUTPUT ${bugs}.stamp
+        COMMAND ${apply} COMMAND ${CMAKE_COMMAND} -E touch ${bugs}.stamp
+        DEPENDS ${PROJECT_SOURCE_DIR}/tools/bugs ${bug_files} ${originals}
+        COMMENT "Writing the simulator's copy of the cores, with the known bugs" VERBATIM)
+    # ninja prints all outputs of a command that fails, so the first command has only a stamp. The
+    # second one writes again what is missing.
+    add_custom_command(OUTPUT ${bugs}/table/sim/zoo_names.h ${bugs}/table/sim/zoo_rows.h ${copies}
+        COMMAND ${apply} DEPENDS ${bugs}.stamp
+        COMMENT "Comparing the simulator's copy of the cores" VERBATIM)
+    add_custom_target(zoo_sources DEPENDS ${bugs}/table/sim/zoo_names.h)
+    add_library(core_sim OBJECT ${arg_UNPARSED_ARGUMENTS})
     target_include_directories(core_sim PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
     foreach(name ${names})
-        if(name STREQUAL host)
-            continue()
-        endif()
         get_target_property(sources core_${name} SOURCES)
-        get_target_property(folder core_${name} SOURCE_DIR)
-        list(TRANSFORM sources PREPEND ${folder}/)
+        list(TRANSFORM sources PREPEND ${bugs}/src/${name}/)
         add_library(zoo_${name} OBJECT ${sources})
-        target_include_directories(zoo_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
-        target_compile_definitions(zoo_${name} PRIVATE SHERD_ZOO)
+        target_include_directories(zoo_${name} PRIVATE ${bugs}/src ${bugs}/table ${PROJECT_SOURCE_DIR}/src
+            ${PROJECT_SOURCE_DIR}/include)
+        target_compile_definitions(zoo_${name} PRIVATE SHERD_MARKS)
+        add_dependencies(zoo_${name} zoo_sources)
         target_compile_options(zoo_${name} PRIVATE ${SHERD_ZOO_COMPILE})
         list(APPEND objects $<TARGET_OBJECTS:zoo_${name}>)
         if(TARGET ${name}_proto)
@@ -187,16 +210,18 @@ function(sherd_sim)
         sherd_archive(sherd_sim_archive libsherd-sim.a ${cores} $<TARGET_OBJECTS:core_sim>)
     endif()
     if(SHERD_ZOO_COMPILE)
-        add_library(zoo_sim OBJECT ${ARGN})
+        add_library(zoo_sim OBJECT ${arg_UNPARSED_ARGUMENTS})
         target_include_directories(zoo_sim PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
         target_compile_options(zoo_sim PRIVATE ${SHERD_ZOO_COMPILE})
         list(APPEND objects $<TARGET_OBJECTS:zoo_sim>)
     else()
         list(APPEND objects $<TARGET_OBJECTS:core_sim>)
     endif()
-    add_library(zoo_inside STATIC ${objects})
-    target_include_directories(zoo_inside PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
-    target_compile_definitions(zoo_inside INTERFACE SHERD_ZOO)
+    add_library(zoo_inside STATIC ${objects} ${arg_ZOO})
+    target_include_directories(zoo_inside PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include ${bugs}/table)
+    target_compile_options(zoo_inside PRIVATE ${SHERD_ZOO_COMPILE})
+    target_compile_definitions(zoo_inside INTERFACE SHERD_MARKS)
+    add_dependencies(zoo_inside zoo_sources)
     target_link_libraries(zoo_inside PUBLIC ${needs})
 endfunction()
 

@@ -102,7 +102,7 @@ static void bounded_buffers_a_mailbox_without_a_limit_is_found(void **state)
     (void)state;
     set(&options);
     options.value[OPTION_MAILBOX] = 1;
-    expect(ZOO_Q1, &options, "messages in a mailbox: 2, the limit is 1");
+    expect(ZOO_MAILBOX_UNLIMITED, &options, "messages in a mailbox: 2, the limit is 1");
 }
 
 static void bounded_buffers_a_region_that_keeps_all_is_found(void **state)
@@ -112,7 +112,7 @@ static void bounded_buffers_a_region_that_keeps_all_is_found(void **state)
     (void)state;
     set(&options);
     options.value[OPTION_BUFFER] = 1;
-    expect(ZOO_Q2, &options,
+    expect(ZOO_BUFFER_UNLIMITED, &options,
            "messages that wait in a region: 2, the limit is 1");
 }
 

@@ -372,8 +372,8 @@ static void shutdown_completes_a_node_that_does_not_end_is_found(void **state)
 {
     (void)state;
     assert_false(ends_late(ZOO_NONE, false, 240 * SECOND));
-    assert_true(ends_late(ZOO_C12R, false, 240 * SECOND));
-    assert_false(ends_late(ZOO_C12R, true, 240 * SECOND)); /* it cannot */
+    assert_true(ends_late(ZOO_UNSEEN_EXIT_DELAYS_THE_END, false, 240 * SECOND));
+    assert_false(ends_late(ZOO_UNSEEN_EXIT_DELAYS_THE_END, true, 240 * SECOND)); /* it cannot */
 }
 
 static void readable_frames_an_unreadable_frame_is_known_by_its_log_line(void **state)

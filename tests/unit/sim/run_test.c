@@ -125,9 +125,9 @@ static void broken_rules_are_found_without_entities(void **state)
     struct run_result result;
 
     (void)state;
-    alone(ZOO_A13, &result); /* of membership */
+    alone(ZOO_OLDER_GOSSIP_WINS, &result); /* of membership */
     assert_true(broke(&result, "member-lifecycle"));
-    alone(ZOO_F2, &result); /* of distributed data */
+    alone(ZOO_DELTA_SKIPS_THE_PREVIOUS, &result); /* of distributed data */
     assert_true(broke(&result, "no-lost-update"));
 }
 
@@ -231,7 +231,7 @@ static void no_split_brain_both_sides_of_a_cut_are_found(void **state)
     struct run_result result;
 
     (void)state;
-    cut_in_two(1, 1, ZOO_A7, &result);
+    cut_in_two(1, 1, ZOO_BOTH_SIDES_SURVIVE, &result);
     assert_true(broke(&result, "no-split-brain"));
     assert_non_null(strstr(result.lines[0], "both sides of a partition"));
 }
@@ -241,7 +241,7 @@ static void healthy_node_stays_a_kept_side_that_ends_is_found(void **state)
     struct run_result result;
 
     (void)state;
-    cut_in_two(1, 1, ZOO_E1, &result);
+    cut_in_two(1, 1, ZOO_ALL_DOWNED_IN_A_PARTITION, &result);
     assert_true(broke(&result, "healthy-node-stays"));
     assert_non_null(strstr(result.lines[0], "and it has ended"));
 }
@@ -252,7 +252,7 @@ static void healthy_node_stays_a_resolver_that_says_unstable_at_each_cut_is_foun
     struct run_result result;
 
     (void)state;
-    cut_in_two(1, 1, ZOO_E3, &result);
+    cut_in_two(1, 1, ZOO_ALL_DOWNED_TOO_EARLY, &result);
     assert_true(broke(&result, "healthy-node-stays"));
     assert_non_null(strstr(result.lines[0], "and it has ended"));
 }
@@ -352,7 +352,7 @@ static void homes_available_a_coordinator_that_never_begins_is_found(void **stat
     run_seed(&settings, &result);
     if (result.violations)
         fail_msg("%s", result.lines[0]);
-    zoo_choose(ZOO_D8L);
+    zoo_choose(ZOO_STORED_STATE_NEVER_LOADS);
     run_seed(&settings, &result);
     zoo_choose(ZOO_NONE);
     schedule_fini(&schedule);
@@ -381,7 +381,7 @@ static void shard_balance_a_new_node_without_shards_is_found(void **state)
         run_seed(&settings, &result);
         if (result.violations)
             fail_msg("%s", result.lines[0]);
-        zoo_choose(ZOO_B15);
+        zoo_choose(ZOO_LATER_REGION_STAYS_EMPTY);
         run_seed(&settings, &result);
         zoo_choose(ZOO_NONE);
         assert_true(broke(&result, "shard-balance"));
@@ -409,7 +409,7 @@ static void shutdown_completes_shards_that_are_not_handed_off_are_found(void **s
     if (result.violations)
         fail_msg("%s", result.lines[0]);
     assert_true(result.is_gentle);
-    zoo_choose(ZOO_B13);
+    zoo_choose(ZOO_LEAVING_REGION_KEEPS_SHARDS);
     run_seed(&settings, &result);
     zoo_choose(ZOO_NONE);
     schedule_fini(&schedule);
@@ -436,7 +436,7 @@ static void homes_available_a_home_that_is_never_announced_is_found(void **state
     run_seed(&settings, &result);
     if (result.violations)
         fail_msg("%s", result.lines[0]);
-    zoo_choose(ZOO_C10);
+    zoo_choose(ZOO_SHARD_STAYS_WITHOUT_HOME);
     run_seed(&settings, &result);
     zoo_choose(ZOO_NONE);
     schedule_fini(&schedule);
@@ -480,10 +480,10 @@ static void cluster_events_that_actors_miss_are_found(void **state)
     assert_true(result.work.follow.states > 0);
     assert_true(result.work.follow.again > 0);
     assert_true(result.work.follow.ends > 0);
-    followed(ZOO_E12, &result);
+    followed(ZOO_OWN_REMOVAL_NOT_PUBLISHED, &result);
     assert_true(broke(&result, "cluster-events"));
     assert_non_null(strstr(result.lines[0], "did not hear that it is out"));
-    followed(ZOO_E12R, &result);
+    followed(ZOO_REACHABLE_NOT_PUBLISHED, &result);
     assert_true(broke(&result, "cluster-events"));
     assert_non_null(strstr(result.lines[0], "unreachable"));
 }
@@ -537,7 +537,7 @@ static void deterministic_run_a_repetition_that_differs_is_found(void **state)
     run_seed(&settings, &result);
     run_seed(&settings, &again);
     assert_int_equal(result.digest, again.digest);
-    zoo_choose(ZOO_R3); /* draws depend on earlier runs */
+    zoo_choose(ZOO_RUNS_SHARE_RANDOM_STATE); /* draws depend on earlier runs */
     run_seed(&settings, &result);
     again.digest = result.digest;
     for (int i = 0; i < 4 && again.digest == result.digest; i++)
@@ -623,8 +623,8 @@ static void no_leak_growth_in_the_quiet_phase_is_found(void **state)
 
 /* ---- moves ---- */
 
-/* A node leaves and returns under load on slow links. With the bug B1 shards stop before all
- * messages to them have arrived. */
+/* A node leaves and returns under load on slow links. With the bug markers-not-awaited,
+ * shards stop before all messages to them have arrived. */
 static void move(enum zoo_mutant bug, enum sim_option option, uint64_t value,
                  const char *faults, struct run_result *result)
 {
@@ -670,14 +670,14 @@ static void message_accounting_a_move_that_costs_messages_is_found(void **state)
     move(ZOO_NONE, OPTION_SLOW_STOP, 1, leaves, &result);
     if (result.violations)
         fail_msg("%s", result.lines[0]);
-    move(ZOO_B1, OPTION_SLOW_STOP, 1, leaves, &result);
+    move(ZOO_MARKERS_NOT_AWAITED, OPTION_SLOW_STOP, 1, leaves, &result);
     assert_true(moves_lost(&result));
     /* Not judged if another cause is possible. */
-    move(ZOO_B1, OPTION_SLOW_STOP, 1, crashes, &result);
+    move(ZOO_MARKERS_NOT_AWAITED, OPTION_SLOW_STOP, 1, crashes, &result);
     assert_false(moves_lost(&result));
-    move(ZOO_B1, OPTION_STUBBORN, 30000, leaves, &result);
+    move(ZOO_MARKERS_NOT_AWAITED, OPTION_STUBBORN, 30000, leaves, &result);
     assert_false(moves_lost(&result));
-    move(ZOO_B1, OPTION_STORE, 50000, leaves, &result);
+    move(ZOO_MARKERS_NOT_AWAITED, OPTION_STORE, 50000, leaves, &result);
     assert_false(moves_lost(&result));
 }
 
@@ -714,7 +714,7 @@ static void no_lost_update_a_durable_key_that_is_lost_is_found(void **state)
     assert_true(result.work.data.durable > 0);
     assert_true(result.work.data.on_disks > 0);
     assert_true(result.work.data.disks > 0);
-    with_bug(ZOO_D7, OPTION_DATA_DURABLE, &result);
+    with_bug(ZOO_STORED_KEYS_NOT_LOADED, OPTION_DATA_DURABLE, &result);
     assert_true(broke(&result, "no-lost-update"));
 }
 
@@ -723,7 +723,7 @@ static void no_lost_update_an_acknowledged_update_not_stored_is_found(void **sta
     struct run_result result;
 
     (void)state;
-    with_bug(ZOO_D7S, OPTION_DATA_DURABLE, &result);
+    with_bug(ZOO_DURABLE_UPDATE_ANSWERED_UNSTORED, OPTION_DATA_DURABLE, &result);
     assert_true(broke(&result, "no-lost-update"));
 }
 
@@ -736,14 +736,15 @@ static void remembered_entities_that_do_not_restart_are_found(void **state)
     if (result.violations)
         fail_msg("%s", result.lines[0]);
     assert_true(result.work.remembered.judged > 0);
-    with_bug(ZOO_D5, OPTION_REMEMBER, &result);
+    with_bug(ZOO_REMEMBERED_SHARDS_WAIT_FOR_A_MESSAGE, OPTION_REMEMBER, &result);
     assert_true(broke(&result, "remembered-entities"));
 }
 
 /* In distributed data, with the bugs of its own code. */
 static void remembered_entities_bugs_of_distributed_data_are_found(void **state)
 {
-    static const enum zoo_mutant bugs[] = { ZOO_D6W, ZOO_D6F };
+    static const enum zoo_mutant bugs[] = { ZOO_REMEMBERED_WRITTEN_TO_ONE_REPLICA,
+                                            ZOO_PASSIVATED_STAYS_IN_KEY };
     struct run_result result;
 
     (void)state;
@@ -989,7 +990,7 @@ static void shutdown_completes_a_node_that_waits_for_ever_is_found(void **state)
     options.value[OPTION_LENGTH] = 400;
     options.value[OPTION_SHUTDOWN] = 10000;
     run_with_faults(&options, faults, &result);
-    zoo_choose(ZOO_C12R);
+    zoo_choose(ZOO_UNSEEN_EXIT_DELAYS_THE_END);
     run_unjudged(&options, faults, &result);
     zoo_choose(ZOO_NONE);
     assert_true(broke(&result, "shutdown-completes"));

@@ -1,5 +1,4 @@
-/* Tests that the library's own cores have no marks, evaluate no mark's condition, and have no known
- * bugs. */
+/* Tests that the library's own cores have no marks and evaluate no mark's condition. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +8,6 @@
 
 #include "base/mark.h"
 #include "sim/mark.h"
-#include "sim/zoo.h"
 
 static void the_librarys_cores_have_no_marks(void **state)
 {
@@ -25,19 +23,10 @@ static void the_librarys_cores_have_no_marks(void **state)
     mark_fini(&list);
 }
 
-static void the_librarys_cores_have_no_bugs(void **state)
-{
-    (void)state;
-    zoo_choose(ZOO_A2);
-    assert_false(ZOO(A2));
-    zoo_choose(ZOO_NONE);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_librarys_cores_have_no_marks),
-        cmocka_unit_test(the_librarys_cores_have_no_bugs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

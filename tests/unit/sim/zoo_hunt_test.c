@@ -16,7 +16,8 @@
 #include "base/mark.h"
 #include "sim/zoo_hunt.h"
 
-/* From seed 100 on only the bug G1 is found; the first seeds show each way to end. */
+/* From seed 100 on only the bug effects-at-once is found; the first seeds show each way to
+ * end. */
 static bool run(void *arg, uint64_t seed, struct hunt_finding *finding)
 {
     (void)arg;
@@ -27,8 +28,8 @@ static bool run(void *arg, uint64_t seed, struct hunt_finding *finding)
     (void)snprintf(finding->text, sizeof finding->text, "seed %u\nbroke it",
                    (unsigned)seed);
     if (seed == 7)
-        check(zoo_current() != ZOO_G2);
-    if (seed == 8 && zoo_current() == ZOO_G3)
+        check(zoo_current() != ZOO_OLDER_FENCE_WRITES);
+    if (seed == 8 && zoo_current() == ZOO_UNKNOWN_OUTCOME_COUNTS_AS_STORED)
         raise(SIGTERM); /* cmocka catches the usual ones */
     if (seed == 9)
         for (;;)
@@ -36,8 +37,8 @@ static bool run(void *arg, uint64_t seed, struct hunt_finding *finding)
     if (seed == 105)
         return true; /* also without a bug */
     if (seed < 103)
-        SOMETIMES("the bug's place", ZOO(E7));
-    return zoo_current() == ZOO_G1 && (seed == 107 || seed > 110);
+        SOMETIMES("the bug's place", zoo_is(ZOO_DOWN_MEMBER_LEADS));
+    return zoo_current() == ZOO_EFFECTS_AT_ONCE && (seed == 107 || seed > 110);
 }
 
 static struct hunt_options options_of(uint64_t seed, uint64_t count,
@@ -57,7 +58,7 @@ static void the_first_seed_that_finds_the_bug_counts(void **state)
         struct hunt_options options = options_of(100, 100, jobs);
         struct hunt_result result;
 
-        hunt(&options, ZOO_G1, &result);
+        hunt(&options, ZOO_EFFECTS_AT_ONCE, &result);
         assert_true(result.is_found);
         assert_int_equal(result.seed, 107);
         assert_int_equal(result.spoiled, 1); /* 105 proves nothing */
@@ -75,7 +76,7 @@ static void a_bug_that_no_seed_sees_is_not_found(void **state)
     struct hunt_result result;
 
     (void)state;
-    hunt(&options, ZOO_E7, &result);
+    hunt(&options, ZOO_DOWN_MEMBER_LEADS, &result);
     assert_false(result.is_found);
     assert_int_equal(result.seeds, 10);
     assert_int_equal(result.met, 3);
@@ -91,12 +92,12 @@ static void a_failed_check_and_a_crash_are_found(void **state)
     struct hunt_result result;
 
     (void)state;
-    hunt(&options, ZOO_G2, &result);
+    hunt(&options, ZOO_OLDER_FENCE_WRITES, &result);
     assert_true(result.is_found);
     assert_string_equal(result.finding.invariant, "check");
     assert_non_null(strstr(result.finding.text, "zoo_current()"));
     options.seed = 8;
-    hunt(&options, ZOO_G3, &result);
+    hunt(&options, ZOO_UNKNOWN_OUTCOME_COUNTS_AS_STORED, &result);
     assert_true(result.is_found);
     assert_string_equal(result.finding.invariant, "crash");
 }
@@ -108,7 +109,7 @@ static void a_hanging_seed_is_killed_and_finds_nothing(void **state)
 
     (void)state;
     options.wall_ms = 1;
-    hunt(&options, ZOO_G1, &result);
+    hunt(&options, ZOO_EFFECTS_AT_ONCE, &result);
     assert_false(result.is_found);
     assert_int_equal(result.hung, 1);
 }
