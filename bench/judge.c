@@ -1,4 +1,4 @@
-/* Feeds a split brain resolver and carries out its decisions, as node/downing.c does, but without a
+/* Feeds a split brain resolver and carries out its decisions, as node/control/downing.c does, but without a
  * lease. */
 #include "judge.h"
 

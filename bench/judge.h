@@ -1,4 +1,4 @@
-/* Connects a split brain resolver to a membership core, as node/downing.c does, for rounds.c. The
+/* Connects a split brain resolver to a membership core, as node/control/downing.c does, for rounds.c. The
  * resolver gets the member's view, and its decisions are carried out. It has no roles, one data
  * center, and keep-majority with the default settings. */
 #ifndef SHERD_BENCH_JUDGE_H

@@ -312,7 +312,7 @@ static void step(struct cluster *cluster, const struct timer *timer)
     settle(cluster, (uint32_t)timer->id);
 }
 
-/* Sends a notice to a removed node that still sends, as node/removed_notice.c does. */
+/* Sends a notice to a removed node that still sends, as node/control/removed_notice.c does. */
 static void tell_removed(struct cluster *cluster, struct place *by,
                          const struct message *of)
 {

@@ -3,7 +3,7 @@
  *
  * The node passes every message of serializer 17 from control's connections, and the handshakes
  * that lanes read on theirs. Messages to peers go to the caller's outbox; control's go on
- * STREAM_CONTROL without recipient, as a JVM demands. node/removed_notice.c sends Quarantined. See
+ * STREAM_CONTROL without recipient, as a JVM demands. node/control/removed_notice.c sends Quarantined. See
  * docs/protocol/link.md. */
 #ifndef SHERD_ARTERY_ASSOCIATION_H
 #define SHERD_ARTERY_ASSOCIATION_H

@@ -149,7 +149,7 @@ struct replicator_news {
     bool by_others; /* CHANGED: partly from another node, or the subscription is new */
 };
 
-/* Every received message is acted on or counted. node/status.c reports refusals. */
+/* Every received message is acted on or counted. node/control/status.c reports refusals. */
 #define REPLICATOR_COUNTERS(X)                                                 \
     X(writes, "entries written by command")                                    \
     X(merges, "entries merged that came from others")                          \

@@ -2,7 +2,7 @@
 #include "host/settings.h"
 
 #include "base/limits.h"
-#include "node/large.h"
+#include "node/machine/large.h"
 
 #define DESTINATIONS "remote.artery.large-message-destinations"
 #define FRAME "remote.artery.advanced.maximum-large-frame-size"

@@ -1,5 +1,5 @@
 /* Does what control and lanes have in common: mail, requests, links, accepted connections. */
-#include "node/machine.h"
+#include "node/machine/machine.h"
 
 #include "artery/extension.h"
 #include "base/check.h"
@@ -7,47 +7,13 @@
 #include "journal/backend.h"
 
 #define FRAMES_MAX 128 /* of a batch */
-#define OUTBOX_KEPT_MAX 4096 /* bytes: a gossip is larger */
-#define OUTBOX_ITEMS_KEPT_MAX 16
-#define MAIL_KEPT_MAX 64 /* for one machine */
-#define REQUESTS_KEPT_MAX 32 /* nine heartbeats and the like */
 #define FETCH_INLET 128 /* bytes for each frame */
 #define FETCH_MACHINE 640
 #define FETCH_PEER 128
 
-void machine_request(struct machine *machine, const struct driver_request *request)
-{
-    if (machine->request_head == machine->requests.count) {
-        machine->request_head = 0;
-        vec_empty(&machine->requests, REQUESTS_KEPT_MAX);
-    }
-    vec_push(&machine->requests, *request);
-}
-
-/* Nearly all requests are of this kind, with the link alone. */
-void machine_request_write(struct machine *machine, uint64_t link)
-{
-    if (machine->request_head == machine->requests.count)
-        machine->request_head = machine->requests.count = 0;
-    vec_grow(&machine->requests);
-    machine->requests.items[machine->requests.count].kind = DRIVER_WRITE;
-    machine->requests.items[machine->requests.count++].link = link;
-}
-
 bool machine_next_request(struct machine *machine, struct driver_request *request)
 {
-    const struct driver_request *next;
-
-    if (machine->request_head == machine->requests.count)
-        return false;
-    next = &machine->requests.items[machine->request_head++];
-    if (next->kind == DRIVER_WRITE) {
-        request->kind = DRIVER_WRITE;
-        request->link = next->link;
-    } else {
-        *request = *next;
-    }
-    return true;
+    return outputs_next_request(&machine->outputs, request);
 }
 
 struct trace *machine_trace(struct machine *machine)
@@ -60,78 +26,17 @@ bool machine_next_probe(struct machine *machine, struct probe *probe)
     return probes_next(machine->probes, probe);
 }
 
-void machine_frame_ended(struct machine *machine, enum sherd_reason reason,
-                         struct slice frame)
-{
-    struct probe probe = { .kind = PROBE_FRAME_ENDED,
-                           .type = PROBE_TYPE_NONE,
-                           .reason = (uint8_t)reason,
-                           .bytes = frame };
-
-    probes_put(machine->probes, &probe);
-}
-
-void machine_message_ended(struct machine *machine, enum sherd_reason reason,
-                           int32_t serializer, struct slice manifest,
-                           struct slice frame)
-{
-    uint32_t number;
-
-    machine->undelivered[reason] +=
-        serializer == SERIALIZER_SHARDING_TYPED ||
-        (serializer == SERIALIZER_SHERD &&
-         message_manifest_read(manifest, &number));
-    machine_frame_ended(machine, reason, frame);
-}
-
-void machine_envelope_ended(struct machine *machine, enum sherd_reason reason,
-                            const struct envelope *envelope,
-                            struct slice frame)
-{
-    machine_message_ended(machine, reason, envelope->serializer,
-                          envelope->manifest, frame);
-}
-
 /* ---- mail ---- */
-
-void machine_post(struct machine *machine, uint32_t to,
-                  const struct mail_content *content)
-{
-    check(to < machine->node->machine_count && to != machine->index);
-    mail_post(&machine->out[to], content);
-}
-
-void machine_post_lanes(struct machine *machine, const struct mail_content *content,
-                        const void *body, size_t size)
-{
-    for (uint32_t i = 1; i < machine->node->machine_count; i++) {
-        struct mail_content copy = *content;
-
-        if (body)
-            copy.body = mem_copy(body, size);
-        machine_post(machine, i, &copy);
-    }
-}
 
 uint32_t machine_outgoing(struct machine *machine, uint32_t to,
                           const struct mail **mail)
 {
-    struct mail_queue *queue = &machine->out[to];
-
-    *mail = queue->mail.items ? queue->mail.items + queue->head : NULL;
-    return queue->mail.count - queue->head;
+    return outputs_mail(&machine->outputs, to, mail);
 }
 
 void machine_sent(struct machine *machine, uint32_t to, uint32_t count)
 {
-    struct mail_queue *queue = &machine->out[to];
-
-    check(count <= queue->mail.count - queue->head);
-    queue->head += count;
-    if (queue->head < queue->mail.count)
-        return;
-    queue->head = 0;
-    vec_empty(&queue->mail, MAIL_KEPT_MAX);
+    outputs_sent(&machine->outputs, to, count);
 }
 
 static void answer_status(struct machine *machine, struct mail_content *content)
@@ -147,7 +52,7 @@ static void answer_status(struct machine *machine, struct mail_content *content)
         control_status(machine->control, &part->status, !part->is_brief);
     else
         lane_status(machine->lane, &part->status);
-    machine_request(machine, &request);
+    outputs_request(&machine->outputs, &request);
 }
 
 void machine_mail(struct machine *machine, uint64_t now,
@@ -167,34 +72,6 @@ void machine_mail(struct machine *machine, uint64_t now,
 }
 
 /* ---- messages to other nodes ---- */
-
-void machine_flush_outbox(struct machine *machine,
-                          void (*own)(struct machine *,
-                                      const struct outbound *))
-{
-    struct outbound message;
-
-    while (machine->outbox.count) {
-        /* Answers go into a new outbox: this one's texts must not move. */
-        struct outbox taken = machine->outbox;
-
-        machine->outbox = (struct outbox){ 0 };
-        contacts_fetch_outbox(&machine->contacts, &taken);
-        while (outbox_next(&taken, &message)) {
-            if (address_equal(&message.to.address,
-                              &machine->self->node.address))
-                own(machine, &message);
-            else
-                contacts_send(&machine->contacts, &message);
-        }
-        if (machine->outbox.capacity ||
-            taken.bytes.capacity > OUTBOX_KEPT_MAX ||
-            taken.capacity > OUTBOX_ITEMS_KEPT_MAX)
-            outbox_fini(&taken);
-        else
-            machine->outbox = taken;
-    }
-}
 
 bool machine_pending(struct machine *machine, uint64_t link,
                      struct slice *bytes)
@@ -322,101 +199,8 @@ static void close_conn(struct machine *machine, struct inlet_slot *slot)
     trace_put(machine->trace, is_usual ? TRACE_INFO : TRACE_WARNING, "artery",
               "connection closed from=%s reason=\"%s\"", slot->remote,
               inlet_reason_text(reason));
-    machine_request(machine, &request);
+    outputs_request(&machine->outputs, &request);
     free_inlet(machine, slot);
-}
-
-static bool is_seed(const struct machine *machine,
-                    const struct address *address)
-{
-    const struct node_settings *settings = machine->settings;
-
-    for (uint32_t i = 0; i < settings->seed_node_count; i++)
-        if (address_equal(&settings->seed_nodes[i], address))
-            return true;
-    return false;
-}
-
-/* Refuses the first handshake of a connection, or a later one. A seed node with another system name
- * looks for this node, too, and neither answers: the line gives the cause. */
-static void refuse_handshake(struct machine *machine, struct inlet *inlet,
-                             enum handshake_fault fault,
-                             const struct address *from, const char *why)
-{
-    char seed[ADDRESS_TEXT_MAX];
-
-    machine->refused++;
-    if (fault == HANDSHAKE_FOREIGN && is_seed(machine, from))
-        trace_put(machine->trace, TRACE_WARNING, "artery",
-                  "handshake refused: a seed node has another system name or "
-                  "protocol, and cannot be joined seed=%s own=%s://%s "
-                  "reason=\"%s\" hint=\"correct the name or "
-                  "cluster.seed-nodes\"",
-                  address_text(from, seed, sizeof seed),
-                  machine->self->protocol, machine->self->system, why);
-    else
-        trace_put(machine->trace, TRACE_WARNING, "artery",
-                  "handshake refused reason=\"%s\"", *why ? why : "malformed");
-    inlet_close(inlet, INLET_REFUSED);
-}
-
-/* Returns false if the frame is used up. Control passes its frames on to the associations, which
- * answer or report the fault. */
-static bool take_handshake(struct machine *machine, enum stream stream,
-                           const struct envelope *envelope,
-                           struct inlet *inlet)
-{
-    struct mail_content content = { .kind = MAIL_HANDSHAKE };
-    char why[HANDSHAKE_TEXT_MAX] = "";
-    struct handshake handshake;
-    enum handshake_fault fault = handshake_request_read(
-        machine->self, envelope->payload, &handshake, why);
-    bool right = fault == HANDSHAKE_OK &&
-                 handshake.from.uid == envelope->origin;
-
-    handshake.order = inlet_order(inlet);
-    if (right && !origins_learn(machine->origins, stream, &handshake)) {
-        machine->refused++;
-        inlet_close(inlet, origins_is_over(machine->origins,
-                                           handshake.from.uid)
-                               ? INLET_OVER
-                               : INLET_SUPERSEDED);
-        return false;
-    }
-    if (right) {
-        (void)contacts_learn(&machine->contacts, &handshake.from,
-                             handshake.order);
-        inlet_accept(inlet, handshake.from.uid, handshake.lane,
-                     handshake.generation);
-    }
-    if (machine->control)
-        return true;
-    if (!right) {
-        refuse_handshake(machine, inlet, fault, &handshake.from.address, why);
-        return false;
-    }
-    content.body = mem_copy(&handshake, sizeof handshake);
-    content.lane = machine->index - 1;
-    machine_post(machine, 0, &content);
-    return false;
-}
-
-bool machine_handshake(struct machine *machine, enum stream stream,
-                       const struct envelope *envelope, struct inlet *inlet)
-{
-    if (envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_HANDSHAKE_REQUEST))
-        return take_handshake(machine, stream, envelope, inlet);
-    if (inlet_uid(inlet))
-        return true;
-    if (!origins_find(machine->origins, envelope->origin)) {
-        machine->refused += !machine->control;
-        if (!machine->control)
-            machine_envelope_ended(machine, SHERD_REASON_NODE_GONE, envelope,
-                                   envelope->payload);
-        return machine->control != NULL; /* a response may come before the peer's request */
-    }
-    inlet_accept(inlet, envelope->origin, 0, 0);
-    return true;
 }
 
 static bool is_handshake(const struct envelope *envelope)
@@ -628,7 +412,7 @@ void machine_close(struct machine *machine)
     vec_fini(&machine->strangers);
     contacts_end(&machine->contacts);
     for (uint32_t i = 0; i < machine->node->machine_count; i++) {
-        struct mail_queue *queue = &machine->out[i];
+        struct mail_queue *queue = &machine->outputs.mail[i];
 
         for (; queue->head < queue->mail.count; queue->head++) {
             struct mail_content content = mail_open(&queue->mail.items[queue->head]);

@@ -13,10 +13,10 @@
 #include "base/url.h"
 #include "ddata/durable.h"
 #include "journal/backend.h"
-#include "node/lane.h"
-#include "node/large.h"
-#include "node/machine.h"
-#include "node/names.h"
+#include "node/lane/lane.h"
+#include "node/machine/large.h"
+#include "node/machine/machine.h"
+#include "node/peers/names.h"
 #include "shard/wire.h"
 
 static char *take_text(struct buf *buf)
@@ -258,7 +258,19 @@ static struct machine *make_machine(struct node *node, uint32_t index)
     machine->now = node->settings.now;
     machine->trace = trace_new(node->settings.trace_level);
     machine->probes = node->settings.probes ? probes_new() : NULL;
-    contacts_init(&machine->contacts, machine);
+    outputs_init(&machine->outputs, index, node->machine_count);
+    contacts_init(&machine->contacts,
+                  &(struct contacts_options){
+                      .settings = &node->settings,
+                      .self = &node->identity,
+                      .names = node->names,
+                      .now = &machine->now,
+                      .index = index,
+                      .trace = machine->trace,
+                      .probes = machine->probes,
+                      .outputs = &machine->outputs,
+                      .renewed = index ? lane_contact_renewed : NULL,
+                      .user = machine });
     machine->origins = index ? origins_new(NULL, NULL) /* a lane knows few of them */
                              : origins_new(contacts_lasting, &machine->contacts);
     make_tables(node, &machine->tables);
@@ -273,13 +285,7 @@ static void free_machine(struct machine *machine)
 {
     control_free(machine->control);
     lane_free(machine->lane);
-    for (uint32_t i = machine->request_head; i < machine->requests.count; i++) {
-        const struct driver_request *request = &machine->requests.items[i];
-
-        journal_request_free(request->kind == DRIVER_STORE ? request->journal : NULL);
-        durable_request_free(request->kind == DRIVER_DURABLE ? request->durable : NULL);
-    }
-    vec_fini(&machine->requests);
+    outputs_fini(&machine->outputs);
     outbox_fini(&machine->outbox);
     contacts_fini(&machine->contacts);
     origins_free(machine->origins);

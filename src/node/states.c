@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "node/control.h"
-#include "node/lane.h"
+#include "node/control/control.h"
+#include "node/lane/lane.h"
 
 static const struct {
     const char *automaton;

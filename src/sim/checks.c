@@ -17,7 +17,7 @@
 #define WRITE_PLUS 3 /* write-majority-plus */
 /* akka.cluster.distributed-data.majority-min-cap, which nodes take if it is not set */
 #define MAJORITY_MIN 5
-#define CHECKS_GIVE_UP_S 4 /* for singletons that no node took over: node/shutdown.c */
+#define CHECKS_GIVE_UP_S 4 /* for singletons that no node took over: node/control/shutdown.c */
 /* 10 s for actors, half as much for links, and reserve for slow machines and drift */
 #define CHECKS_END_S 60
 
@@ -56,7 +56,7 @@ static uint64_t end_time(const struct checks *checks, uint32_t node)
                           SHERD_ACTOR_SYSTEM_TERMINATE, 0);
 }
 
-/* The time of its regions and of all other shutdown steps (node/shutdown.c). Its clock may be
+/* The time of its regions and of all other shutdown steps (node/control/shutdown.c). Its clock may be
  * slow. */
 static uint64_t leave_time(const struct checks *checks, uint32_t node)
 {

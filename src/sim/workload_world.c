@@ -4,7 +4,7 @@
 #include "base/check.h"
 #include "base/timers.h"
 #include "ddata/replicator.h"
-#include "node/machine.h"
+#include "node/machine/machine.h"
 #include "shard/remember_keys.h"
 #include "sim/durable.h"
 #include "sim/check_journal.h"

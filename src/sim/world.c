@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/fetch.h"
-#include "node/mail.h"
+#include "node/mail/mail.h"
 #include "sim/bound.h"
 #include "sim/streams.h"
 

@@ -1,5 +1,5 @@
 """Tests that a node of this library keeps out of the sharding of JVM nodes
-(src/node/jvm_peers.c)."""
+(src/node/control/jvm_peers.c)."""
 import re
 import time
 

@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "journal/backend.h"
-#include "node/lane.h"
+#include "node/lane/lane.h"
 
 #define LANES 2
 #define SHARDS 8

@@ -7,8 +7,7 @@
 
 #include <cmocka.h>
 
-#include "node/contacts.h"
-#include "node/machine.h"
+#include "node/peers/contacts.h"
 
 static struct node_id life(uint64_t uid)
 {
@@ -16,7 +15,8 @@ static struct node_id life(uint64_t uid)
 }
 
 struct scene {
-    struct machine machine;
+    struct trace *trace;
+    uint64_t now;
     struct contacts contacts;
     struct node_id first, second, third; /* incarnations, one after the other */
 };
@@ -28,10 +28,12 @@ static struct scene *scene_new(void)
                                           { { "n0", 2551 }, 9 } };
     struct scene *scene = mem_alloc(sizeof *scene);
 
-    scene->machine.settings = &settings;
-    scene->machine.self = &self;
-    scene->machine.trace = trace_new(TRACE_ERROR);
-    contacts_init(&scene->contacts, &scene->machine);
+    scene->trace = trace_new(TRACE_ERROR);
+    contacts_init(&scene->contacts,
+                  &(struct contacts_options){ .settings = &settings,
+                                              .self = &self,
+                                              .now = &scene->now,
+                                              .trace = scene->trace });
     scene->first = life(1);
     scene->second = life(2);
     scene->third = life(3);
@@ -41,7 +43,7 @@ static struct scene *scene_new(void)
 static void scene_free(struct scene *scene)
 {
     contacts_fini(&scene->contacts);
-    trace_free(scene->machine.trace);
+    trace_free(scene->trace);
     mem_free(scene);
 }
 

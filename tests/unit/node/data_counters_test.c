@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "ddata/replicator.h"
 #include "lone.h"
-#include "node/control.h"
+#include "node/control/control.h"
 
 #define PATH "/system/ddataReplicator"
 #define VALUE_SIZE 12000 /* fits into an entry, but not into a message */

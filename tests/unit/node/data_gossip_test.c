@@ -10,7 +10,7 @@
 
 #include "base/limits.h"
 #include "cast.h"
-#include "node/control.h"
+#include "node/control/control.h"
 
 #include <sherd/ddata.h>
 

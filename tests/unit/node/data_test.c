@@ -12,7 +12,7 @@
 #include "base/limits.h"
 #include "cast.h"
 #include "ddata/face.h"
-#include "node/control.h"
+#include "node/control/control.h"
 #include "sim/net.h"
 
 #include <sherd/ddata.h>

@@ -10,8 +10,8 @@
 #include "artery/origin.h"
 #include "base/limits.h"
 #include "cast.h"
-#include "node/control.h"
-#include "node/machine.h"
+#include "node/control/control.h"
+#include "node/machine/machine.h"
 
 static struct control *control_of(struct world *world)
 {

@@ -11,7 +11,7 @@
 #include "cast.h"
 #include "ddata/durable.h"
 #include "lone.h"
-#include "node/control.h"
+#include "node/control/control.h"
 #include "sim/durable.h"
 
 #include <sherd/ddata.h>

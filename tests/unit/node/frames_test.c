@@ -10,8 +10,8 @@
 #include "artery/extension.h"
 #include "base/hash.h"
 #include "lone.h"
-#include "node/control.h"
-#include "node/lane.h"
+#include "node/control/control.h"
+#include "node/lane/lane.h"
 #include "shard/wire.h"
 
 static const struct identity self = { "akka", "S", { { "a", 1 }, 11 } };

@@ -10,8 +10,8 @@
 #include "artery/control.h"
 #include "base/check.h"
 #include "lone.h"
-#include "node/control.h"
-#include "node/lane.h"
+#include "node/control/control.h"
+#include "node/lane/lane.h"
 
 #define LANES 2
 

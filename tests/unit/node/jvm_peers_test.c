@@ -11,7 +11,7 @@
 #include "artery/extension.h"
 #include "journal/backend.h"
 #include "member/wire.h"
-#include "node/control.h"
+#include "node/control/control.h"
 #include "shard/coordinator_state.h"
 #include "shard/region_inside.h"
 

@@ -12,7 +12,7 @@
 #include "artery/extension.h"
 #include "base/hash.h"
 #include "lone.h"
-#include "node/lane.h"
+#include "node/lane/lane.h"
 
 #define SHARDS 8
 

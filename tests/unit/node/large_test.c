@@ -8,8 +8,8 @@
 
 #include "base/check.h"
 #include "base/limits.h"
-#include "node/large.h"
-#include "node/machine.h"
+#include "node/machine/large.h"
+#include "node/machine/machine.h"
 #include "sim/world.h"
 
 #define BIG (FRAME_LARGE_SIZE - FRAME_LARGE_HEAD_SIZE)

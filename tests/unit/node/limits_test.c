@@ -10,9 +10,9 @@
 #include "base/limits.h"
 #include "base/timers.h"
 #include "lone.h"
-#include "node/control.h"
-#include "node/lane.h"
-#include "node/remember_events.h"
+#include "node/control/control.h"
+#include "node/lane/lane.h"
+#include "node/control/remember_events.h"
 
 static const struct identity self = { "akka", "S", { { "a", 1 }, 11 } };
 

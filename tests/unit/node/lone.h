@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "artery/envelope.h"
-#include "node/machine.h"
+#include "node/machine/machine.h"
 
 static inline enum sherd_next lone_receive(struct sherd_ctx *ctx, void *state,
                                            const struct sherd_msg *msg)

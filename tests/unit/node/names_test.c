@@ -13,7 +13,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "lone.h"
-#include "node/lane.h"
+#include "node/lane/lane.h"
 
 #define LANES 2
 #define TEXT 5 /* numbers of messages */

@@ -8,8 +8,8 @@
 #include "base/limits.h"
 #include "member/gossip.h"
 #include "member/wire.h"
-#include "node/control.h"
-#include "node/mail.h"
+#include "node/control/control.h"
+#include "node/mail/mail.h"
 #include "shard/coordinator_state.h"
 
 #define OTHERS (5 * NEWS_OF_TURN_MAX)
@@ -154,9 +154,9 @@ static void members_are_announced_in_several_turns(void **state)
     (void)state;
 
     while (machine_turn(machine, 1, 1)) {
-        assert_in_range(machine->control->news_cost, 1, NEWS_OF_TURN_MAX);
+        assert_in_range(machine->control->turn.cost, 1, NEWS_OF_TURN_MAX);
         assert_int_equal(state_of(machine), SINGLETON_STARTING);
-        told += machine->control->news_cost;
+        told += machine->control->turn.cost;
         turns++;
     }
     assert_in_range(turns, OTHERS / NEWS_OF_TURN_MAX,
@@ -192,7 +192,7 @@ static void a_hand_over_during_a_crowd_is_decided_by_all_members(void **state)
 static const struct cluster_change *change_at(const struct machine *machine,
                                               uint32_t index)
 {
-    const struct mail_queue *queue = &machine->out[1];
+    const struct mail_queue *queue = &machine->outputs.mail[1];
 
     for (uint32_t i = queue->head; i < queue->mail.count; i++) {
         struct mail_content content = mail_open(&queue->mail.items[i]);
@@ -227,7 +227,7 @@ static void a_subscriber_during_a_crowd_gets_each_member_once(void **state)
     (void)state;
 
     assert_true(machine_turn(machine, 1, 1));
-    control_follow(machine->control, 0);
+    control_mail(machine->control, 0, &(struct mail_content){ .kind = MAIL_FOLLOW });
     assert_int_equal(told_of_members(machine), OTHERS + 1);
     while (machine_turn(machine, 1, 1))
         ;
@@ -393,9 +393,9 @@ static void removals_take_more_turns(void **state)
         ;
     remove_others(machine, OTHERS - 1, OTHERS);
     while (machine_turn(machine, 1, 1)) {
-        assert_in_range(machine->control->news_cost, NEWS_REMOVAL_COST,
+        assert_in_range(machine->control->turn.cost, NEWS_REMOVAL_COST,
                         NEWS_OF_TURN_MAX);
-        assert_int_equal(machine->control->news_cost % NEWS_REMOVAL_COST, 0);
+        assert_int_equal(machine->control->turn.cost % NEWS_REMOVAL_COST, 0);
         turns++;
     }
     assert_in_range(turns, OTHERS * NEWS_REMOVAL_COST / NEWS_OF_TURN_MAX,
@@ -496,7 +496,7 @@ static void one_coordinator_of_many_members_starts_or_reads_in_a_turn(void **sta
         asked = machine->control->shard_data.calls.count - asked;
         assert_in_range(started + asked / 2, 0, 1); /* a state and its fences */
         assert_true(!(started + asked) ||
-                    machine->control->news_cost < NEWS_OF_TURN_MAX);
+                    machine->control->turn.cost < NEWS_OF_TURN_MAX);
         turns++;
     }
     assert_int_equal(coordinators(machine), 3);
@@ -516,7 +516,7 @@ static void a_turn_filled_by_its_last_removal_delays_a_coordinator_by_one(void *
         ;
     remove_others(machine, 0, OTHERS - NEWS_OF_TURN_MAX / NEWS_REMOVAL_COST);
     assert_true(machine_turn(machine, 1, 1));
-    assert_int_equal(machine->control->news_cost, NEWS_OF_TURN_MAX);
+    assert_int_equal(machine->control->turn.cost, NEWS_OF_TURN_MAX);
     assert_int_equal(coordinators(machine), 0);
     (void)machine_turn(machine, 1, 1);
     assert_int_equal(coordinators(machine), 1);
@@ -536,7 +536,7 @@ static struct coordinator *writing(struct machine *machine)
 
     assert_non_null(coordinator);
     coordinator->state_store.is_read = coordinator->state_store.wants = true;
-    machine->control->stirred = true;
+    machine->control->turn.is_stirred = true;
     return coordinator;
 }
 
@@ -567,7 +567,7 @@ static void writes_wait_until_a_crowd_is_announced(void **state)
     }
     turn_to_the_end(machine, 1);
     assert_false(coordinator->state_store.wants);
-    assert_int_equal(machine->control->crowd_until, 0); /* the next crowd has its own second */
+    assert_int_equal(machine->control->turn.crowd_until, 0); /* the next crowd has its own second */
     node_free(node);
 }
 
@@ -585,7 +585,7 @@ static void no_write_waits_for_longer_than_a_second(void **state)
     assert_true(machine_turn(machine, SECOND + 1, 1));
     assert_true(coordinator->state_store.wants); /* a removal fills the turn */
     assert_true(machine_turn(machine, SECOND + 1, 1));
-    assert_int_equal(machine->control->news_cost, 0);
+    assert_int_equal(machine->control->turn.cost, 0);
     assert_false(coordinator->state_store.wants);
     assert_true(member_has_news(machine->control->member));
     node_free(node);

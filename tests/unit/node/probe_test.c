@@ -10,7 +10,7 @@
 
 #include "artery/control.h"
 #include "base/hash.h"
-#include "node/lane.h"
+#include "node/lane/lane.h"
 
 /* Facts and mail name only the fields that they need. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/limits.h"
-#include "node/read_window.h"
+#include "node/control/read_window.h"
 
 static void fill(struct read_window *window)
 {

@@ -12,9 +12,9 @@
 #include "base/hash.h"
 #include "base/rng.h"
 #include "cast.h"
-#include "node/control.h"
-#include "node/lane.h"
-#include "node/machine.h"
+#include "node/control/control.h"
+#include "node/lane/lane.h"
+#include "node/machine/machine.h"
 #include "shard/remember_keys.h"
 #include "sim/durable.h"
 

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "cast.h"
-#include "node/lane.h"
-#include "node/machine.h"
+#include "node/lane/lane.h"
+#include "node/machine/machine.h"
 
 #define SHARDS 12
 #define ENTITIES 40

@@ -12,8 +12,8 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "journal/book.h"
-#include "node/lane.h"
-#include "node/machine.h"
+#include "node/lane/lane.h"
+#include "node/machine/machine.h"
 #include "shard/remember_keys.h"
 #include "shard/shard_id.h"
 

@@ -10,7 +10,7 @@
 #include "artery/control.h"
 #include "base/limits.h"
 #include "cast.h"
-#include "node/control.h"
+#include "node/control/control.h"
 
 #define COUNT 4
 #define WORD "considers this node removed"

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "cast.h"
-#include "node/control.h"
+#include "node/control/control.h"
 #include "settings_seen.h"
 
 #define IN_MS(number) ((number) * MS)

@@ -10,7 +10,7 @@
 
 #include "base/gzip.h"
 #include "cast.h"
-#include "node/control.h"
+#include "node/control/control.h"
 #include "shard/stored.h"
 
 #define NODES 3

@@ -9,7 +9,7 @@
 #include "artery/control.h"
 #include "artery/extension.h"
 #include "lone.h"
-#include "node/machine.h"
+#include "node/machine/machine.h"
 
 static const struct identity self = { "akka", "S", { { "a", 1 }, 11 } };
 static const struct identity b = { "akka", "S", { { "b", 2 }, 22 } };

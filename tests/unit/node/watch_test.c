@@ -10,8 +10,8 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "lone.h"
-#include "node/control.h"
-#include "node/lane.h"
+#include "node/control/control.h"
+#include "node/lane/lane.h"
 
 static const struct node_id jvm = { { "127.0.0.1", 40995 },
                                     UINT64_C(0x3d2cb187cdd8a982) };

@@ -1,0 +1,572 @@
+/* Takes control's inputs and runs its turn: frames and mail go to their cores, what is due is done,
+ * events are wired. */
+#include "node/control/control.h"
+#include "actor/message.h"
+#include "node/peers/actor_path.h"
+
+#include "artery/extension.h"
+#include "base/check.h"
+#include "base/fetch.h"
+#include "journal/backend.h"
+
+void control_found(struct control *control, const struct seed_list *list)
+{
+    struct machine *machine = control->machine;
+
+    member_found(control->member, machine->now, list->addresses, list->count, &machine->outbox);
+}
+
+/* ---- messages ---- */
+
+static bool path_starts(struct slice path, const char *start)
+{
+    size_t size = strlen(start);
+
+    return path.size >= size && !memcmp(path.data, start, size);
+}
+
+/* Answers a query about a type: by its region, or by the node for a type that is not here. */
+static void region_query(struct control *control, const struct inbound *inbound)
+{
+    struct machine *machine = control->machine;
+    struct shard_message message;
+
+    if (!shard_message_read(&message, inbound->serializer, inbound->manifest,
+                            inbound->payload)) {
+        control->unknown++;
+        return;
+    }
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        /* never of another data center */
+        if (slice_is(message.type, machine->node->names[i].name)) {
+            region_asked(control->types[i].region, machine->now, inbound, message.fence.term);
+            shard_message_fini(&message);
+            return;
+        }
+    }
+    region_answer_unknown(machine->self, &machine->outbox, inbound, message.type);
+    shard_message_fini(&message);
+}
+
+static bool sharding(struct control *control, const struct inbound *inbound)
+{
+    struct machine *machine = control->machine;
+    struct slice path = inbound->recipient;
+
+    if (slice_is(path, SHARDING_PATH)) {
+        region_query(control, inbound);
+        return true;
+    }
+    control->turn.is_stirred = true;
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        const struct type_names *names = &machine->node->names[i];
+        struct control_type *type = &control->types[i];
+
+        if (slice_is(path, names->region_plain))
+            return region_receive(type->region, machine->now, inbound);
+        if (slice_is(path, names->manager_path) && type->singleton &&
+            inbound->serializer == SINGLETON_SERIALIZER) {
+            control_tell_all(control);
+            singleton_receive(type->singleton, machine->now, inbound, &machine->outbox);
+            return true;
+        }
+        if (!names->is_far && path_starts(path, names->coordinator_path) &&
+            (path.size == strlen(names->coordinator_path) ||
+             path.data[strlen(names->coordinator_path)] == '/')) {
+            if (type->coordinator)
+                coordinator_receive(type->coordinator, machine->now, inbound, &machine->outbox);
+            return true; /* no coordinator here: the sender tries again */
+        }
+    }
+    return false;
+}
+
+static void for_nobody(struct control *control, const struct inbound *inbound)
+{
+    struct machine *machine = control->machine;
+
+    machine_message_ended(machine, SHERD_REASON_NO_HANDLER,
+                          inbound->serializer, inbound->manifest,
+                          inbound->payload);
+    if (!control->unknown++)
+        trace_put(machine->trace, TRACE_DEBUG, "node",
+                  "message for an unknown recipient serializer=%d "
+                  "manifest=%.*s path=%.*s",
+                  inbound->serializer, (int)inbound->manifest.size,
+                  (const char *)inbound->manifest.data,
+                  (int)inbound->recipient.size,
+                  (const char *)inbound->recipient.data);
+}
+
+/* Answers Identify: an actor's lane knows whether the actor exists; control answers for the node
+ * itself. */
+static void identify(struct control *control, const struct inbound *inbound)
+{
+    struct machine *machine = control->machine;
+    struct mail_content content = { .kind = MAIL_IDENTIFY };
+    struct identifying *identifying;
+    uint64_t ask;
+    uint32_t lane;
+
+    if (!name_parse(inbound->recipient, &content.a, &ask) || ask ||
+        (lane = actor_id_lane(content.a)) >= machine->node->machine_count - 1) {
+        (void)identify_answer(machine->self, inbound,
+                              control_identified(control, inbound->recipient),
+                              &machine->outbox); /* malformed: no answer */
+        return;
+    }
+    identifying = mem_alloc(sizeof *identifying);
+    identifying->from = inbound->from;
+    buf_put_slice(&identifying->path, inbound->recipient);
+    buf_put_slice(&identifying->sender, inbound->sender);
+    buf_put_slice(&identifying->payload, inbound->payload);
+    content.body = identifying;
+    outputs_post(&machine->outputs, lane + 1, &content);
+}
+
+void control_dispatch(struct control *control, const struct inbound *inbound)
+{
+    struct machine *machine = control->machine;
+
+    if (inbound->serializer == MEMBER_SERIALIZER ||
+        (inbound->serializer == SERIALIZER_SHERD && !inbound->recipient.size)) {
+        control_tell_changes(control);
+        member_receive(control->member, machine->now,
+                       (uint64_t)machine->wall_ms, inbound, &machine->outbox);
+    } else if (inbound->serializer == SERIALIZER_MISC &&
+             slice_is(inbound->manifest, "A"))
+        identify(control, inbound);
+    else if (!data_receive(control, inbound) &&
+             !shard_data_receive(control, inbound) &&
+             !sharding(control, inbound))
+        for_nobody(control, inbound);
+}
+
+void control_frame(struct control *control, enum stream stream,
+                   const struct envelope *envelope, struct inlet *inlet)
+{
+    struct machine *machine = control->machine;
+    struct selection selection;
+    struct inbound inbound;
+
+    if (inlet && !machine_handshake(machine, stream, envelope, inlet)) /* null: a lane did it */
+        return;
+    if (control->removed.count)
+        control_tell_removed(control, envelope);
+    if (associations_receive(control->associations, machine->now, stream,
+                             inlet ? inlet_order(inlet) : 0, envelope, &selection, &inbound,
+                             &machine->outbox) == ASSOCIATION_DELIVER)
+        control_dispatch(control, &inbound);
+}
+
+/* ---- mail ---- */
+
+static void carried_frame(struct control *control, struct carried *carried)
+{
+    struct envelope envelope;
+
+    if (envelope_read(buf_slice(&carried->frame), &control->machine->tables,
+                      &envelope) == ENVELOPE_OK)
+        control_frame(control, carried->stream, &envelope, NULL);
+    else
+        control->machine->malformed++;
+}
+
+/* Joins another cluster. A cluster of one may do that, but not with shards: the other cluster may
+ * have the same ones in its own store. */
+static void join(struct control *control, const struct address *address)
+{
+    struct machine *machine = control->machine;
+    bool is_in = member_is_in(control->member);
+
+    if (is_in && address_equal(address, &machine->self->node.address))
+        trace_put(machine->trace, TRACE_WARNING, "member",
+                  "join ignored: the address is this node, which is already "
+                  "in a cluster address=%s:%u",
+                  address->host, address->port);
+    else if (control->type_count && is_in)
+        trace_put(machine->trace, TRACE_ERROR, "member",
+                  "join refused: a node with entity types cannot change its "
+                  "cluster address=%s:%u hint=\"restart it without a cluster "
+                  "of its own, then join\"",
+                  address->host, address->port);
+    else if (control->shutdown >= SHUTDOWN_LAST_TASKS ||
+             !member_join(control->member, machine->now,
+                          (uint64_t)machine->wall_ms, address,
+                          &machine->outbox))
+        trace_put(machine->trace, TRACE_ERROR, "member",
+                  "join refused: this node has left, or its cluster has other "
+                  "members address=%s:%u",
+                  address->host, address->port);
+}
+
+static void leave_member(struct control *control, const struct address *address)
+{
+    struct machine *machine = control->machine;
+
+    if (address_equal(address, &machine->self->node.address))
+        control_leave(control, SHERD_BEFORE_SERVICE_UNBIND);
+    else if (!member_leave(control->member, machine->now, address,
+                           &machine->outbox))
+        trace_put(machine->trace, TRACE_WARNING, "member",
+                  "leave ignored: the member does not exist or is already "
+                  "leaving address=%s:%u",
+                  address->host, address->port);
+}
+
+static void command(struct control *control, const struct mail_content *content)
+{
+    struct machine *machine = control->machine;
+    const struct address *address = content->body;
+
+    control_tell_changes(control);
+    switch ((enum node_command)content->count) {
+    case NODE_LEAVE:
+        control_leave(control, (enum sherd_phase)content->a);
+        break;
+    case NODE_JOIN:
+        join(control, address);
+        break;
+    case NODE_PREPARE_SHUTDOWN:
+        if (!member_prepare_shutdown(control->member, machine->now,
+                                     &machine->outbox))
+            trace_put(machine->trace, TRACE_WARNING, "member",
+                      "shutdown of the cluster ignored: in no cluster");
+        break;
+    case NODE_LEAVE_MEMBER:
+        leave_member(control, address);
+        break;
+    case NODE_DOWN:
+        if (!member_down(control->member, machine->now, address,
+                         &machine->outbox))
+            trace_put(machine->trace, TRACE_WARNING, "member",
+                      "down ignored: no such member address=%s:%u",
+                      address->host, address->port);
+        break;
+    }
+}
+
+static void watch_mail(struct control *control, const struct mail_content *content)
+{
+    struct machine *machine = control->machine;
+    const struct watching *watching = content->body;
+    struct slice watchee = buf_slice(&watching->watchee_text);
+    struct slice watcher = buf_slice(&watching->watcher_text);
+
+    if (content->a == 1)
+        associations_watch(control->associations, machine->now,
+                           &watching->peer, watchee, watcher,
+                           &machine->outbox);
+    else if (content->a == 0)
+        associations_unwatch(control->associations, machine->now,
+                             &watching->peer, watchee, watcher,
+                             &machine->outbox);
+    else
+        associations_terminated(control->associations, machine->now,
+                                &watching->peer, watchee, watcher, content->b != 0,
+                                false,
+                                &machine->outbox);
+}
+
+/* A lane gets no connection to the node. A member may come back, or will be removed; of any other
+ * node no event comes. */
+static void suspect_home(struct control *control, uint32_t lane,
+                         const struct node_id *node)
+{
+    struct mail_content content = { .kind = MAIL_NO_MEMBER };
+
+    if (member_find(control->member, node))
+        return;
+    content.body = mem_copy(node, sizeof *node);
+    outputs_post(&control->machine->outputs, lane + 1, &content);
+}
+
+/* flat */
+void control_mail(struct control *control, uint32_t from,
+                    struct mail_content *content)
+{
+    struct machine *machine = control->machine;
+    struct region *region = content->type < control->type_count
+                                ? control->types[content->type].region
+                                : NULL;
+    struct attempt attempt = { content->fence, content->a };
+    uint64_t now = machine->now;
+
+    control->turn.is_stirred = control->turn.is_stirred || content->kind != MAIL_HANDSHAKE;
+    switch ((enum mail_kind)content->kind) {
+    case MAIL_FRAME:
+        carried_frame(control, content->body);
+        break;
+    case MAIL_HANDSHAKE:
+        /* refused: traced there; the lane drops its frames */
+        (void)associations_handshake(control->associations, now, content->body,
+                                     &machine->outbox);
+        break;
+    case MAIL_TERMINATING:
+        associations_terminating(control->associations, now, content->a);
+        break;
+    case MAIL_REQUEST_HOME:
+        (content->a ? region_suspect_home : region_request_home)(region, now, from,
+                                                           content->shard);
+        break;
+    case MAIL_HELD:
+        region_lane_held(region, now, from, content->shard, attempt);
+        break;
+    case MAIL_STARTED:
+        region_shard_started(region, now, content->shard, content->fence);
+        break;
+    case MAIL_STOPPED:
+        region_shard_stopped(region, now, content->shard, attempt, content->b,
+                             content->more);
+        content->more = NULL; /* a literal */
+        break;
+    case MAIL_FENCED:
+        region_store_has(region, content->a);
+        region_shard_fenced(region, now, content->shard, content->fence);
+        break;
+    case MAIL_WAITING:
+        region_lane_waiting(region, now, from, content->a);
+        break;
+    case MAIL_WATCH:
+        watch_mail(control, content);
+        break;
+    case MAIL_FOLLOW:
+        if (!control_follows(control, from))
+            control_tell_all(control);
+        control_follow(control, from);
+        break;
+    case MAIL_TASK:
+        control_task(control, content);
+        break;
+    case MAIL_TASK_DONE:
+        control_task_done(control, content);
+        break;
+    case MAIL_DATA_CALL:
+    case MAIL_DATA_FOLLOW:
+        data_mail(control, from, content);
+        break;
+    case MAIL_REMEMBER:
+        remember_events_mail(control, from, content);
+        remember_data_mail(control, from, content);
+        break;
+    case MAIL_SUSPECT:
+        suspect_home(control, from, content->body);
+        break;
+    case MAIL_ENDED:
+        control->lanes_ended |= UINT64_C(1) << content->lane;
+        break;
+    case MAIL_COMMAND:
+        command(control, content);
+        break;
+    default:
+        check_failed(__FILE__, __LINE__, "mail for control of an unknown kind");
+    }
+    mail_content_free(content);
+}
+
+struct association_place control_place(const struct control *control,
+                                       uint64_t uid)
+{
+    return associations_place(control->associations, uid);
+}
+
+void control_expect(struct control *control,
+                    const struct association_place *place)
+{
+    associations_expect(control->associations, place);
+}
+
+void control_fetch(const struct control *control, uint32_t step)
+{
+    if (step == 0) {
+        fetch_memory(control, sizeof *control);
+        return;
+    }
+    member_fetch(control->member, step - 1);
+    if (step == 1)
+        associations_fetch(control->associations);
+}
+
+void control_stored(struct control *control, struct journal_request *request)
+{
+    struct machine *machine = control->machine;
+    struct coordinator *coordinator;
+
+    check(request->verb == BACKEND_TAKE_TERM &&
+          request->tag < control->type_count);
+    coordinator = control->types[request->tag].coordinator;
+    control->turn.is_stirred = true;
+    if (request->result != BACKEND_DONE)
+        trace_put(machine->trace, TRACE_ERROR, "journal",
+                  "coordinator got no term from the journal, tried again "
+                  "type=%s error=\"%s\"",
+                  machine->node->names[request->tag].name, request->error);
+    control_listed(control, (uint32_t)request->tag, request);
+    if (coordinator) /* term 0 is refused there, and requested again */
+        coordinator_term(
+            coordinator, machine->now,
+            request->result == BACKEND_DONE ? request->fence.term : 0,
+            &machine->outbox);
+    journal_request_free(request);
+}
+
+/* ---- the turn ---- */
+
+static void own_message(struct machine *machine, const struct outbound *message)
+{
+    struct inbound inbound = {
+        .from = machine->self->node,
+        .sender = message->sender,
+        .recipient = path_plain(message->recipient),
+        .manifest = message->manifest,
+        .payload = message->payload,
+        .serializer = message->serializer,
+    };
+
+    control_dispatch(machine->control, &inbound);
+}
+
+/* Tells lanes whether there is a coordinator: it decides the stage of asks that wait. */
+static void tell_coordinators(struct control *control)
+{
+    struct mail_content content = { .kind = MAIL_COORDINATOR };
+
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        struct control_type *type = &control->types[i];
+        bool known = region_coordinator(type->region) != NULL;
+
+        if (type->coordinator_reported == known)
+            continue;
+        type->coordinator_reported = known;
+        content.type = (uint16_t)i;
+        content.a = known;
+        outputs_post_lanes(&control->machine->outputs, &content, NULL, 0);
+    }
+}
+
+/* is_busy: this turn has done much already. */
+static void step_types(struct control *control, bool is_busy)
+{
+    struct machine *machine = control->machine;
+    uint64_t now = machine->now;
+
+    control->turn.is_stirred = control->turn.is_stirred || control->turn.types_due <= now;
+    if (!control->turn.is_stirred)
+        return;
+    coordinator_room_fill(&control->room);
+    if (is_busy || control->turn.is_for_walks)
+        return;
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        struct control_type *type = &control->types[i];
+
+        if (region_deadline(type->region) <= now)
+            region_tick(type->region, now);
+        if (type->singleton && singleton_deadline(type->singleton) <= now &&
+            !member_has_news(control->member))
+            singleton_step(type->singleton, now, &machine->outbox);
+        if (type->coordinator && coordinator_deadline(type->coordinator) <= now)
+            coordinator_step(type->coordinator, now, &machine->outbox);
+    }
+}
+
+static uint64_t earlier(uint64_t left, uint64_t right)
+{
+    return left < right ? left : right;
+}
+
+static uint64_t types_deadline(const struct control *control)
+{
+    uint64_t deadline = NEVER;
+
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        const struct control_type *type = &control->types[i];
+
+        deadline = earlier(deadline, region_deadline(type->region));
+        if (type->singleton)
+            deadline = earlier(deadline, singleton_deadline(type->singleton));
+        if (type->coordinator)
+            deadline =
+                earlier(deadline, coordinator_deadline(type->coordinator));
+    }
+    return deadline;
+}
+
+/* Wires events first. After a turn's share of them, the step waits for the next turn. Returns
+ * whether the step was much work. */
+static bool step_member(struct control *control)
+{
+    struct machine *machine = control->machine;
+    struct turn *turn = &control->turn;
+    bool has_waited;
+    bool is_much;
+
+    if (turn->is_for_walks)
+        return false;
+    has_waited = turn_step_waited(turn);
+    if (member_deadline(control->member) > machine->now)
+        return false;
+    if (!has_waited) {
+        control_tell_changes(control);
+        if (turn_defers_step(turn))
+            return false;
+    }
+    is_much = member_step(control->member, machine->now,
+                          (uint64_t)machine->wall_ms, &machine->outbox);
+    if (is_much || has_waited)
+        turn_full(turn);
+    return is_much;
+}
+
+/* Most turns are about heartbeats, so types are looked at only after an input. */
+bool control_turn(struct control *control)
+{
+    struct machine *machine = control->machine;
+    uint64_t now = machine->now;
+    enum shutdown_step shutdown;
+    bool is_busy;
+
+    turn_begin(&control->turn);
+    is_busy = step_member(control);
+    if (member_wants_seeds(control->member))
+        outputs_request(&machine->outputs, &(struct driver_request){ .kind = DRIVER_SEEDS });
+    if (associations_deadline(control->associations) <= now)
+        associations_tick(control->associations, now, &machine->outbox);
+    step_types(control, is_busy);
+    data_step(control);
+    shard_data_step(control);
+    remember_data_step(control);
+    downing_step(control);
+    control_departed_step(control);
+    /* A message to this node may cause events, events cause messages, and both may advance the
+     * shutdown. */
+    do {
+        shutdown = control->shutdown;
+        control_wire(control);
+        machine_flush_outbox(machine, own_message);
+        control_wire(control);
+        control_shutdown_step(control);
+    } while (machine->outbox.count || control->shutdown != shutdown);
+    if (control->turn.is_stirred) {
+        tell_coordinators(control);
+        control->turn.types_due = types_deadline(control);
+        control->turn.is_stirred = false;
+    }
+    control_tell_ready(control);
+    turn_end(&control->turn);
+    return member_has_news(control->member) || turn_has_more(&control->turn);
+}
+
+uint64_t control_deadline(const struct control *control)
+{
+    uint64_t deadline = member_deadline(control->member);
+
+    deadline = earlier(deadline, associations_deadline(control->associations));
+    deadline = earlier(deadline, control_shutdown_deadline(control));
+    deadline = earlier(deadline, downing_deadline(control));
+    deadline = earlier(deadline, control_departed_deadline(control));
+    deadline = earlier(deadline, data_deadline(control));
+    deadline = earlier(deadline, shard_data_deadline(control));
+    deadline = earlier(deadline, remember_data_deadline(control));
+    return earlier(deadline, control->turn.is_stirred ? types_deadline(control)
+                                              : control->turn.types_due);
+}

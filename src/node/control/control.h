@@ -1,0 +1,208 @@
+/* Declares the control machine: membership, associations, and for each entity type the region, the
+ * singleton manager and, on the oldest node, the coordinator. Private to node/. ARCHITECTURE.md
+ * lists its files. */
+#ifndef SHERD_NODE_CONTROL_H
+#define SHERD_NODE_CONTROL_H
+
+#include <sherd/shutdown.h>
+
+#include "artery/association.h"
+#include "lease/lease.h"
+#include "member/member.h"
+#include "node/control/data.h"
+#include "node/machine/machine.h"
+#include "node/control/remember_data.h"
+#include "node/control/remember_events.h"
+#include "node/control/shard_data.h"
+#include "node/control/turn.h"
+#include "resolver/resolver.h"
+#include "shard/coordinator.h"
+#include "shard/region.h"
+#include "singleton/singleton.h"
+
+struct control_type {
+    struct region *region;
+    struct singleton *singleton; /* null if this node lacks the type's role or only has a proxy */
+    struct coordinator *coordinator; /* null unless this node is the oldest */
+    struct state_calls state_store;
+    struct type_remembering remembering;
+    bool coordinator_reported; /* as in the last MAIL_COORDINATOR */
+    bool refused; /* the coordinator does not accept this region */
+    bool region_stopped;
+    bool exit_done;
+};
+
+enum shutdown_step {
+    SHUTDOWN_NOT,
+    SHUTDOWN_TASKS,
+    SHUTDOWN_FAILED,   /* a task was late in a fatal phase: the node stays a member */
+    SHUTDOWN_REGIONS,
+    SHUTDOWN_LEAVING,  /* waits until the node is seen as exiting */
+    SHUTDOWN_HANDING,
+    SHUTDOWN_GIVING_UP, /* no node takes the singletons over: they end here */
+    SHUTDOWN_REMOVAL,  /* waits for the node's own removal */
+    SHUTDOWN_OUT,
+    SHUTDOWN_LAST_TASKS,
+    SHUTDOWN_LANES,    /* actors stop */
+    SHUTDOWN_LINKS,    /* the last frames leave */
+    SHUTDOWN_DONE
+};
+
+/* A node that left gracefully. */
+struct departed {
+    struct node_id node;
+    uint64_t until; /* frames from it are accepted until then */
+};
+
+struct control {
+    struct machine *machine;
+    struct associations *associations;
+    struct member *member;
+    struct resolver *resolver; /* null: the resolver is off */
+    struct lease *lease; /* for the resolver's decisions, or null */
+    uint64_t lease_until; /* as in the last probe */
+    VEC(struct side_member) side_members; /* the resolver's input */
+    VEC(struct side_record) side_records;
+    /* member -> index in side_members; UINT32_MAX: in another data center */
+    VEC(uint32_t) side_places;
+    struct data data;
+    struct shard_data shard_data;
+    struct remember_data remember_data;
+    struct control_type *types;
+    uint32_t type_count;
+    struct coordinator_room room;
+    struct replicator_room data_room;
+    struct turn turn;
+    bool is_reported;        /* these two: since all events were last wired */
+    bool is_changed;     /* a member came, went or changed */
+    uint64_t followers; /* a bit for each lane that subscribes, the first lane the lowest */
+    struct map removed;  /* uid -> struct removed_life: downed incarnations */
+    VEC(uint64_t) removed_at_once; /* those since all events were last wired */
+    VEC(struct departed) departed; /* ordered by `until` */
+    uint64_t removed_forgotten; /* entries of `removed` dropped at REMOVED_MAX */
+    uint64_t notified_at;    /* when the last Quarantined was sent */
+    bool is_ready; /* as in the last DRIVER_READY */
+    enum shutdown_step shutdown;
+    uint64_t shutdown_deadline; /* of the current step */
+    VEC(struct task) tasks; /* in order of arrival */
+    uint32_t phase; /* tasks of earlier phases come too late */
+    uint32_t late;  /* tasks and steps that took too long */
+    bool is_out; /* it has left, or no longer waits for its removal */
+    bool is_exiting; /* it hands over after the tasks of the leave phase */
+    uint64_t leave_again_at; /* time to repeat the leave, while the whole cluster shuts down */
+    uint64_t lanes_ended; /* one bit for each lane */
+    bool lanes_reported;
+    int error;
+    int refusal;         /* error of an end that began gracefully */
+    bool has_jvm_peer;  /* a JVM node has shaken hands */
+    uint64_t unknown;    /* messages that no core takes */
+};
+
+/* cluster_events.c: subscribes a lane (from 0). It gets the state, then each event. Wire all member
+ * events before: none that is earlier than the state may follow. */
+void control_follow(struct control *control, uint32_t lane);
+bool control_follows(const struct control *control, uint32_t lane);
+/* The node ends, even if it never was a member. A second call does nothing. */
+void control_follow_end(struct control *control);
+void control_follow_news(struct control *control,
+                         const struct member_news *news);
+enum sherd_member_status control_status_of(enum member_status status);
+
+/* departed.c */
+/* The node left gracefully. */
+void control_departs(struct control *control, const struct node_id *node);
+/* The node is a member, so frames of a departed incarnation at its address are refused. */
+void control_replaces_departed(struct control *control,
+                             const struct node_id *node);
+void control_departed_step(struct control *control);
+uint64_t control_departed_deadline(const struct control *control);
+
+/* wiring.c: carries all events until none is left. */
+void control_wire(struct control *control);
+/* Wires all member events now, for an action that must see all of them. */
+void control_tell_all(struct control *control);
+/* Wires a turn's share of member events. Called before anything that may change the membership,
+ * because changes that wait would be merged or lost. */
+void control_tell_changes(struct control *control);
+/* Passes the shards that came with a term to the type's coordinator. */
+void control_listed(struct control *control, uint32_t type,
+                    const struct journal_request *request);
+/* Returns the path, with "#uid", that answers Identify here; empty: none. Lent. */
+struct slice control_identified(struct control *control, struct slice path);
+
+/* peer_view.c: describes a member as far as all types agree; the second adds has_role. */
+struct peer control_peer_of_all(const struct control *control,
+                                const struct member_view *view);
+struct peer control_peer(const struct control *control,
+                         const struct member_view *view, uint32_t type);
+bool control_has_role(const struct control *control,
+                      const struct member_view *view, uint32_t type);
+
+/* remembered_shards.c: passes a shard with remembered entities to the coordinator, or to lanes if the
+ * type no longer has it; the second call logs the counts. term: from the journal, or 0. */
+struct remembered_shards {
+    uint32_t orphans;  /* shards above the number of shards */
+    uint32_t unknown; /* ids that are not numbers */
+};
+void control_remembered(struct control *control, uint32_t type,
+                        struct slice id, uint64_t term,
+                        struct remembered_shards *counts);
+void control_remembered_all(struct control *control, uint32_t type,
+                            const struct remembered_shards *counts);
+void control_orphan_shards_end(struct control *control, uint32_t type);
+
+/* status.c */
+void control_tell_ready(struct control *control);
+
+/* downing.c: only downing_init does anything if the resolver is off. */
+void downing_init(struct control *control);
+void downing_see(struct control *control);
+void downing_step(struct control *control);
+/* tell_changes: wires member events that wait, before members are downed. */
+void downing_wire(struct control *control,
+                  void (*tell_changes)(struct control *control));
+void downing_leave(struct control *control); /* the node has left: no longer keeps the lease */
+bool downing_leaves(const struct control *control); /* and waits for the lease provider */
+uint64_t downing_deadline(const struct control *control);
+void downing_fini(struct control *control);
+
+/* jvm_peers.c: whether a handshake has shown that the member is no Sherd node. */
+bool control_is_jvm_peer(struct control *control,
+                        const struct member_view *view);
+/* Logs JVM members that share a type's role; leaves if one is older. */
+void control_check_jvm_peer(struct control *control);
+
+/* tasks.c */
+void control_task(struct control *control, struct mail_content *content);
+void control_task_done(struct control *control, const struct mail_content *content);
+bool control_tasks_begin(struct control *control, uint32_t phase); /* false: the phase has none */
+bool control_tasks_open(struct control *control, uint32_t phase);
+/* Logs and drops the tasks that are not done. */
+void control_tasks_late(struct control *control, uint32_t phase);
+void control_tasks_fini(struct control *control);
+
+/* shutdown.c */
+void control_leave(struct control *control,
+                   enum sherd_phase from); /* begins a graceful shutdown with that phase, once */
+/* The node was downed or refused, so it does not leave gracefully. */
+void control_stop(struct control *control, int error);
+void control_exiting(struct control *control);
+void control_removed(struct control *control, enum member_status previous);
+void control_shutdown_step(struct control *control);
+uint64_t control_shutdown_deadline(const struct control *control);
+
+/* removed_notice.c */
+/* The incarnation was downed and is removed. At REMOVED_MAX the oldest entry goes. */
+void control_remember(struct control *control, uint64_t uid);
+/* This node's resolver downs the incarnation, by the lease. */
+void control_condemn(struct control *control, uint64_t uid);
+/* All removals are wired: decides which side was the larger one. */
+void control_judge_removed(struct control *control);
+void control_tell_removed(struct control *control,
+                          const struct envelope *envelope);
+void control_removed_fini(struct control *control);
+
+/* control.c */
+void control_dispatch(struct control *control, const struct inbound *inbound);
+
+#endif

@@ -1,0 +1,55 @@
+/* Passes stored shards to their coordinator, and orphan shards to the lanes that move their entities
+ * (lane/orphan_shards.c). */
+#include "node/control/control.h"
+
+#include "base/limits.h"
+#include "shard/shard_id.h"
+
+void control_remembered(struct control *control, uint32_t type,
+                        struct slice id, uint64_t term,
+                        struct remembered_shards *counts)
+{
+    struct machine *machine = control->machine;
+    struct mail_content content = { .kind = MAIL_ORPHAN,
+                             .type = (uint16_t)type,
+                             .fence = { term, 1 } };
+
+    if (coordinator_remembered(control->types[type].coordinator, id))
+        return;
+    if (!shard_parse(id, &content.shard) || content.shard >= SHARDS_MAX ||
+        content.shard <= -SHARDS_MAX) {
+        counts->unknown++;
+        return;
+    }
+    counts->orphans++;
+    outputs_post(&machine->outputs,
+                 1 + shard_lane(type, content.shard, machine->settings->lanes),
+                 &content);
+}
+
+void control_remembered_all(struct control *control, uint32_t type,
+                            const struct remembered_shards *counts)
+{
+    const struct type_names *names = &control->machine->node->names[type];
+
+    if (counts->orphans)
+        trace_put(control->machine->trace, TRACE_INFO, "coordinator",
+                  "stored shards above number-of-shards: their remembered "
+                  "entities move to other shards type=%s number-of-shards=%u "
+                  "count=%u",
+                  names->name, names->shards, counts->orphans);
+    if (counts->unknown)
+        trace_put(control->machine->trace, TRACE_WARNING, "coordinator",
+                  "stored shards have ids that are not numbers: their entities "
+                  "do not start type=%s count=%u",
+                  names->name, counts->unknown);
+}
+
+void control_orphan_shards_end(struct control *control, uint32_t type)
+{
+    struct mail_content content = { .kind = MAIL_ORPHANS_END,
+                             .type = (uint16_t)type };
+
+    if (control->machine->node->names[type].remembers)
+        outputs_post_lanes(&control->machine->outputs, &content, NULL, 0);
+}

@@ -1,0 +1,116 @@
+/* Reports a node to its users: members, counters, types (sherd_status). */
+#include "node/control/control.h"
+
+#include <stdio.h>
+
+static void put_member(struct sherd_member *to, const struct member_view *view)
+{
+    (void)kept_address_text(view->profile->address, to->address,
+                       sizeof to->address);
+    to->uid = view->profile->uid;
+    to->status = control_status_of(view->status);
+    to->reachable = view->reachable;
+    to->seen = view->seen;
+}
+
+static void add_replicator(const struct replicator *replicator,
+                           uint64_t *counters)
+{
+    const struct replicator_counters *data;
+
+    if (!replicator)
+        return;
+    data = replicator_counters(replicator);
+    counters[SHERD_MESSAGES_MALFORMED] += data->malformed + data->unknown;
+    counters[SHERD_VALUES_UNMERGED] += data->unmerged;
+    counters[SHERD_VALUES_TOO_LARGE] += data->too_large;
+    counters[SHERD_VALUES_REFUSED] += data->too_many;
+    counters[SHERD_VALUES_UNSENT] += data->unsent;
+    counters[SHERD_DELTAS_LOST] += data->deltas_lost;
+    counters[SHERD_VALUES_GOSSIP_DROPPED] += data->gossip_dropped;
+    counters[SHERD_REPLICAS_REFUSED] += data->crowded;
+    counters[SHERD_REPLICAS_FORGOTTEN] += data->forgotten;
+}
+
+static void put_counters(const struct control *control, uint64_t *counters)
+{
+    struct association_counts links =
+        associations_counts(control->associations);
+    const struct member_counters *member = member_counters(control->member);
+    const struct contacts *contacts = &control->machine->contacts;
+
+    counters[SHERD_FRAMES_REFUSED] += links.foreign + links.misaddressed +
+                                      links.stale + links.unknown +
+                                      links.refused;
+    counters[SHERD_MESSAGES_MALFORMED] = links.malformed + control->unknown;
+    counters[SHERD_GOSSIP_DROPPED] =
+        member->dropped_malformed + member->dropped_hostile +
+        member->dropped_stranger + member->dropped_misdirected +
+        member->dropped_unreachable + member->dropped_state +
+        member->dropped_full + member->unknown_manifest;
+    counters[SHERD_GOSSIP_LEFT_OUT] = contacts->left_out[REPEATS_MEMBERS];
+    counters[SHERD_VALUES_LEFT_OUT] = contacts->left_out[REPEATS_VALUES];
+    counters[SHERD_CHANGES_MERGED] = member->changes_merged;
+    counters[SHERD_REMOVED_FORGOTTEN] = control->removed_forgotten;
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        const struct region_counters *region =
+            region_counters(control->types[i].region);
+
+        counters[SHERD_MESSAGES_MALFORMED] +=
+            region->malformed + region->unknown;
+    }
+    add_replicator(control->data.replicator, counters);
+    for (uint32_t i = 0; i < control->shard_data.replicators.count; i++)
+        add_replicator(control->shard_data.replicators.items[i].replicator,
+                       counters);
+}
+
+/* The view of a cluster of one stays while the node joins another. */
+static bool is_up(const struct control *control)
+{
+    const struct member_view *self = member_self(control->member);
+
+    return member_is_in(control->member) && self && self->status == MEMBER_UP;
+}
+
+void control_tell_ready(struct control *control)
+{
+    bool is_ready = is_up(control) && (control->shutdown == SHUTDOWN_NOT ||
+                                       control->shutdown == SHUTDOWN_FAILED);
+
+    if (is_ready != control->is_ready)
+        outputs_request(&control->machine->outputs,
+                        &(struct driver_request){ .kind = DRIVER_READY, .is_ready = is_ready });
+    control->is_ready = is_ready;
+}
+
+void control_status(struct control *control, struct sherd_status *status,
+                    bool members)
+{
+    struct machine *machine = control->machine;
+
+    status->member_count = members ? member_count(control->member) : 0;
+    status->members =
+        mem_alloc(status->member_count * sizeof *status->members);
+    for (uint32_t i = 0; i < status->member_count; i++)
+        put_member(&status->members[i], member_at(control->member, i));
+    status->up = is_up(control);
+    put_counters(control, status->counters);
+    data_durable_status(control, status);
+    for (uint32_t i = 0; i < SHERD_REASON_COUNT; i++)
+        status->undelivered[i] = machine->undelivered[i];
+    status->type_count = control->type_count;
+    status->types = mem_alloc(control->type_count * sizeof *status->types);
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        struct sherd_type_status *type = &status->types[i];
+        const struct node_id *coordinator =
+            region_coordinator(control->types[i].region);
+
+        (void)snprintf(type->name, sizeof type->name, "%s",
+                       machine->node->names[i].name);
+        if (coordinator)
+            (void)address_text(&coordinator->address, type->coordinator,
+                               sizeof type->coordinator);
+        type->shards_here = region_hosted_count(control->types[i].region);
+    }
+}

@@ -1,0 +1,706 @@
+/* Connects control's cores: each event of one with the function of another. Read it with
+ * lane_wiring.c. */
+#include "node/control/control.h"
+
+#include "actor/message.h"
+#include "base/check.h"
+#include "base/limits.h"
+#include "journal/backend.h"
+#include "node/peers/actor_path.h"
+
+static uint32_t owning_machine(const struct control *control, uint32_t type,
+                               int32_t shard)
+{
+    return 1 + shard_lane(type, shard, control->machine->settings->lanes);
+}
+
+/* ---- membership ---- */
+
+static void tell_coordinator(struct control *control,
+                             struct coordinator *coordinator,
+                             const struct member_view *view,
+                             const struct peer *peer)
+{
+    struct machine *machine = control->machine;
+
+    coordinator_peer(coordinator, machine->now, peer, &machine->outbox);
+    if (control_is_jvm_peer(control, view))
+        coordinator_peer_foreign(coordinator, machine->now,
+                                 PROFILE_NODE(view->profile), &machine->outbox);
+}
+
+/* A JVM's coordinator would accept this region and give it shards, so it is not asked. */
+static void tell_region(struct control *control, const struct member_view *view,
+                        uint32_t type)
+{
+    struct peer peer = control_peer(control, view, type);
+
+    peer.has_role &= !control_is_jvm_peer(control, view);
+    region_peer(control->types[type].region, control->machine->now, &peer);
+}
+
+static void tell_types(struct control *control, const struct member_view *view)
+{
+    struct machine *machine = control->machine;
+    struct peer peer = control_peer_of_all(control, view);
+    uint64_t now = machine->now;
+
+    control->turn.is_stirred = true;
+    data_peer(control, view);
+    shard_data_peer(control, view);
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        struct control_type *type = &control->types[i];
+
+        tell_region(control, view, i);
+        peer.has_role = control_has_role(control, view, i);
+        if (type->singleton)
+            singleton_peer(type->singleton, now, &peer);
+        if (type->coordinator)
+            tell_coordinator(control, type->coordinator, view, &peer);
+    }
+}
+
+/* The member's connections will end, without a log line. */
+static void member_leaves(struct control *control,
+                          const struct member_view *view)
+{
+    struct machine *machine = control->machine;
+    struct mail_content content = { .kind = MAIL_LEAVES };
+
+    switch (view->status) {
+    case MEMBER_LEAVING:
+    case MEMBER_EXITING:
+    case MEMBER_DOWN:
+        break;
+    default:
+        return;
+    }
+    contacts_leaves(&machine->contacts, PROFILE_NODE(view->profile));
+    outputs_post_lanes(&machine->outputs, &content, PROFILE_NODE(view->profile),
+                       sizeof(struct node_id));
+}
+
+/* The whole cluster shuts down: no shard has to move. */
+static void cluster_ends(struct control *control,
+                         const struct member_view *view)
+{
+    if (view->status != MEMBER_PREPARING_FOR_SHUTDOWN &&
+        view->status != MEMBER_READY_FOR_SHUTDOWN)
+        return;
+    for (uint32_t i = 0; i < control->type_count; i++)
+        region_prepare_shutdown(control->types[i].region,
+                                control->machine->now);
+}
+
+static void member_gone(struct control *control, const struct member_news *news)
+{
+    struct machine *machine = control->machine;
+    struct mail_content content = { .kind = MAIL_GONE,
+                             .a = news->previous != MEMBER_DOWN };
+    uint64_t now = machine->now;
+
+    control->turn.is_stirred = true;
+    data_peer_removed(control, &news->node);
+    shard_data_peer_removed(control, &news->node);
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        struct control_type *type = &control->types[i];
+
+        region_peer_removed(type->region, now, &news->node);
+        if (type->singleton)
+            singleton_peer_removed(type->singleton, now, &news->node);
+        if (type->coordinator)
+            coordinator_peer_removed(type->coordinator, now, &news->node,
+                                     &machine->outbox);
+    }
+    outputs_post_lanes(&machine->outputs, &content, &news->node, sizeof news->node);
+    if (news->previous == MEMBER_DOWN) {
+        associations_quarantine(control->associations, &news->node);
+        control_remember(control, news->node.uid);
+    } else {
+        control_departs(control, &news->node);
+    }
+    contacts_gone(&machine->contacts, &news->node);
+}
+
+/* Returns the level by akka.cluster.log-info and log-info-verbose. By default the node that makes a
+ * change logs it at info; others log only the leader, and events about themselves. */
+static enum trace_level news_level(const struct node_settings *settings,
+                                   enum member_news_kind kind)
+{
+    bool is_verbose =
+        kind == MEMBER_NEWS_MEMBER || kind == MEMBER_NEWS_REMOVED ||
+        kind == MEMBER_NEWS_UNREACHABLE || kind == MEMBER_NEWS_REACHABLE ||
+        kind == MEMBER_NEWS_ROLE_LEADER;
+
+    return settings->log_info_off || (is_verbose && !settings->log_verbose)
+               ? TRACE_DEBUG
+               : TRACE_INFO;
+}
+
+static void trace_news(struct trace *trace,
+                       const struct node_settings *settings,
+                       const struct member_news *news)
+{
+    enum trace_level level = news_level(settings, news->kind);
+
+    if (news->kind == MEMBER_NEWS_CENTER_UNREACHABLE)
+        trace_put(trace, TRACE_WARNING, "member",
+                  "data center unreachable, none of its members is downed for "
+                  "that data-center=\"%s\"",
+                  news->detail);
+    else if (news->kind == MEMBER_NEWS_CENTER_REACHABLE)
+        trace_put(trace, level, "member",
+                  "data center reachable again data-center=\"%s\"",
+                  news->detail);
+    else if (news->view)
+        trace_put(trace, level, "member", "%s member=%s:%u status=%s",
+                  member_news_text(news->kind), news->node.address.host,
+                  news->node.address.port,
+                  member_status_text(news->view->status));
+    else
+        trace_put(trace, level, "member", "%s member=%s:%u",
+                  member_news_text(news->kind), news->node.address.host,
+                  news->node.address.port);
+}
+
+/* Runs cores that look at all members, once all events are wired: maybe in a turn without such
+ * events. */
+static void members_reported(struct control *control)
+{
+    struct machine *machine = control->machine;
+
+    control->turn.is_stirred = control->turn.is_stirred || control->is_changed;
+    control_judge_removed(control);
+    if (control->is_reported)
+        downing_see(control);
+    if (control->is_changed)
+        control_check_jvm_peer(control);
+    for (uint32_t i = 0; control->is_changed && i < control->type_count; i++)
+        if (control->types[i].singleton)
+            singleton_peers_done(control->types[i].singleton, machine->now,
+                                 &machine->outbox);
+    control->is_reported = control->is_changed = false;
+    turn_events_done(&control->turn, member_count(control->member));
+}
+
+/* Wires events up to that cost. Cores may hear of changes in several turns, as from several
+ * gossips; a core that decides by all members waits until all are wired. */
+static void wire_member(struct control *control, uint32_t max)
+{
+    struct machine *machine = control->machine;
+    struct member_news news;
+
+    while (control->turn.cost < max &&
+           member_next_news(control->member, &news)) {
+        turn_event(&control->turn, news.kind == MEMBER_NEWS_REMOVED);
+        control->is_reported = true;
+        trace_news(machine->trace, machine->settings, &news);
+        control_follow_news(control, &news);
+        switch (news.kind) {
+        case MEMBER_NEWS_WELCOME:
+        case MEMBER_NEWS_LEADER:
+        case MEMBER_NEWS_ROLE_LEADER:
+        case MEMBER_NEWS_CENTER_UNREACHABLE:
+        case MEMBER_NEWS_CENTER_REACHABLE:
+            break;
+        case MEMBER_NEWS_MEMBER:
+        case MEMBER_NEWS_UNREACHABLE:
+        case MEMBER_NEWS_REACHABLE:
+            tell_types(control, news.view);
+            member_leaves(control, news.view);
+            control_replaces_departed(control, PROFILE_NODE(news.view->profile));
+            cluster_ends(control, news.view);
+            control->is_changed = true;
+            break;
+        case MEMBER_NEWS_REMOVED:
+            member_gone(control, &news);
+            control->is_changed = true;
+            break;
+        case MEMBER_NEWS_SELF_UP:
+            control_tell_ready(control); /* its user may ask whether it is ready */
+            outputs_request(&machine->outputs, &(struct driver_request){ .kind = DRIVER_UP });
+            break;
+        case MEMBER_NEWS_SELF_EXITING:
+            control_exiting(control);
+            break;
+        case MEMBER_NEWS_SELF_STOPPED:
+            outputs_request(&machine->outputs, &(struct driver_request){ .kind = DRIVER_REMOVED });
+            control_removed(control, news.previous);
+            break;
+        case MEMBER_NEWS_REFUSED:
+            trace_put(machine->trace, TRACE_ERROR, "member",
+                      "the cluster refused this node reason=\"%s\"",
+                      news.detail);
+            control_stop(control, SHERD_EJOIN);
+            break;
+        }
+    }
+    if (!member_has_news(control->member))
+        members_reported(control);
+}
+
+void control_tell_all(struct control *control)
+{
+    if (member_has_news(control->member))
+        wire_member(control, UINT32_MAX);
+}
+
+void control_tell_changes(struct control *control)
+{
+    if (!control->followers || !member_has_news(control->member))
+        return;
+    turn_early_events(&control->turn);
+    wire_member(control, NEWS_OF_TURN_MAX);
+}
+
+/* ---- associations ---- */
+
+static void association_up(struct control *control,
+                           const struct association_news *news)
+{
+    struct machine *machine = control->machine;
+    const struct member_view *view;
+    struct contact *contact = contacts_learn(
+        &machine->contacts, &news->peer, news->order);
+    struct mail_content content = { .kind = MAIL_CONTACT,
+                             .a = news->capabilities,
+                             .b = news->order,
+                             .count = news->lanes };
+
+    contact_describe(contact, news->capabilities, news->lanes);
+    outputs_post_lanes(&machine->outputs, &content, &news->peer, sizeof news->peer);
+    if (news->capabilities)
+        return;
+    control->has_jvm_peer = true;
+    control_check_jvm_peer(control);
+    view = member_find(control->member, &news->peer);
+    for (uint32_t i = 0; view && i < control->type_count; i++)
+        tell_region(control, view, i);
+    for (uint32_t i = 0; i < control->type_count; i++)
+        if (control->types[i].coordinator) {
+            control->turn.is_stirred = true;
+            coordinator_peer_foreign(control->types[i].coordinator,
+                                     machine->now, &news->peer,
+                                     &machine->outbox);
+        }
+}
+
+static void peer_table(struct control *control,
+                       const struct association_news *news)
+{
+    struct machine *machine = control->machine;
+
+    contacts_table(&machine->contacts, &news->peer, news->table, news->payload);
+    for (uint32_t i = 1; i < machine->node->machine_count; i++) {
+        struct buf *payload = mem_alloc(sizeof *payload);
+        struct mail_content content = {
+            .kind = MAIL_TABLE,
+            .count = news->table,
+            .body = mem_copy(&news->peer, sizeof news->peer),
+            .more = payload,
+        };
+
+        buf_put_slice(payload, news->payload);
+        outputs_post(&machine->outputs, i, &content);
+    }
+}
+
+/* Whether control answers: the path names no lane's actor. A path of the node itself lives as long
+ * as the node; a path that does not exist has ended. */
+static bool watch_ends_here(struct control *control,
+                            const struct association_news *news)
+{
+    struct machine *machine = control->machine;
+    struct address address;
+    struct slice path;
+    uint64_t actor;
+    uint64_t ask;
+
+    if (!ref_parse(machine->self, news->watchee, &address, &path))
+        return true;
+    if (name_parse(path, &actor, &ask) &&
+        actor_id_lane(actor) < machine->node->machine_count - 1)
+        return false;
+    if (!control_identified(control, path_plain(path)).size)
+        associations_terminated(control->associations, machine->now,
+                                &news->peer, news->watchee, news->watcher,
+                                false, false, &machine->outbox);
+    return true;
+}
+
+/* Each lane sees by the ref whether the actor is its own. */
+static void remote_watch(struct control *control,
+                         const struct association_news *news, uint64_t what)
+{
+    if (what == 1 && watch_ends_here(control, news))
+        return;
+    for (uint32_t i = 1; i < control->machine->node->machine_count; i++) {
+        struct watching *watching = mem_alloc(sizeof *watching);
+        struct mail_content content = { .kind = MAIL_WATCHED,
+                                 .a = what,
+                                 .body = watching };
+
+        watching->peer = news->peer;
+        buf_put_slice(&watching->watchee_text, news->watchee);
+        buf_put_slice(&watching->watcher_text, news->watcher);
+        outputs_post(&control->machine->outputs, i, &content);
+    }
+}
+
+/* An answer that names a link is for that link alone, because links are answered again and
+ * again. */
+static void answered(struct machine *machine,
+                     const struct association_news *news)
+{
+    struct mail_content content = { .kind = MAIL_ANSWERED,
+                             .lane = news->lane,
+                             .a = news->generation,
+                             .b = news->order };
+
+    if (!news->generation) {
+        outputs_post_lanes(&machine->outputs, &content, &news->peer, sizeof news->peer);
+    } else if (news->lane > 0 && news->lane < machine->node->machine_count) {
+        content.body = mem_copy(&news->peer, sizeof news->peer);
+        outputs_post(&machine->outputs, news->lane, &content);
+    }
+}
+
+static void wire_associations(struct control *control)
+{
+    struct machine *machine = control->machine;
+    struct association_news news;
+
+    while (associations_next_news(control->associations, &news)) {
+        switch (news.kind) {
+        case ASSOCIATION_UP:
+            association_up(control, &news);
+            break;
+        case ASSOCIATION_ANSWERED:
+            contacts_answered(&machine->contacts, &news.peer, news.order,
+                              news.lane, news.generation);
+            answered(machine, &news);
+            break;
+        case ASSOCIATION_QUARANTINED_US:
+            member_refused(control->member, machine->now, &news.peer);
+            break;
+        case ASSOCIATION_FAILED:
+            control_tell_changes(control);
+            member_quarantined(control->member, machine->now, &news.peer);
+            break;
+        case ASSOCIATION_TABLE:
+            peer_table(control, &news);
+            break;
+        case ASSOCIATION_WATCH:
+            remote_watch(control, &news, 1);
+            break;
+        case ASSOCIATION_UNWATCH:
+            remote_watch(control, &news, 0);
+            break;
+        case ASSOCIATION_TERMINATED:
+            remote_watch(control, &news, 2);
+            break;
+        case ASSOCIATION_TERMINATING:
+        case ASSOCIATION_FLUSHED:
+            break; /* membership decides what follows */
+        }
+    }
+}
+
+/* ---- singleton and coordinator ---- */
+
+/* A role has its own minimum; that of all members says nothing about its regions. */
+static uint32_t regions_min(const struct node_settings *settings,
+                            const char *role)
+{
+    if (!role || !*role)
+        return settings->min_nr_of_members;
+    for (uint32_t i = 0; i < settings->role_minimum_count; i++)
+        if (strcmp(settings->minimum_roles[i], role) == 0)
+            return settings->role_minimums[i];
+    return 1;
+}
+
+static void start_coordinator(struct control *control, uint32_t index)
+{
+    struct machine *machine = control->machine;
+    const struct node_settings *from = machine->settings;
+    const struct sherd_entity_type *type = &from->types[index];
+    struct control_type *of = &control->types[index];
+    struct coordinator_options options = {
+        .identity = machine->self,
+        .type = type->name,
+        .settings = {
+            .waiting_for_state_timeout_ms =
+                from->waiting_for_state_timeout / MS,
+            .updating_state_timeout_ms = from->updating_state_timeout / MS,
+            .handoff_timeout_ms = from->handoff_timeout / MS,
+            .shard_start_timeout_ms = from->shard_start_timeout / MS,
+            .removal_margin_ms = from->down_removal_margin / MS,
+            .rebalance_interval_ms = from->rebalance_interval / MS,
+            .absolute_limit = type->rebalance_absolute_limit
+                                  ? type->rebalance_absolute_limit
+                                  : from->rebalance_absolute_limit,
+            .relative_limit = type->rebalance_relative_limit > 0
+                                  ? type->rebalance_relative_limit
+                                  : from->rebalance_relative_limit,
+            .threshold = from->rebalance_threshold,
+            .simultaneous_max = from->max_simultaneous_rebalance,
+            .min_members = regions_min(from, type->role),
+            .number_of_shards = machine->node->names[index].shards,
+        },
+        .room = &control->room,
+        .trace = machine->trace,
+        .probes = machine->probes,
+        .type_index = (uint16_t)index,
+        .seed = from->seed + 2000 + index,
+    };
+
+    if (of->coordinator)
+        return;
+    of->coordinator = coordinator_new(&options, machine->now);
+    turn_walked(&control->turn, member_count(control->member)); /* it hears of all */
+    shard_data_begin(control, index);
+    for (uint32_t i = 0; i < member_count(control->member); i++) {
+        const struct member_view *view = member_at(control->member, i);
+        struct peer peer = control_peer(control, view, index);
+
+        tell_coordinator(control, of->coordinator, view, &peer);
+    }
+}
+
+static void wire_singleton(struct control *control, uint32_t index)
+{
+    struct machine *machine = control->machine;
+    struct control_type *type = &control->types[index];
+    enum singleton_news news;
+
+    if (!type->singleton || !singleton_has_news(type->singleton) ||
+        !turn_may_walk(&control->turn, member_count(control->member)))
+        return;
+    while (singleton_next_news(type->singleton, &news)) {
+        switch (news) {
+        case SINGLETON_NEWS_START:
+            start_coordinator(control, index);
+            break;
+        case SINGLETON_NEWS_STOP:
+            if (type->coordinator)
+                coordinator_stop(type->coordinator, machine->now,
+                                 &machine->outbox);
+            else
+                singleton_stopped(type->singleton, machine->now,
+                                  &machine->outbox);
+            break;
+        case SINGLETON_NEWS_EXIT_DONE:
+            type->exit_done = true;
+            break;
+        case SINGLETON_NEWS_OLDEST:
+            break; /* the region follows membership itself */
+        }
+    }
+}
+
+static void request_term(struct control *control, uint32_t index, uint64_t used)
+{
+    struct machine *machine = control->machine;
+    uint64_t clock = (uint64_t)machine->wall_ms;
+    struct driver_request request = { .kind = DRIVER_STORE };
+
+    /* The store ends with its process and knows no terms: the wall clock replaces them. */
+    if (machine->settings->terms_by_clock && used < clock)
+        used = clock;
+    request.journal = journal_request_take_term(
+        slice_text(machine->node->names[index].name), used);
+    request.journal->machine = machine->index;
+    request.journal->tag = index;
+    request.journal->lists = machine->node->names[index].remembers &&
+                          !machine->node->names[index].remembers_in_data;
+    outputs_request(&machine->outputs, &request);
+}
+
+void control_listed(struct control *control, uint32_t type,
+                    const struct journal_request *request)
+{
+    struct remembered_shards counts = { 0 };
+
+    if (!control->types[type].coordinator || request->result != BACKEND_DONE)
+        return;
+    for (uint32_t i = 0; i < request->shards.count; i++)
+        control_remembered(
+            control, type,
+            backend_slice(request, request->shards.items[i].shard),
+            request->fence.term, &counts);
+    control_remembered_all(control, type, &counts);
+}
+
+static void wire_coordinator(struct control *control, uint32_t index)
+{
+    struct machine *machine = control->machine;
+    struct control_type *type = &control->types[index];
+    struct coordinator_news news;
+
+    shard_data_requests(control, index);
+    while (type->coordinator &&
+           coordinator_next_news(type->coordinator, &news)) {
+        switch (news.kind) {
+        case COORDINATOR_NEWS_NEEDS_TERM:
+            request_term(control, index, news.term);
+            break;
+        case COORDINATOR_NEWS_ACTIVE:
+            trace_put(machine->trace, TRACE_INFO, "coordinator",
+                      "active type=%s term=%llu",
+                      machine->node->names[index].name,
+                      (unsigned long long)news.term);
+            remember_data_list(control, index);
+            remember_follow_list(control, index);
+            break;
+        case COORDINATOR_NEWS_STOP_REGION:
+            region_shutdown(type->region, machine->now, NEVER);
+            break;
+        case COORDINATOR_NEWS_STOPPED:
+            coordinator_free(type->coordinator);
+            type->coordinator = NULL;
+            control_orphan_shards_end(control, index);
+            if (type->singleton)
+                singleton_stopped(type->singleton, machine->now,
+                                  &machine->outbox);
+            break;
+        }
+    }
+}
+
+/* ---- region: to the lanes ---- */
+
+static void *copy_node(const struct node_id *node)
+{
+    return mem_copy(node, sizeof *node);
+}
+
+static void drain_mail(struct control *control, uint32_t index,
+                         const struct region_news *news)
+{
+    struct mail_content content = {
+        .kind = MAIL_DRAIN,
+        .type = (uint16_t)index,
+        .shard = news->shard,
+        .fence = news->attempt.fence,
+        .a = news->attempt.number,
+        .b = news->deadline,
+        .body = mem_copy(news->owing,
+                         news->owing_count * sizeof *news->owing),
+        .count = news->owing_count,
+    };
+
+    outputs_post(&control->machine->outputs, owning_machine(control, index, news->shard),
+                 &content);
+}
+
+static void route_mail(struct control *control, struct mail_content *content,
+                         const struct region_news *news)
+{
+    struct machine *machine = control->machine;
+
+    if (news->lane == LANE_ALL) {
+        outputs_post_lanes(&machine->outputs, content, &news->node, sizeof news->node);
+        return;
+    }
+    content->body = copy_node(&news->node);
+    outputs_post(&machine->outputs, news->lane + 1, content);
+}
+
+static void wire_region(struct control *control, uint32_t index)
+{
+    struct machine *machine = control->machine;
+    struct control_type *type = &control->types[index];
+    struct region_news news;
+
+    while (region_next_news(type->region, &news)) {
+        struct mail_content content = { .type = (uint16_t)index,
+                                 .shard = news.shard,
+                                 .fence = news.fence };
+
+        switch (news.kind) {
+        case REGION_HOST:
+            content.kind = MAIL_HOST;
+            outputs_post(&machine->outputs, owning_machine(control, index, news.shard),
+                         &content);
+            break;
+        case REGION_ROUTE:
+            content.kind = MAIL_ROUTE;
+            route_mail(control, &content, &news);
+            break;
+        case REGION_FORGET:
+            content.kind = MAIL_FORGET;
+            outputs_post_lanes(&machine->outputs, &content, NULL, 0);
+            break;
+        case REGION_HOLD:
+            content.kind = MAIL_HOLD;
+            content.fence = news.attempt.fence;
+            content.a = news.attempt.number;
+            outputs_post_lanes(&machine->outputs, &content,
+                               news.node.address.port ? &news.node : NULL,
+                               sizeof news.node);
+            break;
+        case REGION_DRAIN:
+            drain_mail(control, index, &news);
+            break;
+        case REGION_LOST:
+            content.kind = MAIL_LOST;
+            outputs_post(&machine->outputs, owning_machine(control, index, news.shard),
+                         &content);
+            break;
+        case REGION_DROP:
+            content.kind = MAIL_DROP;
+            outputs_post_lanes(&machine->outputs, &content, NULL, 0);
+            break;
+        case REGION_NODE_GONE:
+            content.kind = MAIL_OWES_NOTHING;
+            content.a = news.node.uid;
+            outputs_post_lanes(&machine->outputs, &content, NULL, 0);
+            break;
+        case REGION_COORDINATOR:
+            break; /* membership reports its end */
+        case REGION_REFUSED:
+            type->refused = true;
+            trace_put(machine->trace, TRACE_ERROR, "region",
+                      "the coordinator refuses this region type=%s reason=\"%.*s\"",
+                      machine->node->names[index].name, (int)news.text.size,
+                      (const char *)news.text.data);
+            break;
+        case REGION_STOPPED:
+            type->region_stopped = true;
+            break;
+        }
+    }
+}
+
+struct slice control_identified(struct control *control, struct slice path)
+{
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        const struct type_names *names = &control->machine->node->names[i];
+        struct control_type *type = &control->types[i];
+
+        if (slice_is(path, names->region_plain))
+            return slice_text(names->region_path);
+        if (type->coordinator &&
+            slice_equal(path, path_plain(coordinator_path(type->coordinator))))
+            return coordinator_path(type->coordinator);
+    }
+    return (struct slice){ 0 };
+}
+
+void control_wire(struct control *control)
+{
+    wire_associations(control);
+    downing_wire(control, control_tell_changes);
+    wire_member(control, turn_share(&control->turn));
+    data_wire(control);
+    do { /* a state on this node alone is there at once */
+        shard_data_wire(control);
+        for (uint32_t i = 0; control->turn.is_stirred && i < control->type_count;
+             i++) {
+            wire_singleton(control, i);
+            wire_coordinator(control, i);
+            wire_region(control, i);
+        }
+    } while (control->shard_data.is_stirred);
+}

@@ -1,0 +1,732 @@
+/* Takes a lane's inputs and runs its turn. */
+#include "node/lane/lane.h"
+
+#include <stdio.h>
+
+#include "artery/control.h"
+#include "base/check.h"
+#include "base/hash.h"
+#include "node/machine/large.h"
+
+#define RUN_BUDGET 2048 /* messages in one turn */
+#define STOP_TIME (3 * SECOND) /* for actors to stop at the node's end */
+#define LAST_TIME (4 * SECOND) /* and for their last frames: less than control waits */
+#define HEARING_TIME SECOND /* on a downed node, for actors to handle the last events */
+
+static void make_type(struct lane *lane, uint32_t index)
+{
+    const struct node_settings *settings = lane->machine->settings;
+    const struct type_names *names = &lane->machine->node->names[index];
+    struct lane_type *type = &lane->types[index];
+    struct routes_options routes = { .shard_count = names->shards,
+                                     .budget = &type->budget };
+    struct owned_options owned = {
+        .shard_count = names->shards,
+        .persists = names->persists || names->remembers,
+        .budget = &type->budget,
+        .trace = lane->machine->trace,
+        .type = names->name,
+        .probes = lane->machine->probes,
+        .type_index = (uint16_t)index,
+    };
+
+    pending_budget_init(&type->budget, settings->buffer_size, 0, settings->lanes);
+    routes_init(&type->routes, &routes);
+    owned_init(&type->owned, &owned);
+    lane_remember_init(lane, index);
+    actors_add_type(lane->actors, (uint16_t)index, &settings->types[index]);
+}
+
+struct lane *lane_new(struct machine *machine)
+{
+    struct lane *lane = mem_alloc(sizeof *lane);
+    const struct node_settings *settings = machine->settings;
+    struct actors_settings actors = {
+        .lane = machine->index - 1,
+        .lanes = settings->lanes,
+        .node = machine->self->node.uid,
+        .seed = settings->seed + 100 + machine->index,
+        .trace = machine->trace,
+        .probes = machine->probes,
+        .clock = settings->clock,
+        .slow_handler = settings->slow_handler,
+        .now = settings->now,
+        .restart_ms = settings->entity_restart_backoff / MS,
+        .large_max = large_any_max(settings),
+        .is_large = lane_is_large,
+        .user = lane,
+    };
+    struct journal_options journal = {
+        .seed = settings->seed + 200 + machine->index,
+        .kept = settings->remembered_kept,
+        .trace = machine->trace,
+    };
+
+    lane->machine = machine;
+    lane->own = (uint16_t)(machine->index - 1);
+    lane->actors = actors_new(&actors);
+    lane->journal = journal_new(&journal);
+    lane->type_count = settings->type_count;
+    lane->types = mem_alloc(lane->type_count * sizeof *lane->types);
+    for (uint32_t i = 0; i < lane->type_count; i++)
+        make_type(lane, i);
+    return lane;
+}
+
+static void end_message(struct lane *lane, struct message *message)
+{
+    actors_message_end(lane->actors, message, SHERD_REASON_SHUTTING_DOWN);
+}
+
+static void end_chain(struct lane *lane, struct message *message)
+{
+    while (message) {
+        struct message *next = message->next;
+
+        end_message(lane, message);
+        message = next;
+    }
+}
+
+static void close_type(struct lane *lane, struct lane_type *type)
+{
+    struct pending_queue released = { 0 };
+    struct pending_item *held;
+    enum owned_state state;
+    uint32_t at = 0;
+    int32_t shard;
+
+    while (owned_next(&type->owned, &at, &shard, &state))
+        owned_release(&type->owned, shard, &released);
+    while ((held = pending_take(&released, &type->budget)))
+        end_message(lane, lane_unwrap(lane, held));
+    while ((held = routes_take_any(&type->routes)))
+        end_message(lane, lane_unwrap(lane, held));
+    routes_fini(&type->routes);
+    owned_fini(&type->owned);
+    lane_remember_fini(lane, (uint32_t)(type - lane->types));
+}
+
+void lane_close(struct lane *lane)
+{
+    for (uint32_t i = 0; i < lane->type_count; i++)
+        close_type(lane, &lane->types[i]);
+    for (uint32_t i = 0; i < lane->batch_count; i++)
+        end_message(lane, lane->batch[i]);
+    lane->batch_count = 0;
+    for (uint32_t i = 0; i < LANES_MAX; i++) {
+        end_chain(lane, lane->chains[i].first);
+        lane->chains[i] = (struct chain){ 0 };
+    }
+    actors_close(lane->actors);
+}
+
+void lane_mail_end(struct lane *lane, struct mail_content *content)
+{
+    const struct carried *carried = content->body;
+
+    if (content->kind == MAIL_MESSAGES) {
+        end_chain(lane, content->body);
+        content->body = NULL;
+    } else if (content->kind == MAIL_FRAME) {
+        machine_frame_ended(lane->machine, SHERD_REASON_SHUTTING_DOWN,
+                            buf_slice(&carried->frame));
+    }
+}
+
+void lane_free(struct lane *lane)
+{
+    if (!lane)
+        return;
+    for (uint32_t i = 0; i < lane->markers.count; i++)
+        mem_free(lane->markers.items[i].body);
+    mem_free(lane->types);
+    watchers_fini(&lane->watchers);
+    names_fini(&lane->names);
+    journal_free(lane->journal);
+    actors_free(lane->actors);
+    vec_fini(&lane->positions);
+    vec_fini(&lane->remember_writes);
+    vec_fini(&lane->flushing);
+    vec_fini(&lane->asked);
+    vec_fini(&lane->markers);
+    vec_fini(&lane->tasks);
+    mem_free(lane);
+}
+
+/* ---- mail ---- */
+
+static void take_messages(struct lane *lane, struct message *chain)
+{
+    while (chain) {
+        struct message *next = chain->next;
+
+        chain->next = NULL;
+        lane_arrived(lane, chain);
+        chain = next;
+    }
+    lane_batch_end(lane);
+}
+
+static void take_route(struct lane *lane, const struct mail_content *content)
+{
+    struct lane_type *type = &lane->types[content->type];
+    const struct node_id *home = content->body;
+    struct contact *contact;
+
+    if (address_equal(&home->address, &lane->machine->self->node.address))
+        routes_set_local(&type->routes, content->shard,
+                         (uint16_t)shard_lane(content->type, content->shard,
+                                              lane->machine->settings->lanes));
+    else if ((contact = contacts_meant(&lane->machine->contacts, home)))
+        routes_set_remote(&type->routes, content->shard, contact->index);
+    else
+        routes_set_gone(&type->routes, content->shard);
+    lane_open(lane, content->type, content->shard);
+}
+
+void lane_contact_renewed(void *machine, uint32_t contact)
+{
+    struct lane *lane = ((struct machine *)machine)->lane;
+
+    for (uint32_t i = 0; i < lane->type_count; i++) {
+        routes_peer_gone(&lane->types[i].routes, contact);
+        routes_ask_again(&lane->types[i].routes);
+    }
+}
+
+static void node_gone(struct lane *lane, const struct node_id *node,
+                      bool is_heard)
+{
+    struct contact *contact =
+        contacts_uid(&lane->machine->contacts, node->uid);
+
+    actors_node_gone(lane->actors, node->uid);
+    watchers_node_gone(&lane->watchers, node->uid);
+    names_node_gone(&lane->names, node->uid);
+    for (uint32_t i = 0; i < lane->type_count; i++) {
+        if (contact)
+            routes_peer_gone(&lane->types[i].routes, contact->index);
+        routes_ask_again(&lane->types[i].routes); /* control has forgotten its homes there */
+        owned_node_gone(&lane->types[i].owned, lane->machine->now, node->uid);
+    }
+    contacts_gone(&lane->machine->contacts, node);
+    if (is_heard)
+        origins_left(lane->machine->origins, node->uid);
+    else
+        origins_forget(lane->machine->origins, node->uid);
+}
+
+static void learn_contact(struct lane *lane, const struct mail_content *content)
+{
+    const struct node_id *node = content->body;
+    const struct known_node heard = { *node, content->a, content->count };
+
+    contacts_heard(&lane->machine->contacts, &heard, content->b);
+}
+
+/* Returns the ref of a watcher that is no Sherd actor. watches: false: it stops watching. */
+static struct sherd_ref foreign_watcher(struct lane *lane,
+                                        const struct watching *watching,
+                                        bool watches)
+{
+    struct slice watchee = buf_slice(&watching->watchee_text);
+    struct slice watcher = buf_slice(&watching->watcher_text);
+    uint64_t node = watching->peer.uid;
+    struct sherd_ref ref;
+
+    if (!watches)
+        return watchers_known(&lane->watchers, node, watchee, watcher);
+    ref = watchers_put(&lane->watchers, node, watchee, watcher);
+    if (ref_is_nobody(ref))
+        trace_put(lane->machine->trace, TRACE_ERROR, "node",
+                  "watch of a JVM node refused: too many watches=%d peer=%s:%u",
+                  WATCHERS_MAX, watching->peer.address.host,
+                  watching->peer.address.port);
+    return ref;
+}
+
+/* Handles a watch from another node, an unwatch, or the end of an actor. */
+static void watched(struct lane *lane, const struct mail_content *content)
+{
+    const struct watching *watching = content->body;
+    uint64_t ask;
+    struct sherd_ref watchee = (content->a == 2 ? name_any : name_ref)(
+        lane, watching->peer.uid, buf_slice(&watching->watchee_text), &ask);
+    struct sherd_ref watcher = name_ref(
+        lane, watching->peer.uid, buf_slice(&watching->watcher_text), &ask);
+    struct sherd_ref to = content->a == 2 ? watcher : watchee;
+    struct message *message;
+
+    if (to.node != lane->machine->self->node.uid ||
+        actor_id_lane(to.actor) != lane->own)
+        return;
+    if (content->a != 2 && ref_is_nobody(watcher))
+        watcher = foreign_watcher(lane, watching, content->a == 1);
+    if (ref_is_nobody(watcher))
+        return;
+    message = actors_message(lane->actors, (struct slice){ 0 });
+    message->to = to;
+    message->sender = content->a == 2 ? watchee : watcher;
+    message->kind = content->a == 2   ? MESSAGE_TERMINATED
+                    : content->a == 1 ? MESSAGE_WATCH
+                                     : MESSAGE_UNWATCH;
+    actors_deliver(lane->actors, message);
+    if (content->a == 0)
+        watchers_drop(&lane->watchers, watcher);
+}
+
+static void data_changed(struct lane *lane, const struct mail_content *content)
+{
+    const struct buf *body = content->body; /* the key comes first, with a zero byte */
+
+    if (content->kind == MAIL_DATA_REFUSED)
+        actors_data_refused(lane->actors, content->a, (const char *)body->data);
+    else
+        actors_data_changed(lane->actors, (const char *)body->data,
+                            content->count, buf_slice(body));
+}
+
+static void named(struct lane *lane, const struct naming *naming)
+{
+    bool is_new;
+
+    (void)names_put(&lane->names, naming->node, buf_slice(&naming->path),
+                    &is_new); /* if it is nobody, it is nobody on the other lane, too */
+}
+
+static void identified(struct lane *lane, uint64_t actor,
+                       const struct identifying *identifying)
+{
+    struct inbound asked = {
+        .from = identifying->from,
+        .sender = buf_slice(&identifying->sender),
+        .payload = buf_slice(&identifying->payload),
+    };
+    bool is_there = !lane->ended && actors_is_alive(lane->actors, actor);
+
+    (void)identify_answer(lane->machine->self, &asked,
+                          is_there ? buf_slice(&identifying->path)
+                                   : (struct slice){ 0 },
+                          &lane->machine->outbox); /* malformed: no answer */
+}
+
+/* The node is downed: other nodes may already run these entities. */
+static void downed(struct lane *lane)
+{
+    static const struct fence none = { 0 };
+
+    lane->is_downed = true;
+    for (uint32_t i = 0; i < lane->type_count; i++) {
+        struct owned_shards *owned = &lane->types[i].owned;
+        enum owned_state state;
+        int32_t shard;
+
+        if (lane->machine->node->names[i].remembers)
+            lane_orphan_shards_end(lane, i);
+        for (uint32_t at = 0; owned_next(owned, &at, &shard, &state);)
+            owned_lost(owned, lane->machine->now, shard, none);
+    }
+}
+
+static void end(struct lane *lane, bool at_once)
+{
+    struct mail_content content = { .kind = MAIL_ENDED, .lane = lane->own };
+
+    lane->ending = true;
+    if (at_once && actors_cluster_unheard(lane->actors)) { /* their last events */
+        lane->ends_at_once = true;
+        lane->ending_until = lane->machine->now + HEARING_TIME;
+        if (!lane->is_downed)
+            downed(lane);
+        return;
+    }
+    if (at_once) { /* downed: nothing here may act */
+        lane->ended = true;
+        outputs_post(&lane->machine->outputs, 0, &content);
+        return;
+    }
+    lane->ending_until = lane->machine->now + LAST_TIME;
+    actors_stop_all(lane->actors, lane->machine->now + STOP_TIME);
+}
+
+bool lane_is_large(void *user, const struct destination *destination)
+{
+    const struct lane *lane = user;
+    const struct node_settings *settings = lane->machine->settings;
+    struct slice path = destination->path;
+    struct address address;
+    char text[NAME_MAX];
+
+    if (destination->type != TYPE_NONE)
+        return lane->machine->node->names[destination->type].is_large;
+    if (!path.size)
+        path = name_recipient(lane, destination->ref, destination->ask, text);
+    else if (!ref_parse(lane->machine->self, path, &address, &path))
+        return false;
+    return large_path(settings, path);
+}
+
+static bool is_too_large(struct lane *lane, const struct message *message)
+{
+    return message->body_size > SHERD_BODY_MAX &&
+           !lane_is_large(lane, &(struct destination){ .type = TYPE_NONE,
+                                                       .ref = message->to });
+}
+
+static void deliver_tell(struct lane *lane, const struct tell_content *tell)
+{
+    struct message *message;
+
+    if (!tell->id.size) {
+        message = actors_message(lane->actors, buf_slice(&tell->body));
+        message->to = tell->to;
+        message->msg = tell->msg;
+        if (is_too_large(lane, message))
+            actors_undelivered(lane->actors, message, SHERD_REASON_TOO_LARGE);
+        else
+            lane_arrived(lane, message);
+        return;
+    }
+    message = actors_entity_message(lane->actors, (uint16_t)tell->type,
+                                    buf_slice(&tell->id),
+                                    buf_slice(&tell->body));
+    message->msg = tell->msg;
+    message->entity.shard =
+        hash_shard(buf_slice(&tell->id),
+                   lane->machine->node->names[tell->type].shards);
+    message->entity.has_shard = 1;
+    if (lane->ended)
+        actors_undelivered(lane->actors, message, SHERD_REASON_SHUTTING_DOWN);
+    else
+        lane_send(lane, message);
+}
+
+static void spawned(struct lane *lane, const struct spawning *spawning)
+{
+    (void)actors_spawn(lane->actors, &spawning->behavior,
+                       buf_slice(&spawning->init));
+}
+
+static void drop_waiting(struct lane *lane, const struct mail_content *content)
+{
+    struct routes *routes = &lane->types[content->type].routes;
+    struct message *message;
+
+    while ((message = lane_unwrap(lane, routes_drain(routes, content->shard))))
+        actors_undelivered(lane->actors, message, SHERD_REASON_HANDED_OFF);
+}
+
+/* flat */
+void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
+{
+    struct machine *machine = lane->machine;
+    struct lane_type *type = content->type < lane->type_count
+                                 ? &lane->types[content->type]
+                                 : NULL;
+    struct attempt attempt = { content->fence, content->a };
+
+    (void)from; /* the mail names its sender if needed */
+    switch ((enum mail_kind)content->kind) {
+    case MAIL_MESSAGES:
+        take_messages(lane, content->body);
+        content->body = NULL;
+        break;
+    case MAIL_RETURNS:
+        actors_give_returns(lane->actors, content->body);
+        content->body = NULL;
+        break;
+    case MAIL_MARKER:
+        owned_marker(&type->owned, machine->now, content->shard, attempt,
+                      content->b, content->lane);
+        break;
+    case MAIL_STAGE:
+        lane_ask_stage_read(lane, content);
+        break;
+    case MAIL_CONTACT:
+        learn_contact(lane, content);
+        break;
+    case MAIL_LEAVES:
+        contacts_leaves(&machine->contacts, content->body);
+        break;
+    case MAIL_GONE:
+        node_gone(lane, content->body, content->a != 0);
+        break;
+    case MAIL_OVER:
+        origins_forget(machine->origins,
+                       ((const struct node_id *)content->body)->uid);
+        break;
+    case MAIL_NO_MEMBER:
+        contacts_stranger(&machine->contacts, content->body);
+        break;
+    case MAIL_ANSWERED:
+        contacts_answered(&machine->contacts, content->body, content->b,
+                          content->lane, content->a);
+        break;
+    case MAIL_TABLE:
+        contacts_table(&machine->contacts, content->body,
+                       (enum table_kind)content->count,
+                       buf_slice(content->more));
+        break;
+    case MAIL_ROUTE:
+        take_route(lane, content);
+        break;
+    case MAIL_FORGET:
+        routes_forget(&type->routes, content->shard);
+        lane_open(lane, content->type, content->shard);
+        break;
+    case MAIL_HOLD:
+        lane_hold(lane, content);
+        break;
+    case MAIL_DROP:
+        drop_waiting(lane, content);
+        break;
+    case MAIL_HOST:
+        if (lane->is_downed)
+            break;
+        place_host(&type->routes, &type->owned, machine->now, content->shard,
+                   lane->own, content->fence);
+        lane_open(lane, content->type, content->shard);
+        break;
+    case MAIL_DRAIN:
+        owned_drain(&type->owned, machine->now, content->shard, attempt,
+                     content->body, content->count, content->b);
+        lane_open(lane, content->type, content->shard);
+        break;
+    case MAIL_LOST:
+        owned_lost(&type->owned, machine->now, content->shard, content->fence);
+        break;
+    case MAIL_OWES_NOTHING:
+        owned_node_gone(&type->owned, machine->now, content->a);
+        break;
+    case MAIL_COORDINATOR:
+        type->coordinator_known = content->a;
+        lane_ask_stage_homeless(lane, type);
+        break;
+    case MAIL_COUNT_WAITING:
+        type->reporting = true;
+        type->waiting_report = WAITING_UNREPORTED;
+        break;
+    case MAIL_WATCHED:
+        watched(lane, content);
+        break;
+    case MAIL_NAMED:
+        named(lane, content->body);
+        break;
+    case MAIL_IDENTIFY:
+        identified(lane, content->a, content->body);
+        break;
+    case MAIL_CLUSTER:
+        actors_cluster(lane->actors, content->body);
+        break;
+    case MAIL_DATA_ANSWER:
+        actors_data(lane->actors, content->a, content->count,
+                    (uint32_t)content->b, buf_slice(content->body));
+        break;
+    case MAIL_DATA_CHANGED:
+    case MAIL_DATA_REFUSED:
+        data_changed(lane, content);
+        break;
+    case MAIL_REMEMBERED:
+        lane_remembered(lane, content);
+        break;
+    case MAIL_ORPHAN:
+        if (!lane->is_downed)
+            lane_orphan_shard(lane, content);
+        break;
+    case MAIL_ORPHANS_END:
+        lane_orphan_shards_end(lane, content->type);
+        break;
+    case MAIL_PHASE:
+        lane_phase(lane, content);
+        break;
+    case MAIL_DOWNED:
+        downed(lane);
+        break;
+    case MAIL_END:
+        end(lane, content->a);
+        break;
+    case MAIL_SPAWN:
+        spawned(lane, content->body);
+        break;
+    case MAIL_TELL:
+        deliver_tell(lane, content->body);
+        break;
+    default:
+        check_failed(__FILE__, __LINE__, "mail for a lane of an unknown kind");
+    }
+    mail_content_free(content);
+}
+
+void lane_stored(struct lane *lane, struct journal_request *request)
+{
+    journal_reply(lane->journal, lane->machine->now, request);
+}
+
+void lane_job_done(struct lane *lane, struct job *job)
+{
+    actors_job_done(lane->actors, job);
+}
+
+/* ---- the turn ---- */
+
+static void own_message(struct machine *machine, const struct outbound *message)
+{
+    (void)machine; /* only answers to connections of others */
+    (void)message;
+}
+
+static void tick(struct lane *lane)
+{
+    uint64_t now = lane->machine->now;
+
+    if (actors_deadline(lane->actors) <= now)
+        actors_step(lane->actors, now, lane->machine->wall_ms);
+    for (uint32_t i = 0; i < lane->type_count; i++) {
+        if (owned_deadline(&lane->types[i].owned) <= now)
+            owned_tick(&lane->types[i].owned, now);
+        if (lane->remembers)
+            lane_remember_step(lane, i);
+    }
+    lane_ask_stages_step(lane);
+    if (lane_sending_waits(lane))
+        lane_sending_step(lane);
+}
+
+static void ask_store(struct lane *lane)
+{
+    struct driver_request request = { .kind = DRIVER_STORE };
+
+    while ((request.journal =
+                journal_take_request(lane->journal, lane->machine->now))) {
+        request.journal->machine = lane->machine->index;
+        outputs_request(&lane->machine->outputs, &request);
+    }
+    actors_set_storing_room(lane->actors, journal_has_room(lane->journal, 0));
+}
+
+static void report_waiting(struct lane *lane)
+{
+    for (uint32_t i = 0; i < lane->type_count; i++) {
+        struct lane_type *type = &lane->types[i];
+        struct mail_content content = { .kind = MAIL_WAITING, .type = (uint16_t)i };
+        enum waiting_report waits = type->budget.count ? WAITING_SOME : WAITING_NONE;
+
+        if (!type->reporting || type->waiting_report == waits)
+            continue;
+        type->waiting_report = waits;
+        content.a = type->budget.count;
+        content.lane = lane->own;
+        outputs_post(&lane->machine->outputs, 0, &content);
+    }
+}
+
+static void send_returns(struct lane *lane)
+{
+    struct mail_content content = { .kind = MAIL_RETURNS, .lane = lane->own };
+
+    for (uint32_t i = 0; i < lane->machine->settings->lanes; i++) {
+        if (i == lane->own)
+            continue;
+        content.body = actors_take_returns(lane->actors, i);
+        if (content.body)
+            outputs_post(&lane->machine->outputs, i + 1, &content);
+    }
+}
+
+static bool may_end(const struct lane *lane)
+{
+    bool is_late = lane->machine->now >= lane->ending_until;
+
+    if (lane->ends_at_once)
+        return is_late || !actors_cluster_unheard(lane->actors);
+    return !actors_alive(lane->actors) &&
+           (is_late || !contacts_waiting(&lane->machine->contacts));
+}
+
+bool lane_turn(struct lane *lane)
+{
+    struct machine *machine = lane->machine;
+    struct mail_content ended = { .kind = MAIL_ENDED, .lane = lane->own };
+
+    if (lane->ended)
+        return false;
+    tick(lane);
+    lane_wire(lane);
+    (void)actors_run(lane->actors, machine->now, machine->wall_ms, RUN_BUDGET);
+    lane_wire(lane);
+    if (lane->tasks.count)
+        lane_tasks_step(lane);
+    ask_store(lane);
+    lane_chains_end(lane);
+    send_returns(lane);
+    report_waiting(lane);
+    machine_flush_outbox(machine, own_message);
+    if (lane->ending && may_end(lane)) {
+        lane->ended = true;
+        outputs_post(&machine->outputs, 0, &ended);
+    }
+    return actors_runnable(lane->actors);
+}
+
+uint64_t lane_deadline(const struct lane *lane)
+{
+    uint64_t deadline = actors_deadline(lane->actors);
+    uint64_t other = journal_deadline(lane->journal);
+
+    if (lane->ended)
+        return NEVER;
+    deadline = other < deadline ? other : deadline;
+    for (uint32_t i = 0; i < lane->type_count; i++) {
+        other = owned_deadline(&lane->types[i].owned);
+        deadline = other < deadline ? other : deadline;
+        other = lane->remembers ? lane_remember_deadline(lane, i) : NEVER;
+        deadline = other < deadline ? other : deadline;
+    }
+    if (lane->ending && lane->machine->now + 5 * MS < deadline)
+        deadline = lane->machine->now + 5 * MS; /* the driver writes meanwhile */
+    other = lane_ask_stages_deadline(lane);
+    deadline = other < deadline ? other : deadline;
+    other = lane->machine->now + MS;
+    return lane_sending_waits(lane) && other < deadline ? other : deadline;
+}
+
+void lane_status(struct lane *lane, struct sherd_status *status)
+{
+    struct actors_status actors;
+    struct journal_status journal;
+
+    actors_status(lane->actors, &actors);
+    journal_status(lane->journal, &journal);
+    status->delivered = actors.delivered;
+    for (uint32_t i = 0; i < SHERD_REASON_COUNT; i++)
+        status->undelivered[i] =
+            actors.undelivered[i] + lane->machine->undelivered[i];
+    status->undelivered[SHERD_REASON_LINK_LOST] +=
+        lane->machine->contacts.lost;
+    status->held_max = lane->held_max;
+    status->held_total = lane->held_total;
+    status->held_ms_max = lane->held_ns_max / MS;
+    status->fenced = journal.fenced;
+    status->events = journal.events_stored;
+    status->counters[SHERD_MESSAGES_MALFORMED] = lane->unknown;
+    status->counters[SHERD_PEERS_REFUSED] = actors.peers_refused;
+    status->counters[SHERD_ASKED_REFUSED] = lane->asked_refused;
+    status->counters[SHERD_WATCHES_REFUSED] = lane->watchers.refused;
+    status->counters[SHERD_REPLIES_DROPPED] = actors.replies_dropped;
+    status->counters[SHERD_JOBS_REFUSED] = actors.jobs_refused;
+    status->counters[SHERD_JOBS_ORPHANED] = actors.jobs_orphaned;
+    status->counters[SHERD_HANDLERS_SLOW] = actors.slow_handlers;
+    status->jobs = actors.jobs;
+    status->jobs_open = actors.jobs_open;
+    status->counters[SHERD_NAMES_FORGOTTEN] = lane->names.forgotten;
+    status->type_count = lane->type_count;
+    status->types = mem_alloc(lane->type_count * sizeof *status->types);
+    for (uint32_t i = 0; i < lane->type_count; i++) {
+        (void)snprintf(status->types[i].name, sizeof status->types[i].name,
+                       "%s", lane->machine->node->names[i].name);
+        status->types[i].entities_here =
+            actors_type_entities(lane->actors, (uint16_t)i);
+        status->types[i].waiting = lane->types[i].budget.count;
+    }
+}

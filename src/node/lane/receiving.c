@@ -1,0 +1,316 @@
+/* Reads frames from a lane's connections: takes messages to entities and actors, and passes frames
+ * for control on whole. Decoding has limits; unreadable frames are counted and dropped. */
+#include "node/lane/lane.h"
+
+#include "artery/control.h"
+#include "artery/extension.h"
+#include "base/check.h"
+#include "base/hash.h"
+#include "node/machine/large.h"
+#include "shard/shard_id.h"
+#include "shard/wire.h"
+
+/* Drops a frame that is unreadable here, or not allowed. */
+static void drop(struct lane *lane, const struct envelope *envelope)
+{
+    lane->unknown++;
+    machine_envelope_ended(lane->machine, SHERD_REASON_NO_HANDLER, envelope,
+                           envelope->payload);
+}
+
+static void carry(struct lane *lane, enum stream stream, struct slice frame)
+{
+    struct carried *carried = mem_alloc(sizeof *carried);
+    struct mail_content content = { .kind = MAIL_FRAME, .body = carried };
+
+    carried->stream = stream;
+    buf_put_slice(&carried->frame, frame);
+    content.lane = lane->own;
+    outputs_post(&lane->machine->outputs, 0, &content);
+}
+
+/* Returns -1 if the region is none of this node. */
+static int region_type(struct lane *lane, const struct envelope *envelope)
+{
+    const struct node *node = lane->machine->node;
+    struct address address;
+    struct slice path;
+
+    /* This node's table has nobody at 0, then the regions. */
+    if (envelope->recipient_index > 0 &&
+        (uint32_t)envelope->recipient_index <= lane->type_count)
+        return envelope->recipient_index - 1;
+    if (!ref_parse(lane->machine->self, envelope->recipient, &address, &path))
+        return -1;
+    path = path_plain(path);
+    for (uint32_t i = 0; i < lane->type_count; i++)
+        if (slice_is(path, node->names[i].region_plain) ||
+            (!node->names[i].is_far &&
+             slice_is(path, node->names[i].remote_path)))
+            return (int)i;
+    return -1;
+}
+
+/* Takes a payload to an entity, from the sender of the run. */
+static void sharded(struct lane *lane, struct slice payload)
+{
+    const struct frame_run *run = &lane->run;
+    struct sharding_envelope inside;
+    struct message *message;
+    uint32_t number;
+
+    if (!sharding_envelope_read(payload, &inside) ||
+        inside.serializer != SERIALIZER_SHERD ||
+        !message_manifest_read(inside.manifest, &number) || !inside.id.size ||
+        inside.id.size > SHERD_ID_MAX || inside.body.size > run->body_max) {
+        lane->unknown++;
+        machine_message_ended(lane->machine, SHERD_REASON_NO_HANDLER,
+                              SERIALIZER_SHARDING_TYPED, slice_of(NULL, 0),
+                              payload);
+        return;
+    }
+    message =
+        actors_entity_message(lane->actors, run->type, inside.id, inside.body);
+    message->msg = number;
+    message->sender = run->sender;
+    message->ask = run->ask;
+    message->wants_undelivered = run->wants_undelivered;
+    message->arrived = run->arrived;
+    message->entity.shard =
+        hash_shard(inside.id, lane->machine->node->names[run->type].shards);
+    message->entity.has_shard = 1;
+    lane_arrived(lane, message);
+}
+
+/* With the same head envelope_read would find the same. Within a batch, only a frame with another
+ * head changes its meaning. */
+bool lane_frame_again(struct lane *lane, struct slice frame)
+{
+    struct slice head = lane->run.head;
+
+    if (!head.size || frame.size < head.size ||
+        memcmp(frame.data, head.data, head.size) != 0) { /* long enough for a call */
+        lane->run.head.size = 0;
+        return false;
+    }
+    sharded(lane, slice_of(frame.data + head.size, frame.size - head.size));
+    return true;
+}
+
+static uint32_t body_max(const struct lane *lane, enum stream stream)
+{
+    return stream == STREAM_LARGE ? large_body_max(lane->machine->settings)
+                                  : SHERD_BODY_MAX;
+}
+
+static void begin_run(struct lane *lane, enum stream stream,
+                      const struct envelope *envelope, struct slice frame,
+                      const struct origin *origin, uint32_t type)
+{
+    struct frame_run *run = &lane->run;
+
+    run->head = slice_of(frame.data, frame.size - envelope->payload.size);
+    run->sender = name_any(lane, envelope->origin, envelope->sender, &run->ask);
+    run->wants_undelivered =
+        name_wants(envelope->sender) && !names_has(run->sender);
+    run->arrived = (origin->capabilities & CAPABILITY_SHERD) != 0;
+    run->body_max = body_max(lane, stream);
+    run->type = (uint16_t)type;
+}
+
+static void marker(struct lane *lane, const struct envelope *envelope,
+                   uint32_t type)
+{
+    struct shard_message message;
+    struct mail_content content = { .kind = MAIL_MARKER, .type = (uint16_t)type };
+    struct attempt attempt;
+    uint32_t to;
+
+    if (!shard_message_read(&message, envelope->serializer, envelope->manifest,
+                            envelope->payload) ||
+        message.kind != SHARD_MARKER) {
+        lane->unknown++;
+        return;
+    }
+    if (!shard_parse(message.shard, &content.shard)) {
+        shard_message_fini(&message);
+        lane->unknown++;
+        return;
+    }
+    content.fence = message.fence;
+    content.a = message.attempt;
+    content.b = message.uid;
+    content.lane = message.lane;
+    shard_message_fini(&message);
+    attempt = (struct attempt){ content.fence, content.a };
+    to = shard_lane(type, content.shard, lane->machine->settings->lanes);
+    lane_batch_end(lane);
+    if (to == lane->own) {
+        owned_marker(&lane->types[type].owned, lane->machine->now,
+                      content.shard, attempt, content.b, content.lane);
+        return;
+    }
+    lane_chains_end(lane); /* earlier messages go before the marker */
+    outputs_post(&lane->machine->outputs, to + 1, &content);
+}
+
+/* Reads "U": an actor's message was not delivered. */
+static bool read_notice(const struct envelope *envelope,
+                        struct message *message)
+{
+    struct cursor cursor = cursor_of(envelope->payload);
+
+    message->reason = cursor_u8(&cursor);
+    message->stage = cursor_u8(&cursor);
+    message->msg = cursor_u32(&cursor);
+    message->kind = message->ask ? MESSAGE_NO_ANSWER : MESSAGE_UNDELIVERED;
+    return !cursor.failed && message->reason != SHERD_REASON_NONE &&
+           message->reason < SHERD_REASON_COUNT &&
+           message->stage < SHERD_STAGE_COUNT;
+}
+
+/* Returns false if the message is not known here. */
+static bool read_number(const struct lane *lane,
+                        const struct envelope *envelope, uint32_t *number)
+{
+    const struct node_settings *settings = lane->machine->settings;
+
+    if (envelope->serializer == SERIALIZER_SHERD)
+        return message_manifest_read(envelope->manifest, number);
+    for (uint32_t i = 0; i < settings->format_count; i++) {
+        const struct sherd_format *format = &settings->formats[i];
+
+        if (format->serializer == envelope->serializer &&
+            slice_is(envelope->manifest, format->manifest)) {
+            *number = format->msg;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void to_actor(struct lane *lane, enum stream stream,
+                     const struct envelope *envelope, struct sherd_ref to,
+                     uint64_t ask)
+{
+    bool notice = envelope_is(envelope, SERIALIZER_SHERD, MANIFEST_UNDELIVERED);
+    bool stop = envelope_is(envelope, SERIALIZER_MISC, "P");
+    struct message *message;
+    uint64_t asked = 0;
+    uint32_t number = 0;
+    struct slice body = envelope->payload;
+
+    if (!notice && !stop &&
+        (!read_number(lane, envelope, &number) ||
+         body.size > body_max(lane, stream))) {
+        drop(lane, envelope);
+        return;
+    }
+    if (notice || stop)
+        body = (struct slice){ 0 };
+    message = actors_message(lane->actors, body);
+    message->to = to;
+    message->msg = number;
+    message->sender = name_any(lane, envelope->origin, envelope->sender, &asked);
+    message->wants_undelivered =
+        name_wants(envelope->sender) && !names_has(message->sender);
+    message->ask = ask ? ask : asked;
+    if (stop)
+        message->kind = MESSAGE_STOP;
+    else if (ask)
+        message->kind = MESSAGE_ANSWER;
+    if (notice && !read_notice(envelope, message)) {
+        actors_message_free(lane->actors, message);
+        lane->unknown++;
+        return;
+    }
+    lane_arrived(lane, message);
+}
+
+/* Answers Flush, termination and heartbeats, which concern the connection itself. */
+static bool answered(struct lane *lane, const struct envelope *envelope,
+                     const struct origin *origin)
+{
+    struct machine *machine = lane->machine;
+    struct mail_content content = { .kind = MAIL_TERMINATING };
+    struct node_id from;
+
+    if (envelope->serializer != SERIALIZER_ARTERY &&
+        envelope->serializer != SERIALIZER_SELECTION)
+        return false;
+    lane_batch_end(lane);
+    from = (struct node_id){ address_again(origin->address), origin->uid };
+    if (!control_answer(machine->self, &from, envelope, &machine->outbox))
+        return false;
+    if (envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_TERMINATING)) {
+        content.a = origin->uid;
+        content.lane = lane->own;
+        outputs_post(&machine->outputs, 0, &content);
+    }
+    return true;
+}
+
+void lane_frame(struct lane *lane, enum stream stream,
+                const struct envelope *envelope, struct slice frame,
+                struct inlet *inlet)
+{
+    const struct origin *origin;
+    struct address address;
+    struct sherd_ref to;
+    struct slice path;
+    uint64_t actor;
+    uint64_t ask;
+    int type;
+
+    /* Only a handshake changes an inlet whose sender is known. */
+    if (!(inlet_uid(inlet) &&
+          envelope->serializer == SERIALIZER_SHARDING_TYPED) &&
+        !machine_handshake(lane->machine, stream, envelope, inlet))
+        return;
+    origin = origins_find(lane->machine->origins, envelope->origin);
+    if (!origin) {
+        lane->machine->refused++;
+        machine_envelope_ended(lane->machine, SHERD_REASON_NODE_GONE, envelope,
+                               frame);
+        return;
+    }
+    if (envelope->serializer == SERIALIZER_SHARDING_TYPED &&
+        (type = region_type(lane, envelope)) >= 0) {
+        begin_run(lane, stream, envelope, frame, origin, (uint32_t)type);
+        sharded(lane, envelope->payload);
+        return;
+    }
+    if (envelope_is(envelope, SHARDING_OWN_SERIALIZER, MANIFEST_FLUSH) &&
+        (type = region_type(lane, envelope)) >= 0) {
+        marker(lane, envelope, (uint32_t)type);
+        return;
+    }
+    if (envelope_is(envelope, SHARDING_SERIALIZER, "EA") &&
+        (type = region_type(lane, envelope)) >= 0) {
+        lane_start_entity(lane, envelope, origin, (uint32_t)type);
+        return;
+    }
+    if (answered(lane, envelope, origin))
+        return;
+    if (!envelope_is(envelope, SERIALIZER_MISC, "A") &&
+        ref_parse(lane->machine->self, envelope->recipient, &address, &path) &&
+        name_parse(path, &actor, &ask)) {
+        if (envelope_is(envelope, SERIALIZER_SHERD, MANIFEST_STAGE)) {
+            lane->unknown += !lane_ask_stage_frame(lane, actor, ask, envelope);
+            return;
+        }
+        to = (struct sherd_ref){ lane->machine->self->node.uid, actor };
+        if (envelope_is(envelope, SHARDING_SERIALIZER, "EB"))
+            lane_start_acknowledged(lane, envelope, to);
+        else
+            to_actor(lane, stream, envelope, to, ask);
+        return;
+    }
+    carry(lane, stream, frame);
+}
+
+void lane_frames_end(struct lane *lane)
+{
+    lane->run.head.size = 0;
+    lane_batch_end(lane);
+}

@@ -1,0 +1,95 @@
+/* Checks the handshake of a connection and the sender of its first frame. */
+#include "node/machine/machine.h"
+
+static bool is_seed(const struct machine *machine,
+                    const struct address *address)
+{
+    const struct node_settings *settings = machine->settings;
+
+    for (uint32_t i = 0; i < settings->seed_node_count; i++)
+        if (address_equal(&settings->seed_nodes[i], address))
+            return true;
+    return false;
+}
+
+/* Refuses the first handshake of a connection, or a later one. A seed node with another system name
+ * looks for this node, too, and neither answers: the line gives the cause. */
+static void refuse_handshake(struct machine *machine, struct inlet *inlet,
+                             enum handshake_fault fault,
+                             const struct address *from, const char *why)
+{
+    char seed[ADDRESS_TEXT_MAX];
+
+    machine->refused++;
+    if (fault == HANDSHAKE_FOREIGN && is_seed(machine, from))
+        trace_put(machine->trace, TRACE_WARNING, "artery",
+                  "handshake refused: a seed node has another system name or "
+                  "protocol, and cannot be joined seed=%s own=%s://%s "
+                  "reason=\"%s\" hint=\"correct the name or "
+                  "cluster.seed-nodes\"",
+                  address_text(from, seed, sizeof seed),
+                  machine->self->protocol, machine->self->system, why);
+    else
+        trace_put(machine->trace, TRACE_WARNING, "artery",
+                  "handshake refused reason=\"%s\"", *why ? why : "malformed");
+    inlet_close(inlet, INLET_REFUSED);
+}
+
+/* Returns false if the frame is used up. Control passes its frames on to the associations, which
+ * answer or report the fault. */
+static bool take_handshake(struct machine *machine, enum stream stream,
+                           const struct envelope *envelope,
+                           struct inlet *inlet)
+{
+    struct mail_content content = { .kind = MAIL_HANDSHAKE };
+    char why[HANDSHAKE_TEXT_MAX] = "";
+    struct handshake handshake;
+    enum handshake_fault fault = handshake_request_read(
+        machine->self, envelope->payload, &handshake, why);
+    bool right = fault == HANDSHAKE_OK &&
+                 handshake.from.uid == envelope->origin;
+
+    handshake.order = inlet_order(inlet);
+    if (right && !origins_learn(machine->origins, stream, &handshake)) {
+        machine->refused++;
+        inlet_close(inlet, origins_is_over(machine->origins,
+                                           handshake.from.uid)
+                               ? INLET_OVER
+                               : INLET_SUPERSEDED);
+        return false;
+    }
+    if (right) {
+        (void)contacts_learn(&machine->contacts, &handshake.from,
+                             handshake.order);
+        inlet_accept(inlet, handshake.from.uid, handshake.lane,
+                     handshake.generation);
+    }
+    if (machine->control)
+        return true;
+    if (!right) {
+        refuse_handshake(machine, inlet, fault, &handshake.from.address, why);
+        return false;
+    }
+    content.body = mem_copy(&handshake, sizeof handshake);
+    content.lane = machine->index - 1;
+    outputs_post(&machine->outputs, 0, &content);
+    return false;
+}
+
+bool machine_handshake(struct machine *machine, enum stream stream,
+                       const struct envelope *envelope, struct inlet *inlet)
+{
+    if (envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_HANDSHAKE_REQUEST))
+        return take_handshake(machine, stream, envelope, inlet);
+    if (inlet_uid(inlet))
+        return true;
+    if (!origins_find(machine->origins, envelope->origin)) {
+        machine->refused += !machine->control;
+        if (!machine->control)
+            machine_envelope_ended(machine, SHERD_REASON_NODE_GONE, envelope,
+                                   envelope->payload);
+        return machine->control != NULL; /* a response may come before the peer's request */
+    }
+    inlet_accept(inlet, envelope->origin, 0, 0);
+    return true;
+}

@@ -1,0 +1,149 @@
+/* Declares what control and lanes have in common: links to peers (contacts.h), accepted connections
+ * (inlets), mail queues, and requests to the driver. Private to node/. */
+#ifndef SHERD_NODE_MACHINE_H
+#define SHERD_NODE_MACHINE_H
+
+#include "artery/association.h"
+#include "artery/inlet.h"
+#include "artery/link.h"
+#include "artery/origin.h"
+#include "base/map.h"
+#include "node/peers/contacts.h"
+#include "node/mail/mail.h"
+#include "node/mail/outputs.h"
+#include "node/node.h"
+
+struct control;
+struct lane;
+
+struct node {
+    struct node_settings settings; /* texts and arrays are the node's own */
+    struct identity identity;
+    struct type_names *names;
+    bool closed;
+    uint32_t machine_count;
+    struct machine *machines[LANES_MAX + 1];
+};
+
+struct guard {
+    struct voucher voucher;
+    uint64_t vouched; /* uid of the last sender that it covers */
+};
+
+struct inlet_slot {
+    uint64_t conn;
+    uint64_t checked; /* origins_version when it was the sender's newest */
+    struct inlet *inlet;
+    char *remote;
+    struct guard *guard; /* null: any node may use it */
+    const struct machine *machine; /* the owner, and the sender's entries: */
+    struct contact *contact;       /* or null */
+    struct association_place peer; /* in control's associations */
+};
+
+struct machine {
+    struct node *node;
+    const struct node_settings *settings;
+    const struct identity *self;
+    struct trace *trace;
+    struct probes *probes;   /* or null */
+    struct control *control; /* machine 0 */
+    struct lane *lane;       /* the others */
+    uint32_t index;
+    uint64_t now;
+    int64_t wall_ms;
+    struct outputs outputs;
+    struct outbox outbox; /* messages of the cores */
+    struct contacts contacts;
+    struct origins *origins;
+    struct own_tables tables; /* own copy */
+    struct inlet_options inlet_options;
+    struct map inlets;        /* conn -> struct inlet_slot */
+    VEC(uint64_t) strangers;  /* inlets of unknown senders, and some others */
+    uint64_t inlets_deadline; /* not later than that of any of them */
+
+    uint64_t malformed;   /* unreadable frames */
+    uint64_t refused;     /* frames of unknown or former senders */
+    /* messages in those frames, and in frames that nothing reads */
+    uint64_t undelivered[SHERD_REASON_COUNT];
+    uint64_t closed;      /* connections closed for their bytes, or missing ones */
+};
+
+void machine_close(struct machine *machine);
+/* Leaves the probe of a dropped frame of an ordinary stream. */
+void machine_frame_ended(struct machine *machine, enum sherd_reason reason,
+                         struct slice frame);
+/* Does the same with a known serializer and manifest, and counts a message of actors. frame: all of
+ * it, or its payload. */
+void machine_message_ended(struct machine *machine, enum sherd_reason reason,
+                           int32_t serializer, struct slice manifest,
+                           struct slice frame);
+/* Does the same with the envelope. */
+void machine_envelope_ended(struct machine *machine, enum sherd_reason reason,
+                            const struct envelope *envelope,
+                            struct slice frame);
+/* Sends messages for other nodes; calls `own` for those to this node. */
+void machine_flush_outbox(struct machine *machine,
+                          void (*own)(struct machine *,
+                                      const struct outbound *));
+
+/* Handles a handshake, and the first frame of a known sender. A lane reports a handshake to
+ * control. False: the frame is used up (a lane's handshake) or dropped (unknown sender). */
+bool machine_handshake(struct machine *machine, enum stream stream,
+                       const struct envelope *envelope, struct inlet *inlet);
+
+static inline uint32_t shard_lane(uint32_t type, int32_t shard, uint32_t lanes)
+{
+    uint32_t mixed = ((uint32_t)shard * 2654435761u) ^ (type * 40503u);
+
+    return (uint32_t)(((uint64_t)mixed * lanes) >> 32);
+}
+
+/* control_new.c */
+struct control *control_new(struct machine *machine);
+void control_free(struct control *control);
+void control_start(struct control *control);
+
+/* control.c */
+void control_mail(struct control *control, uint32_t from,
+                    struct mail_content *content);
+void control_frame(struct control *control, enum stream stream,
+                   const struct envelope *envelope, struct inlet *inlet);
+/* See associations_place, also for the next one. */
+struct association_place control_place(const struct control *control,
+                                       uint64_t uid);
+void control_expect(struct control *control,
+                    const struct association_place *place);
+/* Does a step of machine_fetch: 0 itself, 1 its cores, 2 what they point to. */
+void control_fetch(const struct control *control, uint32_t step);
+void control_stored(struct control *control, struct journal_request *request);
+void control_leased(struct control *control, struct lease_request *request); /* downing.c */
+void control_durable(struct control *control, struct durable_request *request); /* data_durable.c */
+void control_found(struct control *control, const struct seed_list *list);
+bool control_turn(struct control *control);
+uint64_t control_deadline(const struct control *control);
+void control_status(struct control *control, struct sherd_status *status,
+                    bool members); /* false: without their list */
+
+/* lane.c */
+struct lane *lane_new(struct machine *machine);
+/* Every message ends; then only lane_free and lane_mail_end may follow. */
+void lane_close(struct lane *lane);
+/* Ends the mail's messages; the caller frees it. */
+void lane_mail_end(struct lane *lane, struct mail_content *content);
+void lane_free(struct lane *lane);
+void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content);
+void lane_frame(struct lane *lane, enum stream stream,
+                const struct envelope *envelope, struct slice frame,
+                struct inlet *inlet);
+/* Takes a frame to an entity with the same head as the one before it in the batch. False: it must
+ * be read. */
+bool lane_frame_again(struct lane *lane, struct slice frame);
+void lane_frames_end(struct lane *lane); /* after a batch of frames; they are lent until then */
+void lane_stored(struct lane *lane, struct journal_request *request);
+void lane_job_done(struct lane *lane, struct job *job);
+bool lane_turn(struct lane *lane);
+uint64_t lane_deadline(const struct lane *lane);
+void lane_status(struct lane *lane, struct sherd_status *status);
+
+#endif

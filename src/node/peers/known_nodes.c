@@ -1,0 +1,121 @@
+/* Keeps nodes in three arrays and one buffer: a search through a thousand takes less than a
+ * microsecond. */
+#include "node/peers/known_nodes.h"
+
+#include "base/check.h"
+#include "base/hash.h"
+
+#define UNUSED_MIN 1024 /* bytes */
+
+void known_nodes_fini(struct known_nodes *all)
+{
+    vec_fini(&all->hashes);
+    vec_fini(&all->uids);
+    vec_fini(&all->places);
+    buf_fini(&all->texts);
+    all->unused = 0;
+}
+
+static uint32_t hash_of(const struct address *address)
+{
+    return (uint32_t)hash_bytes(slice_text(address->host)) ^ address->port;
+}
+
+void known_nodes_put(struct known_nodes *all,
+                       const struct known_node *one)
+{
+    size_t size = strlen(one->node.address.host);
+
+    check(one->node.uid != 0 && all->texts.size <= UINT32_MAX);
+    vec_push(&all->hashes, hash_of(&one->node.address));
+    vec_push(&all->uids, one->node.uid);
+    vec_push(&all->places, (uint32_t)all->texts.size);
+    buf_put_varint(&all->texts, one->capabilities);
+    buf_put_varint(&all->texts, one->lanes);
+    buf_put_u16(&all->texts, one->node.address.port);
+    buf_put_varint(&all->texts, size);
+    buf_put(&all->texts, one->node.address.host, size);
+}
+
+/* Returns the size of the node's texts. */
+static size_t read(const struct known_nodes *all, uint32_t index,
+                   struct known_node *one)
+{
+    size_t place = all->places.items[index];
+    struct cursor cursor = cursor_of(slice_of(all->texts.data + place,
+                                              all->texts.size - place));
+    const uint8_t *begin = cursor.at;
+    struct slice host;
+    uint16_t port;
+
+    one->node.uid = all->uids.items[index];
+    one->capabilities = cursor_varint(&cursor);
+    one->lanes = (uint32_t)cursor_varint(&cursor);
+    port = cursor_u16(&cursor);
+    host = cursor_slice(&cursor, cursor_varint(&cursor));
+    check(!cursor.failed);
+    check(address_set(&one->node.address, (const char *)host.data, host.size,
+                      port));
+    return (size_t)(cursor.at - begin);
+}
+
+static void close_holes(struct known_nodes *all)
+{
+    struct known_node one;
+    struct buf texts = { 0 };
+
+    (void)buf_reserve(&texts, all->texts.size - all->unused + 1);
+    for (uint32_t i = 0; i < all->places.count; i++) {
+        size_t place = texts.size;
+
+        buf_put(&texts, all->texts.data + all->places.items[i],
+                read(all, i, &one));
+        all->places.items[i] = (uint32_t)place;
+    }
+    buf_fini(&all->texts);
+    all->texts = texts;
+    all->unused = 0;
+}
+
+static void take(struct known_nodes *all, uint32_t index,
+                 struct known_node *one)
+{
+    all->unused += read(all, index, one);
+    all->hashes.items[index] = all->hashes.items[--all->hashes.count];
+    all->uids.items[index] = all->uids.items[--all->uids.count];
+    all->places.items[index] = all->places.items[--all->places.count];
+    if (all->unused > UNUSED_MIN && all->unused > all->texts.size / 2)
+        close_holes(all);
+}
+
+bool known_nodes_take(struct known_nodes *all, uint64_t uid,
+                        struct known_node *one)
+{
+    for (uint32_t i = 0; i < all->uids.count; i++)
+        if (all->uids.items[i] == uid) {
+            take(all, i, one);
+            return true;
+        }
+    return false;
+}
+
+bool known_nodes_take_at(struct known_nodes *all,
+                           const struct address *address,
+                           struct known_node *one)
+{
+    uint32_t hash;
+
+    if (!all->hashes.count)
+        return false;
+    hash = hash_of(address);
+    for (uint32_t i = 0; i < all->hashes.count; i++) {
+        if (all->hashes.items[i] != hash)
+            continue;
+        (void)read(all, i, one);
+        if (!address_equal(&one->node.address, address))
+            continue;
+        take(all, i, one);
+        return true;
+    }
+    return false;
+}

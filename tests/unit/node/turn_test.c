@@ -1,0 +1,160 @@
+/* Tests how control shares a turn between events, walks, writes and membership's step. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/limits.h"
+#include "base/timers.h"
+#include "node/control/turn.h"
+
+/* Wires up to that many waiting events; returns how many. */
+static uint32_t wire(struct turn *turn, uint32_t waiting, bool are_removals)
+{
+    uint32_t wired = 0;
+
+    while (wired < waiting && turn->cost < turn_share(turn)) {
+        turn_event(turn, are_removals);
+        wired++;
+    }
+    return wired;
+}
+
+static void a_turn_wires_a_share_of_the_events(void **state)
+{
+    struct turn turn = { 0 };
+    (void)state;
+
+    turn_begin(&turn);
+    assert_int_equal(wire(&turn, 1000, false), NEWS_OF_TURN_MAX);
+    turn_end(&turn);
+    turn_begin(&turn);
+    assert_int_equal(wire(&turn, 1000, false), NEWS_OF_TURN_MAX);
+}
+
+static void events_before_a_turn_belong_to_its_share(void **state)
+{
+    struct turn turn = { 0 };
+    (void)state;
+
+    turn_begin(&turn);
+    turn_end(&turn);
+    turn_early_events(&turn);
+    assert_int_equal(wire(&turn, 10, false), 10);
+    turn_begin(&turn);
+    assert_int_equal(wire(&turn, 1000, false), NEWS_OF_TURN_MAX - 10);
+}
+
+static void a_removal_costs_more_in_a_large_cluster(void **state)
+{
+    struct turn turn = { 0 };
+    (void)state;
+
+    turn_begin(&turn);
+    turn_event(&turn, true);
+    assert_int_equal(turn.cost, 1);
+    turn_events_done(&turn, NEWS_OF_TURN_MAX);
+    turn_event(&turn, true);
+    assert_int_equal(turn.cost, 1 + NEWS_REMOVAL_COST);
+}
+
+static void a_full_turn_makes_the_next_one_a_turn_for_walks(void **state)
+{
+    struct turn turn = { 0 };
+    (void)state;
+
+    turn_begin(&turn);
+    (void)wire(&turn, 1000, false);
+    assert_false(turn_may_walk(&turn, 100));
+    assert_true(turn_has_more(&turn));
+    turn_end(&turn);
+    turn_begin(&turn);
+    assert_true(turn.is_for_walks);
+    assert_true(turn.is_stirred);
+    assert_int_equal(turn_share(&turn), 0);
+    assert_true(turn_may_walk(&turn, 100));
+}
+
+static void a_turn_for_walks_is_followed_by_one_for_events(void **state)
+{
+    struct turn turn = { 0 };
+    (void)state;
+
+    turn_begin(&turn);
+    (void)wire(&turn, 1000, false);
+    for (int i = 0; i < 4; i++) {
+        bool was_for_walks = turn.is_for_walks;
+
+        turn_walked(&turn, WALKS_OF_TURN_MAX);
+        assert_false(turn_may_walk(&turn, 1)); /* walks never end */
+        turn_end(&turn);
+        turn_begin(&turn);
+        assert_int_equal(turn.is_for_walks, !was_for_walks);
+    }
+}
+
+static void a_turn_walks_once_or_a_bounded_number_of_members(void **state)
+{
+    struct turn turn = { 0 };
+    (void)state;
+
+    turn_begin(&turn);
+    assert_true(turn_may_walk(&turn, 10 * WALKS_OF_TURN_MAX));
+    turn_walked(&turn, WALKS_OF_TURN_MAX - 10);
+    assert_true(turn_may_walk(&turn, 10));
+    turn_walked(&turn, 10);
+    assert_false(turn_may_walk(&turn, 1));
+}
+
+static void a_step_after_a_full_share_waits_for_one_turn_only(void **state)
+{
+    struct turn turn = { 0 };
+    (void)state;
+
+    turn_begin(&turn);
+    assert_false(turn_step_waited(&turn));
+    (void)wire(&turn, 1000, false);
+    assert_true(turn_defers_step(&turn));
+    assert_true(turn_has_more(&turn));
+    turn_end(&turn);
+    turn_begin(&turn);
+    assert_true(turn_step_waited(&turn)); /* it now runs before events */
+    turn_full(&turn);
+    assert_int_equal(wire(&turn, 1000, false), 0);
+    assert_false(turn_has_more(&turn));
+}
+
+static void writes_wait_for_a_crowd_of_events_at_most_a_second(void **state)
+{
+    struct turn turn = { 0 };
+    (void)state;
+
+    turn_begin(&turn);
+    assert_false(turn_delays_writes(&turn, SECOND, true)); /* a small cluster */
+    turn_events_done(&turn, NEWS_OF_TURN_MAX);
+    assert_false(turn_delays_writes(&turn, SECOND, false));
+    assert_true(turn_delays_writes(&turn, SECOND, true));
+    assert_true(turn_has_more(&turn));
+    assert_true(turn_delays_writes(&turn, 2 * SECOND - 1, true));
+    assert_false(turn_delays_writes(&turn, 2 * SECOND, true));
+    turn_events_done(&turn, NEWS_OF_TURN_MAX);
+    assert_true(turn_delays_writes(&turn, 2 * SECOND, true)); /* the next crowd */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_turn_wires_a_share_of_the_events),
+        cmocka_unit_test(events_before_a_turn_belong_to_its_share),
+        cmocka_unit_test(a_removal_costs_more_in_a_large_cluster),
+        cmocka_unit_test(a_full_turn_makes_the_next_one_a_turn_for_walks),
+        cmocka_unit_test(a_turn_for_walks_is_followed_by_one_for_events),
+        cmocka_unit_test(a_turn_walks_once_or_a_bounded_number_of_members),
+        cmocka_unit_test(a_step_after_a_full_share_waits_for_one_turn_only),
+        cmocka_unit_test(writes_wait_for_a_crowd_of_events_at_most_a_second),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
