@@ -437,14 +437,16 @@ SHERD_API void sherd_persist(struct sherd_ctx *ctx, uint32_t type,
 {
     if (!(ctx->slot->flags & FLAG_PERSISTENT)) {
         slot_trace(ctx->actors, ctx->slot, TRACE_ERROR,
-                   "persist by an actor that is not a persistent entity");
+                   "persist by an actor that is not a persistent entity "
+                   "hint=\"set apply in the behavior of the type\"");
         return;
     }
     if (event.size > SHERD_BODY_MAX) {
-        char text[80];
+        char text[128];
 
         line_format(text, sizeof text,
-                    "event too large, entity stops size=%llu max=%u",
+                    "event too large, entity stops size=%llu max=%u "
+                    "hint=\"persist smaller events\"",
                     (unsigned long long)event.size,
                     (unsigned)SHERD_BODY_MAX); /* fits */
         slot_trace(ctx->actors, ctx->slot, TRACE_ERROR, text);

@@ -92,7 +92,7 @@ static void drop_malformed(struct replicator *replicator,
     if (!replicator->has_logged_malformed)
         trace_put(replicator->trace, TRACE_WARNING, "ddata",
                   "unreadable message of a member dropped; further ones are "
-                  "only counted from=%s",
+                  "only counted from=%s hint=\"run a compatible version there\"",
                   address_text(&inbound->from.address, text, sizeof text));
     replicator->has_logged_malformed = true;
 }

@@ -27,7 +27,7 @@ static void set_levels(struct sherd_system *system)
                            trace_level_of(config_text(config, setting.key))))
             system_log(system, TRACE_WARNING, "config",
                        "log level ignored: too many modules have one of their "
-                       "own key=%s",
+                       "own key=%s hint=\"set the levels of fewer modules\"",
                        setting.key);
     }
 }
@@ -131,7 +131,7 @@ static void list_missing(struct sherd_system *system)
     while (config_next_missing(system->settings.config, &at, &name, &origin))
         system_log(system, TRACE_WARNING, "config",
                    "an include cannot be read and is left out file=%s "
-                   "source=%s line=%u",
+                   "source=%s line=%u hint=\"correct its name, or create it\"",
                    name, origin.source, (unsigned)origin.line);
 }
 
@@ -155,7 +155,8 @@ static void list_limit(struct sherd_system *system)
         return;
     system_log(system, TRACE_WARNING, "config",
                "the limit of the passivation strategy in use has no effect "
-               "yet: entities are passivated %s key=%s",
+               "yet: entities are passivated %s key=%s "
+               "hint=\"set passivate-idle-entity-after instead\"",
                system->settings.node.passivate_idle_after == UINT64_MAX
                    ? "never, unless their type says after which time"
                    : "for idleness alone",
@@ -196,7 +197,7 @@ void system_log_ineffective(struct sherd_system *system)
             continue;
         line_format(text, sizeof text,
                     "a setting is known and has no effect yet key=%s%s "
-                    "source=%s line=%u",
+                    "source=%s line=%u hint=\"remove it\"",
                     setting.origin.prefix, setting.key, setting.origin.source,
                     (unsigned)setting.origin.line);
         log_write_all(system->log, TRACE_WARNING, "config",
@@ -206,5 +207,5 @@ void system_log_ineffective(struct sherd_system *system)
                      "settings are set to their defaults and have no effect "
                      "yet keys=");
     list_ineffective(system, true, TRACE_WARNING,
-                     "settings of the JVM have no effect here keys=");
+                     "settings of the JVM have no effect here: remove them keys=");
 }

@@ -238,7 +238,8 @@ static struct sherd_ref foreign_watcher(struct lane *lane,
     ref = watchers_put(&lane->watchers, node, watchee, watcher);
     if (ref_is_nobody(ref))
         trace_put(lane->machine->trace, TRACE_ERROR, "node",
-                  "watch of a JVM node refused: too many watches=%d peer=%s:%u",
+                  "watch of a JVM node refused: too many watches=%d peer=%s:%u "
+                  "hint=\"watch fewer actors from there\"",
                   WATCHERS_MAX, watching->peer.address.host,
                   watching->peer.address.port);
     return ref;

@@ -444,7 +444,8 @@ void shard_data_begin(struct control *control, uint32_t type)
         if (!replicator_subscribe(replicator, token, buf_slice(&key)))
             trace_put(control->machine->trace, TRACE_ERROR, "coordinator",
                       "state of the coordinator not followed: distributed data "
-                      "has too many subscribers type=%s",
+                      "has too many subscribers type=%s "
+                      "hint=\"use fewer entity types\"",
                       control->machine->node->names[type].name);
         buf_fini(&key);
     }
@@ -530,7 +531,8 @@ static void trace_failure(struct control *control,
         if (call->is_read && !is_usable(news->value))
             trace_put(control->machine->trace, TRACE_ERROR, "coordinator",
                       "key of the coordinator's state has another type until "
-                      "all members with the role have stopped type=%s key=%s",
+                      "all members with the role have stopped type=%s key=%s "
+                      "hint=\"stop all of them, then start them again\"",
                       control->machine->node->names[call->type].name,
                       call->is_fences ? "fences" : "state");
         return;
@@ -541,7 +543,8 @@ static void trace_failure(struct control *control,
     default:
         trace_put(control->machine->trace, TRACE_ERROR, "coordinator",
                   "distributed data refuses the state of the coordinator "
-                  "type=%s key=%s answer=%s",
+                  "type=%s key=%s answer=%s "
+                  "hint=\"see the lines of module ddata\"",
                   control->machine->node->names[call->type].name,
                   call->is_fences ? "fences" : "state",
                   replicator_answer_text(news->answer));

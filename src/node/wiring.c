@@ -192,7 +192,8 @@ static void trace_news(struct trace *trace,
     if (news->kind == MEMBER_NEWS_CENTER_UNREACHABLE)
         trace_put(trace, TRACE_WARNING, "member",
                   "data center unreachable, none of its members is downed for "
-                  "that data-center=\"%s\"",
+                  "that data-center=\"%s\" "
+                  "hint=\"check the network between the data centers\"",
                   news->detail);
     else if (news->kind == MEMBER_NEWS_CENTER_REACHABLE)
         trace_put(trace, level, "member",
@@ -286,7 +287,8 @@ static void wire_member(struct control *control, uint32_t max)
             break;
         case MEMBER_NEWS_REFUSED:
             trace_put(machine->trace, TRACE_ERROR, "member",
-                      "the cluster refused this node reason=\"%s\"",
+                      "the cluster refused this node reason=\"%s\" "
+                      "hint=\"remove the reason, then start it again\"",
                       news.detail);
             control_stop(control, SHERD_EJOIN);
             break;
@@ -748,7 +750,8 @@ static void wire_region(struct control *control, uint32_t index)
         case REGION_REFUSED:
             type->refused = true;
             trace_put(machine->trace, TRACE_ERROR, "region",
-                      "the coordinator refuses this region type=%s reason=\"%.*s\"",
+                      "the coordinator refuses this region type=%s reason=\"%.*s\" "
+                      "hint=\"give the type equal settings on all nodes\"",
                       machine->node->names[index].name, (int)news.text.size,
                       (const char *)news.text.data);
             break;

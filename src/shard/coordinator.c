@@ -249,7 +249,7 @@ void coordinator_term(struct coordinator *coordinator, uint64_t now,
         /* 0: the store gave none and logged why */
         trace_put(coordinator->trace, term ? TRACE_ERROR : TRACE_DEBUG, "coordinator",
                   "the journal gave an old term, asked again type=%s term=%llu "
-                  "seen=%llu",
+                  "seen=%llu hint=\"check whether another cluster uses this journal\"",
                   coordinator->type, (unsigned long long)term, (unsigned long long)coordinator->term_seen);
         timers_put(&coordinator->timers, now + SECOND, TIMER_TERM, 0, 0);
         return;

@@ -251,7 +251,7 @@ static void fail(struct coordinator *coordinator, uint64_t now,
     coordinator->counters.failed_moves++;
     trace_put(coordinator->trace, TRACE_WARNING, "coordinator",
               "hand-off failed, %s type=%s shard=%.*s home=%s attempt=%llu "
-              "missing=%u reason=\"%.*s\"",
+              "missing=%u hint=\"see the home's log; check slow nodes\" reason=\"%.*s\"",
               shard->home->is_terminating
                   ? "its node was removed: the shard gets another home"
                   : "the shard stays at its home and moves later",

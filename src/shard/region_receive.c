@@ -252,7 +252,9 @@ static void take_home(struct region *region, struct entry *entry,
         if (entry->hosting) {
             REACHED("a region lost a shard that it hosts");
             trace_put(region->trace, TRACE_WARNING, "region",
-                      "shard lost, another region has it type=%s shard=%d", region->type,
+                      "shard lost, another region has it type=%s shard=%d "
+                      "hint=\"check whether this process was suspended or cut off\"",
+                      region->type,
                       (int)entry_shard(region, entry));
             region_tell(region,
                         (struct region_news){

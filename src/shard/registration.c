@@ -316,7 +316,8 @@ static void lose(struct coordinator *coordinator, struct shard *shard,
     coordinator->counters.lost_claims++;
     trace_put(coordinator->trace, TRACE_WARNING, "coordinator",
               "region lost a shard, another one has the higher fence type=%s "
-              "shard=%.*s region=%.*s winner=%.*s",
+              "shard=%.*s region=%.*s winner=%.*s "
+              "hint=\"check whether that region's process was suspended\"",
               coordinator->type, (int)shard->id.size, shard->id.data,
               (int)loser->ref.size, loser->ref.data,
               (int)shard->home->ref.size, shard->home->ref.data);
@@ -393,7 +394,8 @@ static void take_another_term(struct coordinator *coordinator)
     coordinator->is_active = false;
     coordinator_probe(coordinator, PROBE_COORDINATOR_ENDED);
     trace_put(coordinator->trace, TRACE_WARNING, "coordinator",
-              "a region reported a higher term type=%s own=%llu seen=%llu",
+              "a region reported a higher term type=%s own=%llu seen=%llu "
+              "hint=\"check for a partition or a suspended member\"",
               coordinator->type, (unsigned long long)coordinator->term,
               (unsigned long long)coordinator->term_seen);
     coordinator_news_put(coordinator, COORDINATOR_NEWS_NEEDS_TERM,
@@ -637,7 +639,8 @@ static void refuse(struct coordinator *coordinator, struct coordinator_member *m
         char text[ADDRESS_TEXT_MAX];
 
         trace_put(coordinator->trace, TRACE_ERROR, "coordinator",
-                  "registration refused type=%s member=%s reason=\"%s\"",
+                  "registration refused type=%s member=%s reason=\"%s\" "
+                  "hint=\"give the type equal settings on all nodes\"",
                   coordinator->type,
                   address_text(&member->peer.node.address, text, sizeof text),
                   reason);
