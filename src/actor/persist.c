@@ -1,4 +1,4 @@
-/* Passes events to the journal, holds effects until their cause is durable, and recovers entities.
+/* Passes events to the journal, keeps effects until their cause is durable, and recovers entities.
  *
  * Positions count the lane's events. An entity with events on their way is FLAG_UNDURABLE: its
  * effects get its last position and wait in its extra. The queue of stored events names the

@@ -313,7 +313,7 @@ bool associations_next_news(struct associations *associations,
 
 /* ---- handshakes ---- */
 
-/* Always counts it, logs each foreign node once: it retries each second. */
+/* Always counts it, logs each node of another cluster once: it retries each second. */
 static void report_stranger(struct associations *associations,
                             enum handshake_fault fault, const char *text)
 {

@@ -1,4 +1,4 @@
-/* Passes entries to the durable store, takes its answers and its entries, and keeps commands until
+/* Passes entries to the durable file, takes its answers and its entries, and keeps commands until
  * loading ends. */
 #include "base/bound.h"
 #include "base/check.h"

@@ -110,7 +110,7 @@ static void receive_write(struct replicator *replicator,
         drop_malformed(replicator, inbound);
         return;
     }
-    /* No answer while the key is held: this replica does not count. */
+    /* No answer while the key is damaged and held (held.c): this replica does not count. */
     if (hold_is_part(replicator, part->key, envelope.value))
         replicator->counters.held++;
     else if (hold_take(replicator, part->key, &inbound->from, &envelope,

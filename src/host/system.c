@@ -1,6 +1,6 @@
 /* Implements the public functions of a system's life.
  *
- * Requests of foreign threads are in host/system_ask.c, the shared state in host/system.h. */
+ * Requests of the program's threads are in host/system_ask.c, the shared state in host/system.h. */
 #define _GNU_SOURCE
 #include "host/system.h"
 
@@ -159,7 +159,7 @@ static int open_listener(struct sherd_system *system)
     return check_plain(system);
 }
 
-/* Logs that the store refused to write for another node's shard, at most once a second. On the
+/* Logs that the journal refused to write for another node's shard, at most once a second. On the
  * store's writer thread, so the log has it even if no actor is left to read the answer. */
 static void report_fenced(struct sherd_system *system,
                           struct journal_request *const *requests, uint32_t count)

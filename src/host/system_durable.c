@@ -1,4 +1,4 @@
-/* Opens a system's store of durable keys, and passes its answers to control. */
+/* Opens a system's file of durable keys, and passes its answers to control. */
 #define _GNU_SOURCE
 #include "host/system.h"
 

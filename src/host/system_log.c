@@ -101,7 +101,7 @@ static void put_keys(struct sherd_system *system, enum trace_level level,
 }
 
 /* A pasted block sets many keys, so a line has as many as fit. */
-static void list_ineffective(struct sherd_system *system, bool foreign,
+static void list_ineffective(struct sherd_system *system, bool of_jvm,
                              enum trace_level level, const char *words)
 {
     struct config_setting setting;
@@ -109,7 +109,7 @@ static void list_ineffective(struct sherd_system *system, bool foreign,
     uint32_t at = 0;
 
     while (config_next_ineffective(system->settings.config, &at, &setting)) {
-        if (setting.is_foreign != foreign || setting.is_default == foreign)
+        if (setting.is_jvm != of_jvm || setting.is_default == of_jvm)
             continue;
         if (keys.size + strlen(setting.key) > TRACE_TEXT_MAX)
             put_keys(system, level, &keys);
@@ -193,7 +193,7 @@ void system_log_ineffective(struct sherd_system *system)
     list_limit(system);
     list_short_lease(system);
     while (config_next_ineffective(system->settings.config, &at, &setting)) {
-        if (setting.is_default || setting.is_foreign)
+        if (setting.is_default || setting.is_jvm)
             continue;
         line_format(text, sizeof text,
                     "a setting is known and has no effect yet key=%s%s "

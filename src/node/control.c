@@ -172,7 +172,7 @@ static void carried_frame(struct control *control, struct carried *carried)
 }
 
 /* Joins another cluster. A cluster of one may do that, but not with shards: the other cluster may
- * have the same ones in its own store. */
+ * have the same ones in its own journal. */
 static void join(struct control *control, const struct address *address)
 {
     struct machine *machine = control->machine;

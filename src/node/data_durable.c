@@ -374,7 +374,7 @@ static void not_loaded(struct control *control,
     control_stop(control, SHERD_ESTORE);
 }
 
-/* Passes on some entries in each step: a store may hold a gigabyte. */
+/* Passes on some entries in each step: a file may hold a gigabyte. */
 static void load_some(struct control *control)
 {
     struct machine *machine = control->machine;

@@ -71,7 +71,7 @@ static void tell_coordinator(struct control *control,
 
     coordinator_peer(coordinator, machine->now, peer, &machine->outbox);
     if (control_is_jvm_peer(control, view))
-        coordinator_peer_foreign(coordinator, machine->now,
+        coordinator_peer_jvm(coordinator, machine->now,
                                  PROFILE_NODE(view->profile), &machine->outbox);
 }
 
@@ -340,7 +340,7 @@ static void association_up(struct control *control,
     for (uint32_t i = 0; i < control->type_count; i++)
         if (control->types[i].coordinator) {
             control->stirred = true;
-            coordinator_peer_foreign(control->types[i].coordinator,
+            coordinator_peer_jvm(control->types[i].coordinator,
                                      machine->now, &news->peer,
                                      &machine->outbox);
         }
@@ -592,7 +592,7 @@ static void request_term(struct control *control, uint32_t index, uint64_t used)
     uint64_t clock = (uint64_t)machine->wall_ms;
     struct driver_request request = { .kind = DRIVER_STORE };
 
-    /* The store ends with its process and knows no terms: the wall clock replaces them. */
+    /* The journal ends with its process and knows no terms: the wall clock replaces them. */
     if (machine->settings->terms_by_clock && used < clock)
         used = clock;
     request.journal = journal_request_take_term(

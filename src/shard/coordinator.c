@@ -246,7 +246,7 @@ void coordinator_term(struct coordinator *coordinator, uint64_t now,
         return;
     if (term <= coordinator->term_seen || term <= coordinator->term) {
         REACHED("the journal gave a term that is not the highest");
-        /* 0: the store gave none and logged why */
+        /* 0: the journal gave none and logged why */
         trace_put(coordinator->trace, term ? TRACE_ERROR : TRACE_DEBUG, "coordinator",
                   "the journal gave an old term, asked again type=%s term=%llu "
                   "seen=%llu hint=\"check whether another cluster uses this journal\"",
@@ -343,14 +343,14 @@ void coordinator_peer(struct coordinator *coordinator, uint64_t now,
     coordinator_settle(coordinator, now, outbox);
 }
 
-void coordinator_peer_foreign(struct coordinator *coordinator, uint64_t now,
+void coordinator_peer_jvm(struct coordinator *coordinator, uint64_t now,
                               const struct node_id *node,
                               struct outbox *outbox)
 {
     struct coordinator_member *member = coordinator_member_of(coordinator, node);
 
     if (member)
-        member->has_answered = member->is_foreign = true;
+        member->has_answered = member->is_jvm = true;
     coordinator_settle(coordinator, now, outbox);
 }
 

@@ -523,7 +523,7 @@ static void report(struct region *region)
                         buf_slice(&region->coordinator.path));
 }
 
-/* The coordinator may know, and wait before it asks the store again. */
+/* The coordinator may know, and wait before it asks the journal again. */
 static void report_again(struct region *region, uint64_t now)
 {
     region->is_misjudged = false;

@@ -196,7 +196,7 @@ void registrant_remove(struct coordinator *coordinator, uint64_t now,
 }
 
 /* Its lanes' messages may still travel to moving shards. So a region of this library stays as a
- * proxy, which holds and sends markers, until its node is removed. */
+ * proxy, which buffers and sends markers, until its node is removed. */
 static void become_proxy(struct coordinator *coordinator,
                          struct registrant *region, struct outbox *outbox)
 {
@@ -402,9 +402,9 @@ static void take_another_term(struct coordinator *coordinator)
                          coordinator->term_seen);
 }
 
-/* Another coordinator, unknown here, has a higher term in the store, which would refuse this one's
- * fences. If both live, they take higher terms in turn. So each wait doubles, and the number of
- * times is limited until the members change. A term that comes during a wait is kept, because it
+/* Another coordinator, unknown here, has a higher term in the journal, which would refuse this
+ * one's fences. If both live, they take higher terms in turn. So each wait doubles, and the number
+ * of times is limited until the members change. A term that comes during a wait is kept, because it
  * may not come again. */
 void coordinator_outbid(struct coordinator *coordinator, uint64_t now,
                         uint64_t stored_term)
@@ -680,7 +680,7 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
     }
     region = registrant_of(coordinator, &inbound->from, path);
     is_known = region != NULL;
-    if (member->is_foreign && !is_proxy && !is_known) {
+    if (member->is_jvm && !is_proxy && !is_known) {
         /* its node has the role by mistake; a stored region already has shards */
         coordinator->counters.ignored_register++;
         return;

@@ -496,7 +496,7 @@ static void outdo(struct coordinator *coordinator, struct slice id,
     }
 }
 
-void coordinator_foreign(struct coordinator *coordinator, uint64_t now,
+void coordinator_other_state(struct coordinator *coordinator, uint64_t now,
                          struct slice fences, struct outbox *outbox)
 {
     struct state_store *state_store = &coordinator->state_store;
@@ -506,7 +506,7 @@ void coordinator_foreign(struct coordinator *coordinator, uint64_t now,
     if (!state_store->is_read || coordinator->is_stopped)
         return;
     REACHED("another coordinator's value arrives after the read");
-    coordinator->counters.foreign++;
+    coordinator->counters.overwritten++;
     state_store->state_version = state_store->fences_version = ++state_store->version;
     if (!stored_read(&stored, slice_of(NULL, 0), fences)) {
         coordinator->counters.malformed++;
