@@ -210,7 +210,7 @@ static void log_kept(void *context, const char *path, uint64_t size)
                    path, (unsigned long long)size,
                    (unsigned long long)BACKEND_WAL_PAGES_MAX * 4096);
     else
-        system_log(context, TRACE_INFO, "journal",
+        system_log(context, TRACE_WARNING, "journal",
                    "write-ahead log of the journal is short again "
                    "file=\"%s-wal\"", path);
 }
