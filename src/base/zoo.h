@@ -139,7 +139,7 @@
       "An entity's messages leave only when their cause is durable.",          \
       "no-lost-ack")                                                           \
     X(G2, "akka#17598",                                                        \
-      "The store refuses a write under an older fence.",                       \
+      "The journal refuses a write under an older fence.",                       \
       "fenced-writes")                                                         \
     X(G3, "akka#22727",                                                        \
       "A commit whose outcome is unknown is read back.",                       \
@@ -199,7 +199,7 @@
       "A coordinator's state is stored when the required replicas have it.",   \
       "coordinator-state")                                                     \
     X(A10W, "akka#17200",                                                      \
-      "The next store includes changes made during the current one.",          \
+      "The next write includes changes made during the current one.",          \
       "coordinator-state")                                                     \
     X(A16F, "ats#948",                                                         \
       "A shard's fence outlives its home.",                                    \

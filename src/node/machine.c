@@ -320,8 +320,9 @@ static void close_conn(struct machine *machine, struct inlet_slot *slot)
 
     machine->closed += reason != INLET_SUPERSEDED;
     trace_put(machine->trace, is_usual ? TRACE_INFO : TRACE_WARNING, "artery",
-              "connection closed from=%s reason=\"%s\"", slot->remote,
-              inlet_reason_text(reason));
+              "connection closed from=%s reason=\"%s\"%s", slot->remote,
+              inlet_reason_text(reason),
+              is_usual ? "" : " hint=\"check the program and the transport there\"");
     machine_request(machine, &request);
     free_inlet(machine, slot);
 }
@@ -354,9 +355,17 @@ static void refuse_handshake(struct machine *machine, struct inlet *inlet,
                   "cluster.seed-nodes\"",
                   address_text(from, seed, sizeof seed),
                   machine->self->protocol, machine->self->system, why);
+    else if (fault == HANDSHAKE_FOREIGN)
+        trace_put(machine->trace, TRACE_WARNING, "artery",
+                  "handshake refused: the peer has another system name or "
+                  "protocol own=%s://%s reason=\"%s\" "
+                  "hint=\"correct the system name there, or its seed nodes\"",
+                  machine->self->protocol, machine->self->system, why);
     else
         trace_put(machine->trace, TRACE_WARNING, "artery",
-                  "handshake refused reason=\"%s\"", *why ? why : "malformed");
+                  "handshake refused reason=\"%s\" "
+                  "hint=\"correct this node's address there, or the version\"",
+                  *why ? why : "malformed");
     inlet_close(inlet, INLET_REFUSED);
 }
 
@@ -477,7 +486,8 @@ static bool may_say(struct machine *machine, struct inlet_slot *slot,
         return false;
     trace_put(machine->trace, TRACE_WARNING, "artery",
               "sender refused: the peer's certificate is not for its address "
-              "from=%s claims=%s:%u",
+              "from=%s claims=%s:%u "
+              "hint=\"issue a certificate for that host name\"",
               slot->remote, from.address.host, (unsigned)from.address.port);
     inlet_close(slot->inlet, INLET_NOT_VOUCHED);
     return false;
@@ -503,7 +513,8 @@ static void take_frame(struct machine *machine, struct inlet_slot *slot,
         }
         if (!machine->malformed++)
             trace_put(machine->trace, TRACE_WARNING, "artery",
-                      "frame dropped reason=\"%s\"",
+                      "frame dropped reason=\"%s\" "
+                      "hint=\"run a compatible version on the sender\"",
                       envelope_error_text(error));
         return;
     }
