@@ -233,6 +233,23 @@ static void tick(struct replicator *replicator, uint64_t now,
     arm(replicator, now, kind);
 }
 
+static void end_wait(struct replicator *replicator, uint64_t id,
+                     bool is_timeout, struct outbox *outbox)
+{
+    struct aggregator *aggregator = aggregator_by_id(replicator, id);
+
+    if (!aggregator)
+        return;
+    if (aggregator->is_read && is_timeout)
+        read_timeout(replicator, aggregator);
+    else if (aggregator->is_read)
+        read_secondary(replicator, aggregator, outbox);
+    else if (is_timeout)
+        write_timeout(replicator, aggregator);
+    else
+        write_secondary(replicator, aggregator, outbox);
+}
+
 void replicator_step(struct replicator *replicator, uint64_t now,
                      struct outbox *outbox)
 {
@@ -244,8 +261,7 @@ void replicator_step(struct replicator *replicator, uint64_t now,
         enum timer_kind kind = (enum timer_kind)timer.kind;
 
         if (kind == TIMER_SECONDARY || kind == TIMER_TIMEOUT)
-            aggregator_timer(replicator, timer.id, kind == TIMER_TIMEOUT,
-                             outbox);
+            end_wait(replicator, timer.id, kind == TIMER_TIMEOUT, outbox);
         else
             tick(replicator, now, kind, outbox);
     }
@@ -258,36 +274,6 @@ uint64_t replicator_deadline(const struct replicator *replicator)
     return replicator_waits(replicator)
                ? 0
                : timers_deadline(&replicator->timers);
-}
-
-void news_put(struct replicator *replicator, const struct news_item *item,
-              struct slice key, struct slice bytes)
-{
-    struct news_item kept = *item;
-    uintptr_t at =
-        (uintptr_t)key.data - (uintptr_t)replicator->news_texts.data;
-
-    /* The key may lie in the news just read. */
-    if (key.size)
-        (void)buf_reserve(&replicator->news_texts, key.size + bytes.size);
-    if (key.size && at < replicator->news_texts.size)
-        key.data = replicator->news_texts.data + at;
-    kept.at = replicator->news_texts.size;
-    kept.key_size = key.size;
-    kept.bytes_size = bytes.size;
-    buf_put_slice(&replicator->news_texts, key);
-    buf_put_slice(&replicator->news_texts, bytes);
-    vec_push(&replicator->news, kept);
-}
-
-void news_answer(struct replicator *replicator, uint64_t token,
-                 enum replicator_answer answer, struct slice key)
-{
-    news_put(replicator,
-             &(struct news_item){ .kind = REPLICATOR_NEWS_ANSWER,
-                                  .token = token,
-                                  .answer = answer },
-             key, slice_of(NULL, 0));
 }
 
 bool replicator_next_news(struct replicator *replicator,

@@ -282,7 +282,7 @@ struct replicator {
     struct buf news_texts;
 };
 
-/* news */
+/* answers and notices */
 void news_answer(struct replicator *replicator, uint64_t token,
                  enum replicator_answer answer, struct slice key);
 void news_put(struct replicator *replicator, const struct news_item *item,
@@ -364,8 +364,9 @@ void aggregator_send(struct replicator *replicator,
                      const struct aggregator *aggregator, uint32_t first,
                      uint32_t count, enum message_kind kind,
                      struct slice payload, struct outbox *outbox);
-void aggregator_timer(struct replicator *replicator, uint64_t id,
-                      bool is_timeout, struct outbox *outbox);
+/* Continues messages that wait for room. */
+void sendings_go_on(struct replicator *replicator, struct outbox *outbox);
+void sendings_end(struct replicator *replicator); /* drops them */
 
 void write_begin(struct replicator *replicator, struct aggregator *aggregator,
                  const struct dd_value *delta, int64_t version,
@@ -486,6 +487,9 @@ void turns_forget(struct replicator *replicator,
                   const struct node_id *node); /* gossip with a removed node */
 void turns_end(struct replicator *replicator); /* waiting work is dropped */
 bool replicator_waits(const struct replicator *replicator); /* true: the next step is due at once */
+
+/* the work of a step */
+void room_spend(uint32_t *room, size_t cost); /* of any kind; takes what is left */
 /* Takes room to pack the entry; false: none is left. */
 bool room_is_taken(struct replicator *replicator, const struct entry *entry);
 /* Takes room for hashed bytes. */
