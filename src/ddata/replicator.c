@@ -137,6 +137,7 @@ void replicator_free(struct replicator *replicator)
 {
     if (!replicator)
         return;
+    waiting_fini(replicator);
     durable_fini(replicator);
     turns_end(replicator);
     aggregators_fini(replicator);
@@ -164,6 +165,34 @@ void replicator_wall(struct replicator *replicator, int64_t wall_ms)
     replicator->wall_ms = wall_ms;
 }
 
+/* Answers all waiting callers; values stay readable. */
+static void replicator_end(struct replicator *replicator)
+{
+    struct map_entry item;
+    uint32_t at = 0;
+
+    if (replicator->has_ended)
+        return;
+    replicator->has_ended = true;
+    replicator->is_loading = false;
+    waiting_fini(replicator);
+    durable_fini(replicator);
+    turns_end(replicator);
+    while (map_next(&replicator->aggregators, &at, &item)) {
+        struct aggregator *aggregator = item.value;
+
+        news_answer(replicator, aggregator->token, REPLICATOR_STOPPED,
+                    aggregator->key);
+        aggregator_end(replicator, aggregator);
+    }
+    news_put(replicator,
+             &(struct news_item){ .kind = REPLICATOR_NEWS_ENDED },
+             slice_of(NULL, 0), slice_of(NULL, 0));
+    trace_put(replicator->trace, TRACE_INFO, "ddata", "ended path=%.*s",
+              (int)path_plain(buf_slice(&replicator->path)).size,
+              (const char *)replicator->path.data);
+}
+
 void replicator_peer(struct replicator *replicator, uint64_t now,
                      const struct peer *peer)
 {
@@ -186,31 +215,23 @@ void replicator_peer_removed(struct replicator *replicator, uint64_t now,
     replicator->counters.forgotten = replicator->replicas.forgotten;
 }
 
-/* Answers all waiting callers; values stay readable. */
-void replicator_end(struct replicator *replicator)
+void replicator_loaded(struct replicator *replicator, uint64_t now,
+                       bool is_good, struct outbox *outbox)
 {
-    struct map_entry item;
-    uint32_t at = 0;
-
-    if (replicator->has_ended)
+    if (!replicator->is_loading)
         return;
-    replicator->has_ended = true;
-    replicator->is_loading = false;
-    durable_fini(replicator);
-    turns_end(replicator);
-    while (map_next(&replicator->aggregators, &at, &item)) {
-        struct aggregator *aggregator = item.value;
-
-        news_answer(replicator, aggregator->token, REPLICATOR_STOPPED,
-                    aggregator->key);
-        aggregator_end(replicator, aggregator);
+    if (!is_good) {
+        replicator_end(replicator);
+        return;
     }
-    news_put(replicator,
-             &(struct news_item){ .kind = REPLICATOR_NEWS_ENDED },
-             slice_of(NULL, 0), slice_of(NULL, 0));
-    trace_put(replicator->trace, TRACE_INFO, "ddata", "ended path=%.*s",
-              (int)path_plain(buf_slice(&replicator->path)).size,
-              (const char *)replicator->path.data);
+    replicator->is_loading = false;
+    waiting_go_on(replicator, now, outbox);
+    notify_flush(replicator);
+}
+
+void replicator_store_lost(struct replicator *replicator)
+{
+    replicator_end(replicator);
 }
 
 /* Ticks do nothing during loading. */
