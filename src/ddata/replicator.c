@@ -254,8 +254,8 @@ static void tick(struct replicator *replicator, uint64_t now,
     arm(replicator, now, kind);
 }
 
-static void end_wait(struct replicator *replicator, uint64_t id,
-                     bool is_timeout, struct outbox *outbox)
+static void aggregator_tick(struct replicator *replicator, uint64_t id,
+                            bool is_timeout, struct outbox *outbox)
 {
     struct aggregator *aggregator = aggregator_by_id(replicator, id);
 
@@ -282,7 +282,8 @@ void replicator_step(struct replicator *replicator, uint64_t now,
         enum timer_kind kind = (enum timer_kind)timer.kind;
 
         if (kind == TIMER_SECONDARY || kind == TIMER_TIMEOUT)
-            end_wait(replicator, timer.id, kind == TIMER_TIMEOUT, outbox);
+            aggregator_tick(replicator, timer.id, kind == TIMER_TIMEOUT,
+                            outbox);
         else
             tick(replicator, now, kind, outbox);
     }

@@ -536,7 +536,8 @@ void turns_end(struct replicator *replicator); /* waiting work is dropped */
 bool replicator_waits(const struct replicator *replicator); /* true: the next step is due at once */
 
 /* the work of a step */
-void room_spend(uint32_t *room, size_t cost); /* of any kind; takes what is left */
+/* Takes the cost from a room, at most what is left. */
+void room_spend(uint32_t *room, size_t cost);
 /* Takes room to pack the entry; false: none is left. */
 bool room_is_taken(struct replicator *replicator, const struct entry *entry);
 /* Takes room for hashed bytes. */
