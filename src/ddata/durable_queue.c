@@ -1,4 +1,4 @@
-/* Passes entries to the durable store, and keeps what follows its answers. */
+/* Passes entries to the durable file, and keeps what follows its answers. */
 #include "base/bound.h"
 #include "base/limits.h"
 #include "ddata/replicator_inside.h"
@@ -56,7 +56,7 @@ void durable_forget(struct replicator *replicator, struct slice key)
              slice_of(NULL, 0));
 }
 
-/* Answers all commands that wait for the store: the replicator stops. */
+/* Answers all commands that wait for the durable file: the replicator stops. */
 void durable_fini(struct replicator *replicator)
 {
     struct map_entry item;

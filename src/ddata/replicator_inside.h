@@ -5,7 +5,7 @@
  * waiting.c        commands of the node, which may have to wait
  * turns.c          work that exceeds one step
  * receive.c        received messages
- * stored.c         answers and entries of the durable store
+ * stored.c         answers and entries of the durable file
  * arrive.c         order of received gossip
  * compare.c        received statuses
  * commands.c       local commands
@@ -18,7 +18,7 @@
  * aggregator.c     which replicas a write or read asks
  * take.c           received entries
  * held.c           damaged durable keys
- * durable_queue.c  entries on their way to the durable store
+ * durable_queue.c  entries on their way to the durable file
  * entry_merge.c    changes of entries
  * entry_size.c     sizes and digests of entries
  * notify.c         subscribers
@@ -78,7 +78,7 @@ struct target {
     bool has_nacked;
 };
 
-/* The durable store's answer to a write. */
+/* The durable file's answer to a write. */
 enum own_store {
     OWN_STORE_UNUSED, /* the key is not durable */
     OWN_STORE_SILENT, /* no answer yet */
@@ -189,7 +189,7 @@ struct hidden {
 
 enum durable_purpose { DURABLE_FOR_COMMAND, DURABLE_FOR_AGGREGATOR, DURABLE_FOR_PEER };
 
-/* An entry on its way to the durable store. */
+/* An entry on its way to the durable file. */
 struct storing {
     enum durable_purpose purpose;
     uint64_t id; /* token, or aggregator */
@@ -574,7 +574,7 @@ void notify_forget(struct replicator *replicator, struct entry *entry);
 void notify_expired(struct replicator *replicator, const struct entry *entry);
 void notify_fini(struct replicator *replicator);
 
-/* the durable store */
+/* the durable file */
 /* storing: receives the answer; null: none. False: too many are on their way. */
 bool durable_store_entry(struct replicator *replicator, struct entry *entry,
                const struct storing *storing);

@@ -1,4 +1,4 @@
-/* Takes the durable store's answers and its entries. */
+/* Takes the durable file's answers and its entries. */
 #include "base/check.h"
 #include "ddata/replicator_inside.h"
 
@@ -38,7 +38,8 @@ static void tell_unloaded(struct replicator *replicator, struct slice key,
     replicator->counters.unloaded++;
     trace_put(replicator->trace, TRACE_ERROR, "ddata",
               "durable key not loaded, other members' value is used "
-              "why=\"%s\" key=\"%.*s\"",
+              "why=\"%s\" hint=\"use fewer or smaller keys, or check the disk\" "
+              "key=\"%.*s\"",
               why, (int)key.size, (const char *)key.data);
 }
 
