@@ -326,20 +326,3 @@ void aggregator_path_put(const struct replicator *replicator,
     buf_put_u8(path, '/');
     buf_put_slice(path, name_of(aggregator->id, name));
 }
-
-void aggregator_timer(struct replicator *replicator, uint64_t id,
-                      bool is_timeout, struct outbox *outbox)
-{
-    struct aggregator *aggregator = aggregator_by_id(replicator, id);
-
-    if (!aggregator)
-        return;
-    if (aggregator->is_read && is_timeout)
-        read_timeout(replicator, aggregator);
-    else if (aggregator->is_read)
-        read_secondary(replicator, aggregator, outbox);
-    else if (is_timeout)
-        write_timeout(replicator, aggregator);
-    else
-        write_secondary(replicator, aggregator, outbox);
-}

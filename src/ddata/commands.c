@@ -10,31 +10,11 @@ static enum replicator_answer state_of(const struct entry *entry)
     return entry_is_there(entry) ? REPLICATOR_SUCCESS : REPLICATOR_DELETED;
 }
 
-static void refuse(struct replicator *replicator, uint64_t token,
-                   enum replicator_answer answer, struct slice key)
+void command_refuse(struct replicator *replicator, uint64_t token,
+                    enum replicator_answer answer, struct slice key)
 {
     replicator->counters.refused++;
     news_answer(replicator, token, answer, key);
-}
-
-/* True if the command waits, or was refused. */
-static bool waits(struct replicator *replicator, enum waiting_kind kind,
-                  uint64_t token, struct slice key,
-                  const struct consistency *consistency)
-{
-    struct waiting waiting = { kind, token, key, { .count = 0 } };
-
-    if (replicator->has_ended) {
-        news_answer(replicator, token, REPLICATOR_STOPPED, key);
-        return true;
-    }
-    if (!durable_must_wait(replicator, token))
-        return false;
-    if (consistency)
-        waiting.consistency = *consistency;
-    if (!durable_wait(replicator, &waiting))
-        refuse(replicator, token, REPLICATOR_FULL, key);
-    return true;
 }
 
 void command_show(struct replicator *replicator, uint64_t token,
@@ -45,13 +25,6 @@ void command_show(struct replicator *replicator, uint64_t token,
                     ? REPLICATOR_HELD
                     : state_of(entry_find(replicator, key)),
                 key);
-}
-
-void replicator_show(struct replicator *replicator, uint64_t token,
-                     struct slice key)
-{
-    if (!waits(replicator, WAITING_SHOW, token, key, NULL))
-        command_show(replicator, token, key);
 }
 
 void command_get(struct replicator *replicator, uint64_t now, uint64_t token,
@@ -70,15 +43,7 @@ void command_get(struct replicator *replicator, uint64_t now, uint64_t token,
     if (aggregator)
         read_begin(replicator, aggregator, outbox);
     else
-        refuse(replicator, token, REPLICATOR_FULL, key);
-}
-
-void replicator_get(struct replicator *replicator, uint64_t now, uint64_t token,
-                    struct slice key, const struct consistency *consistency,
-                    struct outbox *outbox)
-{
-    if (!waits(replicator, WAITING_GET, token, key, consistency))
-        command_get(replicator, now, token, key, consistency, outbox);
+        command_refuse(replicator, token, REPLICATOR_FULL, key);
 }
 
 /* True if a write can be completed. */
@@ -141,7 +106,7 @@ void command_delete(struct replicator *replicator, uint64_t now,
     }
     if (!has_room(replicator, key, consistency) ||
         (!entry && !(entry = entry_add(replicator, key, 0)))) {
-        refuse(replicator, token, REPLICATOR_FULL, key);
+        command_refuse(replicator, token, REPLICATOR_FULL, key);
         return;
     }
     replicator->counters.writes++;
@@ -150,44 +115,14 @@ void command_delete(struct replicator *replicator, uint64_t now,
     spread(replicator, now, token, entry, NULL, consistency, outbox);
 }
 
-void replicator_delete(struct replicator *replicator, uint64_t now,
-                       uint64_t token, struct slice key,
-                       const struct consistency *consistency,
-                       struct outbox *outbox)
-{
-    if (!waits(replicator, WAITING_DELETE, token, key, consistency))
-        command_delete(replicator, now, token, key, consistency, outbox);
-}
-
-void replicator_release(struct replicator *replicator, uint64_t token,
-                        struct slice key)
-{
-    if (!waits(replicator, WAITING_RELEASE, token, key, NULL))
-        command_release(replicator, token, key);
-}
-
-enum replicator_begin replicator_update_begin(struct replicator *replicator,
-                                              uint64_t now, uint64_t token,
-                                              struct slice key,
-                                              const struct dd_value **current,
-                                              struct outbox *outbox)
+enum replicator_begin command_update_begin(struct replicator *replicator,
+                                           uint64_t token, struct slice key,
+                                           const struct dd_value **current)
 {
     struct entry *entry;
 
-    *current = NULL;
-    if (!replicator->has_ended && durable_must_wait(replicator, token)) {
-        struct waiting waiting = { .kind = WAITING_UPDATE,
-                                   .token = token,
-                                   .key = key };
-
-        if (durable_wait(replicator, &waiting))
-            return REPLICATOR_WAIT;
-        refuse(replicator, token, REPLICATOR_FULL, key);
-        return REPLICATOR_ANSWERED;
-    }
     if (!replicator->has_ended && !hidden_show(replicator, key)) {
-        refuse(replicator, token, REPLICATOR_FULL, key);
-        durable_modified(replicator, now, outbox);
+        command_refuse(replicator, token, REPLICATOR_FULL, key);
         return REPLICATOR_ANSWERED;
     }
     entry = entry_find(replicator, key);
@@ -196,13 +131,11 @@ enum replicator_begin replicator_update_begin(struct replicator *replicator,
                     replicator->has_ended ? REPLICATOR_STOPPED
                                           : REPLICATOR_DELETED,
                     key);
-        durable_modified(replicator, now, outbox);
         return REPLICATOR_ANSWERED;
     }
     if (key_is_held(replicator, key)) {
         key_use(replicator, key, replicator->wall_ms);
         news_answer(replicator, token, REPLICATOR_HELD, key);
-        durable_modified(replicator, now, outbox);
         return REPLICATOR_ANSWERED;
     }
     if (entry)
@@ -248,13 +181,11 @@ replicator_update_in_place(struct replicator *replicator, struct slice key,
     return entry->envelope.value;
 }
 
-void replicator_update_fail(struct replicator *replicator, uint64_t now,
-                            uint64_t token, struct slice key,
-                            struct outbox *outbox)
+void command_update_fail(struct replicator *replicator, uint64_t token,
+                         struct slice key)
 {
     hidden_back(replicator, key);
     news_answer(replicator, token, REPLICATOR_MODIFY_FAILURE, key);
-    durable_modified(replicator, now, outbox);
 }
 
 static size_t encoded_size(const struct replicator *replicator,
@@ -411,38 +342,27 @@ static bool is_state(const struct dd_value *value)
     return dd_kind_of(value) != DD_DELETED && !dd_is_delta(value);
 }
 
-/* The number of this node's last delta of the key, including deltas before the key expired: other
- * nodes know it, and their versions contain it. */
-static int64_t last_version(const struct replicator *replicator,
-                            const struct entry *entry)
+void command_update(struct replicator *replicator, uint64_t now,
+                    uint64_t token, struct slice key,
+                    const struct dd_value *current, struct dd_value *value,
+                    const struct consistency *consistency,
+                    struct outbox *outbox)
 {
-    int64_t hidden = hidden_version(replicator, entry->key);
-    int64_t known = versions_get(&entry->envelope.versions,
-                                 &replicator->replicas.self);
-
-    return hidden > known ? hidden : known;
-}
-
-void entry_count_deltas(const struct replicator *replicator,
-                        struct entry *entry)
-{
-    if (!entry->log.version)
-        entry->log.version = last_version(replicator, entry);
-}
-
-static void update(struct replicator *replicator, uint64_t now, uint64_t token,
-                   struct slice key, const struct dd_value *current,
-                   struct dd_value *value,
-                   const struct consistency *consistency,
-                   struct outbox *outbox)
-{
-    bool has_deltas = !replicator->settings.deltas_off &&
-                      dd_has_deltas(dd_kind_of(value));
-    struct dd_value *delta = has_deltas ? dd_take_delta(value) : NULL;
     enum replicator_answer answer = REPLICATOR_FULL;
+    struct dd_value *delta = NULL;
     struct entry *entry = NULL;
     bool is_changed = false;
+    bool has_deltas;
 
+    if (!is_state(value)) {
+        dd_free(value);
+        command_update_fail(replicator, token, key);
+        return;
+    }
+    has_deltas = !replicator->settings.deltas_off &&
+                 dd_has_deltas(dd_kind_of(value));
+    if (has_deltas)
+        delta = dd_take_delta(value);
     dd_reset_delta(value);
     if (has_room(replicator, key, consistency)) {
         answer = put(replicator, key, current, value,
@@ -461,7 +381,7 @@ static void update(struct replicator *replicator, uint64_t now, uint64_t token,
         if (answer == REPLICATOR_MODIFY_FAILURE)
             news_answer(replicator, token, answer, key);
         else
-            refuse(replicator, token, answer, key);
+            command_refuse(replicator, token, answer, key);
         return;
     }
     replicator->counters.writes++;
@@ -475,70 +395,4 @@ static void update(struct replicator *replicator, uint64_t now, uint64_t token,
     entry_set(replicator, entry, is_changed);
     spread(replicator, now, token, entry, delta, consistency, outbox);
     dd_free(delta);
-}
-
-void replicator_update(struct replicator *replicator, uint64_t now,
-                       uint64_t token, struct slice key, struct dd_value *value,
-                       const struct consistency *consistency,
-                       struct outbox *outbox)
-{
-    replicator_update_made(replicator, now, token, key, NULL, value,
-                           consistency, outbox);
-}
-
-void replicator_update_made(struct replicator *replicator, uint64_t now,
-                            uint64_t token, struct slice key,
-                            const struct dd_value *current,
-                            struct dd_value *value,
-                            const struct consistency *consistency,
-                            struct outbox *outbox)
-{
-    if (!is_state(value)) {
-        dd_free(value);
-        replicator_update_fail(replicator, now, token, key, outbox);
-        return;
-    }
-    update(replicator, now, token, key, current, value, consistency, outbox);
-    durable_modified(replicator, now, outbox);
-}
-
-bool replicator_step_key(const struct replicator *replicator, uint32_t *at,
-                         uint32_t *index, struct slice *key)
-{
-    uint64_t gone = replicator->gone;
-    const struct entry *entry;
-    struct map_entry item;
-
-    if (!*index && *at > gone)
-        *index = *at - (uint32_t)gone;
-    do {
-        if (!map_next(&replicator->entries, index, &item))
-            return false;
-        entry = item.value;
-    } while (entry->order < *at);
-    *at = entry->order + 1;
-    *key = entry_is_there(item.value) ? item.key : slice_of(NULL, 0);
-    return true;
-}
-
-bool replicator_next_key(const struct replicator *replicator, uint32_t *at,
-                         struct slice *key)
-{
-    struct map_entry item;
-
-    while (map_next(&replicator->entries, at, &item)) {
-        if (!entry_is_there(item.value))
-            continue;
-        *key = item.key;
-        return true;
-    }
-    return false;
-}
-
-const struct dd_value *replicator_look(const struct replicator *replicator,
-                                       struct slice key)
-{
-    const struct entry *entry = entry_find(replicator, key);
-
-    return entry_is_there(entry) ? entry->envelope.value : NULL;
 }

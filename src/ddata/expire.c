@@ -21,60 +21,6 @@
 #define STEP_LOOKS 8192
 #define FORGET_LOOKS 32 /* removing a key costs as much */
 
-struct hidden {
-    /* empty during a change, when it is in the table, and if this node has no part */
-    struct envelope envelope;
-    uint64_t size;
-    int64_t used_ms; /* last use, by the wall clock */
-    int64_t version; /* this node's last delta */
-    uint64_t at;     /* replicator.steady_ticks */
-    bool is_alone;   /* during a change: nothing else was in the table */
-};
-
-uint64_t expire_after(const struct replicator *replicator, struct slice key)
-{
-    uint64_t after = 0;
-    size_t longest = 0;
-
-    for (uint32_t i = 0; i < replicator->expiries.count; i++) {
-        const struct replicator_expiry *expiry = &replicator->expiries.items[i];
-        size_t size = strlen(expiry->pattern);
-
-        if (slice_is(key, expiry->pattern))
-            return expiry->after_ms;
-        if (size <= longest || !key_matches(key, expiry->pattern))
-            continue;
-        longest = size;
-        after = expiry->after_ms;
-    }
-    return after;
-}
-
-static bool is_over(const struct replicator *replicator, uint64_t after,
-                    int64_t used_ms)
-{
-    return after && used_ms > 0 &&
-           used_ms <= replicator->wall_ms &&
-           (uint64_t)(replicator->wall_ms - used_ms) >= after;
-}
-
-bool expire_is_over(const struct replicator *replicator, struct slice key,
-                    int64_t used_ms)
-{
-    return replicator->expiries.count &&
-           is_over(replicator, expire_after(replicator, key), used_ms);
-}
-
-/* Other nodes' clocks may be ahead or wrong. */
-void entry_use(const struct replicator *replicator, struct entry *entry,
-               int64_t used_ms)
-{
-    if (used_ms > replicator->wall_ms)
-        used_ms = replicator->wall_ms;
-    if (entry && entry->expires_after && used_ms > entry->used_ms)
-        entry->used_ms = used_ms;
-}
-
 /* ---- hidden keys ---- */
 
 static bool is_written_here(const struct replicator *replicator,
@@ -82,13 +28,6 @@ static bool is_written_here(const struct replicator *replicator,
 {
     return entry_is_there(entry) &&
            dd_needs_pruning(entry->envelope.value, &replicator->replicas.self);
-}
-
-static void give_back(struct replicator *replicator, struct hidden *hidden)
-{
-    replicator->hidden_bytes -= hidden->size;
-    hidden->size = 0;
-    envelope_fini(&hidden->envelope);
 }
 
 /* Hides no versions, which other nodes may have restarted meanwhile. Hides no markers of other
@@ -184,23 +123,6 @@ bool expire_refuses(struct replicator *replicator, struct slice key,
     return true;
 }
 
-int64_t hidden_version(const struct replicator *replicator, struct slice key)
-{
-    const struct hidden *hidden = map_get(&replicator->hidden, key);
-
-    return hidden ? hidden->version : 0;
-}
-
-void hidden_drop(struct replicator *replicator, struct slice key)
-{
-    struct hidden *hidden = map_take(&replicator->hidden, key);
-
-    if (!hidden)
-        return;
-    give_back(replicator, hidden);
-    mem_free(hidden);
-}
-
 bool hidden_show(struct replicator *replicator, struct slice key)
 {
     struct hidden *hidden = map_get(&replicator->hidden, key);
@@ -219,7 +141,7 @@ bool hidden_show(struct replicator *replicator, struct slice key)
         return false;
     /* If they do not fit together, the others' value stays. */
     entry_use(replicator, entry, hidden->used_ms);
-    give_back(replicator, hidden);
+    hidden_give_back(replicator, hidden);
     hidden->is_alone = !was_there;
     return true;
 }
@@ -256,20 +178,10 @@ static uint32_t drop_if_nobody_has(struct replicator *replicator,
     return FORGET_LOOKS;
 }
 
-void hidden_fini(struct replicator *replicator)
-{
-    struct map_entry item;
-
-    for (uint32_t at = 0; map_next(&replicator->hidden, &at, &item);)
-        hidden_drop(replicator, item.key);
-    map_fini(&replicator->hidden);
-}
-
 static uint32_t forget_if_over(struct replicator *replicator,
                                struct entry *entry)
 {
-    if (!is_over(replicator, entry->expires_after, entry->used_ms) ||
-        !hide(replicator, entry))
+    if (!entry_is_over(replicator, entry) || !hide(replicator, entry))
         return 1;
     REACHED("an unused key expires");
     replicator->counters.expired++;

@@ -137,6 +137,7 @@ void replicator_free(struct replicator *replicator)
 {
     if (!replicator)
         return;
+    waiting_fini(replicator);
     durable_fini(replicator);
     turns_end(replicator);
     aggregators_fini(replicator);
@@ -164,6 +165,34 @@ void replicator_wall(struct replicator *replicator, int64_t wall_ms)
     replicator->wall_ms = wall_ms;
 }
 
+/* Answers all waiting callers; values stay readable. */
+static void replicator_end(struct replicator *replicator)
+{
+    struct map_entry item;
+    uint32_t at = 0;
+
+    if (replicator->has_ended)
+        return;
+    replicator->has_ended = true;
+    replicator->is_loading = false;
+    waiting_fini(replicator);
+    durable_fini(replicator);
+    turns_end(replicator);
+    while (map_next(&replicator->aggregators, &at, &item)) {
+        struct aggregator *aggregator = item.value;
+
+        news_answer(replicator, aggregator->token, REPLICATOR_STOPPED,
+                    aggregator->key);
+        aggregator_end(replicator, aggregator);
+    }
+    news_put(replicator,
+             &(struct news_item){ .kind = REPLICATOR_NEWS_ENDED },
+             slice_of(NULL, 0), slice_of(NULL, 0));
+    trace_put(replicator->trace, TRACE_INFO, "ddata", "ended path=%.*s",
+              (int)path_plain(buf_slice(&replicator->path)).size,
+              (const char *)replicator->path.data);
+}
+
 void replicator_peer(struct replicator *replicator, uint64_t now,
                      const struct peer *peer)
 {
@@ -186,31 +215,23 @@ void replicator_peer_removed(struct replicator *replicator, uint64_t now,
     replicator->counters.forgotten = replicator->replicas.forgotten;
 }
 
-/* Answers all waiting callers; values stay readable. */
-void replicator_end(struct replicator *replicator)
+void replicator_loaded(struct replicator *replicator, uint64_t now,
+                       bool is_good, struct outbox *outbox)
 {
-    struct map_entry item;
-    uint32_t at = 0;
-
-    if (replicator->has_ended)
+    if (!replicator->is_loading)
         return;
-    replicator->has_ended = true;
-    replicator->is_loading = false;
-    durable_fini(replicator);
-    turns_end(replicator);
-    while (map_next(&replicator->aggregators, &at, &item)) {
-        struct aggregator *aggregator = item.value;
-
-        news_answer(replicator, aggregator->token, REPLICATOR_STOPPED,
-                    aggregator->key);
-        aggregator_end(replicator, aggregator);
+    if (!is_good) {
+        replicator_end(replicator);
+        return;
     }
-    news_put(replicator,
-             &(struct news_item){ .kind = REPLICATOR_NEWS_ENDED },
-             slice_of(NULL, 0), slice_of(NULL, 0));
-    trace_put(replicator->trace, TRACE_INFO, "ddata", "ended path=%.*s",
-              (int)path_plain(buf_slice(&replicator->path)).size,
-              (const char *)replicator->path.data);
+    replicator->is_loading = false;
+    waiting_go_on(replicator, now, outbox);
+    notify_flush(replicator);
+}
+
+void replicator_store_lost(struct replicator *replicator)
+{
+    replicator_end(replicator);
 }
 
 /* Ticks do nothing during loading. */
@@ -233,6 +254,23 @@ static void tick(struct replicator *replicator, uint64_t now,
     arm(replicator, now, kind);
 }
 
+static void aggregator_tick(struct replicator *replicator, uint64_t id,
+                            bool is_timeout, struct outbox *outbox)
+{
+    struct aggregator *aggregator = aggregator_by_id(replicator, id);
+
+    if (!aggregator)
+        return;
+    if (aggregator->is_read && is_timeout)
+        read_timeout(replicator, aggregator);
+    else if (aggregator->is_read)
+        read_secondary(replicator, aggregator, outbox);
+    else if (is_timeout)
+        write_timeout(replicator, aggregator);
+    else
+        write_secondary(replicator, aggregator, outbox);
+}
+
 void replicator_step(struct replicator *replicator, uint64_t now,
                      struct outbox *outbox)
 {
@@ -244,8 +282,8 @@ void replicator_step(struct replicator *replicator, uint64_t now,
         enum timer_kind kind = (enum timer_kind)timer.kind;
 
         if (kind == TIMER_SECONDARY || kind == TIMER_TIMEOUT)
-            aggregator_timer(replicator, timer.id, kind == TIMER_TIMEOUT,
-                             outbox);
+            aggregator_tick(replicator, timer.id, kind == TIMER_TIMEOUT,
+                            outbox);
         else
             tick(replicator, now, kind, outbox);
     }
@@ -258,36 +296,6 @@ uint64_t replicator_deadline(const struct replicator *replicator)
     return replicator_waits(replicator)
                ? 0
                : timers_deadline(&replicator->timers);
-}
-
-void news_put(struct replicator *replicator, const struct news_item *item,
-              struct slice key, struct slice bytes)
-{
-    struct news_item kept = *item;
-    uintptr_t at =
-        (uintptr_t)key.data - (uintptr_t)replicator->news_texts.data;
-
-    /* The key may lie in the news just read. */
-    if (key.size)
-        (void)buf_reserve(&replicator->news_texts, key.size + bytes.size);
-    if (key.size && at < replicator->news_texts.size)
-        key.data = replicator->news_texts.data + at;
-    kept.at = replicator->news_texts.size;
-    kept.key_size = key.size;
-    kept.bytes_size = bytes.size;
-    buf_put_slice(&replicator->news_texts, key);
-    buf_put_slice(&replicator->news_texts, bytes);
-    vec_push(&replicator->news, kept);
-}
-
-void news_answer(struct replicator *replicator, uint64_t token,
-                 enum replicator_answer answer, struct slice key)
-{
-    news_put(replicator,
-             &(struct news_item){ .kind = REPLICATOR_NEWS_ANSWER,
-                                  .token = token,
-                                  .answer = answer },
-             key, slice_of(NULL, 0));
 }
 
 bool replicator_next_news(struct replicator *replicator,

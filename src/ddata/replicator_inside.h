@@ -1,20 +1,33 @@
-/* Declares what the replicator's files share. Private to them. Each file has one duty:
+/* Declares what the replicator's files share. Private to them. Each file has one duty, and calls
+ * only files below it:
  *
- * replicator.c     lifetime, members, timers, news
- * commands.c       local commands
- * receive.c        received messages
- * entries.c        the table of keys
- * aggregator.c     writes and reads of several replicas; write.c, read.c
- * gossip.c         own statuses, and gossips
- * compare.c        received statuses
- * arrive.c         order of received gossip
- * propagate.c      deltas
+ * replicator.c     lifetime, members, timers
+ * waiting.c        commands of the node, which may have to wait
  * turns.c          work that exceeds one step
+ * receive.c        received messages
+ * stored.c         answers and entries of the durable file
+ * arrive.c         order of received gossip
+ * compare.c        received statuses
+ * commands.c       local commands
+ * write.c, read.c  writes and reads of several replicas
+ * gossip.c         own statuses, and gossips
+ * propagate.c      deltas
  * prune.c          removed members
- * notify.c         subscribers
- * held.c           damaged durable keys
  * expire.c         unused keys
- * durable_queue.c  the durable file */
+ * sendings.c       one message to several replicas
+ * aggregator.c     which replicas a write or read asks
+ * take.c           received entries
+ * held.c           damaged durable keys
+ * durable_queue.c  entries on their way to the durable file
+ * entry_merge.c    changes of entries
+ * entry_size.c     sizes and digests of entries
+ * notify.c         subscribers
+ * hidden.c         the table of hidden keys
+ * entries.c        the table of keys
+ * key_rules.c      durable keys, and the time without use
+ * room.c           the work of a step
+ * send.c           messages to peers
+ * news.c           answers and notices to the node */
 #ifndef SHERD_DDATA_REPLICATOR_INSIDE_H
 #define SHERD_DDATA_REPLICATOR_INSIDE_H
 
@@ -163,6 +176,17 @@ struct expiring {
     uint32_t at;        /* then in the table of entries */
 };
 
+/* This node's part of an expired key. */
+struct hidden {
+    /* empty during a change, when it is in the table, and if this node has no part */
+    struct envelope envelope;
+    uint64_t size;
+    int64_t used_ms; /* last use, by the wall clock */
+    int64_t version; /* this node's last delta */
+    uint64_t at;     /* replicator.steady_ticks */
+    bool is_alone;   /* during a change: nothing else was in the table */
+};
+
 enum durable_purpose { DURABLE_FOR_COMMAND, DURABLE_FOR_AGGREGATOR, DURABLE_FOR_PEER };
 
 /* An entry on its way to the durable file. */
@@ -282,12 +306,11 @@ struct replicator {
     struct buf news_texts;
 };
 
-/* news */
+/* answers and notices */
 void news_answer(struct replicator *replicator, uint64_t token,
                  enum replicator_answer answer, struct slice key);
 void news_put(struct replicator *replicator, const struct news_item *item,
               struct slice key, struct slice bytes);
-void replicator_end(struct replicator *replicator);
 
 /* messages out: to a member's replicator of the same path, or an answer to a sender */
 void send_peer(struct replicator *replicator, const struct node_id *to,
@@ -299,13 +322,22 @@ void send_answer(struct replicator *replicator, const struct node_id *to,
 /* False: too large; counted. */
 bool is_sendable(struct replicator *replicator, size_t size);
 
-/* entries */
+/* the table of keys */
 struct entry *entry_find(const struct replicator *replicator,
                          struct slice key);
 /* The caller sets the value at once. Null at a limit, counted. */
 struct entry *entry_add(struct replicator *replicator, struct slice key,
                         size_t size);
 bool entry_is_there(const struct entry *entry); /* not deleted; null is fine */
+void entry_grow(struct replicator *replicator, struct entry *entry,
+                uint64_t size); /* its sent size grows by at most this */
+void entry_measured(struct replicator *replicator, struct entry *entry,
+                    uint64_t size); /* its exact size */
+/* Frees it; no other list may contain it. */
+void entry_forget(struct replicator *replicator, struct entry *entry);
+void entries_fini(struct replicator *replicator);
+
+/* changes of entries */
 /* After each change of its envelope. is_value: not only of its pruning. */
 void entry_set(struct replicator *replicator, struct entry *entry,
                bool is_value);
@@ -313,23 +345,19 @@ void entry_delete(struct replicator *replicator, struct entry *entry);
 /* Before a delta of this node is put into the log: continues the numbers of its earlier deltas. */
 void entry_count_deltas(const struct replicator *replicator,
                         struct entry *entry);
-/* Empty for a deleted entry. Lent until the entry changes. */
-struct slice entry_digest(struct replicator *replicator, struct entry *entry);
-void entry_grow(struct replicator *replicator, struct entry *entry,
-                uint64_t size); /* its sent size grows by at most this */
-void entry_measured(struct replicator *replicator, struct entry *entry,
-                    uint64_t size); /* its exact size */
-bool key_is_durable(const struct replicator *replicator, struct slice key);
-bool key_matches(struct slice key, const char *pattern); /* a key, or a prefix that ends with "*" */
-/* Frees it; no other list may contain it. */
-void entry_forget(struct replicator *replicator, struct entry *entry);
-void entries_fini(struct replicator *replicator);
 /* Merges an entry from elsewhere; the envelope is spent. Null: refused, and counted. */
 struct entry *entry_merge(struct replicator *replicator, struct slice key,
                           struct envelope *envelope, size_t size);
+
+/* sizes and digests */
+/* Empty for a deleted entry. Lent until the entry changes. */
+struct slice entry_digest(struct replicator *replicator, struct entry *entry);
 /* Its encoded size, or its weight if that is more. */
 uint64_t envelope_size(const struct replicator *replicator,
                        const struct envelope *envelope);
+/* The same if the encoded size is known. Weight counts up to the entry limit. */
+uint64_t envelope_counted(const struct replicator *replicator,
+                          const struct envelope *envelope, uint64_t bytes);
 uint64_t weight_size(const struct replicator *replicator,
                      const struct dd_value *value); /* weight converted to bytes */
 /* Measures the entry if its size is uncertain. */
@@ -364,8 +392,9 @@ void aggregator_send(struct replicator *replicator,
                      const struct aggregator *aggregator, uint32_t first,
                      uint32_t count, enum message_kind kind,
                      struct slice payload, struct outbox *outbox);
-void aggregator_timer(struct replicator *replicator, uint64_t id,
-                      bool is_timeout, struct outbox *outbox);
+/* Continues messages that wait for room. */
+void sendings_go_on(struct replicator *replicator, struct outbox *outbox);
+void sendings_end(struct replicator *replicator); /* drops them */
 
 void write_begin(struct replicator *replicator, struct aggregator *aggregator,
                  const struct dd_value *delta, int64_t version,
@@ -391,7 +420,9 @@ void read_secondary(struct replicator *replicator,
 void read_timeout(struct replicator *replicator,
                   struct aggregator *aggregator);
 
-/* commands */
+/* commands that need not wait */
+void command_refuse(struct replicator *replicator, uint64_t token,
+                    enum replicator_answer answer, struct slice key);
 void command_get(struct replicator *replicator, uint64_t now, uint64_t token,
                  struct slice key, const struct consistency *consistency,
                  struct outbox *outbox);
@@ -401,7 +432,17 @@ void command_delete(struct replicator *replicator, uint64_t now,
                     uint64_t token, struct slice key,
                     const struct consistency *consistency,
                     struct outbox *outbox);
-
+enum replicator_begin command_update_begin(struct replicator *replicator,
+                                           uint64_t token, struct slice key,
+                                           const struct dd_value **current);
+/* The value is given. */
+void command_update(struct replicator *replicator, uint64_t now,
+                    uint64_t token, struct slice key,
+                    const struct dd_value *current, struct dd_value *value,
+                    const struct consistency *consistency,
+                    struct outbox *outbox);
+void command_update_fail(struct replicator *replicator, uint64_t token,
+                         struct slice key);
 void command_release(struct replicator *replicator, uint64_t token,
                      struct slice key);
 
@@ -425,23 +466,30 @@ void hold_drop(struct replicator *replicator, struct slice key);
 void hold_tick(struct replicator *replicator); /* drops expired holds */
 void hold_fini(struct replicator *replicator);
 
-/* unused keys */
+/* rules by name */
+bool key_matches(struct slice key, const char *pattern); /* a key, or a prefix that ends with "*" */
+bool key_is_durable(const struct replicator *replicator, struct slice key);
 uint64_t expire_after(const struct replicator *replicator, struct slice key);
 bool expire_is_over(const struct replicator *replicator, struct slice key,
                     int64_t used_ms);
-/* True: a key used last at that time has expired; counted. */
-bool expire_refuses(struct replicator *replicator, struct slice key,
-                    int64_t used_ms);
+bool entry_is_over(const struct replicator *replicator,
+                   const struct entry *entry);
 void entry_use(const struct replicator *replicator, struct entry *entry,
                int64_t used_ms); /* entry: null is fine */
 void key_use(const struct replicator *replicator, struct slice key,
              int64_t used_ms); /* of its entry or hold, if any */
+
+/* unused keys */
+/* True: a key used last at that time has expired; counted. */
+bool expire_refuses(struct replicator *replicator, struct slice key,
+                    int64_t used_ms);
 void expire_tick(struct replicator *replicator);
 void expire_go_on(struct replicator *replicator); /* continues the pass */
 /* Before a change: merges the key's hidden part into the table. False: at a limit. Then hidden_drop
  * if the change was made, else hidden_back before subscribers see it. */
 bool hidden_show(struct replicator *replicator, struct slice key);
 void hidden_back(struct replicator *replicator, struct slice key);
+void hidden_give_back(struct replicator *replicator, struct hidden *hidden); /* drops the value */
 int64_t hidden_version(const struct replicator *replicator,
                        struct slice key); /* this node's last delta of a hidden key */
 void hidden_drop(struct replicator *replicator, struct slice key);
@@ -486,6 +534,10 @@ void turns_forget(struct replicator *replicator,
                   const struct node_id *node); /* gossip with a removed node */
 void turns_end(struct replicator *replicator); /* waiting work is dropped */
 bool replicator_waits(const struct replicator *replicator); /* true: the next step is due at once */
+
+/* the work of a step */
+/* Takes the cost from a room, at most what is left. */
+void room_spend(uint32_t *room, size_t cost);
 /* Takes room to pack the entry; false: none is left. */
 bool room_is_taken(struct replicator *replicator, const struct entry *entry);
 /* Takes room for hashed bytes. */
@@ -528,10 +580,12 @@ bool durable_store_entry(struct replicator *replicator, struct entry *entry,
                const struct storing *storing);
 void durable_forget(struct replicator *replicator, struct slice key);
 void durable_fini(struct replicator *replicator);
-/* Keeps a command until loading ends; false at the limit. */
-bool durable_wait(struct replicator *replicator, const struct waiting *waiting);
-bool durable_must_wait(const struct replicator *replicator, uint64_t token);
-void durable_modified(struct replicator *replicator, uint64_t now,
-                    struct outbox *outbox); /* the update has finished: waiting commands continue */
+void storing_free(struct storing *storing);
+
+/* waiting commands */
+/* Runs them in order up to an update, since later ones may need its result. */
+void waiting_go_on(struct replicator *replicator, uint64_t now,
+                   struct outbox *outbox);
+void waiting_fini(struct replicator *replicator);
 
 #endif
