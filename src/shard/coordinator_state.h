@@ -1,7 +1,9 @@
 /* Declares the inside of the coordinator for its own files: coordinator.c (interface),
- * coordinator_receive.c (messages), registration.c (members, regions, claims), shard_homes.c
- * (allocation), announce.c (announcements), handoff.c (moves), state_store.c and state_load.c
- * (stored state), cluster_stats.c (queries). */
+ * coordinator_output.c (messages to regions, news), coordinator_receive.c (messages), registrants.c
+ * (members and regions), registration.c and registration_reply.c (registrations, claims), shards.c
+ * (homes and fences), shard_homes.c (allocation), announce.c and announce_queue.c (announcements),
+ * handoff.c (moves), state_changes.c, state_store.c, state_load.c and state_answers.c (stored
+ * state), cluster_stats.c (queries). */
 #ifndef SHERD_SHARD_COORDINATOR_STATE_H
 #define SHERD_SHARD_COORDINATOR_STATE_H
 
@@ -231,7 +233,7 @@ struct coordinator {
     struct coordinator_counters counters;
 };
 
-/* coordinator.c */
+/* coordinator_output.c */
 void coordinator_tell(struct coordinator *coordinator,
                       const struct registrant *region,
                       struct shard_message message, struct outbox *outbox);
@@ -239,6 +241,8 @@ void coordinator_news_put(struct coordinator *coordinator,
                           enum coordinator_news_kind kind, uint64_t term);
 void coordinator_probe(const struct coordinator *coordinator,
                        enum probe_kind kind); /* with its term */
+
+/* coordinator.c */
 /* Does what has become possible: fences, allocations, hand-offs. Ends every input. */
 void coordinator_settle(struct coordinator *coordinator, uint64_t now,
                         struct outbox *outbox);
@@ -247,12 +251,22 @@ void coordinator_settle(struct coordinator *coordinator, uint64_t now,
 void coordinator_activate(struct coordinator *coordinator, uint64_t now,
                           struct outbox *outbox);
 
-/* registration.c */
+/* registrants.c */
 struct coordinator_member *coordinator_member_of(const struct coordinator *coordinator,
                          const struct node_id *node);
 void coordinator_member_drop(struct coordinator_member *member);
+bool coordinator_member_is_asked(const struct coordinator_member *member);
+bool coordinator_has_to_ask(const struct coordinator *coordinator);
 struct registrant *registrant_of(const struct coordinator *coordinator,
                          const struct node_id *node, struct slice path);
+void registrant_drop(struct registrant *region);
+/* For a stored region that has not registered. */
+struct registrant *registrant_load(struct coordinator *coordinator,
+                                   const struct node_id *node,
+                                   struct slice ref, struct slice path,
+                                   bool is_proxy);
+
+/* registration.c */
 /* Forgets a region; its shards want another home. */
 void registrant_remove(struct coordinator *coordinator, uint64_t now,
                    struct registrant *region, enum probe_home why,
@@ -260,12 +274,6 @@ void registrant_remove(struct coordinator *coordinator, uint64_t now,
 /* A region reports that it hosts nothing. May free it. */
 void registrant_stopped(struct coordinator *coordinator, uint64_t now,
                         struct registrant *region, struct outbox *outbox);
-void registrant_drop(struct registrant *region);
-/* For a stored region that has not registered. */
-struct registrant *registrant_load(struct coordinator *coordinator,
-                                   const struct node_id *node,
-                                   struct slice ref, struct slice path,
-                                   bool is_proxy);
 void registration_receive(struct coordinator *coordinator, uint64_t now,
                           const struct inbound *inbound,
                           const struct shard_message *message,
@@ -295,10 +303,8 @@ void registration_ask_all(struct coordinator *coordinator, bool is_again,
                           struct outbox *outbox);
 void registration_ask_on(struct coordinator *coordinator,
                          struct outbox *outbox);
-bool coordinator_member_is_asked(const struct coordinator_member *member);
-bool coordinator_has_to_ask(const struct coordinator *coordinator);
 
-/* shard_homes.c */
+/* shards.c */
 struct shard *shard_find(const struct coordinator *coordinator,
                          struct slice id);
 struct shard *shard_get(struct coordinator *coordinator,
@@ -321,6 +327,8 @@ void shard_wait(struct shard *shard, struct registrant *region);
 /* Like shard_unlink, but keeps it in the home's list. */
 void shard_lose_home(struct coordinator *coordinator, struct shard *shard,
                  enum probe_home why);
+
+/* shard_homes.c */
 void shard_rehost(struct coordinator *coordinator, uint64_t now,
                   struct shard *shard, struct outbox *outbox);
 void shard_homes_place_all(struct coordinator *coordinator, uint64_t now,
