@@ -285,16 +285,10 @@ void coordinator_outbid(struct coordinator *coordinator, uint64_t now,
 void coordinator_outbid_due(struct coordinator *coordinator, uint64_t now);
 /* Members have changed; the other coordinator may have gone. */
 void coordinator_outbid_anew(struct coordinator *coordinator, uint64_t now);
-void registration_acknowledge(struct coordinator *coordinator,
-                              const struct registrant *region,
-                              struct outbox *outbox);
 /* Welcomes a region when it is stored and there is room. */
 void registration_welcome(struct coordinator *coordinator,
                           struct registrant *region, bool is_known,
                           struct outbox *outbox);
-/* Sends acknowledgement and homes. Returns the number of homes. */
-uint32_t registration_greet(struct coordinator *coordinator,
-                            struct registrant *region, struct outbox *outbox);
 /* Sends now or when there is room. */
 void registration_ask(struct coordinator *coordinator,
                       struct coordinator_member *member, struct outbox *outbox);
@@ -303,6 +297,20 @@ void registration_ask_all(struct coordinator *coordinator, bool is_again,
                           struct outbox *outbox);
 void registration_ask_on(struct coordinator *coordinator,
                          struct outbox *outbox);
+
+/* registration_reply.c */
+void registration_acknowledge(struct coordinator *coordinator,
+                              const struct registrant *region,
+                              struct outbox *outbox);
+/* Sends acknowledgement and homes. Returns the number of homes. */
+uint32_t registration_greet(struct coordinator *coordinator,
+                            struct registrant *region, struct outbox *outbox);
+/* Sends known homes, or those at one region, in at most SHARD_HOMES_MESSAGES_MAX messages. Returns
+ * the number of homes. */
+uint32_t registration_send_homes(struct coordinator *coordinator,
+                                 struct registrant *to,
+                                 const struct registrant *only,
+                                 struct outbox *outbox);
 
 /* shards.c */
 struct shard *shard_find(const struct coordinator *coordinator,
@@ -344,12 +352,28 @@ void shard_homes_rebalance_on(struct coordinator *coordinator);
 void shard_homes_move(struct coordinator *coordinator, uint64_t now,
                 struct outbox *outbox); /* Begins them as far as there is room. */
 
-/* announce.c: sends at once if stored and the step has room, else later, in order. */
+/* announce_queue.c */
 void announce_fini(struct home_announcements *announcements);
 bool announce_waits(const struct coordinator *coordinator);
 /* Returns how many messages this step may still send; 0 while earlier ones wait. */
 uint32_t announce_room(const struct coordinator *coordinator);
 void announce_charge(struct coordinator *coordinator, uint32_t messages);
+/* Queues a shard, once, by whether its last change is stored. */
+void announce_wait(struct coordinator *coordinator, struct shard *shard);
+void announce_later(struct coordinator *coordinator, struct shard *shard,
+                    enum audience audience);
+/* Sends a region the home of a shard, now. */
+void announce_home(struct coordinator *coordinator, const struct shard *shard,
+                   const struct registrant *region, struct outbox *outbox);
+/* Its home is stored and has its order. */
+bool shard_is_tellable(const struct coordinator *coordinator,
+                       const struct shard *shard);
+/* Now, or with the next announcement of the shard. */
+void shard_tell_home(struct coordinator *coordinator,
+                     struct shard *shard, struct registrant *region,
+                     struct outbox *outbox);
+
+/* announce.c: sends at once if stored and the step has room, else later, in order. */
 void announce_stored(struct coordinator *coordinator, uint64_t now,
                     struct outbox *outbox); /* A write has succeeded. */
 void announce_step(struct coordinator *coordinator, uint64_t now,
@@ -361,12 +385,6 @@ void shard_host(struct coordinator *coordinator, uint64_t now,
 /* After no answer; the next repetition waits longer. */
 void shard_host_again(struct coordinator *coordinator, uint64_t now,
                       struct shard *shard, struct outbox *outbox);
-/* Its home is stored and has its order. */
-bool shard_is_tellable(const struct coordinator *coordinator,
-                       const struct shard *shard);
-void shard_tell_home(struct coordinator *coordinator,
-                     struct shard *shard, struct registrant *region,
-                     struct outbox *outbox);
 void shard_announce(struct coordinator *coordinator, uint64_t now,
                     struct shard *shard, enum audience audience,
                     struct outbox *outbox);

@@ -1,6 +1,5 @@
 /* Takes the answers to reads and writes of a coordinator's state, and values that another coordinator
  * has written. */
-#include "base/limits.h"
 #include "base/mark.h"
 #include "shard/coordinator_state.h"
 #include "shard/stored.h"
