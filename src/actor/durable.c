@@ -1,4 +1,4 @@
-/* Carries out what the journal reports: releases or drops held effects, ends entities whose events
+/* Carries out what the journal reports: releases or drops waiting effects, ends entities whose events
  * were not stored, and recovers entities. */
 #include "actor/inside.h"
 
@@ -116,7 +116,7 @@ void effects_store_failed(struct actors *actors, uint32_t index, struct slot *sl
                   enum sherd_reason reason)
 {
     struct extra *extra;
-    char text[120];
+    char text[160];
     bool waits;
 
     actors->counts.store_failures++;
@@ -124,7 +124,8 @@ void effects_store_failed(struct actors *actors, uint32_t index, struct slot *sl
     SOMETIMES("an entity stops while its write fails",
               slot->status == SLOT_STOPPING || slot->status == SLOT_ENDING);
     line_format(text, sizeof text,
-                "event not stored, entity stopped reason=\"%s\"",
+                "event not stored, entity stopped reason=\"%s\" "
+                "hint=\"see the lines of module journal\"",
                 sherd_reason_text(reason)); /* fits */
     slot_trace(actors, slot, TRACE_WARNING, text);
     waits = (slot->flags & FLAG_STARTED_DUE) != 0;
@@ -222,12 +223,12 @@ void actors_recovery_failed(struct actors *actors, uint64_t actor,
     struct slot *slot = recovering(actors, actor);
     struct message *rest;
     struct message *message;
-    char line[200];
+    char line[280];
 
     if (!slot)
         return;
     line_format(line, sizeof line, "recovery failed, tried again later "
-                                   "reason=\"%s\"",
+                "hint=\"check the journal's database and disk\" reason=\"%s\"",
                 text ? text : ""); /* may be cut */
     slot_trace(actors, slot, TRACE_ERROR, line);
     REACHED("an entity could not be recovered");

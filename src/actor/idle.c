@@ -18,7 +18,8 @@ void entity_ticks(struct actors *actors)
     }
 }
 
-/* Whether it was idle for 8 ticks and has nothing to read, no open ask or job, and nothing held. */
+/* Whether it was idle for 8 ticks and has nothing to read, no open ask or job, and no effect that
+ * waits. */
 static bool is_idle(const struct actors *actors, const struct slot *slot)
 {
     const struct behavior *behavior = behavior_of(actors, slot);

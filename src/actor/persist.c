@@ -1,4 +1,4 @@
-/* Passes events to the journal, and holds effects until their cause is durable.
+/* Passes events to the journal, and keeps effects until their cause is durable.
  *
  * Positions count the lane's events. An entity with events on their way is FLAG_UNDURABLE: its
  * effects get its last position and wait in its extra. The queue of stored events names the

@@ -13,7 +13,8 @@ struct sherd_ref slot_spawn(struct actors *actors,
         actors->counts.spawns_refused++;
         trace_put(actors->settings.trace, TRACE_ERROR, "actor",
                   "spawn refused: the lane has too many actors or behaviors "
-                  "name=%s actors=%u",
+                  "name=%s actors=%u hint=\"stop actors that are no longer "
+                  "needed, or use more lanes\"",
                   face->name ? face->name : "", actors->counts.actors);
         return (struct sherd_ref){ 0, 0 };
     }
