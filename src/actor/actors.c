@@ -1,4 +1,4 @@
-/* Creates, steps and frees a lane's actors, and declares their types and behaviors. */
+/* Creates, steps and frees a lane's actors. */
 #include "actor/inside.h"
 
 void actors_limits(struct actors_settings *settings)
@@ -43,103 +43,6 @@ struct actors *actors_new(const struct actors_settings *settings)
     return actors;
 }
 
-/* --- behaviors and types --- */
-
-static bool same(const struct sherd_behavior *left,
-                 const struct sherd_behavior *right)
-{
-    return left->receive == right->receive && left->apply == right->apply &&
-           left->release == right->release && left->name == right->name &&
-           left->state_size == right->state_size &&
-           left->wants_undelivered == right->wants_undelivered;
-}
-
-uint16_t behavior_intern(struct actors *actors, const struct sherd_behavior *face,
-                      uint16_t type)
-{
-    struct behavior behavior = { .face = *face,
-                                 .mailbox_max = ACTOR_MAILBOX_MAX,
-                                 .type = type };
-    uint32_t count = actors->behaviors.count;
-
-    check(face->receive || type != TYPE_NONE); /* entities of a proxy live elsewhere */
-    if (type == TYPE_NONE) {
-        uint16_t last = actors->behavior_last;
-
-        if (last < count && actors->behaviors.items[last].type == TYPE_NONE &&
-            same(&actors->behaviors.items[last].face, face))
-            return last;
-        for (uint32_t i = 0; i < count; i++)
-            if (actors->behaviors.items[i].type == TYPE_NONE &&
-                same(&actors->behaviors.items[i].face, face)) {
-                actors->behavior_last = (uint16_t)i;
-                return (uint16_t)i;
-            }
-    }
-    if (count >= ACTOR_BEHAVIORS_MAX)
-        return TYPE_NONE;
-    vec_push(&actors->behaviors, behavior);
-    return (uint16_t)count;
-}
-
-/* Makes all types up to this index. */
-static struct type *type_at(struct actors *actors, uint16_t index)
-{
-    check(index < ACTOR_TYPES_MAX);
-    if (index >= actors->type_count) {
-        uint32_t more = index + 1u - actors->type_count;
-
-        actors->types = mem_resize(actors->types,
-                                   (index + 1u) * sizeof *actors->types);
-        memset(actors->types + actors->type_count, 0,
-               more * sizeof *actors->types);
-        actors->type_count = (uint16_t)(index + 1);
-    }
-    return &actors->types[index];
-}
-
-void actors_add_type(struct actors *actors, uint16_t index,
-                     const struct sherd_entity_type *type)
-{
-    struct type *known = type_at(actors, index);
-    struct behavior *behavior;
-    size_t size = strlen(type->name);
-
-    check(!known->known && size > 0 && size <= SHERD_TYPE_MAX);
-    known->known = true;
-    memcpy(known->name, type->name, size + 1);
-    known->stop_msg = type->stop_msg;
-    known->remembers = type->remember > 0;
-    known->shards = type->shards ? type->shards : ENTITY_SHARDS;
-    known->behavior = behavior_intern(actors, &type->behavior, index);
-    check(known->behavior != TYPE_NONE);
-    behavior = &actors->behaviors.items[known->behavior];
-    behavior->mailbox_max =
-        type->mailbox_max ? type->mailbox_max : ENTITY_MAILBOX_MAX;
-    if (type->idle_ms < UINT64_MAX / MS) {
-        behavior->tick_ns =
-            (type->idle_ms ? type->idle_ms : ENTITY_IDLE_MS) * MS / 8;
-        if (behavior->tick_ns < MS)
-            behavior->tick_ns = MS;
-        if (actors->tick_ns == 0 || behavior->tick_ns < actors->tick_ns)
-            actors->tick_ns = behavior->tick_ns;
-        behavior->tick = (uint16_t)(actors->now / behavior->tick_ns);
-    }
-}
-
-uint16_t actors_type(const struct actors *actors, struct slice name)
-{
-    for (uint16_t i = 0; i < actors->type_count; i++)
-        if (actors->types[i].known && slice_is(name, actors->types[i].name))
-            return i;
-    return TYPE_NONE;
-}
-
-uint32_t actors_type_entities(const struct actors *actors, uint16_t type)
-{
-    return type < actors->type_count ? actors->types[type].running : 0;
-}
-
 uint16_t actors_peer(struct actors *actors, uint64_t node, const char *text)
 {
     struct slice key = map_u64(&node);
@@ -161,6 +64,20 @@ uint16_t actors_peer(struct actors *actors, uint64_t node, const char *text)
 
 /* --- a turn --- */
 
+/* Ends what waited for this time: asks, timers, and the pauses before the next start. */
+static void entries_step(struct actors *actors)
+{
+    uint32_t at;
+
+    while (wheel_advance(actors))
+        while ((at = wheel_take(actors)) != 0) {
+            uint32_t index = entry_fire(actors, at);
+
+            if (index)
+                incarnation_back_off_end(actors, index, slot_at(actors, index));
+        }
+}
+
 void actors_step(struct actors *actors, uint64_t now, int64_t wall_ms)
 {
     check(!actors->ctx.slot);
@@ -168,7 +85,7 @@ void actors_step(struct actors *actors, uint64_t now, int64_t wall_ms)
         actors->now = now;
     actors->wall_ms = wall_ms;
     entity_ticks(actors);
-    wheel_step(actors);
+    entries_step(actors);
     shards_step(actors);
     entity_scan(actors);
 }
@@ -182,6 +99,14 @@ uint64_t actors_deadline(const struct actors *actors)
     if (shard < earliest)
         earliest = shard;
     return scan < earliest ? scan : earliest;
+}
+
+void actors_node_gone(struct actors *actors, uint64_t node)
+{
+    if (node == actors->node)
+        return;
+    watches_node_gone(actors, node);
+    asks_node_gone(actors, node);
 }
 
 uint32_t actors_alive(const struct actors *actors)
@@ -291,45 +216,4 @@ void actors_free(struct actors *actors)
     map_fini(&actors->peer_map);
     memory_fini(actors);
     mem_free(actors);
-}
-
-const char *slot_type(const struct actors *actors, const struct slot *slot)
-{
-    const struct behavior *behavior = behavior_of(actors, slot);
-
-    if (behavior->type != TYPE_NONE)
-        return actors->types[behavior->type].name;
-    return behavior->face.name ? behavior->face.name : "";
-}
-
-void slot_trace(const struct actors *actors, const struct slot *slot,
-                enum trace_level level, const char *text)
-{
-    struct trace *trace = actors->settings.trace;
-    struct slice id = slot_id(slot);
-
-    if (slot->flags & FLAG_ENTITY)
-        trace_put(trace, level, "actor", "%s type=%s shard=%d id=%.*s", text,
-                  slot_type(actors, slot),
-                  actors->rows.items[slot->row].shard, (int)id.size,
-                  (const char *)id.data);
-    else
-        trace_put(trace, level, "actor", "%s actor=%s", text,
-                  slot_type(actors, slot));
-}
-
-void slot_trace_why(const struct actors *actors, const struct slot *slot,
-                    const char *text, const char *why)
-{
-    struct slice id = slot_id(slot);
-
-    if (slot->flags & FLAG_ENTITY)
-        trace_put(actors->settings.trace, TRACE_WARNING, "actor",
-                  "%s type=%s shard=%d why=\"%s\" id=%.*s", text,
-                  slot_type(actors, slot), actors->rows.items[slot->row].shard,
-                  why, (int)id.size, (const char *)id.data);
-    else
-        trace_put(actors->settings.trace, TRACE_WARNING, "actor",
-                  "%s actor=%s why=\"%s\"", text, slot_type(actors, slot),
-                  why);
 }

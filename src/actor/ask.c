@@ -138,7 +138,7 @@ static bool is_with_peer(uint8_t stage)
            stage == SHERD_STAGE_QUEUED;
 }
 
-static void asks_node_gone(struct actors *actors, uint64_t node)
+void asks_node_gone(struct actors *actors, uint64_t node)
 {
     for (uint32_t at = WHEEL_BUCKETS; at < actors->wheel.used; at++) {
         struct entry *entry = entry_at(actors, at);
@@ -150,14 +150,6 @@ static void asks_node_gone(struct actors *actors, uint64_t node)
         wheel_remove(actors, entry);
         ask_ends(actors, at, SHERD_REASON_NODE_GONE);
     }
-}
-
-void actors_node_gone(struct actors *actors, uint64_t node)
-{
-    if (node == actors->node)
-        return;
-    watches_node_gone(actors, node);
-    asks_node_gone(actors, node);
 }
 
 /* --- timers --- */
@@ -259,11 +251,11 @@ bool timer_take(struct actors *actors, struct slot *slot,
 
 /* --- expired entries --- */
 
-void entry_fire(struct actors *actors, uint32_t at)
+uint32_t entry_fire(struct actors *actors, uint32_t at)
 {
     struct entry *entry = entry_at(actors, at);
     struct slot *slot = entry_slot(actors, entry);
-    uint32_t index = entry->slot;
+    uint32_t index = entry->slot, ready = 0;
     struct message *message;
 
     switch ((enum entry_kind)entry->kind) {
@@ -290,11 +282,12 @@ void entry_fire(struct actors *actors, uint32_t at)
         entry_free(actors, at);
         if (slot && (slot->status == SLOT_BACKOFF ||
                      slot->status == SLOT_RESTARTING))
-            incarnation_back_off_end(actors, index, slot);
+            ready = index;
         break;
     case ENTRY_FREE:
     case ENTRY_FIRED:
         check(entry->kind == ENTRY_ASK); /* an entry of the wheel is in use */
         break;
     }
+    return ready;
 }

@@ -460,6 +460,7 @@ static inline struct behavior *behavior_of(const struct actors *actors,
     return &actors->behaviors.items[slot->behavior];
 }
 
+/* --- slot_trace.c --- */
 /* Returns the type's name of an entity, the behavior's of another actor; lent. */
 const char *slot_type(const struct actors *actors, const struct slot *slot);
 /* Logs a text about an actor with its type; for an entity also shard and id. */
@@ -488,6 +489,13 @@ static inline bool slot_remembers(const struct actors *actors,
     return type != TYPE_NONE && actors->types[type].remembers;
 }
 
+/* Whether it is a new actor that waits for MESSAGE_STARTED (spawn.c). */
+static inline bool slot_is_spawned_later(const struct slot *slot)
+{
+    return slot && !(slot->flags & FLAG_ENTITY) &&
+           slot->status == SLOT_RECOVERING;
+}
+
 /* Takes a message that leaves a slot's mailbox out of the counts. */
 static inline void mailbox_uncount(struct actors *actors, struct slot *slot,
                                    const struct message *message)
@@ -508,79 +516,106 @@ static inline bool is_here(const struct actors *actors, struct sherd_ref ref)
     return ref.node == actors->node && actor_id_lane(ref.actor) == actors->lane;
 }
 
+/* --- types.c --- */
+uint16_t behavior_intern(struct actors *actors, const struct sherd_behavior *face,
+                      uint16_t type); /* TYPE_NONE at ACTOR_BEHAVIORS_MAX */
+
+/* --- news.c --- */
+void slot_news_put(struct actors *actors, enum actors_news_kind kind, uint16_t type,
+              int32_t shard, uint64_t actor, struct slice id);
+
 /* --- cluster.c --- */
 void view_retry(struct actors *actors);
 void view_fini(struct actors *actors);
+
+/* --- data.c --- */
 void followers_fini(struct actors *actors);
 void followers_retry(struct actors *actors);
 
 /* --- mailbox.c --- */
-void mailbox_deliver(struct actors *actors, struct message *message);
 void mailbox_put(struct actors *actors, uint32_t index, struct slot *slot,
                  struct message *message); /* without a limit; given */
 /* Puts the stop mark, once. */
 void mailbox_mark(struct actors *actors, uint32_t index, struct slot *slot);
+void mailbox_unmark(struct actors *actors, struct slot *slot);
 /* Moves entity messages and the mark to extra.behind, for the next incarnation. */
 void mailbox_split(struct actors *actors, struct slot *slot);
-/* Sends an effect, given, whose cause is durable. */
-void effects_route(struct actors *actors, struct message *message);
-void mailbox_undelivered(struct actors *actors, struct message *message,
-                 enum sherd_reason reason); /* given; its notice goes by effects_route */
+/* Sends the messages of a slot without incarnation out again. */
+void mailbox_hand_back(struct actors *actors, struct slot *slot);
 /* Counts a user's message that ended undelivered, with a probe. type: TYPE_NONE when not to an
  * entity. */
 void mailbox_count_undelivered(struct actors *actors, uint16_t type, struct slice body,
                                enum sherd_reason reason);
-void mailbox_message_end(struct actors *actors, struct message *message,
-                         enum sherd_reason reason); /* given, without a notice */
 void mailbox_out_put(struct actors *actors, struct message *message);
 /* Turns a failed message into the notice to its sender; false: none is wanted. */
 bool message_notice(struct message *message, enum sherd_reason reason);
 
+/* --- route.c --- */
+void mailbox_deliver(struct actors *actors, struct message *message);
+/* Sends an effect, given, whose cause is durable. */
+void effects_route(struct actors *actors, struct message *message);
+void mailbox_undelivered(struct actors *actors, struct message *message,
+                 enum sherd_reason reason); /* given; its notice goes by effects_route */
+void mailbox_message_end(struct actors *actors, struct message *message,
+                         enum sherd_reason reason); /* given, without a notice */
+
 /* --- entity.c --- */
 void entity_flush(struct actors *actors);
+
+/* --- entity_slots.c --- */
+uint32_t shard_row_find(const struct actors *actors, uint16_t type, int32_t shard);
+/* Frees the row of a shard without entities. */
+void shard_row_free(struct actors *actors, uint32_t row);
+/* Reports that the shard is empty, and frees its row. */
+void shard_row_empty(struct actors *actors, uint32_t row);
+/* Makes the slot of an absent entity, in table and row; 0 at the limit. The caller then calls
+ * incarnation_start or entity_remember. */
+uint32_t entity_make(struct actors *actors, uint16_t type, struct slice id,
+                     uint32_t key, uint32_t row);
+/* Takes a slot without incarnation and messages out of table and row. The last one of a stopping
+ * shard makes the shard empty. */
+void entity_release(struct actors *actors, uint32_t index, struct slot *slot);
+
+/* --- incarnation.c --- */
 void incarnation_start(struct actors *actors, uint32_t index,
                        struct slot *slot); /* a new generation: recovers, or is runnable */
-/* Ends an incarnation; then restarts it or frees the slot. */
-void incarnation_end(struct actors *actors, uint32_t index, struct slot *slot);
-/* Waits before the next start; after incarnation_close. */
-void incarnation_back_off(struct actors *actors, uint32_t index,
-                          struct slot *slot);
-void incarnation_back_off_end(struct actors *actors, uint32_t index, struct slot *slot);
+/* Starts a spawned actor, because its MESSAGE_STARTED, given, may happen. */
+void slot_start_now(struct actors *actors, struct message *started);
 void incarnation_release(struct actors *actors, uint32_t index,
                          struct slot *slot); /* its last callback; the state is freed */
+
+/* --- incarnation_end.c --- */
+/* Ends an incarnation; then restarts it or frees the slot. */
+void incarnation_end(struct actors *actors, uint32_t index, struct slot *slot);
+/* Ends it now, or when its events are durable. */
+void incarnation_request_end(struct actors *actors, uint32_t index, struct slot *slot);
 /* The first part of the end: the caller then restarts or frees the slot. */
 void incarnation_close(struct actors *actors, uint32_t index, struct slot *slot,
                        enum end_cause cause);
 /* Restarts (waits: after a back-off) or frees; after incarnation_close. */
 void incarnation_next(struct actors *actors, uint32_t index, struct slot *slot,
                       bool waits);
-void mailbox_unmark(struct actors *actors, struct slot *slot);
+/* Waits before the next start; after incarnation_close. */
+void incarnation_back_off(struct actors *actors, uint32_t index,
+                          struct slot *slot);
+void incarnation_back_off_end(struct actors *actors, uint32_t index, struct slot *slot);
+
+/* --- spawn.c --- */
 struct sherd_ref slot_spawn(struct actors *actors,
                             const struct sherd_behavior *face,
                             struct slice init);
 /* Emits MESSAGE_STARTED as an effect of the running actor. */
 void slot_start_later(struct actors *actors, struct sherd_ref spawned);
-/* Starts the actor, because that effect, given, may happen. */
-void slot_start_now(struct actors *actors, struct message *started);
 /* Ends the actor without a run, because that effect, given, is dropped. */
 void slot_start_never(struct actors *actors, struct message *started);
-uint16_t behavior_intern(struct actors *actors, const struct sherd_behavior *face,
-                      uint16_t type); /* TYPE_NONE at ACTOR_BEHAVIORS_MAX */
-/* Ends it now, or when its events are durable. */
-void incarnation_request_end(struct actors *actors, uint32_t index, struct slot *slot);
-/* Takes a slot without incarnation and messages out of table and row. */
-void entity_release(struct actors *actors, uint32_t index, struct slot *slot);
+
+/* --- idle.c --- */
 /* Passivates the idle entities of the next part of the slots. */
 void entity_scan(struct actors *actors);
 uint64_t entity_scan_deadline(const struct actors *actors);
 void entity_ticks(struct actors *actors);
 
-/* Makes the slot of an absent entity, in table and row; 0 at the limit. The caller then calls
- * incarnation_start or entity_remember. */
-uint32_t entity_make(struct actors *actors, uint16_t type, struct slice id,
-                     uint32_t key, uint32_t row);
-
-/* --- remembered.c --- */
+/* --- remember_requests.c --- */
 void entity_remember(struct actors *actors, uint32_t index,
                      struct slot *slot); /* stores its start before its first incarnation begins */
 void entity_forget_stored(struct actors *actors, uint32_t index,
@@ -600,29 +635,23 @@ void entity_table_put(struct actors *actors, uint32_t key, uint32_t index);
 void entity_table_remove(struct actors *actors, uint32_t key, uint32_t index);
 
 /* --- shard.c --- */
-uint32_t shard_row_find(const struct actors *actors, uint16_t type, int32_t shard);
-void shard_row_add(struct actors *actors, uint32_t row, uint32_t index,
-             struct slot *slot);
-/* Removes it; the last one of a stopping shard makes the shard empty. */
-void shard_row_remove(struct actors *actors, struct slot *slot);
-/* Sends the messages of a slot without incarnation out again. */
-void shard_hand_back(struct actors *actors, struct slot *slot);
 void shards_step(struct actors *actors);
 uint64_t shards_deadline(const struct actors *actors);
 
 /* --- persist.c --- */
 void effects_hold(struct actors *actors, struct slot *slot, struct message *message); /* given */
-void effects_drop_held(struct actors *actors, struct slot *slot,
-               enum sherd_reason reason);
+/* Takes the first waiting effect; there is one. */
+struct message *effects_take_held(struct actors *actors, struct extra *extra);
 void effects_persist(struct actors *actors, uint32_t index, struct slot *slot,
              uint32_t event_type, struct slice event);
-void effects_store_failed(struct actors *actors, uint32_t index, struct slot *slot,
-                  enum sherd_reason reason);
 /* Whether it is at a limit of its events or effects. */
 bool slot_is_blocked(const struct actors *actors, const struct slot *slot);
-void slot_news_put(struct actors *actors, enum actors_news_kind kind, uint16_t type,
-              int32_t shard, uint64_t actor, struct slice id);
-void incarnation_recover(struct actors *actors, uint32_t index, struct slot *slot);
+
+/* --- durable.c --- */
+void effects_drop_held(struct actors *actors, struct slot *slot,
+               enum sherd_reason reason);
+void effects_store_failed(struct actors *actors, uint32_t index, struct slot *slot,
+                  enum sherd_reason reason);
 
 /* --- wheel.c --- */
 /* Makes an entry in the wheel; 0 at ACTOR_ASKS_MAX. */
@@ -631,7 +660,10 @@ uint32_t entry_new(struct actors *actors, uint64_t delay_ms);
 void entry_again(struct actors *actors, uint32_t index, uint64_t delay_ms);
 /* Takes it out of its bucket, unless FIRED. */
 void entry_free(struct actors *actors, uint32_t index);
-void wheel_step(struct actors *actors); /* fires due entries by entry_fire */
+/* Moves to the next tick at which entries may be due. False: none is due yet. */
+bool wheel_advance(struct actors *actors);
+/* Takes an entry that is due at this tick out of the wheel; 0: there is none. */
+uint32_t wheel_take(struct actors *actors);
 uint64_t wheel_deadline(const struct actors *actors);
 void wheel_init(struct actors *actors);
 void wheel_fini(struct actors *actors);
@@ -650,7 +682,10 @@ uint64_t ask_open(struct actors *actors, uint32_t index, struct slot *slot,
                   uint32_t tag, uint64_t timeout_ms); /* 0 at a limit */
 /* Frees the ask of an answer and leaves the tag in message->ask. False: no actor waits for it. */
 bool ask_close(struct actors *actors, struct message *message);
-void entry_fire(struct actors *actors, uint32_t index); /* after it left the wheel */
+/* Ends what waited for an entry that has left the wheel. Returns the slot whose back-off is over, or
+ * 0. */
+uint32_t entry_fire(struct actors *actors, uint32_t index);
+void asks_node_gone(struct actors *actors, uint64_t node);
 void timer_set(struct actors *actors, uint32_t index, struct slot *slot,
                uint32_t tag, uint64_t delay_ms);
 void timer_cancel(struct actors *actors, struct slot *slot, uint32_t tag);
@@ -662,29 +697,44 @@ void timer_drop_all(struct actors *actors, struct slot *slot);
 bool timer_take(struct actors *actors, struct slot *slot,
                 struct message *message);
 
-/* --- job.c --- */
-/* Ends a job whose actor cannot receive the result, and notifies its asker. MESSAGE_JOB or
- * MESSAGE_JOB_DONE, given. */
-void job_orphaned(struct actors *actors, struct message *message,
-                 enum sherd_reason reason);
+/* --- job_message.c --- */
+struct message *job_message(struct actors *actors, struct job *job,
+                            enum message_kind kind);
+/* Ends a job whose actor cannot receive the result. Turns its MESSAGE_JOB or MESSAGE_JOB_DONE into
+ * the notice to its asker; false: there is none. */
+bool job_notice(struct actors *actors, struct message *message,
+                enum sherd_reason reason);
 /* Takes the job out of a MESSAGE_JOB_DONE that is next to handle. */
 struct job *job_result(const struct message *message, struct sherd_msg *msg);
 void job_result_free(struct actors *actors, struct job *job); /* after the handler; given */
+
+/* --- watch_table.c --- */
+/* Returns the watch's number, 0 = none. */
+uint32_t watch_find(const struct watches *watches, struct sherd_ref watcher,
+                    struct sherd_ref watched);
+/* Adds a watch, in no list yet; 0 at the limit. */
+uint32_t watch_add(struct actors *actors, struct sherd_ref watcher,
+                   struct sherd_ref watched);
+/* Puts it into the list of the watcher, an actor of this lane. */
+void watch_link_by(struct actors *actors, uint32_t at, struct slot *watcher);
+/* Takes it out of the list of the watched actor. */
+void watch_unlink_of(struct actors *actors, uint32_t at);
+void watch_remove(struct actors *actors, uint32_t at);
+void watch_arrived(struct actors *actors, struct message *message); /* given */
+void unwatch_arrived(struct actors *actors, struct message *message);
+/* Whether a TERMINATED, which is next to handle, counts: true once for each watch. */
+bool watch_take(struct actors *actors, uint32_t index, struct slot *slot,
+                struct sherd_ref watched);
+void watches_fini(struct actors *actors);
 
 /* --- watch.c --- */
 void watch_by(struct actors *actors, uint32_t index, struct slot *slot,
               struct sherd_ref watched); /* by the running actor; emits WATCH */
 void unwatch_by(struct actors *actors, uint32_t index, struct slot *slot,
                 struct sherd_ref watched);
-void watch_arrived(struct actors *actors, struct message *message); /* given */
-void unwatch_arrived(struct actors *actors, struct message *message);
-/* Whether a TERMINATED, which is next to handle, counts: true once for each watch. */
-bool watch_take(struct actors *actors, uint32_t index, struct slot *slot,
-                struct sherd_ref watched);
 /* Notifies the watchers of an ending incarnation, and ends its watches. */
 void watches_end(struct actors *actors, uint32_t index, struct slot *slot);
 void watches_node_gone(struct actors *actors, uint64_t node);
-void watches_fini(struct actors *actors);
 
 #include "actor/hot.h"
 

@@ -1,9 +1,6 @@
-/* Moves messages inside a lane: lets an effect wait for durability or routes it, to a mailbox here
- * or out to the node, and ends undelivered messages with a notice to the waiting sender. run.c
- * handles delivered ones. */
+/* Keeps the mailboxes of actors and the queue of messages that leave the lane, and turns undelivered
+ * messages into notices to their senders. */
 #include "actor/inside.h"
-
-/* --- mailboxes --- */
 
 static inline bool is_awake(const struct slot *slot)
 {
@@ -52,7 +49,49 @@ void mailbox_split(struct actors *actors, struct slot *slot)
     }
 }
 
-/* --- undelivered messages --- */
+void mailbox_unmark(struct actors *actors, struct slot *slot)
+{
+    struct message **rings[2] = { &slot->last, NULL };
+    struct extra *extra = extra_of(actors, slot);
+
+    if (!(slot->flags & FLAG_MARKED))
+        return;
+    slot->flags &= (uint8_t)~FLAG_MARKED;
+    if (extra)
+        rings[1] = &extra->behind;
+    for (int i = 0; i < 2 && rings[i]; i++) {
+        struct message *rest = *rings[i];
+        struct message *message;
+
+        *rings[i] = NULL;
+        while ((message = message_ring_take(&rest))) {
+            if (message->kind == MESSAGE_STOPPING) {
+                mailbox_uncount(actors, slot, message);
+                message_free(actors, message);
+            } else {
+                message_ring_put(rings[i], message);
+            }
+        }
+    }
+}
+
+void mailbox_hand_back(struct actors *actors, struct slot *slot)
+{
+    struct message *message;
+
+    slot->flags &= (uint8_t)~FLAG_MARKED;
+    while ((message = message_ring_take(&slot->last))) {
+        mailbox_uncount(actors, slot, message);
+        if (message_to_entity(message)) {
+            message->entity.shard = actors->rows.items[slot->row].shard;
+            message->entity.has_shard = 1;
+            message->returned = 1;
+            mailbox_out_put(actors, message);
+        } else {
+            message_free(actors, message);
+        }
+    }
+}
 
 bool message_notice(struct message *message, enum sherd_reason reason)
 {
@@ -88,160 +127,6 @@ void mailbox_count_undelivered(struct actors *actors, uint16_t type, struct slic
     probes_put(actors->settings.probes, &probe);
 }
 
-void mailbox_message_end(struct actors *actors, struct message *message,
-                         enum sherd_reason reason)
-{
-    if (message_is_job(message)) {
-        job_orphaned(actors, message, reason);
-        return;
-    }
-    if (message_counts(message))
-        mailbox_count_undelivered(actors, message->type, message_body(message), reason);
-    message_free(actors, message);
-}
-
-void actors_message_end(struct actors *actors, struct message *message,
-                        enum sherd_reason reason)
-{
-    if (message_counts(message))
-        actors->counts.arrived++;
-    mailbox_message_end(actors, message, reason);
-}
-
-/* A watch of an absent actor is answered by TERMINATED. */
-static void watch_fails(struct actors *actors, struct message *message,
-                        enum sherd_reason reason)
-{
-    struct sherd_ref watched = message->to;
-
-    if (!is_here(actors, message->sender))
-        message->reason = (uint8_t)reason; /* a JVM is told whether it existed */
-    message->kind = MESSAGE_TERMINATED;
-    message->to = message->sender;
-    message->sender = watched;
-    effects_route(actors, message);
-}
-
-void mailbox_undelivered(struct actors *actors, struct message *message,
-                         enum sherd_reason reason)
-{
-    if (message->kind == MESSAGE_WATCH &&
-        (reason == SHERD_REASON_NO_SUCH_ACTOR ||
-         reason == SHERD_REASON_NODE_GONE)) {
-        watch_fails(actors, message, reason);
-        return;
-    }
-    if (message_is_job(message)) {
-        job_orphaned(actors, message, reason);
-        return;
-    }
-    if (message_counts(message))
-        mailbox_count_undelivered(actors, message->type, message_body(message), reason);
-    if (message_notice(message, reason))
-        effects_route(actors, message);
-    else
-        message_free(actors, message);
-}
-
-void actors_undelivered(struct actors *actors, struct message *message,
-                        enum sherd_reason reason)
-{
-    /* It left by actors_take_out or came by a link, and is back. */
-    if (message_counts(message))
-        actors->counts.arrived++;
-    mailbox_undelivered(actors, message, reason);
-}
-
-/* Ends a message to an actor that has ended. */
-static void gone(struct actors *actors, struct message *message)
-{
-    mailbox_undelivered(actors, message,
-                        message->kind == MESSAGE_ANSWER
-                          ? SHERD_REASON_ASKER_GONE
-                          : SHERD_REASON_NO_SUCH_ACTOR);
-}
-
-/* --- delivery --- */
-
-static void deliver_tell(struct actors *actors, uint32_t index,
-                         struct slot *slot, struct message *message)
-{
-    if (slot_is_full(actors, slot)) {
-        mailbox_undelivered(actors, message, SHERD_REASON_MAILBOX_FULL);
-        return;
-    }
-    if (message->ask && is_here(actors, message->sender))
-        actors_ask_stage(actors, message->ask, SHERD_STAGE_QUEUED, 0);
-    mailbox_put(actors, index, slot, message);
-    slot_is_bounded(actors, slot);
-}
-
-void mailbox_deliver(struct actors *actors, struct message *message)
-{
-    struct slot *slot = slot_of(actors, message->to.actor);
-    uint32_t index = actor_id_slot(message->to.actor);
-
-    if (!slot || !slot_has_incarnation(slot)) {
-        if (message->kind == MESSAGE_ANSWER ||
-            message->kind == MESSAGE_NO_ANSWER)
-            ask_close(actors, message);
-        gone(actors, message);
-        return;
-    }
-    switch ((enum message_kind)message->kind) {
-    case MESSAGE_TELL:
-        deliver_tell(actors, index, slot, message);
-        break;
-    case MESSAGE_ANSWER:
-    case MESSAGE_NO_ANSWER:
-        if (ask_close(actors, message))
-            mailbox_put(actors, index, slot, message);
-        else
-            gone(actors, message);
-        break;
-    case MESSAGE_UNDELIVERED:
-    case MESSAGE_TERMINATED:
-    case MESSAGE_CLUSTER:
-    case MESSAGE_SHUTDOWN:
-    case MESSAGE_DATA:
-        mailbox_put(actors, index, slot, message);
-        break;
-    case MESSAGE_STARTED:
-        slot_start_now(actors, message);
-        break;
-    case MESSAGE_WATCH:
-        watch_arrived(actors, message);
-        break;
-    case MESSAGE_UNWATCH:
-        unwatch_arrived(actors, message);
-        break;
-    case MESSAGE_STOP:
-        if (!(slot->flags & FLAG_MARKED) && slot->status != SLOT_STOPPING &&
-            slot->status != SLOT_ENDING)
-            mailbox_mark(actors, index, slot);
-        message_free(actors, message);
-        break;
-    default:
-        actors->counts.ignored++;
-        message_free(actors, message);
-        break;
-    }
-}
-
-void actors_deliver(struct actors *actors, struct message *message)
-{
-    if (message_counts(message))
-        actors->counts.arrived++;
-    if (message_to_entity(message) || !is_here(actors, message->to)) {
-        /* Another lane's: it ends here instead of circling. */
-        mailbox_undelivered(actors, message, SHERD_REASON_NO_SUCH_ACTOR);
-        return;
-    }
-    mailbox_deliver(actors, message);
-}
-
-/* --- effects --- */
-
 void mailbox_out_put(struct actors *actors, struct message *message)
 {
     if (message_to_entity(message) && !message->entity.has_shard) {
@@ -255,45 +140,4 @@ void mailbox_out_put(struct actors *actors, struct message *message)
     else
         actors->out.first = message;
     actors->out.last = message;
-}
-
-void effects_route(struct actors *actors, struct message *message)
-{
-    if (message_to_entity(message)) {
-        uint32_t key = entity_table_key(message->type, message->entity.hash);
-
-        if (actors->table.cells)
-            __builtin_prefetch(&actors->table.cells[key & actors->table.mask]);
-        actors->pending[actors->pending_count++] = message;
-        if (actors->pending_count == PENDING_MAX)
-            entity_flush(actors);
-        return;
-    }
-    if (is_here(actors, message->to))
-        mailbox_deliver(actors, message);
-    else if (ref_is_nobody(message->to))
-        gone(actors, message);
-    else
-        mailbox_out_put(actors, message);
-}
-
-struct message *actors_take_out(struct actors *actors)
-{
-    struct message *message;
-
-    if (!actors->out.first && actors->pending_count)
-        entity_flush(actors);
-    message = actors->out.first;
-    if (message) {
-        struct message *next = message->next;
-
-        actors->out.first = next;
-        __builtin_prefetch(next); /* the caller reads it soon */
-        __builtin_prefetch((const void *)((uintptr_t)next + 64));
-        __builtin_prefetch((const void *)((uintptr_t)next + 128));
-        message->next = NULL;
-        if (message_counts(message))
-            actors->counts.left++;
-    }
-    return message;
 }

@@ -1,55 +1,8 @@
-/* Has the node store the starts and stops of remembered entities, and restarts them. While one is
- * stored, messages wait in the mailbox. */
+/* Continues remembered entities after the node has stored their starts and stops, and starts those
+ * that the node names. */
 #include "actor/inside.h"
 
 #include "base/mark.h"
-
-static void ask(struct actors *actors, enum actors_news_kind kind,
-                uint32_t index, struct slot *slot)
-{
-    const struct row *row = &actors->rows.items[slot->row];
-
-    slot_news_put(actors, kind, row->type, row->shard,
-                  slot_ref(actors, slot, index).actor, slot_id(slot));
-}
-
-void entity_remember(struct actors *actors, uint32_t index, struct slot *slot)
-{
-    slot->status = SLOT_REMEMBERING;
-    ask(actors, ACTORS_REMEMBER, index, slot);
-}
-
-void entity_forget_stored(struct actors *actors, uint32_t index,
-                          struct slot *slot)
-{
-    slot->status = SLOT_FORGETTING;
-    ask(actors, ACTORS_FORGET_STORED, index, slot);
-}
-
-void entity_restart_later(struct actors *actors, uint32_t index,
-                          struct slot *slot)
-{
-    uint64_t delay = actors->settings.restart_ms ? actors->settings.restart_ms
-                                                 : ENTITY_RESTART_MS;
-    uint32_t entry = entry_new(
-        actors, delay < ACTOR_ASK_MS_MAX ? delay : ACTOR_ASK_MS_MAX);
-
-    REACHED("a remembered entity has ended by itself");
-    slot->status = SLOT_RESTARTING;
-    if (entry == 0) { /* too many timers: it starts at once */
-        entity_restart(actors, index, slot);
-        return;
-    }
-    entry_at(actors, entry)->kind = ENTRY_BACKOFF;
-    entry_at(actors, entry)->slot = index;
-    entry_at(actors, entry)->generation = slot->generation;
-}
-
-void entity_restart(struct actors *actors, uint32_t index, struct slot *slot)
-{
-    slot->generation++; /* invalidates the timer it waited for */
-    incarnation_start(actors, index, slot);
-}
 
 /* The slot of an answer; null when it comes too late. */
 static struct slot *waiting(struct actors *actors, uint64_t actor,
@@ -75,7 +28,7 @@ static bool goes_with_shard(struct actors *actors, uint32_t index,
     if (!row->over && slot->last &&
         slot->last->next->kind != MESSAGE_STOPPING)
         return false;
-    shard_hand_back(actors, slot);
+    mailbox_hand_back(actors, slot);
     slot->generation++;
     entity_release(actors, index, slot);
     return true;

@@ -1,5 +1,4 @@
-/* Starts, opens, hands off and fences the shards that are here. A row lists the slots of a shard's
- * entities.
+/* Starts, opens, hands off and fences the shards that are here.
  *
  * In a hand-off each entity reads the messages it has before it stops. Later ones return to the
  * region in order. */
@@ -8,62 +7,6 @@
 #include "base/limits.h"
 #include "base/line.h"
 #include "base/mark.h"
-
-uint32_t shard_row_find(const struct actors *actors, uint16_t type, int32_t shard)
-{
-    const struct type *known = &actors->types[type];
-    int64_t at = (int64_t)shard + known->shards;
-
-    if (!known->rows || at < 0 || at >= 2 * (int64_t)known->shards)
-        return 0;
-    return known->rows[at];
-}
-
-void shard_row_add(struct actors *actors, uint32_t row, uint32_t index,
-             struct slot *slot)
-{
-    struct row *here = &actors->rows.items[row];
-
-    slot->row = row;
-    slot->row_index = here->slots.count;
-    vec_push(&here->slots, index);
-}
-
-static void row_free(struct actors *actors, uint32_t row)
-{
-    struct row *here = &actors->rows.items[row];
-    struct type *type = &actors->types[here->type];
-
-    check(here->slots.count == 0);
-    if (here->state == ROW_STOPPING)
-        actors->rows_stopping--;
-    vec_fini(&here->slots);
-    type->rows[here->shard + (int32_t)type->shards] = 0;
-    here->state = ROW_FREE;
-    actors->rows_free++;
-}
-
-static void row_empty(struct actors *actors, uint32_t row)
-{
-    struct row *here = &actors->rows.items[row];
-
-    slot_news_put(actors, ACTORS_SHARD_EMPTY, here->type, here->shard, 0,
-                  slice_of(NULL, 0));
-    row_free(actors, row);
-}
-
-void shard_row_remove(struct actors *actors, struct slot *slot)
-{
-    struct row *here = &actors->rows.items[slot->row];
-    uint32_t last = here->slots.items[--here->slots.count];
-
-    /* The last one takes its place. */
-    here->slots.items[slot->row_index] = last;
-    slot_at(actors, last)->row_index = slot->row_index;
-    if (here->slots.count == 0 && here->state == ROW_STOPPING &&
-        here->deadline != 0)
-        row_empty(actors, slot->row);
-}
 
 void actors_shard_start(struct actors *actors, uint16_t type, int32_t shard)
 {
@@ -100,24 +43,6 @@ void actors_shard_open(struct actors *actors, uint16_t type, int32_t shard,
     if (row == 0 || here->state == ROW_STOPPING)
         return;
     here->state = open ? ROW_OPEN : ROW_CLOSED;
-}
-
-void shard_hand_back(struct actors *actors, struct slot *slot)
-{
-    struct message *message;
-
-    slot->flags &= (uint8_t)~FLAG_MARKED;
-    while ((message = message_ring_take(&slot->last))) {
-        mailbox_uncount(actors, slot, message);
-        if (message_to_entity(message)) {
-            message->entity.shard = actors->rows.items[slot->row].shard;
-            message->entity.has_shard = 1;
-            message->returned = 1;
-            mailbox_out_put(actors, message);
-        } else {
-            message_free(actors, message);
-        }
-    }
 }
 
 static void stop_one(struct actors *actors, uint32_t index, struct slot *slot)
@@ -165,7 +90,7 @@ void actors_shard_stop(struct actors *actors, uint16_t type, int32_t shard,
     }
     here->deadline = deadline ? deadline : 1;
     if (here->slots.count == 0)
-        row_empty(actors, row);
+        shard_row_empty(actors, row);
 }
 
 /* At the deadline: sends no stop message, but still waits for durability. */
@@ -183,7 +108,7 @@ static void force_end(struct actors *actors, uint32_t index, struct slot *slot)
         incarnation_close(actors, index, slot, END_STOP_TIMEOUT);
     else
         slot->generation++;
-    shard_hand_back(actors, slot);
+    mailbox_hand_back(actors, slot);
     entity_release(actors, index, slot);
 }
 
@@ -254,7 +179,7 @@ static void force_row(struct actors *actors, uint32_t row)
     }
     here->deadline = NEVER;
     if (here->slots.count == 0)
-        row_empty(actors, row);
+        shard_row_empty(actors, row);
 }
 
 void shards_step(struct actors *actors)
@@ -340,10 +265,10 @@ void actors_shard_fenced(struct actors *actors, uint16_t type, int32_t shard)
             incarnation_close(actors, index, slot, END_FENCED);
         else
             slot->generation++;
-        shard_hand_back(actors, slot);
+        mailbox_hand_back(actors, slot);
         entity_release(actors, index, slot);
     }
-    row_free(actors, row);
+    shard_row_free(actors, row);
 }
 
 void actors_stop_all(struct actors *actors, uint64_t deadline)

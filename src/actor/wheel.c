@@ -174,8 +174,8 @@ void entry_free(struct actors *actors, uint32_t index)
     actors->wheel.free = index;
 }
 
-/* Empties a bucket: its entries go to finer ones, or fire. */
-static void open_bucket(struct actors *actors, uint32_t level)
+/* Empties a bucket of a coarse level: its entries go to finer ones. */
+static void cascade(struct actors *actors, uint32_t level)
 {
     struct wheel *wheel = &actors->wheel;
     uint32_t place = (uint32_t)(wheel->tick >> (8 * level)) & 255;
@@ -195,29 +195,41 @@ static void open_bucket(struct actors *actors, uint32_t level)
         entry = entry_at(actors, index);
         due = wheel->tick + (uint32_t)(entry->due - (uint32_t)wheel->tick);
         wheel_remove(actors, entry);
-        if (level == 0)
-            entry_fire(actors, index);
-        else
-            insert(actors, index, due);
+        insert(actors, index, due);
     } while (index != last);
 }
 
-void wheel_step(struct actors *actors)
+bool wheel_advance(struct actors *actors)
 {
     struct wheel *wheel = &actors->wheel;
     uint64_t now = actors->now / MS;
+    uint32_t place;
 
-    while (wheel->next <= now) {
-        uint64_t tick = wheel->tick = wheel->next;
-
-        for (uint32_t level = WHEEL_LEVELS - 1; level > 0; level--)
-            if ((tick & ((UINT64_C(1) << (8 * level)) - 1)) == 0)
-                open_bucket(actors, level);
-        open_bucket(actors, 0);
-        wheel->next = next_tick(wheel);
+    if (wheel->next > now) {
+        if (wheel->tick < now)
+            wheel->tick = now;
+        return false;
     }
-    if (wheel->tick < now)
-        wheel->tick = now;
+    wheel->tick = wheel->next;
+    for (uint32_t level = WHEEL_LEVELS - 1; level > 0; level--)
+        if ((wheel->tick & ((UINT64_C(1) << (8 * level)) - 1)) == 0)
+            cascade(actors, level);
+    place = (uint32_t)wheel->tick & 255;
+    wheel->bits[0][place / 64] &= ~(UINT64_C(1) << (place % 64));
+    wheel->next = next_tick(wheel);
+    return true;
+}
+
+uint32_t wheel_take(struct actors *actors)
+{
+    uint32_t bucket = (uint32_t)actors->wheel.tick & 255;
+    uint32_t index = actors->wheel.heads[bucket].next;
+
+    /* New entries are due later: they never enter this bucket. */
+    if (index == bucket)
+        return 0;
+    wheel_remove(actors, entry_at(actors, index));
+    return index;
 }
 
 uint64_t wheel_deadline(const struct actors *actors)

@@ -4,7 +4,6 @@
  * node in one step. So the rest waits here, and the coordinator is due again at once. A shard's
  * home gets its order before others learn it, and a region is welcomed before it gets homes. A
  * shard that changes meanwhile waits for its write. */
-#include "base/limits.h"
 #include "base/mark.h"
 #include "shard/coordinator_state.h"
 
@@ -13,55 +12,6 @@
 #define REGIONS_A_MESSAGE 256 /* regions that cost one message to search */
 #define HOST_DOUBLINGS 16
 #define HOST_PAUSE_MS 10000 /* longest pause between HostShards, Akka's own */
-
-void coordinator_room_fill(struct coordinator_room *room)
-{
-    *room = (struct coordinator_room){ COORDINATOR_TELLS_MAX,
-                                       COORDINATOR_PLACES_MAX,
-                                       COORDINATOR_PACKS_MAX,
-                                       COORDINATOR_VIEWS_MAX };
-}
-
-void announce_fini(struct home_announcements *announcements)
-{
-    vec_fini(&announcements->unstored);
-    vec_fini(&announcements->ready);
-}
-
-bool announce_waits(const struct coordinator *coordinator)
-{
-    const struct home_announcements *announcements = &coordinator->announcements;
-
-    return announcements->head < announcements->ready.count ||
-           (announcements->has_welcomes && coordinator->is_active);
-}
-
-uint32_t announce_room(const struct coordinator *coordinator)
-{
-    return announce_waits(coordinator) ? 0 : coordinator->announcements.room->tells;
-}
-
-void announce_charge(struct coordinator *coordinator, uint32_t messages)
-{
-    uint32_t *room = &coordinator->announcements.room->tells;
-
-    *room = *room > messages ? *room - messages : 0;
-}
-
-static void wait(struct coordinator *coordinator, struct shard *shard)
-{
-    struct home_announcements *announcements = &coordinator->announcements;
-
-    if (shard->is_due)
-        return;
-    shard->is_due = true;
-    if (is_kept(coordinator, shard->version))
-        vec_push(&announcements->ready, shard);
-    else
-        vec_push(&announcements->unstored, shard);
-}
-
-/* ---- one shard ---- */
 
 /* A home with a thousand shards to start is not faster when asked again. */
 static uint64_t host_wait_ms(const struct coordinator *coordinator,
@@ -93,19 +43,6 @@ static void host(struct coordinator *coordinator, uint64_t now,
                      outbox);
 }
 
-static void tell_home(struct coordinator *coordinator,
-                      const struct shard *shard,
-                      const struct registrant *region, struct outbox *outbox)
-{
-    announce_charge(coordinator, 1);
-    coordinator_tell(coordinator, region,
-                     (struct shard_message){ .kind = SHARD_HOME,
-                                             .shard = shard->id,
-                                             .ref = shard->home->ref,
-                                             .fence = shard->fence },
-                     outbox);
-}
-
 /* Continues with the first region that was not told. False: no room is left. */
 static bool announce(struct coordinator *coordinator, struct shard *shard,
                      struct outbox *outbox)
@@ -128,7 +65,7 @@ static bool announce(struct coordinator *coordinator, struct shard *shard,
         if (!coordinator->announcements.room->tells)
             return false;
         shard->announced_to = region->number;
-        tell_home(coordinator, shard, region, outbox);
+        announce_home(coordinator, shard, region, outbox);
     }
     shard->is_announced = false;
     shard->waiting.count = 0;
@@ -145,7 +82,7 @@ static void order(struct coordinator *coordinator, uint64_t now,
         return;
     }
     shard->is_host_due = true;
-    wait(coordinator, shard);
+    announce_wait(coordinator, shard);
 }
 
 void shard_host(struct coordinator *coordinator, uint64_t now,
@@ -160,34 +97,6 @@ void shard_host_again(struct coordinator *coordinator, uint64_t now,
 {
     shard->unanswered++;
     order(coordinator, now, shard, outbox);
-}
-
-static void announce_later(struct coordinator *coordinator,
-                           struct shard *shard, enum audience audience)
-{
-    if (!shard->is_announced || shard->audience < audience)
-        shard->audience = audience;
-    shard->is_announced = true;
-    shard->announced_to = 0;
-    wait(coordinator, shard);
-}
-
-bool shard_is_tellable(const struct coordinator *coordinator,
-                       const struct shard *shard)
-{
-    return is_kept(coordinator, shard->version) && !shard->is_host_due;
-}
-
-void shard_tell_home(struct coordinator *coordinator, struct shard *shard,
-                     struct registrant *region, struct outbox *outbox)
-{
-    if (!shard_is_tellable(coordinator, shard)) {
-        shard_wait(shard, region);
-        announce_later(coordinator, shard, AUDIENCE_ASKED);
-        return;
-    }
-    shard_probe(coordinator, PROBE_HOME_TOLD, shard, PROBE_HOME_ALLOCATED);
-    tell_home(coordinator, shard, region, outbox);
 }
 
 /* ---- waiting announcements ---- */
@@ -245,7 +154,7 @@ static bool tell_one(struct coordinator *coordinator, uint64_t now,
     if (!is_kept(coordinator, shard->version)) {
         REACHED("a shard changes while its home is announced");
         shard->is_due = false;
-        wait(coordinator, shard);
+        announce_wait(coordinator, shard);
         return true;
     }
     if (shard->is_host_due)

@@ -40,16 +40,6 @@ static void fill_in_defaults(struct coordinator_settings *settings)
         settings->min_members = 1;
 }
 
-void coordinator_probe(const struct coordinator *coordinator,
-                       enum probe_kind kind)
-{
-    struct probe probe = { .kind = kind,
-                           .type = coordinator->type_index,
-                           .first = coordinator->term };
-
-    probes_put(coordinator->probes, &probe);
-}
-
 struct coordinator *coordinator_new(const struct coordinator_options *options,
                                     uint64_t now)
 {
@@ -117,34 +107,6 @@ void coordinator_free(struct coordinator *coordinator)
 struct slice coordinator_path(const struct coordinator *coordinator)
 {
     return buf_slice(&coordinator->path);
-}
-
-void coordinator_tell(struct coordinator *coordinator,
-                      const struct registrant *region,
-                      struct shard_message message, struct outbox *outbox)
-{
-    /* Its node is removed. The next incarnation there would take the message as its own. */
-    if (region->is_terminating || !region->is_registered)
-        return;
-    shard_message_send(outbox, &region->node, region->path,
-                       buf_slice(&coordinator->path), &message, coordinator->identity);
-}
-
-void coordinator_news_put(struct coordinator *coordinator,
-                          enum coordinator_news_kind kind, uint64_t term)
-{
-    vec_push(&coordinator->news, ((struct coordinator_news){ kind, term }));
-}
-
-bool coordinator_next_news(struct coordinator *coordinator,
-                           struct coordinator_news *news)
-{
-    if (coordinator->news_head == coordinator->news.count) {
-        coordinator->news_head = coordinator->news.count = 0;
-        return false;
-    }
-    *news = coordinator->news.items[coordinator->news_head++];
-    return true;
 }
 
 /* Two regions hold a shard under one fence: raises the home's. */

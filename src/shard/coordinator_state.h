@@ -1,7 +1,9 @@
 /* Declares the inside of the coordinator for its own files: coordinator.c (interface),
- * coordinator_receive.c (messages), registration.c (members, regions, claims), shard_homes.c
- * (allocation), announce.c (announcements), handoff.c (moves), state_store.c and state_load.c
- * (stored state), cluster_stats.c (queries). */
+ * coordinator_output.c (messages to regions, news), coordinator_receive.c (messages), registrants.c
+ * (members and regions), registration.c and registration_reply.c (registrations, claims), shards.c
+ * (homes and fences), shard_homes.c (allocation), announce.c and announce_queue.c (announcements),
+ * handoff.c (moves), state_changes.c, state_store.c, state_load.c and state_answers.c (stored
+ * state), cluster_stats.c (queries). */
 #ifndef SHERD_SHARD_COORDINATOR_STATE_H
 #define SHERD_SHARD_COORDINATOR_STATE_H
 
@@ -231,7 +233,7 @@ struct coordinator {
     struct coordinator_counters counters;
 };
 
-/* coordinator.c */
+/* coordinator_output.c */
 void coordinator_tell(struct coordinator *coordinator,
                       const struct registrant *region,
                       struct shard_message message, struct outbox *outbox);
@@ -239,6 +241,8 @@ void coordinator_news_put(struct coordinator *coordinator,
                           enum coordinator_news_kind kind, uint64_t term);
 void coordinator_probe(const struct coordinator *coordinator,
                        enum probe_kind kind); /* with its term */
+
+/* coordinator.c */
 /* Does what has become possible: fences, allocations, hand-offs. Ends every input. */
 void coordinator_settle(struct coordinator *coordinator, uint64_t now,
                         struct outbox *outbox);
@@ -247,12 +251,22 @@ void coordinator_settle(struct coordinator *coordinator, uint64_t now,
 void coordinator_activate(struct coordinator *coordinator, uint64_t now,
                           struct outbox *outbox);
 
-/* registration.c */
+/* registrants.c */
 struct coordinator_member *coordinator_member_of(const struct coordinator *coordinator,
                          const struct node_id *node);
 void coordinator_member_drop(struct coordinator_member *member);
+bool coordinator_member_is_asked(const struct coordinator_member *member);
+bool coordinator_has_to_ask(const struct coordinator *coordinator);
 struct registrant *registrant_of(const struct coordinator *coordinator,
                          const struct node_id *node, struct slice path);
+void registrant_drop(struct registrant *region);
+/* For a stored region that has not registered. */
+struct registrant *registrant_load(struct coordinator *coordinator,
+                                   const struct node_id *node,
+                                   struct slice ref, struct slice path,
+                                   bool is_proxy);
+
+/* registration.c */
 /* Forgets a region; its shards want another home. */
 void registrant_remove(struct coordinator *coordinator, uint64_t now,
                    struct registrant *region, enum probe_home why,
@@ -260,12 +274,6 @@ void registrant_remove(struct coordinator *coordinator, uint64_t now,
 /* A region reports that it hosts nothing. May free it. */
 void registrant_stopped(struct coordinator *coordinator, uint64_t now,
                         struct registrant *region, struct outbox *outbox);
-void registrant_drop(struct registrant *region);
-/* For a stored region that has not registered. */
-struct registrant *registrant_load(struct coordinator *coordinator,
-                                   const struct node_id *node,
-                                   struct slice ref, struct slice path,
-                                   bool is_proxy);
 void registration_receive(struct coordinator *coordinator, uint64_t now,
                           const struct inbound *inbound,
                           const struct shard_message *message,
@@ -277,16 +285,10 @@ void coordinator_outbid(struct coordinator *coordinator, uint64_t now,
 void coordinator_outbid_due(struct coordinator *coordinator, uint64_t now);
 /* Members have changed; the other coordinator may have gone. */
 void coordinator_outbid_anew(struct coordinator *coordinator, uint64_t now);
-void registration_acknowledge(struct coordinator *coordinator,
-                              const struct registrant *region,
-                              struct outbox *outbox);
 /* Welcomes a region when it is stored and there is room. */
 void registration_welcome(struct coordinator *coordinator,
                           struct registrant *region, bool is_known,
                           struct outbox *outbox);
-/* Sends acknowledgement and homes. Returns the number of homes. */
-uint32_t registration_greet(struct coordinator *coordinator,
-                            struct registrant *region, struct outbox *outbox);
 /* Sends now or when there is room. */
 void registration_ask(struct coordinator *coordinator,
                       struct coordinator_member *member, struct outbox *outbox);
@@ -295,10 +297,22 @@ void registration_ask_all(struct coordinator *coordinator, bool is_again,
                           struct outbox *outbox);
 void registration_ask_on(struct coordinator *coordinator,
                          struct outbox *outbox);
-bool coordinator_member_is_asked(const struct coordinator_member *member);
-bool coordinator_has_to_ask(const struct coordinator *coordinator);
 
-/* shard_homes.c */
+/* registration_reply.c */
+void registration_acknowledge(struct coordinator *coordinator,
+                              const struct registrant *region,
+                              struct outbox *outbox);
+/* Sends acknowledgement and homes. Returns the number of homes. */
+uint32_t registration_greet(struct coordinator *coordinator,
+                            struct registrant *region, struct outbox *outbox);
+/* Sends known homes, or those at one region, in at most SHARD_HOMES_MESSAGES_MAX messages. Returns
+ * the number of homes. */
+uint32_t registration_send_homes(struct coordinator *coordinator,
+                                 struct registrant *to,
+                                 const struct registrant *only,
+                                 struct outbox *outbox);
+
+/* shards.c */
 struct shard *shard_find(const struct coordinator *coordinator,
                          struct slice id);
 struct shard *shard_get(struct coordinator *coordinator,
@@ -321,6 +335,8 @@ void shard_wait(struct shard *shard, struct registrant *region);
 /* Like shard_unlink, but keeps it in the home's list. */
 void shard_lose_home(struct coordinator *coordinator, struct shard *shard,
                  enum probe_home why);
+
+/* shard_homes.c */
 void shard_rehost(struct coordinator *coordinator, uint64_t now,
                   struct shard *shard, struct outbox *outbox);
 void shard_homes_place_all(struct coordinator *coordinator, uint64_t now,
@@ -336,12 +352,28 @@ void shard_homes_rebalance_on(struct coordinator *coordinator);
 void shard_homes_move(struct coordinator *coordinator, uint64_t now,
                 struct outbox *outbox); /* Begins them as far as there is room. */
 
-/* announce.c: sends at once if stored and the step has room, else later, in order. */
+/* announce_queue.c */
 void announce_fini(struct home_announcements *announcements);
 bool announce_waits(const struct coordinator *coordinator);
 /* Returns how many messages this step may still send; 0 while earlier ones wait. */
 uint32_t announce_room(const struct coordinator *coordinator);
 void announce_charge(struct coordinator *coordinator, uint32_t messages);
+/* Queues a shard, once, by whether its last change is stored. */
+void announce_wait(struct coordinator *coordinator, struct shard *shard);
+void announce_later(struct coordinator *coordinator, struct shard *shard,
+                    enum audience audience);
+/* Sends a region the home of a shard, now. */
+void announce_home(struct coordinator *coordinator, const struct shard *shard,
+                   const struct registrant *region, struct outbox *outbox);
+/* Its home is stored and has its order. */
+bool shard_is_tellable(const struct coordinator *coordinator,
+                       const struct shard *shard);
+/* Now, or with the next announcement of the shard. */
+void shard_tell_home(struct coordinator *coordinator,
+                     struct shard *shard, struct registrant *region,
+                     struct outbox *outbox);
+
+/* announce.c: sends at once if stored and the step has room, else later, in order. */
 void announce_stored(struct coordinator *coordinator, uint64_t now,
                     struct outbox *outbox); /* A write has succeeded. */
 void announce_step(struct coordinator *coordinator, uint64_t now,
@@ -353,12 +385,6 @@ void shard_host(struct coordinator *coordinator, uint64_t now,
 /* After no answer; the next repetition waits longer. */
 void shard_host_again(struct coordinator *coordinator, uint64_t now,
                       struct shard *shard, struct outbox *outbox);
-/* Its home is stored and has its order. */
-bool shard_is_tellable(const struct coordinator *coordinator,
-                       const struct shard *shard);
-void shard_tell_home(struct coordinator *coordinator,
-                     struct shard *shard, struct registrant *region,
-                     struct outbox *outbox);
 void shard_announce(struct coordinator *coordinator, uint64_t now,
                     struct shard *shard, enum audience audience,
                     struct outbox *outbox);

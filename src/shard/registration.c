@@ -1,74 +1,12 @@
-/* Tracks members and regions, and judges reported shards: the higher fence wins. */
+/* Queries members, registers regions, and judges reported shards: the higher fence wins. */
 #include <stdio.h>
 
 #define OUTBID_WAIT (10 * SECOND)
-#define QUESTIONS_MAX 10 /* one in each query interval; long enough to make a connection again */
 
 #include "base/limits.h"
 #include "base/mark.h"
 #include "shard/coordinator_state.h"
 #include "shard/handoff.h"
-
-struct coordinator_member *coordinator_member_of(const struct coordinator *coordinator,
-                         const struct node_id *node)
-{
-    struct coordinator_member *member =
-        map_get(&coordinator->by_uid, map_u64(&node->uid));
-
-    return member && node_equal(&member->peer.node, node) ? member : NULL;
-}
-
-void coordinator_member_drop(struct coordinator_member *member)
-{
-    mem_free(member->version_rest);
-    mem_free(member);
-}
-
-bool coordinator_member_is_asked(const struct coordinator_member *member)
-{
-    switch (member->peer.status) {
-    case PEER_UP:
-    case PEER_LEAVING:
-    case PEER_EXITING:
-    case PEER_PREPARING_FOR_SHUTDOWN:
-    case PEER_READY_FOR_SHUTDOWN:
-        break;
-    case PEER_JOINING:
-    case PEER_WEAKLY_UP:
-    case PEER_DOWN:
-    case PEER_REMOVED:
-        return false;
-    }
-    return member->peer.has_role && !member->has_answered &&
-           (!member->is_late || member->peer.reachable);
-}
-
-bool coordinator_has_to_ask(const struct coordinator *coordinator)
-{
-    for (uint32_t i = 0; i < coordinator->members.count; i++)
-        if (coordinator_member_is_asked(coordinator->members.items[i]))
-            return true;
-    return false;
-}
-
-/* The stored state names all homes, so first allocations wait only for members whose regions will
- * register soon. Otherwise the first region would get all shards. If the state was unreadable, they
- * wait for all members. */
-uint32_t coordinator_awaited(const struct coordinator *coordinator)
-{
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < coordinator->members.count; i++) {
-        const struct coordinator_member *member =
-            coordinator->members.items[i];
-
-        count += coordinator_member_is_asked(member) &&
-                 (coordinator->state_store.is_anew ||
-                  (member->peer.reachable &&
-                   member->questions < QUESTIONS_MAX));
-    }
-    return count;
-}
 
 static void query(struct coordinator *coordinator,
                   struct coordinator_member *member, struct outbox *outbox)
@@ -124,29 +62,6 @@ void registration_ask_on(struct coordinator *coordinator,
             return;
     }
     coordinator->has_questions = false;
-}
-
-struct registrant *registrant_of(const struct coordinator *coordinator,
-                         const struct node_id *node, struct slice path)
-{
-    bool is_plain = path_plain(path).size == path.size;
-
-    for (uint32_t i = 0; i < coordinator->regions.count; i++) {
-        struct registrant *region = coordinator->regions.items[i];
-
-        if (region->node.uid == node->uid && node_equal(&region->node, node) &&
-            slice_equal(is_plain ? path_plain(region->path) : region->path,
-                        path))
-            return region;
-    }
-    return NULL;
-}
-
-void registrant_drop(struct registrant *region)
-{
-    vec_fini(&region->shards);
-    mem_free((void *)region->ref.data);
-    mem_free(region);
 }
 
 static void lose_shards(struct coordinator *coordinator,
@@ -222,83 +137,6 @@ void registrant_stopped(struct coordinator *coordinator, uint64_t now,
                           outbox);
     else if (!region->is_proxy) /* else it repeats that */
         become_proxy(coordinator, region, outbox);
-}
-
-/* Sends known homes, or those at one region, in at most SHARD_HOMES_MESSAGES_MAX messages. Returns
- * their number. */
-static uint32_t send_homes(struct coordinator *coordinator,
-                       struct registrant *to,
-                       const struct registrant *only, struct outbox *outbox)
-{
-    struct shard_home *homes = mem_alloc(SHARD_HOMES_MAX * sizeof *homes);
-    struct shard_message list = { .kind = SHARD_HOMES, .homes = homes };
-    uint32_t messages = 0, homes_sent = 0;
-
-    for (uint32_t i = 0; i < coordinator->regions.count; i++) {
-        const struct registrant *home = coordinator->regions.items[i];
-
-        if (home->is_terminating || (only && only != home))
-            continue;
-        for (uint32_t j = 0; j < home->shards.count; j++) {
-            struct shard *shard = home->shards.items[j];
-
-            if (shard->handoff)
-                continue;
-            if (!shard_is_tellable(coordinator, shard)) {
-                if (home != to)
-                    shard_tell_home(coordinator, shard, to, outbox);
-                continue;
-            }
-            if (messages == SHARD_HOMES_MESSAGES_MAX) {
-                coordinator->counters.homes_left++;
-                continue;
-            }
-            homes[list.home_count++] = (struct shard_home){
-                home->ref, shard->id, shard->fence
-            };
-            homes_sent++;
-            if (list.home_count < SHARD_HOMES_MAX)
-                continue;
-            coordinator_tell(coordinator, to, list, outbox);
-            list.home_count = 0;
-            messages++;
-        }
-    }
-    if (list.home_count)
-        coordinator_tell(coordinator, to, list, outbox);
-    mem_free(homes);
-    return homes_sent;
-}
-
-void registration_acknowledge(struct coordinator *coordinator,
-                              const struct registrant *region,
-                              struct outbox *outbox)
-{
-    struct shard_message ack = { .kind = SHARD_REGISTER_ACK,
-                                 .fence = { coordinator->term, 0 } };
-    struct buf ref = { 0 };
-
-    ref_put(&ref, coordinator->identity, &coordinator->identity->node.address,
-            buf_slice(&coordinator->path));
-    ack.ref = buf_slice(&ref);
-    coordinator_tell(coordinator, region, ack, outbox);
-    buf_fini(&ref);
-}
-
-uint32_t registration_greet(struct coordinator *coordinator,
-                            struct registrant *region, struct outbox *outbox)
-{
-    /* Akka sends the homes first to a new region. A region of this library forgets older fences at
-     * the acknowledgement. */
-    bool is_ack_first = region->is_known || region->lanes;
-    uint32_t homes;
-
-    if (is_ack_first)
-        registration_acknowledge(coordinator, region, outbox);
-    homes = send_homes(coordinator, region, NULL, outbox);
-    if (!is_ack_first)
-        registration_acknowledge(coordinator, region, outbox);
-    return homes;
 }
 
 void registration_welcome(struct coordinator *coordinator,
@@ -521,7 +359,7 @@ static void take_report(struct coordinator *coordinator, uint64_t now,
 
         /* It may know older homes of the adopted shards. */
         if (other != region && other->has_old_homes && !other->is_terminating)
-            (void)send_homes(coordinator, other, region, outbox);
+            (void)registration_send_homes(coordinator, other, region, outbox);
     }
     for (uint32_t i = 0; i < region->shards.count; i++) {
         struct shard *shard = region->shards.items[i];
@@ -602,24 +440,6 @@ static struct registrant *registrant_new(struct coordinator *coordinator, uint64
               region->is_proxy ? "proxy" : "region", coordinator->type,
               (int)region->ref.size, region->ref.data, message->lanes,
               message->hosted_count);
-    return region;
-}
-
-struct registrant *registrant_load(struct coordinator *coordinator,
-                                   const struct node_id *node,
-                                   struct slice ref, struct slice path,
-                                   bool is_proxy)
-{
-    size_t offset = (size_t)(path.data - ref.data);
-    struct registrant *region = mem_alloc(sizeof *region);
-
-    region->node = *node;
-    region->ref = slice_of(mem_copy(ref.data, ref.size), ref.size);
-    region->path =
-        slice_of(region->ref.data + offset, region->ref.size - offset);
-    region->number = ++coordinator->region_number;
-    region->is_proxy = is_proxy;
-    vec_push(&coordinator->regions, region);
     return region;
 }
 

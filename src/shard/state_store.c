@@ -1,4 +1,4 @@
-/* Reads and writes a coordinator's state, and releases announcements when it is stored. */
+/* Requests reads and writes of a coordinator's state. */
 #include "shard/state_store.h"
 
 #include "base/limits.h"
@@ -7,16 +7,13 @@
 #include "shard/stored.h"
 
 #define PART_REGIONS 64
-/* smaller parts repeat region refs more often, larger ones cost more at each change */
-#define PART_SHARDS 256
-#define PAUSE (100 * MS) /* after a failure; doubled by each further one */
-#define PAUSE_DOUBLINGS 5
 #define HURRY_INTERVAL (200 * MS) /* connections return together after a cut or a crash */
 #define ALL_MEMBERS 100 /* up to this many members get the last write; of more, few leave at once */
 #define FIRST_TIMEOUT_MS 1000 /* doubled up to the setting; repeats soon after a lost connection */
 
-static void probe(const struct coordinator *coordinator, enum probe_kind kind,
-                  uint64_t ticket, struct slice bytes)
+void state_store_probe(const struct coordinator *coordinator,
+                       enum probe_kind kind, uint64_t ticket,
+                       struct slice bytes)
 {
     struct probe probe = { .kind = kind,
                            .type = coordinator->type_index,
@@ -46,55 +43,6 @@ void state_store_fini(struct coordinator *coordinator)
     vec_fini(&state_store->regions);
     buf_fini(&state_store->state);
     buf_fini(&state_store->fences);
-}
-
-/* ---- changes ---- */
-
-void keep_shard(struct coordinator *coordinator, struct shard *shard)
-{
-    struct state_store *state_store = &coordinator->state_store;
-
-    shard->version = ++state_store->version;
-    state_store->state_version = state_store->fences_version = state_store->version;
-    while (state_store->parts.count <= shard->index / PART_SHARDS) {
-        struct kept_part *part = mem_alloc(sizeof *part);
-
-        part->is_changed = true;
-        vec_push(&state_store->parts, part);
-    }
-    state_store->parts.items[shard->index / PART_SHARDS]->is_changed = true;
-}
-
-void keep_regions(struct coordinator *coordinator, uint32_t first)
-{
-    struct state_store *state_store = &coordinator->state_store;
-
-    state_store->state_version = ++state_store->version;
-    if (state_store->regions_packed > first)
-        state_store->regions_packed = first;
-}
-
-void keep_region(struct coordinator *coordinator, struct registrant *region)
-{
-    uint32_t at = 0;
-
-    while (coordinator->regions.items[at] != region)
-        at++;
-    keep_regions(coordinator, at);
-    region->version = coordinator->state_store.version;
-}
-
-void keep_term(struct coordinator *coordinator)
-{
-    struct state_store *state_store = &coordinator->state_store;
-
-    state_store->fences_version = ++state_store->version;
-    coordinator->term_version = state_store->version;
-}
-
-bool is_kept(const struct coordinator *coordinator, uint64_t version)
-{
-    return version <= coordinator->state_store.written;
 }
 
 /* ---- writing ---- */
@@ -263,7 +211,7 @@ bool coordinator_next_request(struct coordinator *coordinator,
         request->kind = COORDINATOR_REQUEST_READ;
         request->timeout_ms = timeout_of(
             state_store, coordinator->settings.waiting_for_state_timeout_ms);
-        probe(coordinator, PROBE_STATE_ASKED, request->ticket,
+        state_store_probe(coordinator, PROBE_STATE_ASKED, request->ticket,
               (struct slice){ 0 });
         return true;
     }
@@ -278,8 +226,8 @@ bool coordinator_next_request(struct coordinator *coordinator,
         request->state = buf_slice(&state_store->state);
     if (state_store->hands_over || !is_kept(coordinator, state_store->fences_version))
         request->fences = buf_slice(&state_store->fences);
-    probe(coordinator, PROBE_STATE_SENT, request->ticket, request->state);
-    probe(coordinator, PROBE_FENCES_SENT, request->ticket, request->fences);
+    state_store_probe(coordinator, PROBE_STATE_SENT, request->ticket, request->state);
+    state_store_probe(coordinator, PROBE_FENCES_SENT, request->ticket, request->fences);
     return true;
 }
 
@@ -352,187 +300,4 @@ void state_store_resume(struct coordinator *coordinator, uint32_t generation)
         return;
     state_store->is_paused = false;
     state_store->wants = true;
-}
-
-/* This node cannot know which side has a majority, so it tries for ever, as Akka does. */
-static void failed(struct coordinator *coordinator, uint64_t now,
-                   const char *what)
-{
-    struct state_store *state_store = &coordinator->state_store;
-    uint32_t doublings = state_store->failures < PAUSE_DOUBLINGS
-                             ? state_store->failures
-                             : PAUSE_DOUBLINGS;
-
-    state_store->failures++;
-    trace_put(coordinator->trace,
-              state_store->failures < 5 ? TRACE_WARNING : TRACE_ERROR,
-              "coordinator",
-              "coordinator's state not %s, tried again type=%s failures=%u "
-              "hint=\"check that most members with the role are reachable\"",
-              what, coordinator->type, state_store->failures);
-    state_store->is_paused = true;
-    timers_put(&coordinator->timers, now + (PAUSE << doublings), TIMER_KEEP, 0,
-               ++state_store->generation);
-}
-
-static bool is_awaited(struct coordinator *coordinator, uint64_t ticket)
-{
-    struct state_store *state_store = &coordinator->state_store;
-
-    if (!state_store->is_asked || ticket != state_store->ticket) {
-        coordinator->counters.stale++;
-        return false;
-    }
-    state_store->is_asked = false;
-    return !coordinator->is_stopped;
-}
-
-void coordinator_written(struct coordinator *coordinator, uint64_t now,
-                         uint64_t ticket, bool is_good, struct outbox *outbox)
-{
-    struct state_store *state_store = &coordinator->state_store;
-
-    if (!is_awaited(coordinator, ticket))
-        return;
-    state_store->has_handed_over = state_store->hands_over;
-    SOMETIMES("a coordinator ends and some member has not confirmed its state",
-              state_store->has_handed_over && !is_good);
-    if (!is_good) {
-        coordinator->counters.failed_writes++;
-        if (!state_store->has_handed_over)
-            failed(coordinator, now, "written");
-        coordinator_settle(coordinator, now, outbox);
-        return;
-    }
-    coordinator->counters.writes++;
-    SOMETIMES("changes came while a coordinator's state was written",
-              state_store->version > state_store->writing);
-    state_store->failures = 0;
-    state_store->written = state_store->writing;
-    probe(coordinator, PROBE_STATE_STORED, ticket, (struct slice){ 0 });
-    if (!coordinator->is_active)
-        coordinator_activate(coordinator, now, outbox);
-    if (coordinator->is_active)
-        announce_stored(coordinator, now, outbox);
-    coordinator_settle(coordinator, now, outbox);
-}
-
-/* ---- reading ---- */
-
-/* An unchanged value counts as written; the rest is written again. */
-static void settle_loaded(struct coordinator *coordinator, bool is_exact)
-{
-    struct state_store *state_store = &coordinator->state_store;
-
-    state_store->written = state_store->version;
-    for (uint32_t i = 0; i < coordinator->shards.count; i++) {
-        struct shard *shard = coordinator->shards.items[i];
-        uint64_t version = shard->version;
-
-        keep_shard(coordinator, shard); /* so that its part is packed */
-        shard->version = version ? shard->version : 0;
-    }
-    for (uint32_t i = 0; i < coordinator->regions.count; i++)
-        if (coordinator->regions.items[i]->version)
-            keep_region(coordinator, coordinator->regions.items[i]);
-    if (!is_exact)
-        keep_regions(coordinator, 0);
-}
-
-void coordinator_read(struct coordinator *coordinator, uint64_t now,
-                      uint64_t ticket, bool is_good, struct slice state,
-                      struct slice fences, struct outbox *outbox)
-{
-    struct state_store *state_store = &coordinator->state_store;
-    struct stored stored;
-
-    if (!is_awaited(coordinator, ticket))
-        return;
-    if (!is_good) {
-        coordinator->counters.failed_reads++;
-        failed(coordinator, now, "read");
-        return;
-    }
-    state_store->failures = 0;
-    state_store->is_read = true;
-    probe(coordinator, PROBE_STATE_READ, ticket, state);
-    probe(coordinator, PROBE_FENCES_READ, ticket, fences);
-    if (stored_read(&stored, state, fences)) {
-        state_store_load(coordinator, &stored);
-        settle_loaded(coordinator, true);
-        stored_fini(&stored);
-    } else {
-        coordinator->counters.malformed++;
-        trace_put(coordinator->trace, TRACE_ERROR, "coordinator",
-                  "stored state of the coordinator is unreadable, rebuilt from "
-                  "reports of regions type=%s "
-                  "hint=\"run one version on all members\"",
-                  coordinator->type);
-        state_store->is_anew = true;
-        settle_loaded(coordinator, false);
-    }
-    coordinator_news_put(coordinator, COORDINATOR_NEWS_NEEDS_TERM,
-                         coordinator->term_seen);
-    coordinator_settle(coordinator, now, outbox);
-}
-
-/* ---- values of other coordinators ---- */
-
-static void outdo(struct coordinator *coordinator, struct slice id,
-                  struct fence fence)
-{
-    struct shard *shard = shard_get(coordinator, id);
-
-    if (!shard || fence_compare(fence, shard->fence) <= 0)
-        return;
-    if (!shard->home) {
-        shard->fence = fence;
-        keep_shard(coordinator, shard);
-    } else if (!shard->is_disputed) {
-        shard->is_disputed = true; /* as if another region had it */
-        coordinator->disputed++;
-    }
-}
-
-void coordinator_other_state(struct coordinator *coordinator, uint64_t now,
-                         struct slice fences, struct outbox *outbox)
-{
-    struct state_store *state_store = &coordinator->state_store;
-    uint64_t seen = 0;
-    struct stored stored;
-
-    if (!state_store->is_read || coordinator->is_stopped)
-        return;
-    REACHED("another coordinator's value arrives after the read");
-    coordinator->counters.overwritten++;
-    state_store->state_version = state_store->fences_version = ++state_store->version;
-    if (!stored_read(&stored, slice_of(NULL, 0), fences)) {
-        coordinator->counters.malformed++;
-    } else {
-        if (stored.term <= FENCE_PART_MAX)
-            seen = stored.term;
-        for (uint32_t i = 0; i < stored.fence_count; i++) {
-            struct fence fence = stored.fences[i].fence;
-
-            if (fence.term > FENCE_PART_MAX || fence.epoch > FENCE_PART_MAX) {
-                coordinator->counters.malformed++;
-                continue;
-            }
-            seen = fence.term > seen ? fence.term : seen;
-            outdo(coordinator, stored.fences[i].shard, fence);
-        }
-        stored_fini(&stored);
-    }
-    trace_put(coordinator->trace, TRACE_WARNING, "coordinator",
-              "state of another coordinator found, overwritten type=%s "
-              "own=%llu seen=%llu "
-              "hint=\"check for a partition or a suspended member\"",
-              coordinator->type, (unsigned long long)coordinator->term,
-              (unsigned long long)seen);
-    if (coordinator->is_active) /* a term that two clocks made equal belongs to neither */
-        coordinator_outbid(coordinator, now,
-                           seen == coordinator->term ? seen + 1 : seen);
-    else if (seen > coordinator->term_seen)
-        coordinator->term_seen = seen;
-    coordinator_settle(coordinator, now, outbox);
 }

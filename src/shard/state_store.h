@@ -7,8 +7,12 @@
 #define SHERD_SHARD_STATE_STORE_H
 
 #include "base/gzip.h"
+#include "base/probe.h"
 #include "base/vec.h"
 #include "shard/coordinator.h"
+
+/* smaller parts repeat region refs more often, larger ones cost more at each change */
+#define PART_SHARDS 256
 
 struct shard;
 struct registrant;
@@ -49,9 +53,7 @@ struct state_store {
     struct buf fences;
 };
 
-void state_store_init(struct coordinator *coordinator);
-void state_store_fini(struct coordinator *coordinator);
-
+/* state_changes.c */
 void keep_shard(struct coordinator *coordinator, struct shard *shard);
 void keep_region(struct coordinator *coordinator, struct registrant *region);
 void keep_regions(struct coordinator *coordinator, uint32_t first); /* a removal at `first` */
@@ -59,13 +61,22 @@ void keep_term(struct coordinator *coordinator);
 
 bool is_kept(const struct coordinator *coordinator, uint64_t version);
 
+/* state_load.c */
+
+/* Takes over the values that were read; they count as stored. */
+void state_store_load(struct coordinator *coordinator, const struct stored *stored);
+
+/* state_store.c */
+void state_store_init(struct coordinator *coordinator);
+void state_store_fini(struct coordinator *coordinator);
+void state_store_probe(const struct coordinator *coordinator,
+                       enum probe_kind kind, uint64_t ticket,
+                       struct slice bytes);
+
 /* Starts the last write, to all members, or to a majority if there are over a hundred. Earlier
  * confirmations may be from leaving members, which the next coordinator does not ask. Returns true
  * until the write has ended. */
 bool state_store_hands_over(struct coordinator *coordinator);
-
-/* Takes over the values that were read; they count as stored. */
-void state_store_load(struct coordinator *coordinator, const struct stored *stored);
 
 /* Requests a write if needed. Ends every input. */
 void state_store_settle(struct coordinator *coordinator);

@@ -1,0 +1,247 @@
+/* Carries out what the journal reports: releases or drops waiting effects, ends entities whose events
+ * were not stored, and recovers entities. */
+#include "actor/inside.h"
+
+#include "base/line.h"
+#include "base/mark.h"
+
+/* --- durability --- */
+
+/* Counts an answer that is no longer possible, and notifies its asker. */
+static void answer_fails(struct actors *actors, struct message *message,
+                         enum sherd_reason reason)
+{
+    mailbox_count_undelivered(actors, message->type, message_body(message), reason);
+    if (message->ask == 0) {
+        message_free(actors, message);
+        return;
+    }
+    message->kind = MESSAGE_NO_ANSWER;
+    message->reason = (uint8_t)reason;
+    message->stage = SHERD_STAGE_DELIVERED;
+    message->peer = 0;
+    message->sender = (struct sherd_ref){ 0, 0 };
+    message->body_size = 0;
+    effects_route(actors, message);
+}
+
+void effects_drop_held(struct actors *actors, struct slot *slot,
+               enum sherd_reason reason)
+{
+    struct extra *extra = extra_of(actors, slot);
+
+    if (!extra)
+        return;
+    while (extra->held_first) {
+        struct message *message = effects_take_held(actors, extra);
+
+        switch ((enum message_kind)message->kind) {
+        case MESSAGE_ANSWER:
+            answer_fails(actors, message, reason);
+            break;
+        case MESSAGE_NO_ANSWER: /* of a failed handler: true either way */
+            effects_route(actors, message);
+            break;
+        /* a forwarded ask is answered; the entity's own tells and asks end with it */
+        case MESSAGE_TELL:
+        case MESSAGE_JOB:
+            mailbox_undelivered(actors, message, reason);
+            break;
+        case MESSAGE_STARTED:
+            slot_start_never(actors, message);
+            break;
+        default:
+            message_free(actors, message);
+            break;
+        }
+    }
+    extra->event_count = 0;
+    extra->event_bytes = 0;
+    slot->flags &= (uint8_t)~FLAG_UNDURABLE;
+}
+
+/* Releases the entity's effects up to a position, then its own end, if that waited. */
+static void release_effects(struct actors *actors, uint32_t index,
+                            struct slot *slot, uint64_t position)
+{
+    struct extra *extra = extra_of(actors, slot);
+
+    while (extra->held_first && extra->held_first->at <= position)
+        effects_route(actors, effects_take_held(actors, extra));
+    extra->attempts = 0;
+    if (extra->position > position) {
+        if (slot->last && !slot_is_blocked(actors, slot) &&
+            (slot->status == SLOT_ALIVE || slot->status == SLOT_STOPPING))
+            slot_queue(actors, index, slot);
+        return;
+    }
+    /* Also those that became durable with the last one: actors_durable skips a durable entity. */
+    extra->event_count = 0;
+    extra->event_bytes = 0;
+    slot->flags &= (uint8_t)~FLAG_UNDURABLE;
+    if (slot->status == SLOT_ENDING)
+        incarnation_end(actors, index, slot);
+    else if (slot->last)
+        slot_queue(actors, index, slot);
+}
+
+void actors_durable(struct actors *actors, uint64_t position)
+{
+    uint64_t first = actors->position - actors->stored_count + 1;
+
+    check(!actors->ctx.slot);
+    check(position <= actors->position);
+    for (; actors->stored_count && first <= position; first++) {
+        struct stored stored = actors->stored[actors->stored_head];
+        struct slot *slot = slot_at(actors, stored.slot);
+        struct extra *extra;
+
+        actors->stored_head = (actors->stored_head + 1) & actors->stored_mask;
+        actors->stored_count--;
+        if (slot->generation != stored.generation ||
+            !(slot->flags & FLAG_UNDURABLE)) {
+            REACHED("an event becomes durable after its entity has ended");
+            continue;
+        }
+        extra = extra_of(actors, slot);
+        extra->event_count--;
+        extra->event_bytes -= stored.bytes;
+        release_effects(actors, stored.slot, slot, position);
+    }
+}
+
+/* --- failure --- */
+
+void effects_store_failed(struct actors *actors, uint32_t index, struct slot *slot,
+                  enum sherd_reason reason)
+{
+    struct extra *extra;
+    char text[160];
+    bool waits;
+
+    actors->counts.store_failures++;
+    SOMETIMES("a write was fenced off", reason == SHERD_REASON_FENCED);
+    SOMETIMES("an entity stops while its write fails",
+              slot->status == SLOT_STOPPING || slot->status == SLOT_ENDING);
+    line_format(text, sizeof text,
+                "event not stored, entity stopped reason=\"%s\" "
+                "hint=\"see the lines of module journal\"",
+                sherd_reason_text(reason)); /* fits */
+    slot_trace(actors, slot, TRACE_WARNING, text);
+    waits = (slot->flags & FLAG_STARTED_DUE) != 0;
+    effects_drop_held(actors, slot, reason);
+    incarnation_close(actors, index, slot,
+                      reason == SHERD_REASON_FENCED ? END_FENCED
+                                                    : END_NOT_STORED);
+    if (reason == SHERD_REASON_FENCED) {
+        /* No restart and no timer: its messages wait for actors_shard_fenced. */
+        slot->status = SLOT_BACKOFF;
+        return;
+    }
+    extra = slot_extra(actors, slot);
+    waits = waits || extra->attempts > 0;
+    if (!waits)
+        extra->attempts = 1;
+    incarnation_next(actors, index, slot, waits);
+}
+
+void actors_store_failed(struct actors *actors, uint64_t actor,
+                         enum sherd_reason reason)
+{
+    struct slot *slot = slot_of(actors, actor);
+
+    check(!actors->ctx.slot);
+    if (!slot || !(slot->flags & FLAG_PERSISTENT) ||
+        !slot_has_incarnation(slot)) {
+        actors->counts.ignored++;
+        return;
+    }
+    effects_store_failed(actors, actor_id_slot(actor), slot, reason);
+}
+
+/* --- recovery --- */
+
+static struct slot *recovering(struct actors *actors, uint64_t actor)
+{
+    struct slot *slot = slot_of(actors, actor);
+
+    if (slot && slot->status == SLOT_RECOVERING)
+        return slot;
+    actors->counts.ignored++;
+    return NULL;
+}
+
+void actors_replay_event(struct actors *actors, uint64_t actor, uint64_t seq,
+                         uint32_t event_type, struct slice event)
+{
+    struct slot *slot = recovering(actors, actor);
+
+    if (!slot)
+        return;
+    slot_extra(actors, slot)->seq = seq;
+    slot_extra(actors, slot)->replayed++;
+    behavior_of(actors, slot)
+        ->face.apply(slot->state ? slot->state : actors->nothing, event_type,
+                     (struct sherd_bytes){ event.data, event.size });
+}
+
+static void trace_recovered(struct actors *actors, const struct slot *slot)
+{
+    const struct extra *extra = extra_of(actors, slot);
+    char text[80];
+
+    if (!trace_on(actors->settings.trace, TRACE_DEBUG))
+        return;
+    line_format(text, sizeof text, "entity started events_replayed=%u ms=%llu",
+                extra->replayed,
+                (unsigned long long)((actors->now - extra->recover_at) /
+                                     MS)); /* fits */
+    slot_trace(actors, slot, TRACE_DEBUG, text);
+}
+
+void actors_recovered(struct actors *actors, uint64_t actor,
+                      uint64_t highest_seq)
+{
+    struct slot *slot = recovering(actors, actor);
+    struct extra *extra;
+
+    if (!slot)
+        return;
+    trace_recovered(actors, slot);
+    extra = slot_extra(actors, slot);
+    extra->seq = highest_seq;
+    extra->position = 0;
+    extra->event_bytes = 0;
+    slot->status = SLOT_ALIVE;
+    slot_queue(actors, actor_id_slot(actor), slot);
+}
+
+void actors_recovery_failed(struct actors *actors, uint64_t actor,
+                            const char *text)
+{
+    uint32_t index = actor_id_slot(actor);
+    struct slot *slot = recovering(actors, actor);
+    struct message *rest;
+    struct message *message;
+    char line[280];
+
+    if (!slot)
+        return;
+    line_format(line, sizeof line, "recovery failed, tried again later "
+                "hint=\"check the journal's database and disk\" reason=\"%s\"",
+                text ? text : ""); /* may be cut */
+    slot_trace(actors, slot, TRACE_ERROR, line);
+    REACHED("an entity could not be recovered");
+    incarnation_close(actors, index, slot, END_RECOVERY_FAILED);
+    mailbox_unmark(actors, slot);
+    rest = slot->last;
+    slot->last = NULL;
+    while ((message = message_ring_take(&rest))) {
+        mailbox_uncount(actors, slot, message);
+        mailbox_undelivered(actors, message, SHERD_REASON_RECOVERY_FAILED);
+    }
+    if (actors->rows.items[slot->row].state == ROW_STOPPING)
+        entity_release(actors, index, slot);
+    else
+        incarnation_back_off(actors, index, slot);
+}

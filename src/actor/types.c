@@ -1,0 +1,97 @@
+/* Declares the types of entities, and interns the behaviors of actors. */
+#include "actor/inside.h"
+
+static bool same(const struct sherd_behavior *left,
+                 const struct sherd_behavior *right)
+{
+    return left->receive == right->receive && left->apply == right->apply &&
+           left->release == right->release && left->name == right->name &&
+           left->state_size == right->state_size &&
+           left->wants_undelivered == right->wants_undelivered;
+}
+
+uint16_t behavior_intern(struct actors *actors, const struct sherd_behavior *face,
+                      uint16_t type)
+{
+    struct behavior behavior = { .face = *face,
+                                 .mailbox_max = ACTOR_MAILBOX_MAX,
+                                 .type = type };
+    uint32_t count = actors->behaviors.count;
+
+    check(face->receive || type != TYPE_NONE); /* entities of a proxy live elsewhere */
+    if (type == TYPE_NONE) {
+        uint16_t last = actors->behavior_last;
+
+        if (last < count && actors->behaviors.items[last].type == TYPE_NONE &&
+            same(&actors->behaviors.items[last].face, face))
+            return last;
+        for (uint32_t i = 0; i < count; i++)
+            if (actors->behaviors.items[i].type == TYPE_NONE &&
+                same(&actors->behaviors.items[i].face, face)) {
+                actors->behavior_last = (uint16_t)i;
+                return (uint16_t)i;
+            }
+    }
+    if (count >= ACTOR_BEHAVIORS_MAX)
+        return TYPE_NONE;
+    vec_push(&actors->behaviors, behavior);
+    return (uint16_t)count;
+}
+
+/* Makes all types up to this index. */
+static struct type *type_at(struct actors *actors, uint16_t index)
+{
+    check(index < ACTOR_TYPES_MAX);
+    if (index >= actors->type_count) {
+        uint32_t more = index + 1u - actors->type_count;
+
+        actors->types = mem_resize(actors->types,
+                                   (index + 1u) * sizeof *actors->types);
+        memset(actors->types + actors->type_count, 0,
+               more * sizeof *actors->types);
+        actors->type_count = (uint16_t)(index + 1);
+    }
+    return &actors->types[index];
+}
+
+void actors_add_type(struct actors *actors, uint16_t index,
+                     const struct sherd_entity_type *type)
+{
+    struct type *known = type_at(actors, index);
+    struct behavior *behavior;
+    size_t size = strlen(type->name);
+
+    check(!known->known && size > 0 && size <= SHERD_TYPE_MAX);
+    known->known = true;
+    memcpy(known->name, type->name, size + 1);
+    known->stop_msg = type->stop_msg;
+    known->remembers = type->remember > 0;
+    known->shards = type->shards ? type->shards : ENTITY_SHARDS;
+    known->behavior = behavior_intern(actors, &type->behavior, index);
+    check(known->behavior != TYPE_NONE);
+    behavior = &actors->behaviors.items[known->behavior];
+    behavior->mailbox_max =
+        type->mailbox_max ? type->mailbox_max : ENTITY_MAILBOX_MAX;
+    if (type->idle_ms < UINT64_MAX / MS) {
+        behavior->tick_ns =
+            (type->idle_ms ? type->idle_ms : ENTITY_IDLE_MS) * MS / 8;
+        if (behavior->tick_ns < MS)
+            behavior->tick_ns = MS;
+        if (actors->tick_ns == 0 || behavior->tick_ns < actors->tick_ns)
+            actors->tick_ns = behavior->tick_ns;
+        behavior->tick = (uint16_t)(actors->now / behavior->tick_ns);
+    }
+}
+
+uint16_t actors_type(const struct actors *actors, struct slice name)
+{
+    for (uint16_t i = 0; i < actors->type_count; i++)
+        if (actors->types[i].known && slice_is(name, actors->types[i].name))
+            return i;
+    return TYPE_NONE;
+}
+
+uint32_t actors_type_entities(const struct actors *actors, uint16_t type)
+{
+    return type < actors->type_count ? actors->types[type].running : 0;
+}

@@ -1,0 +1,106 @@
+/* Keeps a coordinator's members and registered regions. */
+#include "shard/coordinator_state.h"
+
+#define QUESTIONS_MAX 10 /* one in each query interval; long enough to make a connection again */
+
+struct coordinator_member *coordinator_member_of(const struct coordinator *coordinator,
+                         const struct node_id *node)
+{
+    struct coordinator_member *member =
+        map_get(&coordinator->by_uid, map_u64(&node->uid));
+
+    return member && node_equal(&member->peer.node, node) ? member : NULL;
+}
+
+void coordinator_member_drop(struct coordinator_member *member)
+{
+    mem_free(member->version_rest);
+    mem_free(member);
+}
+
+bool coordinator_member_is_asked(const struct coordinator_member *member)
+{
+    switch (member->peer.status) {
+    case PEER_UP:
+    case PEER_LEAVING:
+    case PEER_EXITING:
+    case PEER_PREPARING_FOR_SHUTDOWN:
+    case PEER_READY_FOR_SHUTDOWN:
+        break;
+    case PEER_JOINING:
+    case PEER_WEAKLY_UP:
+    case PEER_DOWN:
+    case PEER_REMOVED:
+        return false;
+    }
+    return member->peer.has_role && !member->has_answered &&
+           (!member->is_late || member->peer.reachable);
+}
+
+bool coordinator_has_to_ask(const struct coordinator *coordinator)
+{
+    for (uint32_t i = 0; i < coordinator->members.count; i++)
+        if (coordinator_member_is_asked(coordinator->members.items[i]))
+            return true;
+    return false;
+}
+
+/* The stored state names all homes, so first allocations wait only for members whose regions will
+ * register soon. Otherwise the first region would get all shards. If the state was unreadable, they
+ * wait for all members. */
+uint32_t coordinator_awaited(const struct coordinator *coordinator)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < coordinator->members.count; i++) {
+        const struct coordinator_member *member =
+            coordinator->members.items[i];
+
+        count += coordinator_member_is_asked(member) &&
+                 (coordinator->state_store.is_anew ||
+                  (member->peer.reachable &&
+                   member->questions < QUESTIONS_MAX));
+    }
+    return count;
+}
+
+struct registrant *registrant_of(const struct coordinator *coordinator,
+                         const struct node_id *node, struct slice path)
+{
+    bool is_plain = path_plain(path).size == path.size;
+
+    for (uint32_t i = 0; i < coordinator->regions.count; i++) {
+        struct registrant *region = coordinator->regions.items[i];
+
+        if (region->node.uid == node->uid && node_equal(&region->node, node) &&
+            slice_equal(is_plain ? path_plain(region->path) : region->path,
+                        path))
+            return region;
+    }
+    return NULL;
+}
+
+void registrant_drop(struct registrant *region)
+{
+    vec_fini(&region->shards);
+    mem_free((void *)region->ref.data);
+    mem_free(region);
+}
+
+struct registrant *registrant_load(struct coordinator *coordinator,
+                                   const struct node_id *node,
+                                   struct slice ref, struct slice path,
+                                   bool is_proxy)
+{
+    size_t offset = (size_t)(path.data - ref.data);
+    struct registrant *region = mem_alloc(sizeof *region);
+
+    region->node = *node;
+    region->ref = slice_of(mem_copy(ref.data, ref.size), ref.size);
+    region->path =
+        slice_of(region->ref.data + offset, region->ref.size - offset);
+    region->number = ++coordinator->region_number;
+    region->is_proxy = is_proxy;
+    vec_push(&coordinator->regions, region);
+    return region;
+}
