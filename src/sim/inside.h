@@ -229,10 +229,21 @@ struct world {
             observe(world, step, measured, begins);                            \
     } while (0)
 
-/* world.c */
-void digest_add(struct world *world, uint32_t node, uint32_t kind,
-                uint64_t hash);
-struct site *world_site(struct world *world, uint32_t index); /* created if it is new */
+static inline uint64_t digest_mix(uint64_t value)
+{
+    value *= UINT64_C(0x9e3779b97f4a7c15);
+    return value ^ value >> 32;
+}
+
+static inline void digest_add(struct world *world, uint32_t node, uint32_t kind,
+                              uint64_t hash)
+{
+    uint64_t digest = digest_mix(world->digest ^ world->now);
+
+    digest = digest_mix(digest ^ ((uint64_t)node << 8 | kind));
+    world->digest = digest_mix(digest + hash);
+}
+
 /* Returns what the node's clock shows. Call it before the machine runs. */
 static inline uint64_t site_runs(struct world *world, const struct site *site)
 {
@@ -241,12 +252,19 @@ static inline uint64_t site_runs(struct world *world, const struct site *site)
     return clock_now(&site->clock, world->now);
 }
 
+/* site.c */
+struct site *world_site(struct world *world, uint32_t index); /* created if it is new */
+void status_add(struct site *site, struct status_part *part);
+
+/* turns.c */
 /* For events that happen at once. */
 uint64_t world_soon(struct world *world);
 void world_release(struct world *world, struct event_list *list);
 /* its turn follows at once or soon */
 void worker_touched(struct world *world, struct worker *worker);
 void worker_turn_at(struct world *world, struct worker *worker, uint64_t at); /* at the latest */
+
+/* world.c */
 void worker_carry_out(struct world *world, struct worker *worker);
 
 /* life.c */
@@ -319,8 +337,5 @@ struct site *durable_site(const struct event *event);
 void durable_end(struct world *world, struct site *site, bool crashes,
                  bool is_dark); /* the disk stays */
 void durable_free(struct site *site);
-
-/* world_use.c */
-void status_add(struct site *site, struct status_part *part);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "base/rng.h"
 #include "sim/streams.h"
-#include "sim/workload.h"
+#include "sim/traffic.h"
 
 #define CHOICES_MAX 16
 #define WEIGHT_MAX 100 /* of a fault set by hand */

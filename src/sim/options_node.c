@@ -11,7 +11,7 @@
  *     (cluster.c)
  *   - type.rebalance_absolute_limit, type.rebalance_relative_limit: a type without them uses the
  *     node's
- *   - type.stop_msg, type.remember, type.proxy: define a type (workload.h)
+ *   - type.stop_msg, type.remember, type.proxy: define a type (traffic.h)
  *   - remember.shard_count: the type's
  *   - remember.move_again: the node's retry_interval, which is drawn
  *   - remember.moves_max: follows from buffer_size, which is drawn
@@ -28,8 +28,7 @@
  *     lines of the log */
 #include "base/timers.h"
 #include "sim/options.h"
-#include "sim/workload.h"
-#include "sim/workload_data.h"
+#include "sim/traffic.h"
 
 #define UNSTABLE_MIN_MS 4000
 
@@ -115,8 +114,10 @@ static void data_settings(const struct options *options,
     struct replicator_settings *data = &node->data;
     const uint64_t *value = options->value;
 
-    if (value[OPTION_DATA_DURABLE])
-        data_load_durable(node);
+    if (value[OPTION_DATA_DURABLE]) {
+        node->durable_keys = traffic_durable_keys;
+        node->durable_key_count = TRAFFIC_DURABLE_KEYS;
+    }
     data->gossip_interval_ms = value[OPTION_DATA_GOSSIP];
     data->max_delta_elements = number(options, OPTION_DATA_ELEMENTS);
     data->max_delta_size = number(options, OPTION_DATA_DELTA);

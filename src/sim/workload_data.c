@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/timers.h"
 #include "sim/streams.h"
+#include "sim/traffic.h"
 #include "sim/verdict.h"
 
 #define NOTICE 0x80000000u /* bit of a subscribed key's tag */
@@ -20,8 +21,6 @@ static struct data_load *current;
 /* ---- keys ---- */
 
 /* By the number of the slot, and so by the type. */
-static const char *const durable_keys[] = { "data-1*", "data-3*", "data-4*",
-                                            "data-6*" };
 static const char *const expiring_keys[EXPIRIES] = { "data-1*", "data-2*",
                                                      "data-4*", "data-7*" };
 
@@ -59,16 +58,9 @@ static bool is_one_of(const struct data_load *load, uint32_t key,
     return false;
 }
 
-void data_load_durable(struct node_settings *settings)
-{
-    settings->durable_keys = durable_keys;
-    settings->durable_key_count = sizeof durable_keys / sizeof *durable_keys;
-}
-
 bool data_key_is_durable(const struct data_load *load, uint32_t key)
 {
-    return is_one_of(load, key, durable_keys,
-                     sizeof durable_keys / sizeof *durable_keys);
+    return is_one_of(load, key, traffic_durable_keys, TRAFFIC_DURABLE_KEYS);
 }
 
 void data_load_expiring(const struct data_load *load,

@@ -38,7 +38,7 @@ struct data_load_settings {
     uint64_t interval_ms;  /* mean time between two calls of a client; default 200 */
     uint64_t timeout_ms;   /* the longest time-out of calls; default 5,000 */
     uint32_t levels;       /* a set of 1 << enum sherd_level; 0: all */
-    bool is_durable;       /* nodes have the settings of data_load_durable */
+    bool is_durable;       /* nodes have the keys of traffic_durable_keys */
     uint64_t expire_after_ms; /* nodes have those of data_load_expiring; 0: no key expires */
     bool keeps_keys;       /* none is deleted */
     bool in_step;          /* clients call at the same times, so that writes coincide */
@@ -71,8 +71,6 @@ uint64_t data_load_bound(const struct data_load *load, uint32_t nodes,
                          const struct replicator_settings *settings);
 /* Judges replicas that agree. */
 void data_load_judge(struct data_load *load);
-/* Makes half of the keys durable, by their types. */
-void data_load_durable(struct node_settings *settings);
 /* Makes the counting types and the OR-set expire. settings live as long as the load. */
 void data_load_expiring(const struct data_load *load,
                         struct node_settings *settings);

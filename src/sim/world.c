@@ -11,8 +11,6 @@
 #include "sim/bound.h"
 #include "sim/streams.h"
 
-#define TURN_SOON 2000 /* most ns from an input to its turn */
-#define TURNS_AT_ONCE 8 /* one input of so many waits for its turn */
 #define TURN_AGAIN 1000 /* ns to the next turn of a machine that has more to do */
 #define TURN_COST 10000 /* ns of a slow node's turn, times its slowness */
 #define INPUT_COST 1000
@@ -21,37 +19,6 @@
 #define SITE_AHEAD 256 /* bytes fetched ahead */
 #define CROWD 64 /* nodes; more do not fit into a cache */
 
-static uint64_t mix(uint64_t value)
-{
-    value *= UINT64_C(0x9e3779b97f4a7c15);
-    return value ^ value >> 32;
-}
-
-void digest_add(struct world *world, uint32_t node, uint32_t kind,
-                uint64_t hash)
-{
-    uint64_t digest = mix(world->digest ^ world->now);
-
-    digest = mix(digest ^ ((uint64_t)node << 8 | kind));
-    world->digest = mix(digest + hash);
-}
-
-uint64_t world_soon(struct world *world)
-{
-    return world->now + 1 + rng_below(&world->rng, TURN_SOON);
-}
-
-void world_release(struct world *world, struct event_list *list)
-{
-    struct event_list taken = { 0 };
-    struct event *event;
-
-    while ((event = events_unpark(list)))
-        events_park(&taken, event);
-    while ((event = events_unpark(&taken)))
-        events_put(&world->events, event, world_soon(world));
-}
-
 static void count_event(struct world *world)
 {
     if (++world->events_done == world->told_event)
@@ -59,34 +26,6 @@ static void count_event(struct world *world)
 }
 
 /* ---- turns ---- */
-
-void worker_turn_at(struct world *world, struct worker *worker, uint64_t at)
-{
-    struct event *event = &worker->event;
-
-    if (at <= worker->busy_to)
-        at = worker->busy_to + 1; /* after the inputs that wait for the end of the turn */
-    if (event->place == EVENT_PARKED || (event->place && event->at <= at))
-        return;
-    events_put(&world->events, event, at);
-}
-
-/* Acts like a waiting thread: mostly its turn follows at once; sometimes something else comes
- * first. */
-void worker_touched(struct world *world, struct worker *worker)
-{
-    uint64_t drawn;
-
-    worker->inputs++;
-    if (worker->event.place == EVENT_PARKED ||
-        (worker->event.place && worker->event.at <= world->now + TURN_SOON))
-        return;
-    drawn = rng_below(&world->rng, TURN_SOON * TURNS_AT_ONCE);
-    if (drawn >= TURN_SOON && !world->ready && !worker->site->slow)
-        world->ready = worker;
-    else
-        worker_turn_at(world, worker, world->now + 1 + drawn % TURN_SOON);
-}
 
 /* Rare, so a linear search is enough. */
 static void refuse_conn(struct world *world, struct site *site, uint64_t conn)
@@ -538,31 +477,6 @@ struct world *world_new(const struct world_settings *settings)
         disk_set_faults(disk_backend_disk(of->store), &disk);
     }
     return world;
-}
-
-struct site *world_site(struct world *world, uint32_t index)
-{
-    uint64_t seed = world->settings.seed;
-
-    check(index < WORLD_NODES_MAX);
-    while (world->sites.count <= index) {
-        struct site *site = mem_alloc(sizeof *site);
-
-        site->index = world->sites.count;
-        site->stored.kind = EVENT_STORED;
-        site->leased.kind = EVENT_LEASED;
-        site->found.kind = EVENT_FOUND;
-        site->found_rng = stream_rng(seed, STREAM_SEEDS, site->index);
-        site->lease_rng = stream_rng(seed, STREAM_LEASE, site->index);
-        site->job_rng = stream_rng(seed, STREAM_JOB, site->index);
-        site->mail_rng = stream_rng(seed, STREAM_MAIL, site->index);
-        site->life_rng = stream_rng(seed, STREAM_NODE, site->index);
-        site->fate_rng = stream_rng(seed, STREAM_FATE, site->index);
-        site->way_rng = stream_rng(seed, STREAM_PATH, site->index);
-        clock_init(&site->clock, WORLD_WALL_MS);
-        vec_push(&world->sites, site);
-    }
-    return world->sites.items[index];
 }
 
 /* Events of one site's pipes may stand in another's lists. */

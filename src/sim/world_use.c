@@ -343,42 +343,6 @@ void world_down(struct world *world, uint32_t node, uint32_t which)
 
 /* ---- status and observers ---- */
 
-void status_add(struct site *site, struct status_part *part)
-{
-    struct sherd_status *sum = &site->status;
-    struct sherd_status *add = &part->status;
-
-    for (uint32_t i = 0; i < SHERD_REASON_COUNT; i++)
-        sum->undelivered[i] += add->undelivered[i];
-    for (uint32_t i = 0; i < SHERD_COUNTER_COUNT; i++)
-        sum->counters[i] += add->counters[i];
-    sum->delivered += add->delivered;
-    sum->held_max += add->held_max; /* each region's own, as in host/ */
-    sum->held_total += add->held_total;
-    sum->fenced += add->fenced;
-    sum->events += add->events;
-    sum->jobs += add->jobs;
-    sum->jobs_open += add->jobs_open;
-    if (part->machine == 0) {
-        sum->up = add->up;
-        sum->members = add->members;
-        sum->member_count = add->member_count;
-        sum->types = add->types;
-        sum->type_count = add->type_count;
-        sum->damaged_keys = add->damaged_keys;
-        sum->damaged_key_count = add->damaged_key_count;
-        add->members = NULL;
-        add->types = NULL;
-    }
-    for (uint32_t i = 0; part->machine && i < add->type_count; i++) {
-        sum->types[i].entities_here += add->types[i].entities_here;
-        sum->types[i].waiting += add->types[i].waiting;
-    }
-    mem_free(add->members);
-    mem_free(add->types);
-    mem_free(part);
-}
-
 static struct sherd_status ask_status(struct world *world, uint32_t index,
                                       bool is_brief)
 {
