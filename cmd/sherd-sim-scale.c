@@ -9,7 +9,7 @@
 
 #include "base/check.h"
 #include "base/timers.h"
-#include "sim/check_quiet.h"
+#include "sim/check_convergence.h"
 #include "sim/world.h"
 
 #define SEEDS 3         /* seed nodes */

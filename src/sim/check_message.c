@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "base/vec.h"
-#include "sim/check_order.h"
+#include "sim/message_order.h"
 #include "sim/token.h"
 
 #define CHUNK 1024u
@@ -64,7 +64,7 @@ struct check_message {
     VEC(struct chunk *) chunks;
     uint32_t oldest_chunk; /* all before it are closed */
     uint64_t next;
-    struct check_order order;
+    struct message_order order;
     VEC(struct node) nodes;
     VEC(struct pipe *) pipes;    /* by number; null: unknown; control: one without messages */
     VEC(struct writer) writers;  /* by node */
@@ -126,7 +126,7 @@ void check_message_free(struct check_message *check)
         vec_fini(&check->writers.items[i].pipes);
     vec_fini(&check->writers);
     vec_fini(&check->cut);
-    check_order_fini(&check->order);
+    message_order_fini(&check->order);
     vec_fini(&check->nodes);
     mem_free(check);
 }
@@ -290,10 +290,10 @@ static void in_order(struct check_message *check, uint32_t node,
     /* A downed node may still read older messages than the survivors have read. */
     if (!token->stream || (check->safety && check->safety->outside[node]))
         return;
-    if (check_order_is_full(&check->order))
-        check_order_sweep(&check->order, oldest(check));
-    if (check_order_take(&check->order, token->stream, token->to, number,
-                         &later))
+    if (message_order_is_full(&check->order))
+        message_order_sweep(&check->order, oldest(check));
+    if (message_order_take(&check->order, token->stream, token->to, number,
+                           &later))
         return;
     (void)snprintf(text, sizeof text,
                    "is delivered after %llu, which was sent later on stream %llx",
@@ -783,7 +783,7 @@ bool check_message_oldest(const struct check_message *check, uint64_t now,
 size_t check_message_memory(const struct check_message *check)
 {
     size_t size = check->chunks.count * sizeof(struct chunk) +
-                  check_order_memory(&check->order);
+                  message_order_memory(&check->order);
 
     for (uint32_t i = check->oldest_chunk; i < check->chunks.count; i++)
         if (check->chunks.items[i]->tokens)

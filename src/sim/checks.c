@@ -98,7 +98,7 @@ static void count_pauses(struct checks *checks)
         if (!world_node(checks->world, i)->is_paused)
             continue;
         check_entity_paused(checks->entity, i, passed);
-        check_outside_paused(checks->outside, i, passed);
+        outside_nodes_paused(checks->outside, i, passed);
         if (checks->ends[i].by)
             checks->ends[i].by += passed;
     }
@@ -137,7 +137,7 @@ static void look_at_node(struct checks *checks, uint32_t node)
         if (place->settings.types[i].data_center)
             continue;
         while (machine_next_wanted(control, i, &at, &shard))
-            if (!check_live_moves(checks->live, type, shard))
+            if (!check_liveness_moves(checks->live, type, shard))
                 check_homes_asked(checks->homes, world_now(checks->world),
                                   node, type, shard);
     }
@@ -158,11 +158,11 @@ void checks_look(struct checks *checks)
     uint32_t node;
 
     count_pauses(checks);
-    while (check_outside_late(checks->outside, world_now(checks->world), &node))
+    while (outside_nodes_late(checks->outside, world_now(checks->world), &node))
         check_coordinator_late(checks->coordinator, node);
     look_at_ends(checks);
     check_entity_look(checks->entity, world_now(checks->world));
-    check_live_look(checks->live, world_now(checks->world));
+    check_liveness_look(checks->live, world_now(checks->world));
 }
 
 static void node_started(void *user, uint32_t node, uint64_t uid)
@@ -174,13 +174,13 @@ static void node_started(void *user, uint32_t node, uint64_t uid)
     checks->entries[node] =
         (struct checks_entry){ world_now(checks->world), 0 };
     forget_end(checks, node);
-    check_outside_node_started(checks->outside, node, uid);
+    outside_nodes_node_started(checks->outside, node, uid);
     check_entity_node_started(checks->entity, node, uid);
     check_coordinator_node_started(checks->coordinator, node, uid);
     check_member_node_started(checks->member, node, uid);
     check_gossip_seen_node_started(checks->gossip_seen, node, uid);
     check_incarnation_node_started(checks->incarnation, node, uid);
-    check_stored_node_started(checks->stored, node);
+    check_state_store_node_started(checks->stored, node);
     check_margin_node_started(
         checks->margin, node, uid,
         world_node(checks->world, node)->settings.down_removal_margin);
@@ -193,15 +193,15 @@ static void node_ended(void *user, uint32_t node, bool crashed, int error)
     checks_look(checks);
     checks->uids[node] = 0;
     forget_end(checks, node);
-    check_outside_node_ended(checks->outside, node);
+    outside_nodes_node_ended(checks->outside, node);
     check_entity_node_ended(checks->entity, world_now(checks->world), node);
     check_coordinator_node_ended(checks->coordinator, node);
     check_member_node_ended(checks->member, node);
     check_gossip_seen_node_ended(checks->gossip_seen, node);
-    check_live_node_ended(checks->live, node, crashed, error);
+    check_liveness_node_ended(checks->live, node, crashed, error);
     check_lease_node_ended(checks->lease, node);
-    check_quorum_node_ended(checks->quorum, node);
-    check_partition_node_ended(checks->partition, node);
+    check_state_quorum_node_ended(checks->quorum, node);
+    check_resolver_node_ended(checks->partition, node);
 }
 
 /* CHECK_NODES_MAX: it has ended. */
@@ -244,7 +244,7 @@ static void probe(void *user, uint32_t node, uint32_t machine,
         copy.type = fact_type(checks->centers, node, left->type);
         probe = &copy;
     }
-    check_outside_probe(checks->outside, world_now(checks->world), node,
+    outside_nodes_probe(checks->outside, world_now(checks->world), node,
                         probe);
     if (probe->kind == PROBE_CLUSTER_JOINED)
         checks->entries[node].by = probe->node.uid;
@@ -252,7 +252,7 @@ static void probe(void *user, uint32_t node, uint32_t machine,
         probe->node.uid == checks->uids[node])
         must_end(checks, node, leave_time(checks, node));
     if (probe->kind == PROBE_RESOLVED)
-        check_partition_resolved(
+        check_resolver_resolved(
             checks->partition, node,
             world_node(checks->world, node)->settings.resolver.strategy.kind,
             probe);
@@ -264,14 +264,14 @@ static void probe(void *user, uint32_t node, uint32_t machine,
     check_member_probe(checks->member, node, probe);
     check_gossip_seen_probe(checks->gossip_seen, node, probe);
     check_incarnation_probe(checks->incarnation, node, probe);
-    check_live_probe(checks->live, world_now(checks->world), node, probe);
+    check_liveness_probe(checks->live, world_now(checks->world), node, probe);
     check_lease_probe(checks->lease, node, probe);
-    check_stored_probe(checks->stored, node, probe);
-    check_quorum_probe(checks->quorum, node, probe);
+    check_state_store_probe(checks->stored, node, probe);
+    check_state_quorum_probe(checks->quorum, node, probe);
     check_margin_probe(checks->margin, node, probe);
     if (probe->kind == PROBE_FENCES_READ &&
-        !check_quorum_is_bound(checks->quorum, node, probe->type))
-        check_stored_forget(checks->stored, probe->type);
+        !check_state_quorum_is_bound(checks->quorum, node, probe->type))
+        check_state_store_forget(checks->stored, probe->type);
 }
 
 bool checks_is_unreadable(const struct trace_line *line)
@@ -421,7 +421,7 @@ struct checks *checks_new(struct world *world, uint64_t stop_ns)
 
     checks->world = world;
     checks->verdict = verdict;
-    checks->outside = check_outside_new(&checks->safety, stop_ns);
+    checks->outside = outside_nodes_new(&checks->safety, stop_ns);
     checks->entity = check_entity_new(verdict, &checks->safety, stop_ns);
     checks->coordinator = check_coordinator_new(verdict, &checks->safety);
     checks->member = check_member_new(verdict);
@@ -429,14 +429,14 @@ struct checks *checks_new(struct world *world, uint64_t stop_ns)
     checks->incarnation = check_incarnation_new(verdict);
     checks->safety.are_together = are_together;
     checks->safety.user = checks;
-    checks->live = check_live_new(verdict);
+    checks->live = check_liveness_new(verdict);
     checks->homes = check_homes_new(verdict);
     checks->lease = check_lease_new(verdict, clock_of, checks);
-    checks->stored = check_stored_new(verdict, &checks->safety);
-    checks->partition = check_partition_new(verdict, checks->lease);
+    checks->stored = check_state_store_new(verdict, &checks->safety);
+    checks->partition = check_resolver_new(verdict, checks->lease);
     checks->margin =
         check_margin_new(verdict, &checks->safety, clock_of, checks);
-    checks->quorum = check_quorum_new(verdict, &checks->safety, &kept);
+    checks->quorum = check_state_quorum_new(verdict, &checks->safety, &kept);
     checks->looked_at = world_now(world);
     world_observe(world, &observer);
     return checks;
@@ -451,13 +451,13 @@ void checks_free(struct checks *checks)
     check_member_free(checks->member);
     check_gossip_seen_free(checks->gossip_seen);
     check_incarnation_free(checks->incarnation);
-    check_live_free(checks->live);
+    check_liveness_free(checks->live);
     check_homes_free(checks->homes);
     check_lease_free(checks->lease);
-    check_stored_free(checks->stored);
-    check_quorum_free(checks->quorum);
-    check_partition_free(checks->partition);
+    check_state_store_free(checks->stored);
+    check_state_quorum_free(checks->quorum);
+    check_resolver_free(checks->partition);
     check_margin_free(checks->margin);
-    check_outside_free(checks->outside);
+    outside_nodes_free(checks->outside);
     mem_free(checks);
 }

@@ -10,15 +10,15 @@
 #include "sim/check_entity.h"
 #include "sim/check_incarnation.h"
 #include "sim/check_homes.h"
-#include "sim/check_quorum.h"
+#include "sim/check_state_quorum.h"
 #include "sim/check_lease.h"
-#include "sim/check_live.h"
+#include "sim/check_liveness.h"
 #include "sim/check_margin.h"
 #include "sim/check_member.h"
-#include "sim/check_outside.h"
+#include "sim/outside_nodes.h"
 #include "sim/check_gossip_seen.h"
-#include "sim/check_partition.h"
-#include "sim/check_stored.h"
+#include "sim/check_resolver.h"
+#include "sim/check_state_store.h"
 
 struct world;
 struct trace_line;
@@ -41,15 +41,15 @@ struct checks {
     struct check_member *member;
     struct check_gossip_seen *gossip_seen;
     struct check_incarnation *incarnation;
-    struct check_live *live;
+    struct check_liveness *live;
     struct check_homes *homes;
     struct check_lease *lease;
-    struct check_stored *stored;
-    struct check_quorum *quorum;
-    struct check_partition *partition;
+    struct check_state_store *stored;
+    struct check_state_quorum *quorum;
+    struct check_resolver *partition;
     struct check_margin *margin;
     struct check_safety safety;
-    struct check_outside *outside;
+    struct outside_nodes *outside;
     struct world *world;
     struct verdict *verdict;
     uint32_t centers; /* data centers; set after checks_new; 0: one */

@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "node/entity_type.h"
-#include "sim/check_quiet.h"
+#include "sim/check_convergence.h"
 #include "sim/disk_backend.h"
 #include "sim/options.h"
 

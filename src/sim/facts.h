@@ -22,7 +22,7 @@ static inline uint16_t fact_type(uint32_t centers, uint32_t node,
                        : (uint16_t)(type + node % centers * FACT_TYPES_MAX);
 }
 
-/* Nodes outside: the cluster gave them up while they live (check_outside.h). Until such a node ends
+/* Nodes outside: the cluster gave them up while they live (outside_nodes.h). Until such a node ends
  * or is late, what runs there may also run elsewhere; that is measured, not judged. */
 struct check_safety {
     bool outside[CHECK_NODES_MAX];

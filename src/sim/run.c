@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "sim/check_quiet.h"
+#include "sim/check_convergence.h"
 #include "sim/checks.h"
 #include "sim/disk_backend.h"
 #include "sim/nemesis.h"
@@ -256,8 +256,8 @@ static void make_world(struct run *run)
     /* A downed node waits some ticks of its leader until the others have heard of it. */
     run->checks = checks_new(run->world,
                              CHECK_STOP_NS + 5 * value[OPTION_LEADER] * MS);
-    check_live_handoff_limit(run->checks->live,
-                             (value[OPTION_HANDOFF] * 9 / 8 + RUN_LATE_MS) * MS);
+    check_liveness_handoff_limit(run->checks->live,
+                                 (value[OPTION_HANDOFF] * 9 / 8 + RUN_LATE_MS) * MS);
     check_homes_limit(run->checks->homes, quiet_coordinate_bound(run->options));
     if (run->data)
         data_load_safety(run->data, &run->checks->safety,

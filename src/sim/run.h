@@ -21,7 +21,7 @@
 #include "sim/check_message.h"
 #include "sim/check_coordinator.h"
 #include "sim/check_entity.h"
-#include "sim/check_follow.h"
+#include "sim/check_cluster_events.h"
 #include "sim/check_journal.h"
 #include "sim/check_member.h"
 #include "sim/check_remember.h"
@@ -67,7 +67,7 @@ struct run_work {
     struct check_remember_counts remembered;
     struct data_load_counts data;
     struct kvstore_load_counts store;
-    struct check_follow_counts follow;
+    struct check_cluster_events_counts follow;
     struct nemesis_kinds kinds;
     struct disk_counters disk; /* of all journal backends */
     struct durable_counters own_disks; /* of nodes */

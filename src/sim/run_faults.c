@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "ddata/replicator.h"
-#include "sim/check_quiet.h"
+#include "sim/check_convergence.h"
 #include "sim/check_remember.h"
 #include "sim/checks.h"
 #include "sim/nemesis.h"

@@ -9,7 +9,7 @@
 #include "base/timers.h"
 #include "sim/check_split.h"
 #include "sim/cluster.h"
-#include "sim/growth.h"
+#include "sim/check_growth.h"
 #include "sim/run.h"
 
 #define RUN_REMEMBERED 64 /* entities of each remembered type */

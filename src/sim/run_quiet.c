@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "ddata/replicator.h"
 #include "sim/check_balance.h"
-#include "sim/check_quiet.h"
+#include "sim/check_convergence.h"
 #include "sim/check_remember.h"
 #include "sim/checks.h"
 #include "sim/disk_backend.h"
@@ -55,7 +55,7 @@ void run_liveness(struct run *run)
     if (!run_until_holds(run, run_is_converged, "member-convergence", bound,
                          "in the liveness phase, no agreement on the members"))
         return;
-    check_live_quiet(run->checks->live, world_now(run->world), true);
+    check_liveness_quiet(run->checks->live, world_now(run->world), true);
     workload_world_quiet(run->load, true);
     (void)coordinates(run,
                       "in the liveness phase, no coordinator that all know and that tells all homes");
@@ -186,8 +186,8 @@ static bool shards_rest(struct run *run, char *text, size_t size)
                     RUN_LATE_MS * MS;
     uint64_t now = world_now(run->world);
 
-    return check_live_rests(run->checks->live, now > rest ? now - rest : 0,
-                            text, size);
+    return check_liveness_rests(run->checks->live, now > rest ? now - rest : 0,
+                                text, size);
 }
 
 #define TRIES 4 /* of a move to a slow home */
@@ -198,7 +198,7 @@ static uint64_t rest_bound(const struct options *options)
     return quiet_drain_bound(options) +
            (options->value[OPTION_SHARDS] + 4) *
                options->value[OPTION_REBALANCE] * MS +
-           TRIES * CHECK_LIVE_TRIED_NS;
+           TRIES * CHECK_LIVENESS_TRIED_NS;
 }
 
 /* A minute without requests. no-leak: the limit for each node and pair of nodes is below one leaked
@@ -222,7 +222,7 @@ static void silence(struct run *run, bool is_steady)
  * seem lost and back forever; then only shards and coordinators must rest. */
 void run_roll_call(struct run *run)
 {
-    struct check_live *live = run->checks->live;
+    struct check_liveness *live = run->checks->live;
     bool is_steady = quiet_is_steady(run->options);
     uint64_t since = world_now(run->world);
 
@@ -238,9 +238,9 @@ void run_roll_call(struct run *run)
         return;
     if (is_steady) /* a node that sees members lost and back moves nothing */
         check_balance_judge(run->verdict, run->world, run->options);
-    check_live_still(live, true);
+    check_liveness_still(live, true);
     if (is_steady)
-        check_live_silent(live, true);
+        check_liveness_silent(live, true);
     if (is_steady && run->data)
         data_load_silence_begins(run->data);
     silence(run, is_steady);
@@ -248,7 +248,7 @@ void run_roll_call(struct run *run)
     run->result->is_silent = is_steady && !run_is_over(run);
     if (is_steady && run->data)
         data_load_silence_ends(run->data);
-    check_live_silent(live, false);
+    check_liveness_silent(live, false);
 }
 
 static bool is_kept(struct run *run, char *text, size_t size)
@@ -288,7 +288,7 @@ void run_restart(struct run *run)
         data_load_note(run->data);
     if (options_remember_in_data(run->options))
         check_remember_restarts(workload_world_remember(run->load));
-    check_live_quiet(run->checks->live, world_now(run->world), false);
+    check_liveness_quiet(run->checks->live, world_now(run->world), false);
     workload_world_quiet(run->load, false);
     check_homes_quiet(run->checks->homes, world_now(run->world), false);
     for (uint32_t i = 0; i < run->cluster.nodes; i++) {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "sim/check_quiet.h"
+#include "sim/check_convergence.h"
 #include "sim/checks.h"
 #include "sim/heap.h"
 #include "sim/nemesis.h"

@@ -178,7 +178,7 @@ void run_work_put(const struct run_work *work, struct buf *text)
     const struct check_message_counts *messages = &work->messages;
     const struct data_load_counts *data = &work->data;
     const struct kvstore_load_counts *store = &work->store;
-    const struct check_follow_counts *follow = &work->follow;
+    const struct check_cluster_events_counts *follow = &work->follow;
     uint64_t undelivered = 0;
 
     for (int i = 0; i < SHERD_REASON_COUNT; i++)

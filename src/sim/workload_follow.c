@@ -53,7 +53,7 @@ struct follow_load {
     struct follow_load_settings settings;
     struct world *world;
     struct verdict *verdict;
-    struct check_follow *check;
+    struct check_cluster_events *check;
     VEC(struct place) places;
     VEC(struct following *) followings;
     struct map lives; /* uid -> struct life */
@@ -90,7 +90,7 @@ static void subscribe(struct follow_load *load, struct sherd_ctx *ctx,
 {
     following->changed_at = world_now(load->world);
     if (!sherd_cluster_subscribe(ctx, events, first))
-        check_follow_subscribed(following->follower, events, first);
+        check_cluster_events_subscribed(following->follower, events, first);
 }
 
 static void begin(struct follow_load *load, struct sherd_ctx *ctx,
@@ -108,7 +108,7 @@ static void unsubscribe(struct follow_load *load, struct sherd_ctx *ctx,
 {
     following->changed_at = world_now(load->world);
     sherd_cluster_unsubscribe(ctx, events);
-    check_follow_unsubscribed(following->follower, events);
+    check_cluster_events_unsubscribed(following->follower, events);
     sherd_timer(ctx, EMPTIED, 1); /* after the messages in the mailbox */
 }
 
@@ -124,14 +124,14 @@ static struct following *following_new(struct follow_load *load, uint32_t node,
     following->uid = uid;
     following->is_entity = is_entity;
     following->follower =
-        check_follow_begun(load->check, node, uid, is_entity);
+        check_cluster_events_begun(load->check, node, uid, is_entity);
     vec_push(&load->followings, following);
     return following;
 }
 
 static void following_end(struct following *following)
 {
-    check_follow_ended(following->follower);
+    check_cluster_events_ended(following->follower);
     following->follower = NULL;
 }
 
@@ -171,9 +171,9 @@ static enum sherd_next act(struct follow_load *load, struct sherd_ctx *ctx,
     struct rng *rng = &load->places.items[following->node].rng;
     uint32_t number;
 
-    if (!check_follow_is_complete(following->follower))
+    if (!check_cluster_events_is_complete(following->follower))
         return SHERD_CONTINUE;
-    if (!check_follow_is_subscribed(following->follower)) {
+    if (!check_cluster_events_is_subscribed(following->follower)) {
         begin(load, ctx, following, rng);
         return SHERD_CONTINUE;
     }
@@ -236,13 +236,13 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
     switch (msg->kind) {
     case SHERD_TIMER:
         if (msg->tag == EMPTIED) {
-            check_follow_emptied((*state)->follower);
+            check_cluster_events_emptied((*state)->follower);
             return SHERD_CONTINUE;
         }
         tick_later(load, ctx, *state);
         return act(load, ctx, *state);
     case SHERD_CLUSTER:
-        check_follow_heard((*state)->follower, msg);
+        check_cluster_events_heard((*state)->follower, msg);
         (*state)->changed_at = world_now(load->world);
         break;
     default:
@@ -296,7 +296,7 @@ void follow_entity_heard(struct following *following,
                          const struct sherd_msg *msg)
 {
     if (following && following->follower)
-        check_follow_heard(following->follower, msg);
+        check_cluster_events_heard(following->follower, msg);
 }
 
 void follow_entity_released(struct following *following)
@@ -382,7 +382,7 @@ static void node_ended(void *user, uint32_t node, bool crashed, int error)
             continue;
         following->is_gone = true;
         if (following->follower && !crashed && !following->is_entity)
-            check_follow_node_ended(following->follower);
+            check_cluster_events_node_ended(following->follower);
         following_end(following);
     }
     drop_ended(load);
@@ -455,8 +455,8 @@ static void look_at_follower(struct follow_load *load,
 
     if ((following->is_entity && load->settings.is_crowded) ||
         now < place->since + late || now < following->changed_at + late ||
-        (check_follow_is_complete(following->follower) &&
-         check_follow_equals(following->follower, held, text, sizeof text)))
+        (check_cluster_events_is_complete(following->follower) &&
+         check_cluster_events_equals(following->follower, held, text, sizeof text)))
         return;
     violation(load->verdict, "cluster-events", following->node,
               "%s has not heard what its node's membership holds for %llu s: %s",
@@ -573,11 +573,11 @@ static bool node_agrees(struct follow_load *load, uint32_t node,
 
         if (!is_here(following, node) || !following->has_started)
             continue;
-        agrees = check_follow_is_complete(following->follower) &&
-                 check_follow_equals(following->follower, &own, why,
-                                     sizeof why) &&
-                 check_follow_equals(following->follower, &first, why,
-                                     sizeof why);
+        agrees = check_cluster_events_is_complete(following->follower) &&
+                 check_cluster_events_equals(following->follower, &own, why,
+                                             sizeof why) &&
+                 check_cluster_events_equals(following->follower, &first, why,
+                                             sizeof why);
         if (!agrees)
             (void)snprintf(text, size, "%s of n%u: %s",
                            following->is_entity ? "an entity" : "an actor",
@@ -615,8 +615,8 @@ struct follow_load *follow_load_new(struct world *world,
     load->settings = *settings;
     load->world = world;
     load->verdict = world_verdict(world);
-    load->check = check_follow_new(load->verdict);
-    check_follow_facts(load->check, known, load);
+    load->check = check_cluster_events_new(load->verdict);
+    check_cluster_events_facts(load->check, known, load);
     world_observe(world, &observer);
     current = load;
     return load;
@@ -631,12 +631,12 @@ void follow_load_free(struct follow_load *load)
     vec_fini(&load->followings);
     vec_fini(&load->places);
     facts_fini(&load->lives);
-    check_follow_free(load->check);
+    check_cluster_events_free(load->check);
     mem_free(load);
     current = NULL;
 }
 
-struct check_follow_counts follow_load_counts(const struct follow_load *load)
+struct check_cluster_events_counts follow_load_counts(const struct follow_load *load)
 {
-    return check_follow_counts(load->check);
+    return check_cluster_events_counts(load->check);
 }

@@ -1,6 +1,6 @@
 /* Runs followers of cluster events in a world: actors and some entities, whose mailboxes may be
  * small. They subscribe to all events or some (sherd/cluster.h), unsubscribe, ask for the state
- * again, end, and make room for others. Their events go to check_follow.h.
+ * again, end, and make room for others. Their events go to check_cluster_events.h.
  *
  *   cluster-events  followers have heard all that their node's membership holds when it has rested
  *                   for ten seconds, entities for a minute, and all in the quiet phase. If all
@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sim/check_follow.h"
+#include "sim/check_cluster_events.h"
 #include "sim/world.h"
 
 struct follow_load;
@@ -40,7 +40,7 @@ void follow_load_sample(struct follow_load *load);
  * converged, all the same. False: text (size bytes) has the difference. */
 bool follow_load_agrees(struct follow_load *load, bool is_converged,
                         char *text, size_t size);
-struct check_follow_counts follow_load_counts(const struct follow_load *load);
+struct check_cluster_events_counts follow_load_counts(const struct follow_load *load);
 
 /* ---- entities of other workloads, in their receive and release ---- */
 

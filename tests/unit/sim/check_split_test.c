@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/timers.h"
-#include "sim/check_quiet.h"
+#include "sim/check_convergence.h"
 #include "sim/check_split.h"
 #include "sim/checks.h"
 #include "sim/cluster.h"

@@ -1,7 +1,7 @@
 /* Keeps the last message of each stream that each receiver got, for the message checker
  * (message-order). */
-#ifndef SHERD_SIM_CHECK_ORDER_H
-#define SHERD_SIM_CHECK_ORDER_H
+#ifndef SHERD_SIM_MESSAGE_ORDER_H
+#define SHERD_SIM_MESSAGE_ORDER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,21 +10,21 @@
 #include <sherd/sherd.h>
 
 /* Zero is empty. */
-struct check_order {
+struct message_order {
     struct order_last *items;
     uint32_t slots; /* a power of two, or 0 */
     uint32_t count;
 };
 
-void check_order_fini(struct check_order *order);
+void message_order_fini(struct message_order *order);
 /* Whether the table must be swept before the next message. */
-bool check_order_is_full(const struct check_order *order);
+bool message_order_is_full(const struct message_order *order);
 /* Makes room: forgets messages below a number, if all below it are closed. */
-void check_order_sweep(struct check_order *order, uint64_t oldest);
+void message_order_sweep(struct message_order *order, uint64_t oldest);
 /* The receiver gets that message; stream is not 0, the table not full. False: a message that was
  * sent later came before; *later is its number. */
-bool check_order_take(struct check_order *order, uint64_t stream,
-                      struct sherd_ref to, uint64_t number, uint64_t *later);
-size_t check_order_memory(const struct check_order *order); /* bytes */
+bool message_order_take(struct message_order *order, uint64_t stream,
+                        struct sherd_ref to, uint64_t number, uint64_t *later);
+size_t message_order_memory(const struct message_order *order); /* bytes */
 
 #endif

@@ -1,6 +1,6 @@
 /* Records running incarnations, each resolver's side at its decision, and downed nodes unknown to
  * others. */
-#include "sim/check_outside.h"
+#include "sim/outside_nodes.h"
 
 #include "base/check.h"
 #include "base/peer.h"
@@ -27,7 +27,7 @@ struct outside_node {
     bool follows;     /* outside because it joined a node that is outside */
 };
 
-struct check_outside {
+struct outside_nodes {
     struct check_safety *safety;
     uint64_t stop_ns;
     struct map indexes; /* uid -> index + 1 of the node with that incarnation */
@@ -35,13 +35,13 @@ struct check_outside {
     VEC(struct doom) dooms;
     uint64_t look_at; /* the first late_at; NEVER: none */
     struct outside_node nodes[CHECK_NODES_MAX];
-    struct check_outside_counts counts;
+    struct outside_nodes_counts counts;
 };
 
-struct check_outside *check_outside_new(struct check_safety *safety,
+struct outside_nodes *outside_nodes_new(struct check_safety *safety,
                                         uint64_t stop_ns)
 {
-    struct check_outside *check = mem_alloc(sizeof *check);
+    struct outside_nodes *check = mem_alloc(sizeof *check);
 
     check->safety = safety;
     check->stop_ns = stop_ns ? stop_ns : CHECK_STOP_NS;
@@ -49,7 +49,7 @@ struct check_outside *check_outside_new(struct check_safety *safety,
     return check;
 }
 
-void check_outside_free(struct check_outside *check)
+void outside_nodes_free(struct outside_nodes *check)
 {
     if (!check)
         return;
@@ -61,13 +61,13 @@ void check_outside_free(struct check_outside *check)
     mem_free(check);
 }
 
-static void forget(struct check_outside *check, uint32_t node)
+static void forget(struct outside_nodes *check, uint32_t node)
 {
     check->nodes[node] = (struct outside_node){ .uid = 0 };
     check->safety->outside[node] = check->safety->late[node] = false;
 }
 
-void check_outside_node_started(struct check_outside *check, uint32_t node,
+void outside_nodes_node_started(struct outside_nodes *check, uint32_t node,
                                 uint64_t uid)
 {
     check(node < CHECK_NODES_MAX);
@@ -77,14 +77,14 @@ void check_outside_node_started(struct check_outside *check, uint32_t node,
                           sizeof(uint32_t)) = node + 1;
 }
 
-static void drop_doom(struct check_outside *check, uint64_t uid)
+static void drop_doom(struct outside_nodes *check, uint64_t uid)
 {
     for (uint32_t i = check->dooms.count; i-- > 0;)
         if (check->dooms.items[i].uid == uid)
             vec_remove(&check->dooms, i);
 }
 
-void check_outside_node_ended(struct check_outside *check, uint32_t node)
+void outside_nodes_node_ended(struct outside_nodes *check, uint32_t node)
 {
     check(node < CHECK_NODES_MAX);
     drop_doom(check, check->nodes[node].uid);
@@ -92,7 +92,7 @@ void check_outside_node_ended(struct check_outside *check, uint32_t node)
 }
 
 /* Index of a running incarnation, from 1; 0: none. */
-static uint32_t living(const struct check_outside *check, uint64_t uid)
+static uint32_t living(const struct outside_nodes *check, uint64_t uid)
 {
     const uint32_t *index =
         facts_find(&check->indexes, (struct fact_key){ { uid } });
@@ -100,7 +100,7 @@ static uint32_t living(const struct check_outside *check, uint64_t uid)
     return index && check->nodes[*index - 1].uid == uid ? *index : 0;
 }
 
-static void put_outside(struct check_outside *check, uint64_t uid)
+static void put_outside(struct outside_nodes *check, uint64_t uid)
 {
     uint32_t index = living(check, uid);
 
@@ -122,7 +122,7 @@ static bool reaches(const struct stand *stand, uint64_t uid)
     return false;
 }
 
-static void resolved(struct check_outside *check, uint32_t node,
+static void resolved(struct outside_nodes *check, uint32_t node,
                      const struct probe *probe)
 {
     struct probe_side *members =
@@ -140,7 +140,7 @@ static void resolved(struct check_outside *check, uint32_t node,
     check->nodes[node].stand = check->stands.count;
 }
 
-static void decided(struct check_outside *check, uint32_t node, uint64_t uid)
+static void decided(struct outside_nodes *check, uint32_t node, uint64_t uid)
 {
     uint32_t number = check->nodes[node].stand;
     const struct stand *stand =
@@ -158,7 +158,7 @@ static void decided(struct check_outside *check, uint32_t node, uint64_t uid)
     put_outside(check, uid);
 }
 
-static void heard(struct check_outside *check, uint32_t by, uint64_t uid)
+static void heard(struct outside_nodes *check, uint32_t by, uint64_t uid)
 {
     uint64_t own = check->nodes[by].uid;
 
@@ -178,7 +178,7 @@ static void heard(struct check_outside *check, uint32_t by, uint64_t uid)
 
 /* The node was welcomed by one outside, which may be alone by now. Then its cluster is a different
  * one. */
-static void joined(struct check_outside *check, uint32_t node, uint64_t by)
+static void joined(struct outside_nodes *check, uint32_t node, uint64_t by)
 {
     uint32_t index = living(check, by);
 
@@ -186,7 +186,7 @@ static void joined(struct check_outside *check, uint32_t node, uint64_t by)
         check->nodes[node].follows = check->safety->outside[node] = true;
 }
 
-static void must_stop(struct check_outside *check, uint64_t now, uint32_t node)
+static void must_stop(struct outside_nodes *check, uint64_t now, uint32_t node)
 {
     struct outside_node *own = &check->nodes[node];
 
@@ -197,7 +197,7 @@ static void must_stop(struct check_outside *check, uint64_t now, uint32_t node)
         check->look_at = own->late_at;
 }
 
-static void seen(struct check_outside *check, uint64_t now, uint32_t by,
+static void seen(struct outside_nodes *check, uint64_t now, uint32_t by,
                  uint64_t uid, uint64_t status)
 {
     uint32_t index = living(check, uid);
@@ -214,7 +214,7 @@ static void seen(struct check_outside *check, uint64_t now, uint32_t by,
 }
 
 /* A leader removes an unreachable exiting member, which may still live without a hand-over. */
-static void leader_acted(struct check_outside *check, struct slice evidence)
+static void leader_acted(struct outside_nodes *check, struct slice evidence)
 {
     size_t count = evidence.size / sizeof(struct probe_evidence);
     struct probe_evidence *members =
@@ -227,7 +227,7 @@ static void leader_acted(struct check_outside *check, struct slice evidence)
     mem_free(members);
 }
 
-void check_outside_probe(struct check_outside *check, uint64_t now,
+void outside_nodes_probe(struct outside_nodes *check, uint64_t now,
                          uint32_t node, const struct probe *probe)
 {
     check(node < CHECK_NODES_MAX);
@@ -257,14 +257,14 @@ void check_outside_probe(struct check_outside *check, uint64_t now,
 
 /* ---- late nodes ---- */
 
-void check_outside_paused(struct check_outside *check, uint32_t node,
+void outside_nodes_paused(struct outside_nodes *check, uint32_t node,
                           uint64_t duration)
 {
     if (check->nodes[node].late_at)
         check->nodes[node].late_at += duration;
 }
 
-bool check_outside_late(struct check_outside *check, uint64_t now,
+bool outside_nodes_late(struct outside_nodes *check, uint64_t now,
                         uint32_t *node)
 {
     if (now <= check->look_at)
@@ -288,8 +288,8 @@ bool check_outside_late(struct check_outside *check, uint64_t now,
     return false;
 }
 
-struct check_outside_counts
-check_outside_counts(const struct check_outside *check)
+struct outside_nodes_counts
+outside_nodes_counts(const struct outside_nodes *check)
 {
     return check->counts;
 }

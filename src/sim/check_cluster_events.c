@@ -1,5 +1,5 @@
 /* Folds events into a picture, and judges each event by the picture before it. */
-#include "sim/check_follow.h"
+#include "sim/check_cluster_events.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -21,7 +21,7 @@ _Static_assert((int)SHERD_REMOVED == PEER_REMOVED &&
 #define OUT SHERD_EVENT(SHERD_CLUSTER_SHUTTING_DOWN)
 
 struct follower {
-    struct check_follow *check;
+    struct check_cluster_events *check;
     uint32_t node;
     uint64_t uid;
     bool is_small;
@@ -39,26 +39,26 @@ struct follower {
     char *center; /* of its own node; null: not heard of */
 };
 
-struct check_follow {
+struct check_cluster_events {
     struct verdict *verdict;
     follow_known *known; /* null: start values are unknown */
     void *user;
     VEC(struct follower *) followers;
-    struct check_follow_counts counts;
+    struct check_cluster_events_counts counts;
 };
 
 /* ---- lifetime ---- */
 
-struct check_follow *check_follow_new(struct verdict *verdict)
+struct check_cluster_events *check_cluster_events_new(struct verdict *verdict)
 {
-    struct check_follow *check = mem_alloc(sizeof *check);
+    struct check_cluster_events *check = mem_alloc(sizeof *check);
 
     check->verdict = verdict;
     return check;
 }
 
-void check_follow_facts(struct check_follow *check, follow_known *known,
-                        void *user)
+void check_cluster_events_facts(struct check_cluster_events *check, follow_known *known,
+                                void *user)
 {
     check->known = known;
     check->user = user;
@@ -73,7 +73,7 @@ static void free_follower(struct follower *follower)
     mem_free(follower);
 }
 
-void check_follow_free(struct check_follow *check)
+void check_cluster_events_free(struct check_cluster_events *check)
 {
     if (!check)
         return;
@@ -83,13 +83,14 @@ void check_follow_free(struct check_follow *check)
     mem_free(check);
 }
 
-struct check_follow_counts check_follow_counts(const struct check_follow *check)
+struct check_cluster_events_counts
+check_cluster_events_counts(const struct check_cluster_events *check)
 {
     return check->counts;
 }
 
-struct follower *check_follow_begun(struct check_follow *check, uint32_t node,
-                                    uint64_t uid, bool is_small)
+struct follower *check_cluster_events_begun(struct check_cluster_events *check, uint32_t node,
+                                            uint64_t uid, bool is_small)
 {
     struct follower *follower = mem_alloc(sizeof *follower);
 
@@ -102,9 +103,9 @@ struct follower *check_follow_begun(struct check_follow *check, uint32_t node,
     return follower;
 }
 
-void check_follow_ended(struct follower *follower)
+void check_cluster_events_ended(struct follower *follower)
 {
-    struct check_follow *check;
+    struct check_cluster_events *check;
     uint32_t at = 0;
 
     if (!follower)
@@ -118,8 +119,8 @@ void check_follow_ended(struct follower *follower)
 
 /* ---- sets ---- */
 
-void check_follow_subscribed(struct follower *follower, uint32_t events,
-                             enum sherd_cluster_first first)
+void check_cluster_events_subscribed(struct follower *follower, uint32_t events,
+                                     enum sherd_cluster_first first)
 {
     if (!follower->events) {
         picture_fini(&follower->picture);
@@ -133,7 +134,7 @@ void check_follow_subscribed(struct follower *follower, uint32_t events,
     follower->awaits |= first == SHERD_STATE_FIRST;
 }
 
-void check_follow_unsubscribed(struct follower *follower, uint32_t events)
+void check_cluster_events_unsubscribed(struct follower *follower, uint32_t events)
 {
     follower->leaving |= follower->events & events;
     follower->events &= ~events;
@@ -142,17 +143,17 @@ void check_follow_unsubscribed(struct follower *follower, uint32_t events)
         follower->awaits = false;
 }
 
-void check_follow_emptied(struct follower *follower)
+void check_cluster_events_emptied(struct follower *follower)
 {
     follower->leaving = 0;
 }
 
-bool check_follow_is_subscribed(const struct follower *follower)
+bool check_cluster_events_is_subscribed(const struct follower *follower)
 {
     return follower->events != 0;
 }
 
-bool check_follow_is_complete(const struct follower *follower)
+bool check_cluster_events_is_complete(const struct follower *follower)
 {
     return !follower->leaving && !follower->awaits;
 }
@@ -287,7 +288,7 @@ static uint32_t count_roles(const struct sherd_cluster_member *member)
 static const char *judge_identity(const struct follower *follower,
                                   const struct sherd_cluster_member *member)
 {
-    const struct check_follow *check = follower->check;
+    const struct check_cluster_events *check = follower->check;
     struct follow_fact fact;
 
     if (!member->uid || !check->known)
@@ -508,8 +509,8 @@ static void hear_change(struct follower *follower,
     fold(follower, &follower->picture, &event);
 }
 
-void check_follow_heard(struct follower *follower,
-                        const struct sherd_msg *message)
+void check_cluster_events_heard(struct follower *follower,
+                                const struct sherd_msg *message)
 {
     follower->has_heard = true;
     if (message->msg == SHERD_CLUSTER_CHANGE)
@@ -520,7 +521,7 @@ void check_follow_heard(struct follower *follower,
         wrong(follower, NULL, "a state, and is not subscribed");
 }
 
-void check_follow_node_ended(struct follower *follower)
+void check_cluster_events_node_ended(struct follower *follower)
 {
     const struct picture *picture = &follower->picture;
 
@@ -537,11 +538,11 @@ void check_follow_node_ended(struct follower *follower)
                   picture->members.count);
 }
 
-bool check_follow_equals(const struct follower *follower,
-                         const struct picture *membership, char *text,
-                         size_t size)
+bool check_cluster_events_equals(const struct follower *follower,
+                                 const struct picture *membership, char *text,
+                                 size_t size)
 {
-    if (!follower->events || !check_follow_is_complete(follower))
+    if (!follower->events || !check_cluster_events_is_complete(follower))
         return true;
     follower->check->counts.compared++;
     return picture_equals(&follower->picture, membership, follower->whole,

@@ -1,8 +1,8 @@
 /* Defines the states to reach after the faults (docs/invariants.md, Liveness), and their time
  * limits. The limits follow from the nodes' settings: a cluster that gossips every 3 s cannot agree
  * in 2 s. */
-#ifndef SHERD_SIM_CHECK_QUIET_H
-#define SHERD_SIM_CHECK_QUIET_H
+#ifndef SHERD_SIM_CHECK_CONVERGENCE_H
+#define SHERD_SIM_CHECK_CONVERGENCE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@
 #include "sim/options.h"
 
 struct world;
-struct check_live;
+struct check_liveness;
 
 /* member-convergence: ns from the end of the faults. */
 uint64_t quiet_agree_bound(const struct options *options);
@@ -50,7 +50,7 @@ uint64_t quiet_remember_bound(const struct options *options, uint64_t count);
 
 /* homes-available, once member-convergence holds: each type has one active coordinator in each data
  * center, which every node there knows. False: text has what is missing. */
-bool quiet_coordinated(struct world *world, const struct check_live *live,
+bool quiet_coordinated(struct world *world, const struct check_liveness *live,
                        uint32_t centers, char *text, size_t size);
 /* Whether nodes can tell a slow heartbeat from a dead node. If not, members seem lost now and
  * then. */

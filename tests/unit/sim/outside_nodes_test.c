@@ -1,4 +1,4 @@
-/* Tests check_outside: which nodes are outside, from when and until when. */
+/* Tests outside_nodes: which nodes are outside, from when and until when. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,12 +9,12 @@
 #include "base/bytes.h"
 #include "base/peer.h"
 #include "base/timers.h"
-#include "sim/check_outside.h"
+#include "sim/outside_nodes.h"
 
 #define NODES 5
 
 static struct check_safety safety;
-static struct check_outside *check;
+static struct outside_nodes *check;
 static uint64_t now;
 
 static int begin(void **state)
@@ -22,23 +22,23 @@ static int begin(void **state)
     (void)state;
     now = SECOND;
     safety = (struct check_safety){ .outside = { false } };
-    check = check_outside_new(&safety, 10 * SECOND);
+    check = outside_nodes_new(&safety, 10 * SECOND);
     for (uint32_t i = 0; i < NODES; i++)
-        check_outside_node_started(check, i, 100 + i);
+        outside_nodes_node_started(check, i, 100 + i);
     return 0;
 }
 
 static int end(void **state)
 {
     (void)state;
-    check_outside_free(check);
+    outside_nodes_free(check);
     return 0;
 }
 
 static void tell(uint32_t node, struct probe probe)
 {
     probe.type = PROBE_TYPE_NONE;
-    check_outside_probe(check, now, node, &probe);
+    outside_nodes_probe(check, now, node, &probe);
 }
 
 static void down(uint32_t by, uint32_t node, enum probe_down cause)
@@ -90,8 +90,8 @@ static void a_node_downed_by_a_surviving_side_is_outside(void **state)
     (void)state;
     decide(0, 0x07, 0x18);
     assert_int_equal(outside(), 0x18);
-    check_outside_node_ended(check, 3);
-    check_outside_node_started(check, 3, 203);
+    outside_nodes_node_ended(check, 3);
+    outside_nodes_node_started(check, 3, 203);
     assert_int_equal(outside(), 0x10);
 }
 
@@ -162,21 +162,21 @@ static void a_node_that_knows_it_is_down_is_excused_for_a_time(void **state)
     (void)state;
     decide(0, 0x07, 0x18);
     now += 100 * SECOND;
-    assert_false(check_outside_late(check, now, &node)); /* they cannot know */
+    assert_false(outside_nodes_late(check, now, &node)); /* they cannot know */
     see(3, 3, PEER_DOWN);
     now += 10 * SECOND;
-    assert_false(check_outside_late(check, now, &node));
+    assert_false(outside_nodes_late(check, now, &node));
     assert_true(safety_may_overlap(&safety, 3));
-    check_outside_paused(check, 3, 5 * SECOND);
+    outside_nodes_paused(check, 3, 5 * SECOND);
     now += 4 * SECOND;
-    assert_false(check_outside_late(check, now, &node));
+    assert_false(outside_nodes_late(check, now, &node));
     now += 2 * SECOND;
-    assert_true(check_outside_late(check, now, &node));
+    assert_true(outside_nodes_late(check, now, &node));
     assert_int_equal(node, 3);
     assert_false(safety_may_overlap(&safety, 3));
     assert_true(safety_may_overlap(&safety, 4));
-    assert_false(check_outside_late(check, now, &node));
-    check_outside_node_ended(check, 3);
+    assert_false(outside_nodes_late(check, now, &node));
+    outside_nodes_node_ended(check, 3);
     assert_false(safety.late[3]);
 }
 

@@ -1,4 +1,4 @@
-/* Tests check_partition with allowed histories and broken rules. */
+/* Tests check_resolver with allowed histories and broken rules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,12 +10,12 @@
 #include "base/bytes.h"
 #include "base/peer.h"
 #include "judged.h"
-#include "sim/check_partition.h"
+#include "sim/check_resolver.h"
 
 #define MEMBERS 5
 
 static struct check_lease *lease;
-static struct check_partition *check;
+static struct check_resolver *check;
 static struct probe_side members[MEMBERS];
 static struct probe_unreached records[MEMBERS * MEMBERS];
 static size_t record_count;
@@ -32,14 +32,14 @@ static int begin(void **state)
     (void)state;
     judge();
     lease = check_lease_new(verdict, clock_of, NULL);
-    check = check_partition_new(verdict, lease);
+    check = check_resolver_new(verdict, lease);
     return 0;
 }
 
 static int end(void **state)
 {
     (void)state;
-    check_partition_free(check);
+    check_resolver_free(check);
     check_lease_free(lease);
     verdict_free(verdict);
     return 0;
@@ -75,7 +75,7 @@ static void decide(uint32_t node, enum strategy_kind kind)
     buf_put(&bytes, members, sizeof members);
     buf_put(&bytes, records, record_count * sizeof *records);
     probe.bytes = buf_slice(&bytes);
-    check_partition_resolved(check, node, kind, &probe);
+    check_resolver_resolved(check, node, kind, &probe);
     buf_fini(&bytes);
 }
 
@@ -114,7 +114,7 @@ static void no_split_brain_a_side_that_has_ended_counts(void **state)
     (void)state;
     see(0, 0x07);
     decide(0, STRATEGY_KEEP_MAJORITY);
-    check_partition_node_ended(check, 0);
+    check_resolver_node_ended(check, 0);
     see(3, 0x18);
     decide(3, STRATEGY_KEEP_MAJORITY);
     expect_only("no-split-brain");
@@ -154,7 +154,7 @@ static void a_side_that_ends_is_no_second_side(void **state)
         members[i].downed = members[i].reachable;
     decide(3, STRATEGY_KEEP_MAJORITY);
     expect_only(NULL);
-    assert_int_equal(check_partition_counts(check).ended, 1);
+    assert_int_equal(check_resolver_counts(check).ended, 1);
 }
 
 /* They decide on different views of the same crash. */
@@ -166,7 +166,7 @@ static void sides_that_overlap_are_one(void **state)
     see(1, 0x17);
     decide(1, STRATEGY_KEEP_MAJORITY);
     expect_only(NULL);
-    assert_int_equal(check_partition_counts(check).compared, 1);
+    assert_int_equal(check_resolver_counts(check).compared, 1);
 }
 
 static void permitted_decisions_are_not_judged(void **state)
@@ -180,14 +180,14 @@ static void permitted_decisions_are_not_judged(void **state)
     see(3, 0x18);
     members[0].status = PEER_DOWN; /* other members than the first node's */
     decide(3, STRATEGY_KEEP_MAJORITY);
-    assert_int_equal(check_partition_counts(check).unsettled, 1);
+    assert_int_equal(check_resolver_counts(check).unsettled, 1);
     see(3, 0x18);
     records[record_count++] = (struct probe_unreached){ 104, 103 };
     decide(3, STRATEGY_KEEP_MAJORITY); /* 3 observes and is observed */
     see(3, 0x18);
     members[0].seen = true;
     decide(3, STRATEGY_KEEP_MAJORITY); /* 0 is connected somehow */
-    assert_int_equal(check_partition_counts(check).unclean, 2);
+    assert_int_equal(check_resolver_counts(check).unclean, 2);
     expect_only(NULL);
 }
 

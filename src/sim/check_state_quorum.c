@@ -1,5 +1,5 @@
 /* Records each coordinator's last request, and what the replicas had then. */
-#include "sim/check_quorum.h"
+#include "sim/check_state_quorum.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -27,21 +27,21 @@ struct last {
     int64_t written; /* of the fences */
 };
 
-struct check_quorum {
+struct check_state_quorum {
     struct verdict *verdict;
     const struct check_safety *safety;
     struct kept_replicas replicas;
     struct map parts; /* node, type */
     struct map lasts; /* type */
     uint64_t ends;    /* ended incarnations */
-    struct check_quorum_counts counts;
+    struct check_state_quorum_counts counts;
 };
 
-struct check_quorum *check_quorum_new(struct verdict *verdict,
+struct check_state_quorum *check_state_quorum_new(struct verdict *verdict,
                                   const struct check_safety *safety,
                                   const struct kept_replicas *replicas)
 {
-    struct check_quorum *check = mem_alloc(sizeof *check);
+    struct check_state_quorum *check = mem_alloc(sizeof *check);
 
     check->verdict = verdict;
     check->safety = safety;
@@ -49,7 +49,7 @@ struct check_quorum *check_quorum_new(struct verdict *verdict,
     return check;
 }
 
-void check_quorum_free(struct check_quorum *check)
+void check_state_quorum_free(struct check_state_quorum *check)
 {
     if (!check)
         return;
@@ -58,21 +58,21 @@ void check_quorum_free(struct check_quorum *check)
     mem_free(check);
 }
 
-static struct part *part_of(struct check_quorum *check, uint32_t node,
+static struct part *part_of(struct check_state_quorum *check, uint32_t node,
                             uint16_t type)
 {
     return facts_of(&check->parts, (struct fact_key){ { node, type } },
                     sizeof(struct part));
 }
 
-static struct last *last_of(struct check_quorum *check, uint16_t type)
+static struct last *last_of(struct check_state_quorum *check, uint16_t type)
 {
     return facts_of(&check->lasts, (struct fact_key){ { type } },
                     sizeof(struct last));
 }
 
 /* Its requests get no answer any more, and the next incarnation's tickets begin anew. */
-void check_quorum_node_ended(struct check_quorum *check, uint32_t node)
+void check_state_quorum_node_ended(struct check_state_quorum *check, uint32_t node)
 {
     struct map_entry entry;
 
@@ -86,13 +86,13 @@ void check_quorum_node_ended(struct check_quorum *check, uint32_t node)
     }
 }
 
-static struct kept_value value_of(const struct check_quorum *check, uint32_t node,
+static struct kept_value value_of(const struct check_state_quorum *check, uint32_t node,
                                   uint16_t type, enum kept_key key)
 {
     return check->replicas.value(check->replicas.user, node, type, key);
 }
 
-static struct kept_quorum quorum_of(const struct check_quorum *check,
+static struct kept_quorum quorum_of(const struct check_state_quorum *check,
                                     uint32_t node, bool is_read)
 {
     return check->replicas.quorum(check->replicas.user, node, is_read);
@@ -101,7 +101,7 @@ static struct kept_quorum quorum_of(const struct check_quorum *check,
 /* ---- writes ---- */
 
 /* Its own replica has it at once, unless a later value of another node came in the same turn. */
-static void sent(struct check_quorum *check, uint32_t node,
+static void sent(struct check_state_quorum *check, uint32_t node,
                  const struct probe *probe, enum kept_key key)
 {
     struct part *part = part_of(check, node, probe->type);
@@ -114,7 +114,7 @@ static void sent(struct check_quorum *check, uint32_t node,
                                                            : CHECK_KEPT_NEVER;
 }
 
-static uint32_t holders(const struct check_quorum *check, uint16_t type,
+static uint32_t holders(const struct check_state_quorum *check, uint16_t type,
                         enum kept_key key, int64_t written)
 {
     uint32_t nodes = check->replicas.nodes(check->replicas.user);
@@ -125,7 +125,7 @@ static uint32_t holders(const struct check_quorum *check, uint16_t type,
     return count;
 }
 
-static void confirmed(struct check_quorum *check, uint32_t node,
+static void confirmed(struct check_state_quorum *check, uint32_t node,
                       const struct probe *probe)
 {
     const struct part *part = part_of(check, node, probe->type);
@@ -166,7 +166,7 @@ static int latest_first(const void *left, const void *right)
 }
 
 /* A read from R of N meets one of the N - R + 1 latest values. */
-static int64_t must_have(const struct check_quorum *check, uint32_t node,
+static int64_t must_have(const struct check_state_quorum *check, uint32_t node,
                          uint16_t type, enum kept_key key)
 {
     struct kept_quorum readers = quorum_of(check, node, true);
@@ -188,7 +188,7 @@ static int64_t must_have(const struct check_quorum *check, uint32_t node,
     return must;
 }
 
-static void asked(struct check_quorum *check, uint32_t node,
+static void asked(struct check_state_quorum *check, uint32_t node,
                   const struct probe *probe)
 {
     struct part *part = part_of(check, node, probe->type);
@@ -202,14 +202,14 @@ static void asked(struct check_quorum *check, uint32_t node,
         !last->is_there || part->must[KEPT_FENCES] >= last->written;
 }
 
-bool check_quorum_is_bound(struct check_quorum *check, uint32_t node,
+bool check_state_quorum_is_bound(struct check_state_quorum *check, uint32_t node,
                          uint16_t type)
 {
     return part_of(check, node, type)->is_bound;
 }
 
 /* A read first updates the reader's replica, so the value there was read, or is later. */
-static void was_read(struct check_quorum *check, uint32_t node,
+static void was_read(struct check_state_quorum *check, uint32_t node,
                      const struct probe *probe, enum kept_key key)
 {
     const struct part *part = part_of(check, node, probe->type);
@@ -230,7 +230,7 @@ static void was_read(struct check_quorum *check, uint32_t node,
 
 /* ---- feeding ---- */
 
-void check_quorum_probe(struct check_quorum *check, uint32_t node,
+void check_state_quorum_probe(struct check_state_quorum *check, uint32_t node,
                       const struct probe *probe)
 {
     switch (probe->kind) {
@@ -257,7 +257,8 @@ void check_quorum_probe(struct check_quorum *check, uint32_t node,
     }
 }
 
-struct check_quorum_counts check_quorum_counts(const struct check_quorum *check)
+struct check_state_quorum_counts
+check_state_quorum_counts(const struct check_state_quorum *check)
 {
     return check->counts;
 }

@@ -13,36 +13,36 @@
  *
  * It may overlap with nodes inside while it cannot know, and for T_stop (downed-node-stops) after
  * it sees itself down or removed. Then it is late. */
-#ifndef SHERD_SIM_CHECK_OUTSIDE_H
-#define SHERD_SIM_CHECK_OUTSIDE_H
+#ifndef SHERD_SIM_OUTSIDE_NODES_H
+#define SHERD_SIM_OUTSIDE_NODES_H
 
 #include "base/probe.h"
 #include "sim/facts.h"
 
-struct check_outside;
+struct outside_nodes;
 
-struct check_outside_counts {
+struct outside_nodes_counts {
     uint64_t given_up; /* incarnations that became outside */
     uint64_t spared;   /* downed by a decision that gives no node up yet */
     uint64_t late;     /* incarnations */
 };
 
 /* Writes into safety, which is lent for life. stop_ns: T_stop; 0: CHECK_STOP_NS. */
-struct check_outside *check_outside_new(struct check_safety *safety,
+struct outside_nodes *outside_nodes_new(struct check_safety *safety,
                                         uint64_t stop_ns);
-void check_outside_free(struct check_outside *check); /* null is fine */
+void outside_nodes_free(struct outside_nodes *check); /* null is fine */
 
-void check_outside_node_started(struct check_outside *check, uint32_t node,
+void outside_nodes_node_started(struct outside_nodes *check, uint32_t node,
                                 uint64_t uid);
-void check_outside_node_ended(struct check_outside *check, uint32_t node);
-void check_outside_paused(struct check_outside *check, uint32_t node,
+void outside_nodes_node_ended(struct outside_nodes *check, uint32_t node);
+void outside_nodes_paused(struct outside_nodes *check, uint32_t node,
                           uint64_t duration); /* it did not run during that time */
-void check_outside_probe(struct check_outside *check, uint64_t now,
+void outside_nodes_probe(struct outside_nodes *check, uint64_t now,
                          uint32_t node, const struct probe *probe);
 /* Stores a node that has become late since the last call. Returns false if there is none. */
-bool check_outside_late(struct check_outside *check, uint64_t now,
+bool outside_nodes_late(struct outside_nodes *check, uint64_t now,
                         uint32_t *node);
-struct check_outside_counts
-check_outside_counts(const struct check_outside *check);
+struct outside_nodes_counts
+outside_nodes_counts(const struct outside_nodes *check);
 
 #endif

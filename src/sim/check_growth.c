@@ -1,5 +1,5 @@
 /* Adds up the steps between the parts, without the two largest. */
-#include "sim/growth.h"
+#include "sim/check_growth.h"
 
 #include <stdio.h>
 

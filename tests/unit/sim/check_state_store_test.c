@@ -1,4 +1,4 @@
-/* Tests check_stored with correct histories and broken rules. */
+/* Tests check_state_store with correct histories and broken rules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "base/gzip.h"
 #include "shard/shard_id.h"
 #include "shard/stored.h"
-#include "sim/check_stored.h"
+#include "sim/check_state_store.h"
 #include "judged.h"
 
 #define REGION "akka://sys@host:1/system/sharding/T#1"
@@ -23,21 +23,21 @@ struct row {
 };
 
 static struct check_safety safety;
-static struct check_stored *check;
+static struct check_state_store *check;
 
 static int begin(void **state)
 {
     (void)state;
     judge();
     memset(&safety, 0, sizeof safety);
-    check = check_stored_new(verdict, &safety);
+    check = check_state_store_new(verdict, &safety);
     return 0;
 }
 
 static int end(void **state)
 {
     (void)state;
-    check_stored_free(check);
+    check_state_store_free(check);
     verdict_free(verdict);
     return 0;
 }
@@ -47,7 +47,7 @@ static void tell(uint32_t node, enum probe_kind kind, uint64_t first,
 {
     const struct probe probe = { .kind = kind, .first = first, .bytes = bytes };
 
-    check_stored_probe(check, node, &probe);
+    check_state_store_probe(check, node, &probe);
 }
 
 static void home(uint32_t node, enum probe_kind kind, const struct row *row)
@@ -56,7 +56,7 @@ static void home(uint32_t node, enum probe_kind kind, const struct row *row)
                                  .shard = row->shard,
                                  .fence = row->fence };
 
-    check_stored_probe(check, node, &probe);
+    check_state_store_probe(check, node, &probe);
 }
 
 static void pack(struct buf *gzip, const struct buf *bytes)
@@ -137,7 +137,7 @@ static void a_stored_home_is_announced(void **state_of)
     confirmed(1, 1);
     home(1, PROBE_HOME_TOLD, &next[1]);
     expect_only(NULL);
-    assert_int_equal(check_stored_counts(check).told, 3);
+    assert_int_equal(check_state_store_counts(check).told, 3);
 }
 
 static void a_home_announced_before_its_confirmed_write_is_found(void **state_of)
@@ -251,8 +251,8 @@ static void a_fence_that_need_not_have_been_read_may_go_back(void **state_of)
     (void)state_of;
     has_two();
     started(1);
-    check_stored_forget(check, 1); /* another type */
-    check_stored_forget(check, 0);
+    check_state_store_forget(check, 1); /* another type */
+    check_state_store_forget(check, 0);
     home(1, PROBE_HOME_SET, &older);
     state(1, false, 1, 6, &older, 1);
     confirmed(1, 1);

@@ -6,16 +6,16 @@
  *
  * Nodes outside (facts.h) do not bind nodes inside. The bytes of a large state are read only in
  * some writes. check_coordinator.h judges that a term is taken once and a shard has one home. */
-#ifndef SHERD_SIM_CHECK_STORED_H
-#define SHERD_SIM_CHECK_STORED_H
+#ifndef SHERD_SIM_CHECK_STATE_STORE_H
+#define SHERD_SIM_CHECK_STATE_STORE_H
 
 #include "base/probe.h"
 #include "sim/facts.h"
 
 struct verdict;
-struct check_stored;
+struct check_state_store;
 
-struct check_stored_counts {
+struct check_state_store_counts {
     uint64_t reads;
     uint64_t writes;  /* confirmed */
     uint64_t decoded; /* those sent that were read byte by byte */
@@ -23,15 +23,16 @@ struct check_stored_counts {
 };
 
 /* All is lent for life. */
-struct check_stored *check_stored_new(struct verdict *verdict,
-                                      const struct check_safety *safety);
-void check_stored_free(struct check_stored *check); /* null is fine */
-void check_stored_node_started(struct check_stored *check, uint32_t node);
-void check_stored_probe(struct check_stored *check, uint32_t node,
-                        const struct probe *probe);
+struct check_state_store *check_state_store_new(struct verdict *verdict,
+                                                const struct check_safety *safety);
+void check_state_store_free(struct check_state_store *check); /* null is fine */
+void check_state_store_node_started(struct check_state_store *check, uint32_t node);
+void check_state_store_probe(struct check_state_store *check, uint32_t node,
+                             const struct probe *probe);
 /* The next writes need not have the fences confirmed before: their coordinator may not have read
  * them. */
-void check_stored_forget(struct check_stored *check, uint16_t type);
-struct check_stored_counts check_stored_counts(const struct check_stored *check);
+void check_state_store_forget(struct check_state_store *check, uint16_t type);
+struct check_state_store_counts
+check_state_store_counts(const struct check_state_store *check);
 
 #endif

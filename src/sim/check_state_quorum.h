@@ -4,15 +4,15 @@
  * > N of the same members.
  *
  * A replica with a later value counts as having the earlier one. Nodes outside (facts.h) are not
- * judged. check_stored.h judges the content. */
-#ifndef SHERD_SIM_CHECK_QUORUM_H
-#define SHERD_SIM_CHECK_QUORUM_H
+ * judged. check_state_store.h judges the content. */
+#ifndef SHERD_SIM_CHECK_STATE_QUORUM_H
+#define SHERD_SIM_CHECK_STATE_QUORUM_H
 
 #include "base/probe.h"
 #include "sim/facts.h"
 
 struct verdict;
-struct check_quorum;
+struct check_state_quorum;
 
 #define CHECK_KEPT_NEVER INT64_MIN
 
@@ -42,23 +42,24 @@ struct kept_replicas {
     bool (*counts)(void *user, uint32_t node, uint32_t other);
 };
 
-struct check_quorum_counts {
+struct check_state_quorum_counts {
     uint64_t writes; /* confirmed, with a look at the replicas */
     uint64_t reads;  /* reads that had to return a value */
 };
 
 /* All is lent for life, except replicas, which is copied. */
-struct check_quorum *check_quorum_new(struct verdict *verdict,
+struct check_state_quorum *check_state_quorum_new(struct verdict *verdict,
                                   const struct check_safety *safety,
                                   const struct kept_replicas *replicas);
-void check_quorum_free(struct check_quorum *check); /* null is fine */
-void check_quorum_node_ended(struct check_quorum *check, uint32_t node);
-void check_quorum_probe(struct check_quorum *check, uint32_t node,
+void check_state_quorum_free(struct check_state_quorum *check); /* null is fine */
+void check_state_quorum_node_ended(struct check_state_quorum *check, uint32_t node);
+void check_state_quorum_probe(struct check_state_quorum *check, uint32_t node,
                       const struct probe *probe);
 /* Whether the node's last read must return the value that was confirmed last before it. Not if most
  * replicas with it have left since, with a small majority. */
-bool check_quorum_is_bound(struct check_quorum *check, uint32_t node,
+bool check_state_quorum_is_bound(struct check_state_quorum *check, uint32_t node,
                          uint16_t type);
-struct check_quorum_counts check_quorum_counts(const struct check_quorum *check);
+struct check_state_quorum_counts
+check_state_quorum_counts(const struct check_state_quorum *check);
 
 #endif

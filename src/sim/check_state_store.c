@@ -1,5 +1,5 @@
 /* Records the homes of each coordinator, its writes, and the confirmed ones among them. */
-#include "sim/check_stored.h"
+#include "sim/check_state_store.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -47,7 +47,7 @@ struct home {
     struct fence fence;
 };
 
-struct check_stored {
+struct check_state_store {
     struct verdict *verdict;
     const struct check_safety *safety;
     struct map parts;  /* node, type */
@@ -55,13 +55,13 @@ struct check_stored {
     struct map fences; /* shard: last confirmed, inside */
     struct map terms;  /* type: last confirmed, inside */
     uint64_t life;
-    struct check_stored_counts counts;
+    struct check_state_store_counts counts;
 };
 
-struct check_stored *check_stored_new(struct verdict *verdict,
-                                      const struct check_safety *safety)
+struct check_state_store *check_state_store_new(struct verdict *verdict,
+                                                const struct check_safety *safety)
 {
-    struct check_stored *check = mem_alloc(sizeof *check);
+    struct check_state_store *check = mem_alloc(sizeof *check);
 
     check->verdict = verdict;
     check->safety = safety;
@@ -76,7 +76,7 @@ static void part_reset(struct part *part, uint64_t life)
     *part = (struct part){ .life = life, .is_first = true };
 }
 
-void check_stored_free(struct check_stored *check)
+void check_state_store_free(struct check_state_store *check)
 {
     struct map_entry entry;
 
@@ -91,14 +91,14 @@ void check_stored_free(struct check_stored *check)
     mem_free(check);
 }
 
-static struct part *part_of(struct check_stored *check, uint32_t node,
+static struct part *part_of(struct check_state_store *check, uint32_t node,
                             uint16_t type)
 {
     return facts_of(&check->parts, (struct fact_key){ { node, type } },
                     sizeof(struct part));
 }
 
-static struct home *home_of(struct check_stored *check, uint32_t node,
+static struct home *home_of(struct check_state_store *check, uint32_t node,
                             uint16_t type, int32_t shard)
 {
     struct home *home = facts_of(
@@ -111,7 +111,7 @@ static struct home *home_of(struct check_stored *check, uint32_t node,
     return home;
 }
 
-void check_stored_node_started(struct check_stored *check, uint32_t node)
+void check_state_store_node_started(struct check_state_store *check, uint32_t node)
 {
     struct map_entry entry;
 
@@ -132,7 +132,7 @@ static const struct fence *find(const fence_list *list, int32_t shard)
     return NULL;
 }
 
-static bool is_outside(const struct check_stored *check, uint32_t node)
+static bool is_outside(const struct check_state_store *check, uint32_t node)
 {
     return check->safety && check->safety->outside[node];
 }
@@ -150,7 +150,7 @@ static uint64_t change_of(struct part *part, const struct probe *probe)
                                                            : ++part->changes;
 }
 
-static void home_set(struct check_stored *check, uint32_t node,
+static void home_set(struct check_state_store *check, uint32_t node,
                      const struct probe *probe)
 {
     struct part *part = part_of(check, node, probe->type);
@@ -162,7 +162,7 @@ static void home_set(struct check_stored *check, uint32_t node,
     home->change = change_of(part, probe);
 }
 
-static void home_ended(struct check_stored *check, uint32_t node,
+static void home_ended(struct check_state_store *check, uint32_t node,
                        const struct probe *probe)
 {
     struct part *part = part_of(check, node, probe->type);
@@ -173,7 +173,7 @@ static void home_ended(struct check_stored *check, uint32_t node,
     home->change = ++part->changes;
 }
 
-static void home_told(struct check_stored *check, uint32_t node,
+static void home_told(struct check_state_store *check, uint32_t node,
                       const struct probe *probe)
 {
     const struct part *part = part_of(check, node, probe->type);
@@ -202,7 +202,7 @@ static void take_fences(fence_list *list, const struct stored *stored)
     }
 }
 
-static void was_read(struct check_stored *check, uint32_t node,
+static void was_read(struct check_state_store *check, uint32_t node,
                      const struct probe *probe)
 {
     struct part *part = part_of(check, node, probe->type);
@@ -217,7 +217,7 @@ static void was_read(struct check_stored *check, uint32_t node,
     stored_fini(&stored);
 }
 
-static void judge_homes(struct check_stored *check, uint32_t node,
+static void judge_homes(struct check_state_store *check, uint32_t node,
                         const struct probe *probe, const struct stored *stored)
 {
     const struct part *part = part_of(check, node, probe->type);
@@ -236,7 +236,7 @@ static void judge_homes(struct check_stored *check, uint32_t node,
                   probe->type, part->homes, stored->home_count, missing);
 }
 
-static void judge_fences(struct check_stored *check, uint32_t node,
+static void judge_fences(struct check_state_store *check, uint32_t node,
                          const struct probe *probe)
 {
     const struct part *part = part_of(check, node, probe->type);
@@ -255,7 +255,7 @@ static void judge_fences(struct check_stored *check, uint32_t node,
     }
 }
 
-static void judge_first(struct check_stored *check, uint32_t node,
+static void judge_first(struct check_state_store *check, uint32_t node,
                         const struct probe *probe)
 {
     const struct part *part = part_of(check, node, probe->type);
@@ -279,7 +279,7 @@ static void judge_first(struct check_stored *check, uint32_t node,
     }
 }
 
-static void state_sent(struct check_stored *check, uint32_t node,
+static void state_sent(struct check_state_store *check, uint32_t node,
                        const struct probe *probe)
 {
     struct part *part = part_of(check, node, probe->type);
@@ -291,7 +291,7 @@ static void state_sent(struct check_stored *check, uint32_t node,
     buf_put_slice(&part->state, probe->bytes);
 }
 
-static void fences_sent(struct check_stored *check, uint32_t node,
+static void fences_sent(struct check_state_store *check, uint32_t node,
                         const struct probe *probe)
 {
     struct part *part = part_of(check, node, probe->type);
@@ -322,7 +322,7 @@ static void fences_sent(struct check_stored *check, uint32_t node,
 
 /* ---- confirmed writes ---- */
 
-static void fence_confirmed(struct check_stored *check, uint32_t node,
+static void fence_confirmed(struct check_state_store *check, uint32_t node,
                             const struct probe *probe,
                             const struct stored_fence *stored)
 {
@@ -340,7 +340,7 @@ static void fence_confirmed(struct check_stored *check, uint32_t node,
     *last = stored->fence;
 }
 
-static void state_stored(struct check_stored *check, uint32_t node,
+static void state_stored(struct check_state_store *check, uint32_t node,
                          const struct probe *probe)
 {
     struct part *part = part_of(check, node, probe->type);
@@ -371,7 +371,7 @@ static void state_stored(struct check_stored *check, uint32_t node,
         fence_confirmed(check, node, probe, &part->sent_fences.items[i]);
 }
 
-void check_stored_forget(struct check_stored *check, uint16_t type)
+void check_state_store_forget(struct check_state_store *check, uint16_t type)
 {
     struct map_entry entry;
 
@@ -386,8 +386,8 @@ void check_stored_forget(struct check_stored *check, uint16_t type)
 
 /* ---- feeding ---- */
 
-void check_stored_probe(struct check_stored *check, uint32_t node,
-                        const struct probe *probe)
+void check_state_store_probe(struct check_state_store *check, uint32_t node,
+                             const struct probe *probe)
 {
     switch (probe->kind) {
     case PROBE_COORDINATOR_STARTED:
@@ -420,7 +420,8 @@ void check_stored_probe(struct check_stored *check, uint32_t node,
     }
 }
 
-struct check_stored_counts check_stored_counts(const struct check_stored *check)
+struct check_state_store_counts
+check_state_store_counts(const struct check_state_store *check)
 {
     return check->counts;
 }

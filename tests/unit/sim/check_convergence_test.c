@@ -1,4 +1,4 @@
-/* Tests check_quiet: how long agreement may take. */
+/* Tests check_convergence: how long agreement may take. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include "base/limits.h"
 #include "base/timers.h"
-#include "sim/check_quiet.h"
+#include "sim/check_convergence.h"
 #include "sim/checks.h"
 #include "sim/cluster.h"
 #include "sim/world.h"

@@ -1,4 +1,4 @@
-/* Tests check_quorum with correct histories and each half of its rule broken. */
+/* Tests check_state_quorum with correct histories and each half of its rule broken. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,13 +9,13 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "sim/check_quorum.h"
+#include "sim/check_state_quorum.h"
 #include "judged.h"
 
 #define NODES 4
 
 static struct check_safety safety;
-static struct check_quorum *check;
+static struct check_state_quorum *check;
 
 /* The replicas, and the nodes that node 0 counts. */
 static struct {
@@ -79,14 +79,14 @@ static int begin(void **state)
         world.counts[i] = true;
     }
     world.needed = 3;
-    check = check_quorum_new(verdict, &safety, &replicas);
+    check = check_state_quorum_new(verdict, &safety, &replicas);
     return 0;
 }
 
 static int end(void **state)
 {
     (void)state;
-    check_quorum_free(check);
+    check_state_quorum_free(check);
     verdict_free(verdict);
     return 0;
 }
@@ -97,7 +97,7 @@ static void tell(enum probe_kind kind, uint64_t ticket)
                                  .first = ticket,
                                  .bytes = slice_text("fences") };
 
-    check_quorum_probe(check, 0, &probe);
+    check_state_quorum_probe(check, 0, &probe);
 }
 
 /* Its own replica has the value at once. */
@@ -116,7 +116,7 @@ static void a_write_on_enough_replicas_is_confirmed(void **state)
     world.written[2] = 12; /* a later one */
     tell(PROBE_STATE_STORED, 1);
     expect_only(NULL);
-    assert_int_equal(check_quorum_counts(check).writes, 1);
+    assert_int_equal(check_state_quorum_counts(check).writes, 1);
 }
 
 static void a_write_on_too_few_replicas_is_found(void **state)
@@ -132,10 +132,10 @@ static void a_write_on_too_few_replicas_is_found(void **state)
 static void an_ended_incarnation_may_have_had_the_write(void **state)
 {
     (void)state;
-    check_quorum_node_ended(check, 3); /* before the write was sent: does not count */
+    check_state_quorum_node_ended(check, 3); /* before the write was sent: does not count */
     writes(1, 10);
     world.written[1] = 10;
-    check_quorum_node_ended(check, 2);
+    check_state_quorum_node_ended(check, 2);
     tell(PROBE_STATE_STORED, 1);
     expect_only(NULL);
     writes(2, 11);
@@ -153,7 +153,7 @@ static void other_members_or_a_node_outside_are_not_judged(void **state)
     writes(2, 11);
     safety.outside[0] = true;
     tell(PROBE_STATE_STORED, 2);
-    assert_int_equal(check_quorum_counts(check).writes, 0);
+    assert_int_equal(check_state_quorum_counts(check).writes, 0);
     expect_only(NULL);
 }
 
@@ -176,7 +176,7 @@ static void a_read_returns_the_required_value(void **state)
     tell(PROBE_STATE_READ, 1);
     tell(PROBE_FENCES_READ, 1);
     expect_only(NULL);
-    assert_int_equal(check_quorum_counts(check).reads, 1);
+    assert_int_equal(check_state_quorum_counts(check).reads, 1);
 }
 
 static void a_read_without_the_required_value_is_found(void **state)
@@ -235,21 +235,21 @@ static void a_read_is_bound_by_a_confirmed_write_it_must_meet(void **state)
 {
     (void)state;
     tell(PROBE_STATE_ASKED, 1);
-    assert_true(check_quorum_is_bound(check, 0, 0)); /* nothing was confirmed */
+    assert_true(check_state_quorum_is_bound(check, 0, 0)); /* nothing was confirmed */
     world.needed = 2;
     writes(1, 10);
     world.written[1] = 10;
     tell(PROBE_STATE_STORED, 1);
     world.needed = 3;
     tell(PROBE_STATE_ASKED, 2);
-    assert_true(check_quorum_is_bound(check, 0, 0));
+    assert_true(check_state_quorum_is_bound(check, 0, 0));
     world.written[0] = 9; /* a new incarnation with an older value */
     world.counts[1] = false;
     tell(PROBE_STATE_ASKED, 3);
-    assert_false(check_quorum_is_bound(check, 0, 0));
+    assert_false(check_state_quorum_is_bound(check, 0, 0));
     world.written[0] = world.written[3] = 11; /* a later one */
     tell(PROBE_STATE_ASKED, 4);
-    assert_true(check_quorum_is_bound(check, 0, 0));
+    assert_true(check_state_quorum_is_bound(check, 0, 0));
     expect_only(NULL);
 }
 
@@ -262,7 +262,7 @@ static void a_write_confirmed_outside_does_not_bind(void **state)
     tell(PROBE_STATE_STORED, 1);
     world.written[0] = CHECK_KEPT_NEVER;
     tell(PROBE_STATE_ASKED, 1);
-    assert_true(check_quorum_is_bound(check, 0, 0));
+    assert_true(check_state_quorum_is_bound(check, 0, 0));
     expect_only(NULL);
 }
 

@@ -1,4 +1,4 @@
-/* Tests check_live with allowed histories and broken rules. */
+/* Tests check_liveness with allowed histories and broken rules. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,11 +10,11 @@
 #include <sherd/error.h>
 
 #include "base/timers.h"
-#include "sim/check_live.h"
+#include "sim/check_liveness.h"
 #include "sim/verdict.h"
 
 static struct verdict *verdict;
-static struct check_live *check;
+static struct check_liveness *check;
 static uint64_t now;
 
 static int begin(void **state)
@@ -22,15 +22,15 @@ static int begin(void **state)
     (void)state;
     now = SECOND;
     verdict = verdict_new(1, &now);
-    check = check_live_new(verdict);
-    check_live_handoff_limit(check, 10 * SECOND);
+    check = check_liveness_new(verdict);
+    check_liveness_handoff_limit(check, 10 * SECOND);
     return 0;
 }
 
 static int end(void **state)
 {
     (void)state;
-    check_live_free(check);
+    check_liveness_free(check);
     verdict_free(verdict);
     return 0;
 }
@@ -39,7 +39,7 @@ static void tell(uint32_t node, enum probe_kind kind)
 {
     const struct probe probe = { .kind = kind, .type = 1 };
 
-    check_live_probe(check, now, node, &probe);
+    check_liveness_probe(check, now, node, &probe);
 }
 
 static void handoff(uint32_t node, int32_t shard, enum probe_handoff step)
@@ -49,7 +49,7 @@ static void handoff(uint32_t node, int32_t shard, enum probe_handoff step)
                                  .shard = shard,
                                  .second = step };
 
-    check_live_probe(check, now, node, &probe);
+    check_liveness_probe(check, now, node, &probe);
 }
 
 static bool has_one(const char **text)
@@ -58,7 +58,7 @@ static bool has_one(const char **text)
     uint32_t node;
 
     *text = words;
-    return check_live_coordinator(check, 1, &node, words, sizeof words);
+    return check_liveness_coordinator(check, 1, &node, words, sizeof words);
 }
 
 static void homes_available_none_or_two_coordinators_are_found(void **state)
@@ -76,7 +76,7 @@ static void homes_available_none_or_two_coordinators_are_found(void **state)
     assert_non_null(strstr(text, "2 active"));
     tell(3, PROBE_COORDINATOR_ENDED);
     assert_true(has_one(&text));
-    check_live_node_ended(check, 4, true, 0);
+    check_liveness_node_ended(check, 4, true, 0);
     assert_false(has_one(&text));
 }
 
@@ -85,14 +85,14 @@ static void handoff_completes_a_handoff_that_does_not_end_is_found(void **state)
     (void)state;
     handoff(0, 5, PROBE_HANDOFF_BEGUN);
     now += 60 * SECOND;
-    check_live_look(check, now);
+    check_liveness_look(check, now);
     assert_int_equal(verdict_count(verdict), 0); /* faults go on */
-    check_live_quiet(check, now, true);
+    check_liveness_quiet(check, now, true);
     now += 10 * SECOND;
     handoff(0, 5, PROBE_HANDOFF_STOPPING);
     assert_int_equal(verdict_count(verdict), 0);
     now += 1;
-    check_live_look(check, now);
+    check_liveness_look(check, now);
     assert_non_null(verdict_find(verdict, "handoff-completes"));
     assert_int_equal(verdict_find(verdict, "handoff-completes")->node, 0);
 }
@@ -100,7 +100,7 @@ static void handoff_completes_a_handoff_that_does_not_end_is_found(void **state)
 static void handoff_completes_an_ended_handoff_passes(void **state)
 {
     (void)state;
-    check_live_quiet(check, now, true);
+    check_liveness_quiet(check, now, true);
     handoff(0, 1, PROBE_HANDOFF_BEGUN);
     handoff(0, 2, PROBE_HANDOFF_BEGUN);
     handoff(1, 3, PROBE_HANDOFF_BEGUN);
@@ -108,9 +108,9 @@ static void handoff_completes_an_ended_handoff_passes(void **state)
     handoff(0, 1, PROBE_HANDOFF_MOVED);
     handoff(0, 2, PROBE_HANDOFF_FAILED);
     tell(1, PROBE_COORDINATOR_ENDED);
-    check_live_node_ended(check, 2, true, 0);
+    check_liveness_node_ended(check, 2, true, 0);
     now += 60 * SECOND;
-    check_live_look(check, now);
+    check_liveness_look(check, now);
     assert_int_equal(verdict_count(verdict), 0);
 }
 
@@ -118,22 +118,22 @@ static void shard(uint32_t node, int32_t shard, enum probe_kind kind)
 {
     const struct probe probe = { .kind = kind, .type = 1, .shard = shard };
 
-    check_live_probe(check, now, node, &probe);
+    check_liveness_probe(check, now, node, &probe);
 }
 
 static void handoff_completes_a_shard_that_does_not_stop_is_found(void **state)
 {
     (void)state;
     shard(0, 7, PROBE_SHARD_STOPPING);
-    now += CHECK_LIVE_STOP_NS + SECOND;
-    check_live_look(check, now);
+    now += CHECK_LIVENESS_STOP_NS + SECOND;
+    check_liveness_look(check, now);
     assert_int_equal(verdict_count(verdict), 0); /* faults go on */
-    check_live_quiet(check, now, true);
-    now += CHECK_LIVE_STOP_NS;
-    check_live_look(check, now);
+    check_liveness_quiet(check, now, true);
+    now += CHECK_LIVENESS_STOP_NS;
+    check_liveness_look(check, now);
     assert_int_equal(verdict_count(verdict), 0);
     now += 1;
-    check_live_look(check, now);
+    check_liveness_look(check, now);
     assert_non_null(verdict_find(verdict, "handoff-completes"));
     assert_int_equal(verdict_find(verdict, "handoff-completes")->node, 0);
 }
@@ -141,27 +141,27 @@ static void handoff_completes_a_shard_that_does_not_stop_is_found(void **state)
 static void handoff_completes_stopped_shards_pass(void **state)
 {
     (void)state;
-    check_live_quiet(check, now, true);
+    check_liveness_quiet(check, now, true);
     shard(0, 7, PROBE_SHARD_STOPPING);
     shard(1, 7, PROBE_SHARD_STOPPING);
     shard(2, 8, PROBE_SHARD_STOPPING);
     shard(0, 7, PROBE_SHARD_ENDED);
-    check_live_node_ended(check, 1, true, 0);
-    now += CHECK_LIVE_STOP_NS;
+    check_liveness_node_ended(check, 1, true, 0);
+    now += CHECK_LIVENESS_STOP_NS;
     shard(2, 8, PROBE_SHARD_ENDED);
-    now += CHECK_LIVE_STOP_NS;
-    check_live_look(check, now);
+    now += CHECK_LIVENESS_STOP_NS;
+    check_liveness_look(check, now);
     assert_int_equal(verdict_count(verdict), 0);
 }
 
 static void healthy_node_stays_a_node_that_ends_is_found(void **state)
 {
     (void)state;
-    check_live_node_ended(check, 1, false, SHERD_EDOWN);
-    check_live_quiet(check, now, true);
-    check_live_node_ended(check, 1, true, 0); /* killed from outside */
+    check_liveness_node_ended(check, 1, false, SHERD_EDOWN);
+    check_liveness_quiet(check, now, true);
+    check_liveness_node_ended(check, 1, true, 0); /* killed from outside */
     assert_int_equal(verdict_count(verdict), 0);
-    check_live_node_ended(check, 2, false, SHERD_EDOWN);
+    check_liveness_node_ended(check, 2, false, SHERD_EDOWN);
     assert_non_null(verdict_find(verdict, "healthy-node-stays"));
     assert_int_equal(verdict_find(verdict, "healthy-node-stays")->node, 2);
 }
@@ -178,10 +178,10 @@ static void quiet_cluster_rests_a_change_in_a_silent_cluster_is_found(void **sta
 
     (void)state;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        check_live_quiet(check, now, true);
+        check_liveness_quiet(check, now, true);
         tell(0, kinds[i]);
         assert_null(verdict_find(verdict, "quiet-cluster-rests")); /* not silent yet */
-        check_live_silent(check, true);
+        check_liveness_silent(check, true);
         tell(0, PROBE_ENTITY_STOPPED);
         assert_null(verdict_find(verdict, "quiet-cluster-rests"));
         tell(0, kinds[i]);
@@ -195,8 +195,8 @@ static void quiet_cluster_rests_a_change_in_a_silent_cluster_is_found(void **sta
 static void quiet_cluster_rests_tombstones_that_end_are_gossiped(void **state)
 {
     (void)state;
-    check_live_quiet(check, now, true);
-    check_live_silent(check, true);
+    check_liveness_quiet(check, now, true);
+    check_liveness_silent(check, true);
     tell(0, PROBE_TOMBSTONES_DROPPED);
     tell(0, PROBE_GOSSIP_SENT);
     assert_int_equal(verdict_count(verdict), 0);
@@ -210,16 +210,16 @@ static void quiet_cluster_rests_a_still_cluster_may_gossip(void **state)
     char text[VERDICT_TEXT_MAX];
 
     (void)state;
-    check_live_quiet(check, now, true);
-    check_live_still(check, true);
+    check_liveness_quiet(check, now, true);
+    check_liveness_still(check, true);
     tell(0, PROBE_GOSSIP_SENT);
     tell(0, PROBE_MEMBER_SEEN);
     assert_int_equal(verdict_count(verdict), 0);
-    assert_true(check_live_rests(check, now, text, sizeof text));
+    assert_true(check_liveness_rests(check, now, text, sizeof text));
     tell(0, PROBE_HOME_SET);
     assert_non_null(verdict_find(verdict, "quiet-cluster-rests"));
-    assert_false(check_live_rests(check, now - 1, text, sizeof text));
-    assert_true(check_live_rests(check, now, text, sizeof text));
+    assert_false(check_liveness_rests(check, now - 1, text, sizeof text));
+    assert_true(check_liveness_rests(check, now, text, sizeof text));
 }
 
 static void no_rest_is_required_before_the_quiet_phase(void **state)
@@ -227,9 +227,9 @@ static void no_rest_is_required_before_the_quiet_phase(void **state)
     char text[VERDICT_TEXT_MAX];
 
     (void)state;
-    check_live_quiet(check, now, true);
-    assert_false(check_live_rests(check, now - 1, text, sizeof text));
-    assert_true(check_live_rests(check, now, text, sizeof text));
+    check_liveness_quiet(check, now, true);
+    assert_false(check_liveness_rests(check, now - 1, text, sizeof text));
+    assert_true(check_liveness_rests(check, now, text, sizeof text));
 }
 
 static void a_cluster_with_a_handoff_does_not_rest(void **state)
@@ -238,15 +238,15 @@ static void a_cluster_with_a_handoff_does_not_rest(void **state)
 
     (void)state;
     handoff(0, 3, PROBE_HANDOFF_BEGUN);
-    assert_false(check_live_rests(check, UINT64_MAX, text, sizeof text));
+    assert_false(check_liveness_rests(check, UINT64_MAX, text, sizeof text));
     handoff(0, 3, PROBE_HANDOFF_MOVED);
-    assert_true(check_live_rests(check, UINT64_MAX, text, sizeof text));
+    assert_true(check_liveness_rests(check, UINT64_MAX, text, sizeof text));
     handoff(0, 3, PROBE_HANDOFF_BEGUN);
     handoff(0, 3, PROBE_HANDOFF_FAILED);
-    assert_false(check_live_rests(check, now + CHECK_LIVE_TRIED_NS - 1, text,
-                                  sizeof text));
-    assert_true(check_live_rests(check, now + CHECK_LIVE_TRIED_NS, text,
-                                 sizeof text));
+    assert_false(check_liveness_rests(check, now + CHECK_LIVENESS_TRIED_NS - 1, text,
+                                      sizeof text));
+    assert_true(check_liveness_rests(check, now + CHECK_LIVENESS_TRIED_NS, text,
+                                     sizeof text));
 }
 
 static void move(int32_t shard)
@@ -261,8 +261,8 @@ static void quiet_cluster_rests_a_shard_that_moves_for_ever_is_found(void **stat
     (void)state;
     for (int i = 0; i < 20; i++)
         move(7);
-    check_live_quiet(check, now, true);
-    for (int i = 0; i < CHECK_LIVE_MOVES_MAX; i++)
+    check_liveness_quiet(check, now, true);
+    for (int i = 0; i < CHECK_LIVENESS_MOVES_MAX; i++)
         for (int32_t shard = 1; shard < 9; shard++)
             move(shard);
     assert_int_equal(verdict_count(verdict), 0);

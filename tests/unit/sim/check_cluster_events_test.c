@@ -1,5 +1,5 @@
-/* Tests check_follow with correct and wrong histories: a lane sends events, and the test drops,
- * doubles or changes them. */
+/* Tests check_cluster_events with correct and wrong histories: a lane sends events, and the test
+ * drops, doubles or changes them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "base/check.h"
 #include "base/bytes.h"
 #include "base/timers.h"
-#include "sim/check_follow.h"
+#include "sim/check_cluster_events.h"
 #include "sim/workload_follow.h"
 #include "sim/world.h"
 
@@ -23,7 +23,7 @@
 
 static struct {
     struct actors *actors;
-    struct check_follow *check;
+    struct check_cluster_events *check;
     struct follower *follower;
     struct sherd_ref actor;
     uint64_t at;
@@ -39,12 +39,12 @@ static void call(struct sherd_ctx *ctx)
 {
     if (lab.is_leaving) {
         sherd_cluster_unsubscribe(ctx, lab.events);
-        check_follow_unsubscribed(lab.follower, lab.events);
+        check_cluster_events_unsubscribed(lab.follower, lab.events);
         return;
     }
     assert_int_equal(sherd_cluster_subscribe(ctx, lab.events, lab.first), 0);
     if (!lab.is_secret)
-        check_follow_subscribed(lab.follower, lab.events, lab.first);
+        check_cluster_events_subscribed(lab.follower, lab.events, lab.first);
 }
 
 static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
@@ -59,9 +59,9 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
         lab.drops--;
         return SHERD_CONTINUE;
     }
-    check_follow_heard(lab.follower, msg);
+    check_cluster_events_heard(lab.follower, msg);
     if (lab.doubles)
-        check_follow_heard(lab.follower, msg);
+        check_cluster_events_heard(lab.follower, msg);
     return SHERD_CONTINUE;
 }
 
@@ -164,8 +164,8 @@ static void begin(bool is_small)
     memset(&lab, 0, sizeof lab);
     lab.at = SECOND;
     lab.actors = actors_new(&settings);
-    lab.check = check_follow_new(verdict);
-    lab.follower = check_follow_begun(lab.check, 3, SELF, is_small);
+    lab.check = check_cluster_events_new(verdict);
+    lab.follower = check_cluster_events_begun(lab.check, 3, SELF, is_small);
     lab.actor = actors_spawn(lab.actors, &behavior, slice_of(NULL, 0));
     run();
 }
@@ -185,7 +185,7 @@ static void begin_told(void)
 static void end(const char *invariant)
 {
     expect_only(invariant);
-    check_follow_free(lab.check);
+    check_cluster_events_free(lab.check);
     actors_close(lab.actors);
     actors_free(lab.actors);
     verdict_free(verdict);
@@ -210,7 +210,7 @@ static bool equals(const struct picture *held)
 {
     char text[200];
 
-    return check_follow_equals(lab.follower, held, text, sizeof text);
+    return check_cluster_events_equals(lab.follower, held, text, sizeof text);
 }
 
 static bool is_as_told(void)
@@ -242,9 +242,9 @@ static void a_correct_history_passes(void **state)
     say(CLUSTER_STOPPED, 0);
     assert_true(equals(&(struct picture){ .is_out = true }));
     order(SHERD_EVENTS_ALL);
-    check_follow_node_ended(lab.follower);
-    assert_int_equal(check_follow_counts(lab.check).again, 3);
-    assert_int_equal(check_follow_counts(lab.check).unasked, 0);
+    check_cluster_events_node_ended(lab.follower);
+    assert_int_equal(check_cluster_events_counts(lab.check).again, 3);
+    assert_int_equal(check_cluster_events_counts(lab.check).unasked, 0);
     end(NULL);
 }
 
@@ -265,13 +265,13 @@ static void subsets_of_the_events_pass(void **state)
     order(SHERD_EVENTS_ALL);
     say(CLUSTER_REACHABLE, 'b');
     leave(SHERD_EVENTS_MEMBERS);
-    assert_false(check_follow_is_complete(lab.follower));
-    check_follow_emptied(lab.follower);
+    assert_false(check_cluster_events_is_complete(lab.follower));
+    check_cluster_events_emptied(lab.follower);
     member('c', SHERD_UP);
     assert_true(equals(&(struct picture){ .leader = 'b' }));
     leave(SHERD_EVENTS_ALL);
-    check_follow_emptied(lab.follower);
-    assert_false(check_follow_is_subscribed(lab.follower));
+    check_cluster_events_emptied(lab.follower);
+    assert_false(check_cluster_events_is_subscribed(lab.follower));
     assert_true(is_as_told()); /* nothing is judged */
     order(SHERD_EVENTS_ALL);
     member('c', SHERD_LEAVING);
@@ -291,9 +291,9 @@ static void a_follower_with_a_small_mailbox_may_miss_changes(void **state)
     member('c', SHERD_UP);
     lab.is_secret = true; /* as the lane does by itself */
     order(SHERD_EVENTS_ALL);
-    assert_int_equal(check_follow_counts(lab.check).unasked, 1);
+    assert_int_equal(check_cluster_events_counts(lab.check).unasked, 1);
     member('c', SHERD_LEAVING);
-    check_follow_node_ended(lab.follower); /* it may also miss the end */
+    check_cluster_events_node_ended(lab.follower); /* it may also miss the end */
     end(NULL);
 }
 
@@ -417,10 +417,10 @@ static void an_event_outside_the_set_is_found(void **state)
 {
     (void)state;
     begin_told();
-    check_follow_unsubscribed(lab.follower, SHERD_EVENTS_MEMBERS);
+    check_cluster_events_unsubscribed(lab.follower, SHERD_EVENTS_MEMBERS);
     member('c', SHERD_WEAKLY_UP); /* it may have been in flight */
     expect_only(NULL);
-    check_follow_emptied(lab.follower);
+    check_cluster_events_emptied(lab.follower);
     member('c', SHERD_UP);
     end("cluster-events");
 }
@@ -429,8 +429,8 @@ static void an_event_without_a_subscription_is_found(void **state)
 {
     (void)state;
     begin_told();
-    check_follow_unsubscribed(lab.follower, SHERD_EVENTS_ALL);
-    check_follow_emptied(lab.follower);
+    check_cluster_events_unsubscribed(lab.follower, SHERD_EVENTS_ALL);
+    check_cluster_events_emptied(lab.follower);
     lab.is_secret = true;
     order(SHERD_EVENTS_ALL);
     end("cluster-events");
@@ -464,7 +464,7 @@ static void the_membership_is_compared(void **state)
         assert_false(equals(&held));
         picture_fini(&held);
     }
-    assert_int_equal(check_follow_counts(lab.check).compared, 10);
+    assert_int_equal(check_cluster_events_counts(lab.check).compared, 10);
     end(NULL);
 }
 
@@ -472,12 +472,12 @@ static void an_end_that_is_not_heard_is_found(void **state)
 {
     (void)state;
     begin_told();
-    check_follow_node_ended(lab.follower);
+    check_cluster_events_node_ended(lab.follower);
     end("cluster-events");
     begin_told();
     lab.drops = 1;
     say(CLUSTER_STOPPED, 0); /* only the removals */
-    check_follow_node_ended(lab.follower);
+    check_cluster_events_node_ended(lab.follower);
     end("cluster-events");
     begin_told();
     say(CLUSTER_UNREACHABLE, 'c');
@@ -505,7 +505,7 @@ static void hear_of_b(const char *address, const char *data_center,
 {
     fact = (struct follow_fact){ address, data_center, roles, role_count };
     begin(false);
-    check_follow_facts(lab.check, known, NULL);
+    check_cluster_events_facts(lab.check, known, NULL);
     order(SHERD_EVENTS_ALL);
     member(SELF, SHERD_UP);
     member('b', SHERD_UP);

@@ -1,5 +1,5 @@
 /* Keeps open hand-offs, stopping shards and active coordinators as lists, and moves as a table. */
-#include "sim/check_live.h"
+#include "sim/check_liveness.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +30,7 @@ struct coordinator_row {
     uint16_t type;
 };
 
-struct check_live {
+struct check_liveness {
     struct verdict *verdict;
     uint64_t handoff_ns;
     uint64_t quiet_since;
@@ -46,16 +46,16 @@ struct check_live {
     struct map moves; /* shard -> uint32_t: in this quiet phase */
 };
 
-struct check_live *check_live_new(struct verdict *verdict)
+struct check_liveness *check_liveness_new(struct verdict *verdict)
 {
-    struct check_live *check = mem_alloc(sizeof *check);
+    struct check_liveness *check = mem_alloc(sizeof *check);
 
     check->verdict = verdict;
-    check->handoff_ns = CHECK_LIVE_HANDOFF_NS;
+    check->handoff_ns = CHECK_LIVENESS_HANDOFF_NS;
     return check;
 }
 
-void check_live_free(struct check_live *check)
+void check_liveness_free(struct check_liveness *check)
 {
     if (!check)
         return;
@@ -66,14 +66,14 @@ void check_live_free(struct check_live *check)
     mem_free(check);
 }
 
-void check_live_handoff_limit(struct check_live *check, uint64_t limit)
+void check_liveness_handoff_limit(struct check_liveness *check, uint64_t limit)
 {
     check->handoff_ns = limit;
 }
 
 /* ---- homes-available, handoff-completes ---- */
 
-static void forget_handoff(struct check_live *check, uint32_t node,
+static void forget_handoff(struct check_liveness *check, uint32_t node,
                            const struct probe *probe)
 {
     for (uint32_t i = 0; i < check->handoffs.count; i++) {
@@ -88,7 +88,7 @@ static void forget_handoff(struct check_live *check, uint32_t node,
 }
 
 /* A shard that moves back and forth has no stable home. */
-static void moved(struct check_live *check, uint32_t node,
+static void moved(struct check_liveness *check, uint32_t node,
                   const struct probe *probe)
 {
     uint32_t *moves =
@@ -96,14 +96,14 @@ static void moved(struct check_live *check, uint32_t node,
                  (struct fact_key){ { fact_shard(probe->type, probe->shard) } },
                  sizeof *moves);
 
-    if (!check->is_quiet || ++*moves <= CHECK_LIVE_MOVES_MAX)
+    if (!check->is_quiet || ++*moves <= CHECK_LIVENESS_MOVES_MAX)
         return;
     violation(check->verdict, "quiet-cluster-rests", node,
               "shard %d of type %u has moved %u times in a quiet cluster",
               probe->shard, probe->type, *moves);
 }
 
-static void handoff(struct check_live *check, uint64_t now, uint32_t node,
+static void handoff(struct check_liveness *check, uint64_t now, uint32_t node,
                     const struct probe *probe)
 {
     const struct open_handoff open = { .node = node,
@@ -123,9 +123,9 @@ static void handoff(struct check_live *check, uint64_t now, uint32_t node,
         forget_handoff(check, node, probe);
         break;
     case PROBE_HANDOFF_FAILED:
-        check->tried_again_by = now + (check->handoff_ns > CHECK_LIVE_TRIED_NS
+        check->tried_again_by = now + (check->handoff_ns > CHECK_LIVENESS_TRIED_NS
                                            ? check->handoff_ns
-                                           : CHECK_LIVE_TRIED_NS);
+                                           : CHECK_LIVENESS_TRIED_NS);
         /* fall through */
     case PROBE_HANDOFF_GIVEN_UP:
         forget_handoff(check, node, probe);
@@ -133,8 +133,8 @@ static void handoff(struct check_live *check, uint64_t now, uint32_t node,
     }
 }
 
-bool check_live_moves(const struct check_live *check, uint16_t type,
-                      int32_t shard)
+bool check_liveness_moves(const struct check_liveness *check, uint16_t type,
+                          int32_t shard)
 {
     for (uint32_t i = 0; i < check->handoffs.count; i++)
         if (check->handoffs.items[i].type == type &&
@@ -143,7 +143,7 @@ bool check_live_moves(const struct check_live *check, uint16_t type,
     return false;
 }
 
-static void forget_stopping(struct check_live *check, uint32_t node,
+static void forget_stopping(struct check_liveness *check, uint32_t node,
                             const struct probe *probe)
 {
     for (uint32_t i = 0; i < check->stopping.count; i++) {
@@ -157,7 +157,7 @@ static void forget_stopping(struct check_live *check, uint32_t node,
     }
 }
 
-static void shard_stops(struct check_live *check, uint64_t now, uint32_t node,
+static void shard_stops(struct check_liveness *check, uint64_t now, uint32_t node,
                         const struct probe *probe)
 {
     const struct stopping stopping = { .node = node,
@@ -171,7 +171,7 @@ static void shard_stops(struct check_live *check, uint64_t now, uint32_t node,
 
 /* Removes the coordinator of one type, or of all after the node's end. Its open work has no owner
  * any more. */
-static void coordinator_gone(struct check_live *check, uint32_t node,
+static void coordinator_gone(struct check_liveness *check, uint32_t node,
                              bool all_types, uint16_t type)
 {
     for (uint32_t i = check->active.count; i-- > 0;)
@@ -184,8 +184,8 @@ static void coordinator_gone(struct check_live *check, uint32_t node,
             vec_remove(&check->handoffs, i);
 }
 
-bool check_live_coordinator(const struct check_live *check, uint16_t type,
-                            uint32_t *node, char *text, size_t size)
+bool check_liveness_coordinator(const struct check_liveness *check, uint16_t type,
+                                uint32_t *node, char *text, size_t size)
 {
     uint32_t count = 0;
 
@@ -202,7 +202,7 @@ bool check_live_coordinator(const struct check_live *check, uint16_t type,
     return false;
 }
 
-static void look_at_stopping(struct check_live *check, uint64_t now)
+static void look_at_stopping(struct check_liveness *check, uint64_t now)
 {
     for (uint32_t i = 0; i < check->stopping.count; i++) {
         struct stopping *stopping = &check->stopping.items[i];
@@ -210,7 +210,7 @@ static void look_at_stopping(struct check_live *check, uint64_t now)
                             ? stopping->begun_at
                             : check->quiet_since;
 
-        if (stopping->is_told || now <= from + CHECK_LIVE_STOP_NS)
+        if (stopping->is_told || now <= from + CHECK_LIVENESS_STOP_NS)
             continue;
         stopping->is_told = true;
         violation(check->verdict, "handoff-completes", stopping->node,
@@ -220,7 +220,7 @@ static void look_at_stopping(struct check_live *check, uint64_t now)
     }
 }
 
-void check_live_look(struct check_live *check, uint64_t now)
+void check_liveness_look(struct check_liveness *check, uint64_t now)
 {
     if (!check->is_quiet)
         return;
@@ -243,8 +243,8 @@ void check_live_look(struct check_live *check, uint64_t now)
 
 /* ---- healthy-node-stays, quiet-cluster-rests ---- */
 
-void check_live_node_ended(struct check_live *check, uint32_t node,
-                           bool crashed, int error)
+void check_liveness_node_ended(struct check_liveness *check, uint32_t node,
+                               bool crashed, int error)
 {
     coordinator_gone(check, node, true, 0);
     for (uint32_t i = check->stopping.count; i-- > 0;)
@@ -275,15 +275,15 @@ static bool is_of_members(enum probe_kind kind)
            kind == PROBE_MEMBER_DOWNED || kind == PROBE_LEADER_ACTED;
 }
 
-static bool may_not_be(const struct check_live *check, enum probe_kind kind)
+static bool may_not_be(const struct check_liveness *check, enum probe_kind kind)
 {
     return (check->is_still &&
             (is_a_move(kind) || is_of_coordinators(kind))) ||
            (check->is_silent && is_of_members(kind));
 }
 
-bool check_live_rests(const struct check_live *check, uint64_t since,
-                      char *text, size_t size)
+bool check_liveness_rests(const struct check_liveness *check, uint64_t since,
+                          char *text, size_t size)
 {
     (void)snprintf(text, size,
                    "%u hand-offs are open, the last move was %s%s",
@@ -296,12 +296,12 @@ bool check_live_rests(const struct check_live *check, uint64_t since,
            check->tried_again_by <= since;
 }
 
-void check_live_probe(struct check_live *check, uint64_t now, uint32_t node,
-                      const struct probe *probe)
+void check_liveness_probe(struct check_liveness *check, uint64_t now, uint32_t node,
+                          const struct probe *probe)
 {
     const struct coordinator_row row = { node, probe->type };
 
-    check_live_look(check, now);
+    check_liveness_look(check, now);
     if (probe->kind == PROBE_TOMBSTONES_DROPPED)
         check->is_silent = false; /* nodes gossip that; wall clocks may jump */
     if (may_not_be(check, probe->kind))
@@ -323,7 +323,7 @@ void check_live_probe(struct check_live *check, uint64_t now, uint32_t node,
     }
 }
 
-void check_live_quiet(struct check_live *check, uint64_t now, bool on)
+void check_liveness_quiet(struct check_liveness *check, uint64_t now, bool on)
 {
     if (on && !check->is_quiet) {
         check->quiet_since = now;
@@ -335,13 +335,13 @@ void check_live_quiet(struct check_live *check, uint64_t now, bool on)
         check->is_still = check->is_silent = false;
 }
 
-void check_live_still(struct check_live *check, bool on)
+void check_liveness_still(struct check_liveness *check, bool on)
 {
     check(!on || check->is_quiet);
     check->is_still = on;
 }
 
-void check_live_silent(struct check_live *check, bool on)
+void check_liveness_silent(struct check_liveness *check, bool on)
 {
     check(!on || check->is_quiet);
     check->is_still = check->is_silent = on;

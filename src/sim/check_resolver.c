@@ -1,5 +1,5 @@
 /* Records all decisions to go on. */
-#include "sim/check_partition.h"
+#include "sim/check_resolver.h"
 
 #include <string.h>
 
@@ -18,17 +18,17 @@ struct stay {
     bool *kept;
 };
 
-struct check_partition {
+struct check_resolver {
     struct verdict *verdict;
     const struct check_lease *lease;
     VEC(struct stay) stays;
-    struct check_partition_counts counts;
+    struct check_resolver_counts counts;
 };
 
-struct check_partition *check_partition_new(struct verdict *verdict,
+struct check_resolver *check_resolver_new(struct verdict *verdict,
                                     const struct check_lease *lease)
 {
-    struct check_partition *check = mem_alloc(sizeof *check);
+    struct check_resolver *check = mem_alloc(sizeof *check);
 
     check->verdict = verdict;
     check->lease = lease;
@@ -41,7 +41,7 @@ static void stay_fini(struct stay *stay)
     mem_free(stay->kept);
 }
 
-void check_partition_free(struct check_partition *check)
+void check_resolver_free(struct check_resolver *check)
 {
     if (!check)
         return;
@@ -159,7 +159,7 @@ static bool keep_one_in_common(const struct stay *stay,
     return false;
 }
 
-static void judge(struct check_partition *check, enum strategy_kind kind,
+static void judge(struct check_resolver *check, enum strategy_kind kind,
                   const struct stay *stay)
 {
     for (uint32_t i = 0; i < check->stays.count; i++) {
@@ -180,14 +180,14 @@ static void judge(struct check_partition *check, enum strategy_kind kind,
     }
 }
 
-void check_partition_node_ended(struct check_partition *check, uint32_t node)
+void check_resolver_node_ended(struct check_resolver *check, uint32_t node)
 {
     for (uint32_t i = 0; i < check->stays.count; i++)
         check->stays.items[i].has_ended |=
             check->stays.items[i].node == node;
 }
 
-void check_partition_resolved(struct check_partition *check, uint32_t node,
+void check_resolver_resolved(struct check_resolver *check, uint32_t node,
                           enum strategy_kind kind, const struct probe *probe)
 {
     struct picture picture = picture_of(probe);
@@ -208,7 +208,7 @@ void check_partition_resolved(struct check_partition *check, uint32_t node,
     picture_fini(&picture);
 }
 
-struct check_partition_counts check_partition_counts(const struct check_partition *check)
+struct check_resolver_counts check_resolver_counts(const struct check_resolver *check)
 {
     return check->counts;
 }

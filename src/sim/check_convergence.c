@@ -1,5 +1,5 @@
 /* Judges the nodes' status reports, and derives time limits from their settings. */
-#include "sim/check_quiet.h"
+#include "sim/check_convergence.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "member/clock.h"
 #include "member/member.h"
 #include "node/node.h"
-#include "sim/check_live.h"
+#include "sim/check_liveness.h"
 #include "sim/verdict.h"
 #include "sim/world.h"
 
@@ -412,7 +412,7 @@ bool quiet_converged(struct world *world, uint32_t *first, char *text,
 }
 
 static bool knows_coordinators(const struct sherd_status *status,
-                               const struct check_live *live, uint32_t centers,
+                               const struct check_liveness *live, uint32_t centers,
                                uint32_t by, char *text, size_t size)
 {
     for (uint32_t i = 0; i < status->type_count; i++) {
@@ -420,8 +420,8 @@ static bool knows_coordinators(const struct sherd_status *status,
         char address[32];
         uint32_t node;
 
-        if (!check_live_coordinator(live, fact_type(centers, by, (uint16_t)i),
-                                    &node, text, size))
+        if (!check_liveness_coordinator(live, fact_type(centers, by, (uint16_t)i),
+                                        &node, text, size))
             return false;
         (void)snprintf(address, sizeof address, "n%u:2551", node); /* fits */
         if (strcmp(type->coordinator, address) == 0)
@@ -435,7 +435,7 @@ static bool knows_coordinators(const struct sherd_status *status,
     return true;
 }
 
-bool quiet_coordinated(struct world *world, const struct check_live *live,
+bool quiet_coordinated(struct world *world, const struct check_liveness *live,
                        uint32_t centers, char *text, size_t size)
 {
     for (uint32_t i = 0; i < world_node_count(world); i++) {

@@ -1,6 +1,6 @@
 /* Implements the table with open addressing. It removes no single entry: when half full, it is
  * swept and grows. */
-#include "sim/check_order.h"
+#include "sim/message_order.h"
 
 #include "base/check.h"
 
@@ -12,13 +12,13 @@ struct order_last {
     uint64_t number;
 };
 
-void check_order_fini(struct check_order *order)
+void message_order_fini(struct message_order *order)
 {
     mem_free(order->items);
-    *order = (struct check_order){ 0 };
+    *order = (struct message_order){ 0 };
 }
 
-static uint32_t slot_of(const struct check_order *order, uint64_t stream,
+static uint32_t slot_of(const struct message_order *order, uint64_t stream,
                         struct sherd_ref to)
 {
     uint64_t mixed = stream * UINT64_C(0x9e3779b97f4a7c15) ^
@@ -36,9 +36,9 @@ static uint32_t slot_of(const struct check_order *order, uint64_t stream,
 
 /* Forgets streams whose last delivery is older than every open token. Then at least as many again
  * fit. */
-void check_order_sweep(struct check_order *order, uint64_t oldest)
+void message_order_sweep(struct message_order *order, uint64_t oldest)
 {
-    struct check_order old = *order;
+    struct message_order old = *order;
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < old.slots; i++)
@@ -52,16 +52,16 @@ void check_order_sweep(struct check_order *order, uint64_t oldest)
         if (old.items[i].stream && old.items[i].number >= oldest)
             order->items[slot_of(order, old.items[i].stream,
                                  old.items[i].to)] = old.items[i];
-    check_order_fini(&old);
+    message_order_fini(&old);
 }
 
-bool check_order_is_full(const struct check_order *order)
+bool message_order_is_full(const struct message_order *order)
 {
     return order->count * 2 >= order->slots;
 }
 
-bool check_order_take(struct check_order *order, uint64_t stream,
-                      struct sherd_ref to, uint64_t number, uint64_t *later)
+bool message_order_take(struct message_order *order, uint64_t stream,
+                        struct sherd_ref to, uint64_t number, uint64_t *later)
 {
     struct order_last *last = &order->items[slot_of(order, stream, to)];
 
@@ -74,7 +74,7 @@ bool check_order_take(struct check_order *order, uint64_t stream,
     return true;
 }
 
-size_t check_order_memory(const struct check_order *order)
+size_t message_order_memory(const struct message_order *order)
 {
     return order->slots * sizeof *order->items;
 }
