@@ -13,9 +13,9 @@
 #include "base/check.h"
 #include "base/bytes.h"
 #include "base/timers.h"
-#include "sim/check_cluster_events.h"
-#include "sim/workload_follow.h"
-#include "sim/world.h"
+#include "sim/check/check_cluster_events.h"
+#include "sim/workload/workload_follow.h"
+#include "sim/world/world.h"
 
 #include "judged.h"
 

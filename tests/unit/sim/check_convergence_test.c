@@ -8,10 +8,10 @@
 
 #include "base/limits.h"
 #include "base/timers.h"
-#include "sim/check_convergence.h"
-#include "sim/checks.h"
-#include "sim/cluster.h"
-#include "sim/world.h"
+#include "sim/check/check_convergence.h"
+#include "sim/check/checks.h"
+#include "sim/run/cluster.h"
+#include "sim/world/world.h"
 
 #define NODES 14
 

@@ -1,5 +1,5 @@
 /* Tests the detection of growth in an idle cluster. */
-#include "sim/check_growth.h"
+#include "sim/check/check_growth.h"
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -10,8 +10,8 @@
 #include <sherd/error.h>
 
 #include "base/timers.h"
-#include "sim/check_liveness.h"
-#include "sim/verdict.h"
+#include "sim/check/check_liveness.h"
+#include "sim/world/verdict.h"
 
 static struct verdict *verdict;
 static struct check_liveness *check;

@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "base/peer.h"
 #include "judged.h"
-#include "sim/check_resolver.h"
+#include "sim/check/check_resolver.h"
 
 #define MEMBERS 5
 

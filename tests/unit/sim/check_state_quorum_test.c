@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "sim/check_state_quorum.h"
+#include "sim/check/check_state_quorum.h"
 #include "judged.h"
 
 #define NODES 4

@@ -12,7 +12,7 @@
 #include "base/gzip.h"
 #include "shard/shard_id.h"
 #include "shard/stored.h"
-#include "sim/check_state_store.h"
+#include "sim/check/check_state_store.h"
 #include "judged.h"
 
 #define REGION "akka://sys@host:1/system/sharding/T#1"

@@ -10,12 +10,12 @@
 #include <cmocka.h>
 
 #include "base/trace.h"
-#include "sim/check_convergence.h"
-#include "sim/checks.h"
-#include "sim/net.h"
-#include "sim/verdict.h"
-#include "sim/world.h"
-#include "sim/zoo.h"
+#include "sim/check/check_convergence.h"
+#include "sim/check/checks.h"
+#include "sim/world/net.h"
+#include "sim/world/verdict.h"
+#include "sim/world/world.h"
+#include "sim/zoo/zoo.h"
 
 /* Types name only the fields that they need. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"

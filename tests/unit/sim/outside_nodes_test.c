@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "base/peer.h"
 #include "base/timers.h"
-#include "sim/outside_nodes.h"
+#include "sim/check/outside_nodes.h"
 
 #define NODES 5
 
