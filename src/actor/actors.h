@@ -106,7 +106,7 @@ void actors_deliver(struct actors *actors, struct message *message);
  * actors_take_out. */
 void actors_deliver_entities(struct actors *actors, struct message **messages,
                              uint32_t count);
-/* Starts a plain actor for the node or a foreign thread; copies init. */
+/* Starts a plain actor for the node or a thread of the program; copies init. */
 struct sherd_ref actors_spawn(struct actors *actors,
                               const struct sherd_behavior *behavior,
                               struct slice init);
@@ -136,7 +136,7 @@ uint64_t actors_deadline(const struct actors *actors);
 
 /* Takes the next message, given, that is not for an actor of this lane; null when none. It goes to
  * a ref elsewhere, or to an entity (with hash and shard set) whose shard is not open here. In order
- * of emission, but `returned` messages precede all others that the node holds for their shard. */
+ * of emission, but `returned` messages precede all others that the node buffers for their shard. */
 struct message *actors_take_out(struct actors *actors);
 
 struct actors_event {
@@ -191,8 +191,8 @@ bool actors_next_news(struct actors *actors, struct actors_news *news);
 /* Makes this lane the shard's home: its entities may start. Repeating is harmless. */
 void actors_shard_start(struct actors *actors, uint16_t type, int32_t shard);
 /* Sets whether messages from this lane's actors go straight to mailboxes of the shard, without
- * coming out. Off when a shard starts. The node opens it when it holds nothing for the shard, and
- * closes it before it holds. actors_shard_stop closes it. */
+ * coming out. Off when a shard starts. The node opens it when it buffers nothing for the shard,
+ * and closes it before it buffers. actors_shard_stop closes it. */
 void actors_shard_open(struct actors *actors, uint16_t type, int32_t shard,
                        bool open);
 /* Starts a hand-off: every entity gets its stop message after the messages it has; later ones come
@@ -201,9 +201,9 @@ void actors_shard_open(struct actors *actors, uint16_t type, int32_t shard,
  * ACTORS_SHARD_EMPTY follows, at once if there are no entities. */
 void actors_shard_stop(struct actors *actors, uint16_t type, int32_t shard,
                        uint64_t deadline);
-/* Ends all entities of the shard at once, because another owner exists. Drops their held effects,
- * gives askers of held replies SHERD_REASON_FENCED, and returns waiting messages as `returned`. No
- * ACTORS_SHARD_EMPTY follows. */
+/* Ends all entities of the shard at once, because another owner exists. Drops their effects that
+ * wait for durability, gives askers of such replies SHERD_REASON_FENCED, and returns waiting
+ * messages as `returned`. No ACTORS_SHARD_EMPTY follows. */
 void actors_shard_fenced(struct actors *actors, uint16_t type, int32_t shard);
 uint32_t actors_shard_entities(const struct actors *actors, uint16_t type,
                                int32_t shard); /* slots in use */
@@ -247,9 +247,9 @@ void actors_recovery_failed(struct actors *actors, uint64_t actor,
                             const char *text);
 /* Every event up to this position is durable, or actors_store_failed was called for its entity. */
 void actors_durable(struct actors *actors, uint64_t position);
-/* An event of this incarnation could not be stored. Its held effects are dropped, askers of held
- * replies get the reason (NOT_STORED or FENCED), and it ends without another message. It recovers
- * if messages wait, unless FENCED: actors_shard_fenced follows. */
+/* An event of this incarnation could not be stored. Its waiting effects are dropped, askers of
+ * waiting replies get the reason (NOT_STORED or FENCED), and it ends without another message. It
+ * recovers if messages wait, unless FENCED: actors_shard_fenced follows. */
 void actors_store_failed(struct actors *actors, uint64_t actor,
                          enum sherd_reason reason);
 /* Sets whether the journal has room for events; without it no persistent entity runs. Initially
@@ -261,7 +261,7 @@ void actors_set_storing_room(struct actors *actors, bool room);
 /* Returns a number for a node's name, for `where` of an unanswered ask; one UID has one number. 0
  * when the table (ACTOR_PEERS_MAX) is full. Copies text. */
 uint16_t actors_peer(struct actors *actors, uint64_t node, const char *text);
-/* Records how far the message of an ask of this lane has come, when the node holds or sends it.
+/* Records how far the message of an ask of this lane has come, when the node buffers or sends it.
  * Unknown asks are ignored. */
 void actors_ask_stage(struct actors *actors, uint64_t ask,
                       enum sherd_stage stage, uint16_t peer);
@@ -281,8 +281,8 @@ void actors_cluster(struct actors *actors, const struct cluster_change *change);
 bool actors_cluster_unheard(const struct actors *actors);
 
 /* Makes a distributed data call for the running actor; `tag` marks the answer. It comes out by
- * actors_take_out as a MESSAGE_CALL, held like every effect. False: the body, lent, is larger than
- * SHERD_BODY_MAX. */
+ * actors_take_out as a MESSAGE_CALL, after its cause is durable. False: the body, lent, is larger
+ * than SHERD_BODY_MAX. */
 bool actors_call(struct sherd_ctx *ctx, uint32_t verb, uint32_t tag,
                  struct slice body);
 /* Answers a call that cannot be made. */
@@ -298,8 +298,8 @@ void actors_data_changed(struct actors *actors, const char *key, uint32_t what,
 void actors_data_refused(struct actors *actors, uint64_t actor,
                          const char *key);
 
-/* Takes the job out of a MESSAGE_JOB, given, which comes out by actors_take_out, held like every
- * effect. */
+/* Takes the job out of a MESSAGE_JOB, given, which comes out by actors_take_out once its cause
+ * is durable. */
 struct job *actors_job_take(struct actors *actors, struct message *message);
 /* The function of a job of this lane, given, has returned: its actor is notified, or its asker if
  * that incarnation has ended. */
@@ -317,7 +317,7 @@ struct actors_status {
     uint64_t arrived;   /* given by the node */
     uint64_t delivered;
     uint64_t left;      /* taken by actors_take_out */
-    uint64_t waiting;   /* in mailboxes, held, or not taken yet */
+    uint64_t waiting;   /* in mailboxes, waiting for durability, or not taken yet */
     uint64_t message_bytes; /* made for messages */
     uint64_t undelivered[SHERD_REASON_COUNT];
     uint64_t undelivered_total;

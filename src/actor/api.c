@@ -1,5 +1,5 @@
 /* Implements the calls that receive may make (sherd/actor.h). All that leaves the actor goes
- * through effects_emit, which holds it while the actor has events that are not durable. */
+ * through effects_emit, which lets it wait while the actor has events that are not durable. */
 #include "actor/inside.h"
 
 #include <stdarg.h>
@@ -437,18 +437,20 @@ SHERD_API void sherd_persist(struct sherd_ctx *ctx, uint32_t type,
 {
     if (!(ctx->slot->flags & FLAG_PERSISTENT)) {
         slot_trace(ctx->actors, ctx->slot, TRACE_ERROR,
-                   "persist by an actor that is not a persistent entity");
+                   "persist by an actor that is not a persistent entity "
+                   "hint=\"set apply in the behavior of the type\"");
         return;
     }
     if (event.size > SHERD_BODY_MAX) {
-        char text[80];
+        char text[128];
 
         line_format(text, sizeof text,
-                    "event too large, entity stops size=%llu max=%u",
+                    "event too large, entity stops size=%llu max=%u "
+                    "hint=\"persist smaller events\"",
                     (unsigned long long)event.size,
                     (unsigned)SHERD_BODY_MAX); /* fits */
         slot_trace(ctx->actors, ctx->slot, TRACE_ERROR, text);
-        /* it ends when receive returns; its effects until then are held and dropped */
+        /* it ends when receive returns; its effects until then wait and are dropped */
         ctx->store_failed = true;
         ctx->slot->flags |= FLAG_UNDURABLE;
     }

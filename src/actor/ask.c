@@ -221,7 +221,7 @@ void timer_set(struct actors *actors, uint32_t index, struct slot *slot,
     if (at == 0) {
         actors->counts.timers_refused++;
         slot_trace(actors, slot, TRACE_ERROR, "timer refused: the actor has "
-                                              "too many timers");
+                   "too many timers hint=\"cancel timers that are no longer needed\"");
         return;
     }
     entry = entry_at(actors, at);

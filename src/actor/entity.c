@@ -103,7 +103,8 @@ struct sherd_ref slot_spawn(struct actors *actors,
         actors->counts.spawns_refused++;
         trace_put(actors->settings.trace, TRACE_ERROR, "actor",
                   "spawn refused: the lane has too many actors or behaviors "
-                  "name=%s actors=%u",
+                  "name=%s actors=%u hint=\"stop actors that are no longer "
+                  "needed, or use more lanes\"",
                   face->name ? face->name : "", actors->counts.actors);
         return (struct sherd_ref){ 0, 0 };
     }
@@ -595,7 +596,8 @@ void entity_ticks(struct actors *actors)
     }
 }
 
-/* Whether it was idle for 8 ticks and has nothing to read, no open ask or job, and nothing held. */
+/* Whether it was idle for 8 ticks and has nothing to read, no open ask or job, and no effect that
+ * waits. */
 static bool is_idle(const struct actors *actors, const struct slot *slot)
 {
     const struct behavior *behavior = behavior_of(actors, slot);

@@ -136,7 +136,7 @@ static inline bool deliver_fast(struct actors *actors, struct message *message)
     return true;
 }
 
-/* Emits an effect, given, of the running actor; holds it while an event is not durable. */
+/* Emits an effect, given, of the running actor; it waits while an event is not durable. */
 static inline void effects_emit(struct actors *actors, struct message *message)
 {
     struct slot *slot = actors->ctx.slot;

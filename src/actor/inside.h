@@ -65,7 +65,7 @@ enum slot_flag {
     FLAG_STARTED_DUE = 2, /* SHERD_STARTED is not handled yet */
     FLAG_MARKED = 4,      /* a MESSAGE_STOPPING is in the mailbox */
     FLAG_PARKED = 8,      /* waits for room in the journal */
-    FLAG_UNDURABLE = 16,  /* has events that are not durable: its effects are held */
+    FLAG_UNDURABLE = 16,  /* has events that are not durable: its effects wait */
     FLAG_FAILED = 32,
     FLAG_PERSISTENT = 64,
     FLAG_ENTITY = 128
@@ -268,7 +268,7 @@ struct chain {
     struct message *first, *last;
 };
 
-/* An event on its way to the store; index in the queue + base = position. */
+/* An event on its way to the journal; index in the queue + base = position. */
 struct stored {
     uint32_t slot;
     uint32_t generation;

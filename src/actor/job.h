@@ -1,6 +1,6 @@
 /* Carries a job (sherd/job.h) from its actor to the driver's pool and back.
  *
- * The actor makes it. It leaves the lane's actors as a MESSAGE_JOB, held like every effect, and
+ * The actor makes it. It leaves the lane's actors as a MESSAGE_JOB once its cause is durable, and
  * reaches the driver as a request of the lane. It returns to the lane when its function has
  * returned. The holder frees a job that cannot go on. */
 #ifndef SHERD_ACTOR_JOB_H

@@ -1,6 +1,6 @@
-/* Moves messages inside a lane: holds or routes an effect, to a mailbox here or out to the node,
- * and ends undelivered messages with a notice to the waiting sender. run.c handles delivered
- * ones. */
+/* Moves messages inside a lane: lets an effect wait for durability or routes it, to a mailbox here
+ * or out to the node, and ends undelivered messages with a notice to the waiting sender. run.c
+ * handles delivered ones. */
 #include "actor/inside.h"
 
 /* --- mailboxes --- */

@@ -141,7 +141,7 @@ static inline void set_header(struct message *message, uint16_t type,
         message->entity.hash = hash_bytes(id);
 }
 
-struct message *message_new_foreign(uint16_t type, struct slice id,
+struct message *message_new_heap(uint16_t type, struct slice id,
                                     struct slice body)
 {
     struct message *message =
@@ -154,7 +154,7 @@ struct message *message_new_foreign(uint16_t type, struct slice id,
     return message;
 }
 
-void message_free_foreign(struct message *message)
+void message_free_heap(struct message *message)
 {
     if (message && message->owner == MESSAGE_OWNER_NONE)
         mem_free(message);

@@ -1,9 +1,9 @@
 /* Declares a message between actors: made once, handed from owner to owner by pointer, freed once.
  *
  * Its memory comes from the slabs of the lane that made it (memory.c). When another lane frees it,
- * it joins a chain that returns by mail. Large messages and those of foreign threads are malloc'ed
- * and freed anywhere. The body follows the header (8-aligned). The id of an entity target follows
- * the body, with a zero byte.
+ * it joins a chain that returns by mail. Large messages and those of the program's threads are
+ * malloc'ed and freed anywhere. The body follows the header (8-aligned). The id of an entity target
+ * follows the body, with a zero byte.
  *
  * The node reads and writes the header freely, except size_class, owner, body_size and id_size. */
 #ifndef SHERD_ACTOR_MESSAGE_H
@@ -57,7 +57,7 @@ struct message {
     uint8_t kind;         /* enum message_kind */
     uint8_t reason;       /* enum sherd_reason */
     uint8_t stage;        /* enum sherd_stage; of NO_ANSWER */
-    /* 1: it came out of a mailbox here: older than all that the node holds for its shard, except
+    /* 1: it came out of a mailbox here: older than all that the node buffers for its shard, except
      * other returned ones */
     uint8_t returned;
     uint16_t type;    /* index of the entity's type, TYPE_NONE = to a ref */
@@ -78,7 +78,7 @@ struct message {
     struct sherd_ref sender; /* from outside actors: 0, 0 */
     /* the sender's number of the ask, 0 = none; in the asker's mailbox, and of TIMER: the tag */
     uint64_t ask;
-    uint64_t at;   /* the node: held since, ns; inside actors/: the position that it waits for */
+    uint64_t at;   /* the node: buffered since, ns; inside actors/: the position it waits for */
     uint16_t peer; /* NO_ANSWER: where it was sent (actors_peer); 0 = nowhere */
     uint8_t size_class;
     uint8_t owner;      /* the lane that owns its memory, or MESSAGE_OWNER_NONE */
@@ -119,11 +119,11 @@ static inline struct slice message_id(const struct message *message)
 /* Makes a TELL that belongs to no lane, on any thread. Copies body and id; an empty id and
  * TYPE_NONE mean a ref (set `to`). Sets hash. The caller has checked body (FRAME_LARGE_SIZE_MAX)
  * and id (SHERD_ID_MAX). */
-struct message *message_new_foreign(uint16_t type, struct slice id,
+struct message *message_new_heap(uint16_t type, struct slice id,
                                     struct slice body);
-/* Frees a foreign message, or any at shutdown, when the slabs of its owner may be gone (then it is
+/* Frees such a message, or any at shutdown, when the slabs of its owner may be gone (then it is
  * left to them). */
-void message_free_foreign(struct message *message);
+void message_free_heap(struct message *message);
 
 /* Composes a ref's actor: lane, generation of the slot, slot. */
 static inline uint64_t actor_id_make(uint32_t lane, uint32_t generation,

@@ -1,4 +1,4 @@
-/* Passes events to the journal, holds effects until their cause is durable, and recovers entities.
+/* Passes events to the journal, keeps effects until their cause is durable, and recovers entities.
  *
  * Positions count the lane's events. An entity with events on their way is FLAG_UNDURABLE: its
  * effects get its last position and wait in its extra. The queue of stored events names the
@@ -258,7 +258,7 @@ void effects_store_failed(struct actors *actors, uint32_t index, struct slot *sl
                   enum sherd_reason reason)
 {
     struct extra *extra;
-    char text[120];
+    char text[160];
     bool waits;
 
     actors->counts.store_failures++;
@@ -266,7 +266,8 @@ void effects_store_failed(struct actors *actors, uint32_t index, struct slot *sl
     SOMETIMES("an entity stops while its write fails",
               slot->status == SLOT_STOPPING || slot->status == SLOT_ENDING);
     line_format(text, sizeof text,
-                "event not stored, entity stopped reason=\"%s\"",
+                "event not stored, entity stopped reason=\"%s\" "
+                "hint=\"see the lines of module journal\"",
                 sherd_reason_text(reason)); /* fits */
     slot_trace(actors, slot, TRACE_WARNING, text);
     waits = (slot->flags & FLAG_STARTED_DUE) != 0;
@@ -376,12 +377,12 @@ void actors_recovery_failed(struct actors *actors, uint64_t actor,
     struct slot *slot = recovering(actors, actor);
     struct message *rest;
     struct message *message;
-    char line[200];
+    char line[280];
 
     if (!slot)
         return;
     line_format(line, sizeof line, "recovery failed, tried again later "
-                                   "reason=\"%s\"",
+                "hint=\"check the journal's database and disk\" reason=\"%s\"",
                 text ? text : ""); /* may be cut */
     slot_trace(actors, slot, TRACE_ERROR, line);
     REACHED("an entity could not be recovered");

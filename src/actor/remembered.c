@@ -99,7 +99,7 @@ void actors_not_remembered(struct actors *actors, uint64_t actor)
         return;
     slot_trace(actors, slot, TRACE_ERROR,
                "entity not started: its start could not be stored among the "
-               "remembered entities");
+               "remembered entities hint=\"see the lines of module shard\"");
     mailbox_unmark(actors, slot);
     rest = slot->last;
     slot->last = NULL;
@@ -145,7 +145,7 @@ uint64_t actors_entity_start(struct actors *actors, uint16_t type,
     if (!index) {
         trace_put(actors->settings.trace, TRACE_ERROR, "actor",
                   "remembered entity not started: the lane has too many actors "
-                  "type=%s shard=%d id=%.*s",
+                  "type=%s shard=%d hint=\"use more lanes or nodes\" id=%.*s",
                   actors->types[type].name, shard, (int)id.size,
                   (const char *)id.data);
         return 0;

@@ -216,7 +216,7 @@ static void name_late(const struct actors *actors, const struct slot *slot,
                    late_texts[late_of(slot)]);
 }
 
-/* counts: actors by cause. Advises only what cures one of these causes. */
+/* counts: actors by cause. The hint is for the first cause that has actors. */
 static void trace_late(const struct actors *actors, const char *text,
                        const uint32_t counts[LATE_COUNT])
 {
@@ -225,13 +225,10 @@ static void trace_late(const struct actors *actors, const char *text,
             ? "receive must return SHERD_STOP soon after the stop message"
         : counts[LATE_JOURNAL]
             ? "the journal is slow: check its database and disk"
-            : NULL;
+            : "messages or starts were left: lower the load of this node";
 
-    if (hint)
-        trace_put(actors->settings.trace, TRACE_WARNING, "actor",
-                  "%s hint=\"%s\"", text, hint);
-    else
-        trace_put(actors->settings.trace, TRACE_WARNING, "actor", "%s", text);
+    trace_put(actors->settings.trace, TRACE_WARNING, "actor", "%s hint=\"%s\"", text,
+              hint);
 }
 
 static void force_row(struct actors *actors, uint32_t row)
@@ -329,7 +326,8 @@ void actors_shard_fenced(struct actors *actors, uint16_t type, int32_t shard)
     here->deadline = 0; /* no ACTORS_SHARD_EMPTY */
     trace_put(actors->settings.trace, TRACE_WARNING, "actor",
               "shard fenced, its entities stopped: another node owns it "
-              "type=%s shard=%d entities=%u",
+              "type=%s shard=%d entities=%u "
+              "hint=\"check whether this process was suspended or cut off\"",
               actors->types[type].name, shard, here->slots.count);
     while (here->slots.count) {
         uint32_t index = here->slots.items[here->slots.count - 1];

@@ -312,7 +312,7 @@ bool associations_next_news(struct associations *associations,
 
 /* ---- handshakes ---- */
 
-/* Always counts it, logs each foreign node once: it retries each second. */
+/* Always counts it, logs each node of another cluster once: it retries each second. */
 static void report_stranger(struct associations *associations,
                             enum handshake_fault fault, const char *text)
 {
@@ -325,14 +325,19 @@ static void report_stranger(struct associations *associations,
         return;
     map_put(&associations->foreign, slice_text(text), associations);
     trace_put(associations->options.trace, TRACE_WARNING, "association",
-              "handshake refused: %s what=\"%s\"",
+              "handshake refused: %s what=\"%s\" hint=\"%s\"",
               fault == HANDSHAKE_FOREIGN
                   ? "the node has another system name or protocol"
                   : fault == HANDSHAKE_ADDRESS
                         ? "it is for another address than this node's; the "
                           "peer must use remote.artery.canonical of this node"
                         : "the sender has the address or uid of this node",
-              text);
+              text,
+              fault == HANDSHAKE_FOREIGN
+                  ? "correct the system name there, or its seed nodes"
+                  : fault == HANDSHAKE_ADDRESS
+                        ? "correct the address there, or canonical here"
+                        : "give each node an address of its own");
 }
 
 static void tell_up(struct associations *associations, const struct peer *peer,

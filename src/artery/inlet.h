@@ -27,7 +27,7 @@ enum inlet_reason {
     INLET_OVER,              /* the sender's incarnation is over */
     INLET_SUPERSEDED,        /* a newer connection of the same sending lane is in use */
     INLET_NOT_VOUCHED,       /* the peer's certificate is not for the claimed address */
-    INLET_REFUSED,           /* the node refuses this sender: quarantined, foreign, garbage */
+    INLET_REFUSED,           /* the node refuses the sender: quarantined, another system, garbage */
 };
 
 struct inlet;

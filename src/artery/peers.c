@@ -304,7 +304,7 @@ void peers_fail(struct associations *associations, struct peer *peer)
     peer->failed = true;
     trace_put(associations->options.trace, TRACE_WARNING, "association",
               "system messages not delivered, peer counts as failed peer=%s "
-              "waiting=%u",
+              "waiting=%u hint=\"check that node; down it if it does not run\"",
               kept_address_text(peer->address, text, sizeof text),
               sequence_waiting(&peer->sequence));
     sequence_give_up(&peer->sequence);

@@ -54,7 +54,7 @@ struct associations {
     struct map retired;    /* over; the value is unused */
     VEC(struct retired) retired_ring; /* of RETIRED_UIDS_MAX */
     uint32_t retired_at;
-    struct map foreign; /* texts of foreign nodes already logged */
+    struct map foreign; /* texts of nodes of other clusters already logged */
     VEC(struct kept_news) news;
     uint32_t news_head;
     struct buf news_bytes;

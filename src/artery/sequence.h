@@ -37,7 +37,8 @@ void sequence_postpone(struct sequence *sequence, uint64_t now);
 /* Whether nothing was acknowledged for SYSTEM_GIVE_UP_MS. */
 bool sequence_hopeless(const struct sequence *sequence, uint64_t now);
 
-/* Answers a numbered message with Ack or Nack. True: it is the next one; deliver it. */
+/* Answers a numbered message with Ack or Nack. Returns true if the message is the next one; the
+ * caller then delivers it. */
 bool sequence_receive(struct sequence *sequence, const struct identity *self,
                       const struct node_id *from, uint64_t seq,
                       struct outbox *outbox);

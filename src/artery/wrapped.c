@@ -1,5 +1,5 @@
-/* Reads and writes what an envelope's payload may wrap: a selection or a sharding envelope. By
- * hand, without memory. */
+/* Reads and writes what an envelope's payload may wrap: a selection or a sharding envelope. It does
+ * not use protobuf-c, so it allocates no memory. */
 #include "artery/envelope.h"
 
 #include "base/check.h"

@@ -55,7 +55,7 @@
 #define SOCKET_CONNECT_MS 5000
 #define THREAD_POLL_NS 50000 /* after work, before a thread sleeps: two wakings */
 #define THREAD_POLL_ACTIVE_NS 1000000 /* a thread polls only if its last work was this recent */
-/* for the store's answer, if the last one was faster: a fast disk's sync and two wakings */
+/* for the journal's answer, if the last one was faster: a fast disk's sync and two wakings */
 #define THREAD_POLL_STORE_NS 300000
 #define THREAD_POLL_SOCKETS_NS 5000 /* between checks of the sockets while only mail is busy */
 #define STALLED_NS 5000000000ull /* a longer turn is reported */
@@ -161,7 +161,7 @@
 #define COORDINATOR_REGIONS_MAX 4096
 /* of a type; 13 times Akka's largest advice (10 shards a node, 1000 nodes) */
 #define COORDINATOR_SHARDS_MAX 131072
-/* new terms because the store has a higher one: two live coordinators would never stop */
+/* new terms because the journal has a higher one: two live coordinators would never stop */
 #define COORDINATOR_OUTBIDS_MAX 8
 #define COORDINATOR_HANDOFFS_MAX 256 /* concurrent; each costs a message to every region */
 /* a coordinator's messages in one step, except answers: half a ms with their frames */
@@ -276,7 +276,7 @@
 #define DATA_DAMAGED_KEYS_MAX 64 /* named in a status; all are counted and logged */
 #define DURABLE_KEY_MAX 510 /* bytes: LMDB's limit less the prefix of a held key */
 #define DURABLE_VALUE_MAX (2 * 1024 * 1024) /* bytes: as much as a large frame carries */
-#define DURABLE_QUEUE_MAX 65536 /* requests to the store's thread */
+#define DURABLE_QUEUE_MAX 65536 /* requests to the durable file's thread */
 /* bytes that write-behind delays; more are written at once */
 #define DURABLE_PENDING_SIZE_MAX (16 * 1024 * 1024)
 /* bytes of keys and values in memory: more than two replicators may write (REPLICATOR_BYTES_MAX,
@@ -292,7 +292,7 @@
 /* of processor time for one pair: a loop in the file, since a slow disk costs none */
 #define DURABLE_CIRCLE_MS 15000
 
-/* stores */
+/* journal backends */
 #define BACKEND_QUEUE_MAX 65536 /* claims of every shard at a start fit */
 /* of one transaction: bounds its time and the log's growth */
 #define BACKEND_GROUP_RECORDS_MAX 65536
@@ -355,7 +355,7 @@
  * always have a place */
 #define REPLICATOR_SUBSCRIPTIONS_MAX (REMEMBER_FOLLOWED_MAX + 65536)
 #define REPLICATOR_WAITING_MAX 65536 /* commands while the durable entries load */
-#define REPLICATOR_STORES_MAX 16384 /* unanswered entries at the durable store */
+#define REPLICATOR_STORES_MAX 16384 /* unanswered entries at the durable file */
 /* of one key that some replica lacks; beyond it gossip carries the entry */
 #define REPLICATOR_DELTAS_MAX 1000
 #define REPLICATOR_STATUSES_MAX 10 /* in one round of gossip; Akka's */
@@ -408,7 +408,7 @@
 #define DEPARTED_MAX 1000 /* the oldest is dropped first */
 #define REMOVED_MAX 1000 /* downed incarnations, to be notified when they come back */
 
-/* store */
+/* N/R/W store */
 #define KVSTORE_POINTS 64 /* of a member on the ring: the shares of ten members differ by a third */
 #define KVSTORE_HISTORY_SMALL 10 /* entries that stay; these four are Riak's */
 #define KVSTORE_HISTORY_BIG 50 /* entries beyond which the oldest is dropped */

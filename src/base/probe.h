@@ -119,8 +119,8 @@ enum probe_home {
 };
 
 enum probe_handoff {
-    PROBE_HANDOFF_BEGUN,    /* all regions must hold its messages */
-    PROBE_HANDOFF_STOPPING, /* all hold: the owner must stop it */
+    PROBE_HANDOFF_BEGUN,    /* all regions must buffer its messages */
+    PROBE_HANDOFF_STOPPING, /* all buffer: the owner must stop it */
     PROBE_HANDOFF_MOVED,
     PROBE_HANDOFF_FAILED,
     PROBE_HANDOFF_GIVEN_UP /* the owner was removed or fenced */

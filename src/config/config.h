@@ -93,8 +93,8 @@ struct config_setting {
     const char *key;   /* lent until config_free, as is value */
     const char *value; /* as written; a list as [a, b] */
     struct config_origin origin;
-    bool is_default;   /* equals the default; false for foreign keys */
-    bool is_foreign;   /* of the JVM; ignored here */
+    bool is_default;   /* equals the default; false for keys of the JVM */
+    bool is_jvm;   /* of the JVM; ignored here */
     bool has_effect;
 };
 

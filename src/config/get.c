@@ -157,7 +157,7 @@ bool config_next_setting(const struct config *config, uint32_t *at,
         .value = found->value.text,
         .origin = found->origin,
         .is_default = found->row->type != ROW_ANY && is_default(config, found),
-        .is_foreign = found->row->type == ROW_ANY,
+        .is_jvm = found->row->type == ROW_ANY,
         .has_effect = found->row->has_effect &&
                       !is_idle_strategy(config, found->key),
     };

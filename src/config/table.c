@@ -407,7 +407,7 @@ static const struct row rows[] = {
     TIME("cluster.singleton-proxy.singleton-identification-interval", "1s",
          NULL, NOT_YET, "looks for the singleton this often")
     COUNT("cluster.singleton-proxy.buffer-size", "1000", NULL, 0, 10000, NOT_YET,
-          "messages held while it is unknown")
+          "messages buffered while it is unknown")
 
     /* Distributed data */
     DDATA("cluster.distributed-data", DDATA_OWN, "off", "500", "[]", YES)

@@ -188,7 +188,7 @@ struct aggregator *aggregator_new(struct replicator *replicator, uint64_t now,
     aggregator->token = token;
     aggregator->key = slice_of(mem_copy(key.data, key.size), key.size);
     list_replicas(replicator, consistency, is_ordered, &list);
-    /* This replica always counts, but cannot answer for a held key: one more must answer. */
+    /* This replica always counts, but cannot answer for a damaged key: one more must answer. */
     aggregator->done_when = missing_allowed(consistency, list.count) -
                             key_is_held(replicator, key);
     choose_targets(aggregator, &list);

@@ -344,7 +344,7 @@ static enum replicator_answer merge_update(struct replicator *replicator,
     enum envelope_merged merged;
 
     *is_changed = true;
-    /* A foreign value is replaced and not merged, which only received values may do. */
+    /* An opaque value is replaced and not merged, which only received values may do. */
     if (kind == DD_OPAQUE && !dd_equal(entry->envelope.value, value))
         return REPLICATOR_MODIFY_FAILURE;
     if (!entry_has_room(replicator, entry, size,

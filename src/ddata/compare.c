@@ -49,7 +49,7 @@ static void add_missing(struct replicator *replicator,
         .key = theirs->key, .bytes = slice_of(not_found, sizeof not_found)
     };
 
-    key_use(replicator, theirs->key, theirs->used_ms); /* it may be held */
+    key_use(replicator, theirs->key, theirs->used_ms); /* it may be a held, damaged key */
     if (is_not_found(theirs->bytes))
         return; /* else nodes without it ask each other for ever */
     if (theirs->key.size > REPLICATOR_KEY_SIZE_MAX)

@@ -1,4 +1,4 @@
-/* Encodes durable records, and builds requests to their store. */
+/* Encodes durable records, and builds requests to their file. */
 #include "ddata/durable.h"
 
 #define XXH_INLINE_ALL

@@ -1,7 +1,7 @@
-/* Encodes the records of durable keys, and carries the requests to their store.
+/* Encodes the records of durable keys, and carries the requests to their file.
  *
- * The node gives a request to the driver, and the driver to the store's thread; it comes back with
- * its result. One owner holds it at a time, and its own buffer holds all its bytes.
+ * The node gives a request to the driver, and the driver to the durable file's thread; it comes
+ * back with its result. One owner holds it at a time, and its own buffer holds all its bytes.
  *
  * Each value has a record, which is valid as a whole or not at all:
  *
@@ -31,11 +31,11 @@ struct durable_record {
     struct slice value;
 };
 
-/* True for 1 to DURABLE_KEY_MAX bytes that are not one of the store's own keys. */
+/* True for 1 to DURABLE_KEY_MAX bytes that are not one of the durable file's own keys. */
 bool durable_key_is_good(struct slice key);
-/* Appends the key of a hold, byte fe and the key. A hold says that the stored value is not the last
- * one written, unless the key has a record with a higher number. False: not a user's key, which is
- * UTF-8 without such a byte. */
+/* Appends the key of a damaged key's hold, byte fe and the key. It says that the stored value is
+ * not the last one written, unless the key has a record with a higher number. False: not a user's
+ * key, which is UTF-8 without such a byte. */
 bool durable_hold_key(struct slice key, struct buf *hold);
 bool durable_is_hold(struct slice key);
 /* Appends the key of a name, byte fd and the key. A name says that the key exists, and has the
@@ -43,7 +43,7 @@ bool durable_is_hold(struct slice key);
 void durable_name_key(struct slice key, struct buf *name);
 bool durable_is_name(struct slice key);
 struct slice durable_key_of(struct slice own); /* the key of a hold or name; lent by it */
-struct slice durable_mark_key(void); /* the key of the store's mark: one byte that is not text */
+struct slice durable_mark_key(void); /* the key of the file's mark: one byte that is not text */
 uint64_t durable_cluster(const char *cluster); /* the hash of a cluster's id */
 /* Appends the record. Key and value are within DURABLE_NAME_SIZE and DURABLE_VALUE_MAX. */
 void durable_encode(struct buf *buf, const struct durable_record *record);

@@ -1,4 +1,4 @@
-/* Passes entries to the durable store, takes its answers and its entries, and keeps commands until
+/* Passes entries to the durable file, takes its answers and its entries, and keeps commands until
  * loading ends. */
 #include "base/bound.h"
 #include "base/check.h"
@@ -100,7 +100,8 @@ static void tell_unloaded(struct replicator *replicator, struct slice key,
     replicator->counters.unloaded++;
     trace_put(replicator->trace, TRACE_ERROR, "ddata",
               "durable key not loaded, other members' value is used "
-              "why=\"%s\" key=\"%.*s\"",
+              "why=\"%s\" hint=\"use fewer or smaller keys, or check the disk\" "
+              "key=\"%.*s\"",
               why, (int)key.size, (const char *)key.data);
 }
 

@@ -1,4 +1,4 @@
-/* Stores elements of sets, keys of maps and foreign objects as owned copies. Private to the types.
+/* Stores elements of sets, keys of maps and opaque objects as owned copies. Private to the types.
  *
  * Their order is Akka's order of encoding: texts, 32-bit numbers, 64-bit numbers, others,
  * references. Texts and references compare as UTF-16; others by length, then as signed bytes. (Akka
@@ -21,7 +21,7 @@ struct element {
     } is;
 };
 
-/* A foreign object; the manifest follows the bytes. */
+/* An object of another serializer, opaque here; the manifest follows the bytes. */
 struct other {
     int32_t serializer;
     uint32_t manifest_size;

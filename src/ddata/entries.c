@@ -250,8 +250,13 @@ static void tell_refused(struct replicator *replicator, struct entry *entry,
 
     if (!(*logged & refusal))
         trace_put(replicator->trace, TRACE_WARNING, "ddata",
-                  "value refused, so replicas differ: %s key=\"%.*s\"",
-                  why, (int)key.size, (const char *)key.data);
+                  "value refused, so replicas differ: %s hint=\"%s\" "
+                  "key=\"%.*s\"",
+                  why,
+                  refusal == REFUSAL_ROOM
+                      ? "use fewer or smaller keys"
+                      : "use one type for a key on all members",
+                  (int)key.size, (const char *)key.data);
     *logged |= (uint8_t)refusal;
 }
 

@@ -69,7 +69,7 @@ static enum envelope_merged merge_clean(struct envelope *envelope,
     case DD_CHANGED:
         return ENVELOPE_CHANGED;
     case DD_UNMERGEABLE:
-        /* A foreign value inside a map cannot be replaced alone. */
+        /* An opaque value inside a map cannot be replaced alone. */
         if (dd_kind_of(envelope->value) != DD_OPAQUE ||
             dd_kind_of(value) != DD_OPAQUE)
             return ENVELOPE_REFUSED;

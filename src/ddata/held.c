@@ -290,6 +290,7 @@ void command_release(struct replicator *replicator, uint64_t token,
     }
     trace_put(replicator->trace, TRACE_WARNING, "ddata",
               "damaged durable key released: the rest of its value is served "
+              "hint=\"check the value, and write again what is missing\" "
               "key=\"%.*s\"",
               (int)key.size, (const char *)key.data);
     hold_drop(replicator, key);

@@ -60,7 +60,7 @@ static bool get_from(const Replication__Node *part, struct message *message)
     return !part || get_node(part, &message->from);
 }
 
-/* Must be UTF-8: other keys belong to the durable store. */
+/* Must be UTF-8: other keys belong to the durable file. */
 static bool get_key(ProtobufCBinaryData data, struct message_entry *entry)
 {
     entry->key = slice_from(data);

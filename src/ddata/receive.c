@@ -92,7 +92,7 @@ static void drop_malformed(struct replicator *replicator,
     if (!replicator->has_logged_malformed)
         trace_put(replicator->trace, TRACE_WARNING, "ddata",
                   "unreadable message of a member dropped; further ones are "
-                  "only counted from=%s",
+                  "only counted from=%s hint=\"run a compatible version there\"",
                   address_text(&inbound->from.address, text, sizeof text));
     replicator->has_logged_malformed = true;
 }
@@ -110,7 +110,7 @@ static void receive_write(struct replicator *replicator,
         drop_malformed(replicator, inbound);
         return;
     }
-    /* No answer while the key is held: this replica does not count. */
+    /* No answer while the key is damaged and held (held.c): this replica does not count. */
     if (hold_is_part(replicator, part->key, envelope.value))
         replicator->counters.held++;
     else if (hold_take(replicator, part->key, &inbound->from, &envelope,

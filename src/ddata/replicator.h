@@ -1,11 +1,11 @@
 /* Replicates keys whose values converge on all members with the same roles. Speaks the messages of
  * Akka's replicator (serializer 12). See docs/protocol/ddata.md.
  *
- * A pure core: commands, members, messages, the store's answers and the time come in; messages,
- * news and a deadline go out. Order of calls: replicator_new, replicator_wall, replicator_peer for
- * every member. With durable keys follow replicator_load or replicator_hold for each stored entry,
- * and replicator_loaded. After each call, drain replicator_next_news and the outbox, and read
- * replicator_deadline.
+ * A pure core: commands, members, messages, the durable file's answers and the time come in;
+ * messages, news and a deadline go out. Order of calls: replicator_new, replicator_wall,
+ * replicator_peer for every member. With durable keys follow replicator_load or replicator_hold for
+ * each stored entry, and replicator_loaded. After each call, drain replicator_next_news and the
+ * outbox, and read replicator_deadline.
  *
  * The node passes in every message of REPLICATOR_SERIALIZER to the replicator's path or to a path
  * below it. Each write or read has such a path, to which peers answer. */
@@ -98,16 +98,16 @@ struct consistency {
 };
 
 /* Each token gets exactly one answer, unless the replicator is freed. A change of a durable key
- * succeeds only when the local store has it. */
+ * succeeds only when the local durable file has it. */
 #define REPLICATOR_ANSWERS(X)                                                  \
     X(REPLICATOR_SUCCESS, "success") /* a get's answer has the value */               \
     X(REPLICATOR_NOT_FOUND, "not-found")                                       \
     X(REPLICATOR_DELETED, "deleted") /* the key is deleted permanently */        \
     X(REPLICATOR_GET_FAILURE, "get-failure") /* too few replicas answered */   \
-    /* too few acknowledged, or the local store was late; not undone */ \
+    /* too few acknowledged, or the local durable file was late; not undone */ \
     X(REPLICATOR_UPDATE_TIMEOUT, "update-timeout") \
     X(REPLICATOR_DELETE_FAILURE, "delete-failure") /* the same for a delete */  \
-    /* the local store refused, or too many others did; not undone */ \
+    /* the local durable file refused, or too many others did; not undone */ \
     X(REPLICATOR_STORE_FAILURE, "store-failure") \
     /* no new value, or another type; nothing changed */ \
     X(REPLICATOR_MODIFY_FAILURE, "modify-failure") \
@@ -130,11 +130,11 @@ enum replicator_news_kind {
     REPLICATOR_NEWS_REMOVED, /* token of a subscriber, key, which was deleted */
     REPLICATOR_NEWS_EXPIRED, /* token of a subscriber, key */
     REPLICATOR_NEWS_MODIFY,  /* token of an update that had to wait: begin it again at once */
-    /* key, bytes, ticket: write to the durable store, in order; answer by replicator_stored unless
+    /* key, bytes, ticket: write to the durable file, in order; answer by replicator_stored unless
      * the ticket is 0 */
     REPLICATOR_NEWS_STORE,
-    REPLICATOR_NEWS_FORGET,  /* key: erase from the durable store, in the same order */
-    REPLICATOR_NEWS_ENDED    /* the replicator stops: this node was removed, or the store failed */
+    REPLICATOR_NEWS_FORGET,  /* key: erase from the durable file, in the same order */
+    REPLICATOR_NEWS_ENDED    /* the replicator stops: this node was removed, or the file failed */
 };
 
 /* Lent until the next call. */
@@ -178,7 +178,7 @@ struct replicator_news {
     X(loading, "messages dropped: the durable entries are not there yet")      \
     X(ended, "messages dropped: the replicator has ended")                     \
     X(refused, "commands refused: at a limit")                                 \
-    X(stores_refused, "entries not given to the store: too many on their way") \
+    X(stores_refused, "entries not given to the durable file: too many on their way") \
     X(unloaded, "stored entries not loaded: not readable, or at a limit")      \
     X(forgotten, "removed members forgotten: too many")                        \
     X(crowded, "members not kept: too many")                                   \

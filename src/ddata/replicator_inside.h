@@ -14,7 +14,7 @@
  * notify.c         subscribers
  * held.c           damaged durable keys
  * expire.c         unused keys
- * durable_queue.c  the durable store */
+ * durable_queue.c  the durable file */
 #ifndef SHERD_DDATA_REPLICATOR_INSIDE_H
 #define SHERD_DDATA_REPLICATOR_INSIDE_H
 
@@ -65,7 +65,7 @@ struct target {
     bool has_nacked;
 };
 
-/* The durable store's answer to a write. */
+/* The durable file's answer to a write. */
 enum own_store {
     OWN_STORE_UNUSED, /* the key is not durable */
     OWN_STORE_SILENT, /* no answer yet */
@@ -165,7 +165,7 @@ struct expiring {
 
 enum durable_purpose { DURABLE_FOR_COMMAND, DURABLE_FOR_AGGREGATOR, DURABLE_FOR_PEER };
 
-/* An entry on its way to the durable store. */
+/* An entry on its way to the durable file. */
 struct storing {
     enum durable_purpose purpose;
     uint64_t id; /* token, or aggregator */
@@ -522,7 +522,7 @@ void notify_forget(struct replicator *replicator, struct entry *entry);
 void notify_expired(struct replicator *replicator, const struct entry *entry);
 void notify_fini(struct replicator *replicator);
 
-/* the durable store */
+/* the durable file */
 /* storing: receives the answer; null: none. False: too many are on their way. */
 bool durable_store_entry(struct replicator *replicator, struct entry *entry,
                const struct storing *storing);

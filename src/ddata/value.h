@@ -1,9 +1,9 @@
 /* Stores, changes, merges and encodes the values of distributed data (Akka's serializer 11).
  *
- * One type holds all kinds: states, the deltas that changes leave, and foreign types as bytes. A
- * value belongs to its creator and shares nothing with others, so a copy may go to another thread.
- * Merges are commutative, associative and idempotent, except where stated. They are pure: the
- * caller provides time, and the versions that a process draws (struct dd_writer).
+ * One type holds all kinds: states, the deltas that changes leave, and types of other serializers
+ * as bytes. A value belongs to its creator and shares nothing with others, so a copy may go to
+ * another thread. Merges are commutative, associative and idempotent, except where stated. They are
+ * pure: the caller provides time, and the versions that a process draws (struct dd_writer).
  *
  * dd_encode returns the bytes of a decoded value unchanged until its state differs. A JVM encodes
  * equal states in its own order, digests cover bytes, and unequal digests are gossiped for ever. A

@@ -1,7 +1,7 @@
 /* Encodes and decodes maps and their deltas. */
 #include "ddata/wire_parts.h"
 
-/* An actor reference as a key: text in the set of keys, a foreign object beside its value. */
+/* An actor reference as a key: text in the set of keys, an opaque object beside its value. */
 #define REF_SERIALIZER 16
 #define REF_MANIFEST "G"
 

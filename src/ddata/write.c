@@ -9,7 +9,7 @@ static enum replicator_answer answer_of(const struct aggregator *aggregator,
     bool lacks_nodes = aggregator_lacks_nodes(aggregator);
     enum own_store own_store = aggregator->own_store;
 
-    /* Stricter than Akka, where other replicas compensate for the local store. */
+    /* Stricter than Akka, where other replicas compensate for the local durable file. */
     if (own_store == OWN_STORE_REFUSED)
         return REPLICATOR_STORE_FAILURE;
     if ((int64_t)aggregator->remaining <= aggregator->done_when &&

@@ -1,4 +1,4 @@
-/* Keeps journals in memory: one book (journal/book.h) under one lock for each named store. */
+/* Keeps journals in memory: one book (journal/book.h) under one lock for each name. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -1,4 +1,4 @@
-/* Runs the writer and reader threads of each store of this process. */
+/* Runs the writer and reader threads of each journal of this process. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -420,7 +420,7 @@ void backend_submit(struct backend_client *client, struct journal_request *reque
     }
     unlock(threads);
     if (full) {
-        backend_settle(request, BACKEND_FAILED, "the store's queue is full");
+        backend_settle(request, BACKEND_FAILED, "the journal's queue is full");
         client->done(client->context, &request, 1);
     }
 }
@@ -438,7 +438,7 @@ void backend_client_close(struct backend_client *client)
     while (client->waiting)
         check(pthread_cond_wait(&threads->settled, &threads->lock) == 0);
     unlock(threads);
-    /* Held to the end: no thread opens the store while it closes. */
+    /* Held to the end: no thread opens the journal while it closes. */
     check(pthread_mutex_lock(&list_lock) == 0);
     last = --threads->clients == 0;
     if (last) {

@@ -1,9 +1,9 @@
-/* Runs one writer and a few readers for each store of a process, shared by all systems and lanes
+/* Runs one writer and a few readers for each journal of a process, shared by all systems and lanes
  * that name its path.
  *
  * The writer runs all waiting requests as one transaction, then the next ones: one sync serves
  * every lane. Readers have connections of their own. Finished requests go to their system's
- * callback on the store's thread.
+ * callback on the journal's thread.
  *
  * Called by the driver from any of its threads. */
 #ifndef SHERD_HOST_BACKEND_THREAD_H
@@ -15,9 +15,9 @@
 
 #include "journal/backend.h"
 
-struct backend_client; /* a system's connection to a store */
+struct backend_client; /* a system's connection to a journal */
 
-/* Receives finished requests, given, on a thread of the store: many at once, to wake a machine
+/* Receives finished requests, given, on a thread of the journal: many at once, to wake a machine
  * once. request->machine is each one's machine. It must not block or call backend_client_close. */
 typedef void (*backend_done)(void *context, struct journal_request **requests,
                            uint32_t count);
@@ -36,7 +36,7 @@ struct backend_client_options {
     void *context;
 };
 
-/* Opens the store and starts its threads, or joins them. 0, or -1 with one line in error
+/* Opens the journal and starts its threads, or joins them. 0, or -1 with one line in error
  * (BACKEND_ERROR_MAX bytes). Texts are copied. */
 int backend_client_open(struct backend_client **client,
                       const struct backend_client_options *options, char *error)
@@ -47,7 +47,7 @@ int backend_client_open(struct backend_client **client,
 void backend_submit(struct backend_client *client, struct journal_request *request);
 
 /* Waits until all requests came back; the last client ends the threads. After the lanes' last
- * turns, before the lanes are freed. Null is allowed. The store's own waits bound the time. */
+ * turns, before the lanes are freed. Null is allowed. The journal's own waits bound the time. */
 void backend_client_close(struct backend_client *client);
 
 /* Any thread. */

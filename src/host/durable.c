@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/line.h"
 #include "host/durable_files.h"
 
 #define MS UINT64_C(1000000)
@@ -201,11 +202,12 @@ static bool wait_for_work(struct durable *durable)
 /* Acknowledged, and there is no later try. */
 static void tell_lost(struct durable *durable)
 {
-    char text[DURABLE_ERROR_MAX + 64];
+    char text[DURABLE_ERROR_MAX + 144];
 
-    (void)snprintf(text, sizeof text,
-                   "%u changes that were acknowledged are lost: %s",
-                   durable->changes.count, durable->error); /* fits */
+    line_format(text, sizeof text,
+                "changes that were acknowledged are lost count=%u why=\"%s\" "
+                "hint=\"check the disk; write the keys again\"",
+                durable->changes.count, durable->error); /* fits */
     if (durable->options.warn)
         durable->options.warn(durable->options.context, text);
 }

@@ -401,7 +401,7 @@ static struct durable_entry *find_entry(struct filling *filling,
     return NULL;
 }
 
-/* Marks the key as held, unless its record is later. */
+/* Marks the key as held because it is damaged, unless its record is later. */
 static void take_hold(struct filling *filling,
                       const struct durable_record *record)
 {

@@ -1,5 +1,5 @@
-/* Carries to a thread what does not come by rings: mail of foreign threads, accepted connections,
- * finished store requests and jobs.
+/* Carries to a thread what does not come by rings: mail of the program's threads, accepted
+ * connections, finished journal requests and jobs.
  *
  * Mail is bounded in count and bytes (INBOX_MAIL_MAX, INBOX_BYTES_MAX), the others where they come
  * from. Any thread puts, only the owner takes. Items of one thread keep their order.

@@ -56,10 +56,11 @@ static void warn(struct leases *leases, const char *text)
 
 static void warn_of_etcd(struct leases *leases)
 {
-    char text[640];
+    char text[720];
 
-    line_format(text, sizeof text, "etcd does not answer why=\"%s\"",
-                lease_etcd_why(leases->etcd));
+    line_format(text, sizeof text, "etcd does not answer why=\"%s\" hint=\"%s\"",
+                lease_etcd_why(leases->etcd),
+                "check that etcd runs and can be reached");
     warn(leases, text);
 }
 
@@ -252,7 +253,8 @@ static void leave_behind(struct leases *leases)
     for (uint32_t i = 0; i < leases->waiting.count; i++)
         vec_push(&open, leases->waiting.items[i]);
     leases->waiting.count = 0;
-    warn(leases, "lease provider does not answer; its open requests end as unknown");
+    warn(leases, "lease provider does not answer; its open requests end as unknown "
+                 "hint=\"check etcd, or the file system of the leases\"");
     uv_mutex_unlock(&leases->mutex); /* the thread owns it now */
     check(pthread_detach(thread) == 0);
     for (uint32_t i = 0; i < open.count; i++) {

@@ -181,7 +181,7 @@ static void sum_up(struct listener *listener, uint64_t now)
     if (listener->logged.left_out) {
         line_format(text, sizeof text,
                     "more connections were refused than are logged "
-                    "one by one count=%llu",
+                    "one by one count=%llu hint=\"check what connects to this port\"",
                     (unsigned long long)listener->logged.left_out);
         log_warning(listener, text);
     }
@@ -193,7 +193,7 @@ static void refuse(struct listener *listener, const char *remote,
                    const char *why)
 {
     uint64_t now = uv_hrtime();
-    char text[256];
+    char text[320];
 
     sum_up(listener, now);
     if (!listener->logged.since)
@@ -203,7 +203,8 @@ static void refuse(struct listener *listener, const char *remote,
         return;
     }
     listener->logged.lines++;
-    line_format(text, sizeof text, "connection refused from=%s why=\"%s\"",
+    line_format(text, sizeof text, "connection refused from=%s why=\"%s\" "
+                "hint=\"check what connects from there\"",
                 remote, why);
     log_warning(listener, text);
 }
@@ -503,7 +504,8 @@ static void pause_accepting(struct listener *listener, int error)
 
     listener->pausing = true;
     if (listener->counters.paused++ % 600 == 0) {
-        line_format(text, sizeof text, "cannot accept connections why=\"%s\"",
+        line_format(text, sizeof text, "cannot accept connections why=\"%s\" "
+                    "hint=\"raise ulimit -n\"",
                     strerror(error));
         listener->owner.log(listener->owner.owner, TRACE_ERROR, text);
     }

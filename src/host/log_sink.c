@@ -194,7 +194,8 @@ static void tell_counts(struct log *log, uint64_t now_ms, const char *node,
         uint64_t lost = log->lost;
 
         (void)snprintf(text, sizeof text,
-                       "log lines lost: the reader is too slow lines=%llu",
+                       "log lines lost: the reader is too slow lines=%llu "
+                       "hint=\"read standard error faster, or log less\"",
                        (unsigned long long)(lost - log->lost_reported));
         format_line(log, TRACE_WARNING, "log", node, text);
         if (log->lost == lost)
@@ -252,7 +253,8 @@ void log_drain(struct log *log, struct trace *trace, const char *node,
     lost_now = trace_lost(trace);
     if (lost_now > *lost)
         log_say(log, TRACE_WARNING, "log", node,
-                "log lines dropped: too many in one turn lines=%llu limit=%d",
+                "log lines dropped: too many in one turn lines=%llu limit=%d "
+                "hint=\"log less\"",
                 (unsigned long long)(lost_now - *lost), TRACE_LINES_MAX);
     *lost = lost_now;
 }

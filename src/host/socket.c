@@ -554,10 +554,11 @@ static void conn_closed(struct conn *conn)
 
 static void say_revoked(const struct sockets *sockets, const char *remote)
 {
-    char text[160];
+    char text[256];
 
-    line_format(text, sizeof text, "connection closed from=%s why=\"%s\"",
-                remote, REVOKED);
+    line_format(text, sizeof text,
+                "connection closed from=%s why=\"%s\" hint=\"%s\"", remote, REVOKED,
+                "issue a new certificate to that node");
     tls_log(sockets->tls, TRACE_WARNING, text);
 }
 

@@ -1,6 +1,6 @@
 /* Implements the public functions of a system's life.
  *
- * Requests of foreign threads are in host/system_ask.c, the shared state in host/system.h. */
+ * Requests of the program's threads are in host/system_ask.c, the shared state in host/system.h. */
 #define _GNU_SOURCE
 #include "host/system.h"
 
@@ -89,7 +89,9 @@ static int open_tls(struct sherd_system *system)
     if (!tls_verifies_names(system->tls))
         system_log(system, TRACE_WARNING, "tls",
                    "hostname-verification is off: each certificate of the CA "
-                   "can speak for any node");
+                   "can speak for any node "
+                   "hint=\"set remote.artery.ssl.config-ssl-engine."
+                   "hostname-verification = on\"");
     return 0;
 }
 
@@ -157,7 +159,7 @@ static int open_listener(struct sherd_system *system)
     return check_plain(system);
 }
 
-/* Logs that the store refused to write for another node's shard, at most once a second. On the
+/* Logs that the journal refused to write for another node's shard, at most once a second. On the
  * store's writer thread, so the log has it even if no actor is left to read the answer. */
 static void report_fenced(struct sherd_system *system,
                           struct journal_request *const *requests, uint32_t count)
@@ -174,7 +176,8 @@ static void report_fenced(struct sherd_system *system,
     system->fenced_said_at = now;
     system_log(system, TRACE_WARNING, "journal",
                "writes refused by the fence: another node owns the shard "
-               "entities=%u",
+               "entities=%u "
+               "hint=\"check whether this process was suspended or cut off\"",
                (unsigned)entities);
 }
 
@@ -303,10 +306,13 @@ static void found(void *context, struct seed_list *list)
 
 static void say_found(void *context, enum trace_level level, const char *text)
 {
-    system_log(context, level, "member", "%s why=\"%s\"",
-               level == TRACE_INFO ? "some seed nodes ignored"
-                                   : "no seed nodes yet",
-               text);
+    if (level == TRACE_INFO)
+        system_log(context, level, "member", "some seed nodes ignored why=\"%s\"", text);
+    else
+        system_log(context, level, "member",
+                   "no seed nodes yet why=\"%s\" "
+                   "hint=\"correct the file or DNS name, or add seed nodes\"",
+                   text);
 }
 
 static int open_finder(struct sherd_system *system)
@@ -323,7 +329,8 @@ static int open_finder(struct sherd_system *system)
     system->discovery = discovery_open(&options);
     if (system->discovery)
         return 0;
-    system_log(system, TRACE_ERROR, "host", "thread cannot start: check the limits of threads and memory");
+    system_log(system, TRACE_ERROR, "host",
+               "thread cannot start hint=\"check the limits of threads and memory\"");
     return SHERD_ESYSTEM;
 }
 
@@ -551,7 +558,8 @@ static int make_threads(struct sherd_system *system)
     for (uint32_t i = 0; i < count; i++) {
         if (thread_init(&system->threads[i], system, i) != 0) {
             system_log(system, TRACE_ERROR, "host",
-                       "thread has no event loop: no file descriptors left");
+                       "thread has no event loop: no file descriptors left "
+                       "hint=\"raise ulimit -n\"");
             for (uint32_t done = 0; done < i; done++) {
                 thread_join(&system->threads[done]);
                 thread_fini(&system->threads[done]);
@@ -583,7 +591,9 @@ int sherd_start(struct sherd_system *system)
         result = system_pool_open(system);
     for (uint32_t i = 0; result == 0 && i < system->thread_count; i++) {
         if (thread_start(&system->threads[i]) != 0) {
-            system_log(system, TRACE_ERROR, "host", "thread cannot start: check the limits of threads and memory");
+            system_log(system, TRACE_ERROR, "host",
+                       "thread cannot start "
+                       "hint=\"check the limits of threads and memory\"");
             result = SHERD_ESYSTEM;
         }
     }

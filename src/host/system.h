@@ -2,7 +2,7 @@
  * sherd_close, atomic, or under the mutex.
  *
  * Order of shutdown: system_end; threads leave their loops and close sockets; join; close pool and
- * store; free pending work; free the node. */
+ * journal; free pending work; free the node. */
 #ifndef SHERD_HOST_SYSTEM_H
 #define SHERD_HOST_SYSTEM_H
 
@@ -61,10 +61,10 @@ struct sherd_system {
     struct durable *durable; /* null: no durable keys */
     _Atomic bool durable_fails; /* keys are not loaded, or their last write failed */
     _Atomic uint64_t durable_failures; /* failed writes of acknowledged changes */
-    bool durable_is_behind; /* the last write-behind failed; store's thread */
+    bool durable_is_behind; /* the last write-behind failed; the durable file's thread */
     struct discovery *discovery; /* null: seed nodes are configured */
     struct dns_lookups *lookups; /* for names */
-    uint64_t fenced_said_at; /* store's writer thread */
+    uint64_t fenced_said_at; /* the journal's writer thread */
     struct node *node;
 
     uint32_t machine_count;
@@ -72,7 +72,7 @@ struct sherd_system {
     struct thread *threads;
     _Atomic(struct ring *) *rings; /* [from * machine_count + to]; null until used */
     bool polls; /* threads poll before they sleep */
-    /* threads await a fast store awake, as its writer does; it needs a processor, too */
+    /* threads await a fast journal awake, as its writer does; it needs a processor, too */
     bool polls_store;
     _Atomic uint32_t conn_count;
     _Atomic bool ready; /* control: the node is up and does not leave */
@@ -120,7 +120,7 @@ void system_end(struct sherd_system *system, int error);
 int system_pool_open(struct sherd_system *system);
 void system_pool_close(struct sherd_system *system);
 
-/* system_durable.c: opens the store of durable keys, if there are any. 0, or a logged SHERD_E...
+/* system_durable.c: opens the file of durable keys, if there are any. 0, or a logged SHERD_E...
  * code. Repeated once the node exists, as its types may have durable keys. */
 int system_open_durable(struct sherd_system *system);
 

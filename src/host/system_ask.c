@@ -1,4 +1,4 @@
-/* Carries requests of foreign threads to a running system: leave, join, down, spawn, tell. */
+/* Carries requests of the program's threads to a running system: leave, join, down, spawn, tell. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Opens a system's store of durable keys, and passes its answers to control. */
+/* Opens a system's file of durable keys, and passes its answers to control. */
 #define _GNU_SOURCE
 #include "host/system.h"
 
@@ -31,10 +31,11 @@ static void written(void *context, const char *error)
     if (error)
         system_log(system, TRACE_ERROR, "ddata",
                    "durable keys cannot be stored; writes are no longer "
-                   "acknowledged error=\"%s\"",
+                   "acknowledged error=\"%s\" "
+                   "hint=\"check the disk's space and rights\"",
                    error);
     else
-        system_log(system, TRACE_WARNING, "ddata",
+        system_log(system, TRACE_INFO, "ddata",
                    "durable keys stored again; writes are acknowledged");
 }
 

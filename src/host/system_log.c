@@ -27,7 +27,7 @@ static void set_levels(struct sherd_system *system)
                            trace_level_of(config_text(config, setting.key))))
             system_log(system, TRACE_WARNING, "config",
                        "log level ignored: too many modules have one of their "
-                       "own key=%s",
+                       "own key=%s hint=\"set the levels of fewer modules\"",
                        setting.key);
     }
 }
@@ -101,7 +101,7 @@ static void put_keys(struct sherd_system *system, enum trace_level level,
 }
 
 /* A pasted block sets many keys, so a line has as many as fit. */
-static void list_ineffective(struct sherd_system *system, bool foreign,
+static void list_ineffective(struct sherd_system *system, bool of_jvm,
                              enum trace_level level, const char *words)
 {
     struct config_setting setting;
@@ -109,7 +109,7 @@ static void list_ineffective(struct sherd_system *system, bool foreign,
     uint32_t at = 0;
 
     while (config_next_ineffective(system->settings.config, &at, &setting)) {
-        if (setting.is_foreign != foreign || setting.is_default == foreign)
+        if (setting.is_jvm != of_jvm || setting.is_default == of_jvm)
             continue;
         if (keys.size + strlen(setting.key) > TRACE_TEXT_MAX)
             put_keys(system, level, &keys);
@@ -131,7 +131,7 @@ static void list_missing(struct sherd_system *system)
     while (config_next_missing(system->settings.config, &at, &name, &origin))
         system_log(system, TRACE_WARNING, "config",
                    "an include cannot be read and is left out file=%s "
-                   "source=%s line=%u",
+                   "source=%s line=%u hint=\"correct its name, or create it\"",
                    name, origin.source, (unsigned)origin.line);
 }
 
@@ -155,7 +155,8 @@ static void list_limit(struct sherd_system *system)
         return;
     system_log(system, TRACE_WARNING, "config",
                "the limit of the passivation strategy in use has no effect "
-               "yet: entities are passivated %s key=%s",
+               "yet: entities are passivated %s key=%s "
+               "hint=\"set passivate-idle-entity-after instead\"",
                system->settings.node.passivate_idle_after == UINT64_MAX
                    ? "never, unless their type says after which time"
                    : "for idleness alone",
@@ -192,11 +193,11 @@ void system_log_ineffective(struct sherd_system *system)
     list_limit(system);
     list_short_lease(system);
     while (config_next_ineffective(system->settings.config, &at, &setting)) {
-        if (setting.is_default || setting.is_foreign)
+        if (setting.is_default || setting.is_jvm)
             continue;
         line_format(text, sizeof text,
                     "a setting is known and has no effect yet key=%s%s "
-                    "source=%s line=%u",
+                    "source=%s line=%u hint=\"remove it\"",
                     setting.origin.prefix, setting.key, setting.origin.source,
                     (unsigned)setting.origin.line);
         log_write_all(system->log, TRACE_WARNING, "config",
@@ -206,5 +207,5 @@ void system_log_ineffective(struct sherd_system *system)
                      "settings are set to their defaults and have no effect "
                      "yet keys=");
     list_ineffective(system, true, TRACE_WARNING,
-                     "settings of the JVM have no effect here keys=");
+                     "settings of the JVM have no effect here: remove them keys=");
 }

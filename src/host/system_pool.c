@@ -14,7 +14,8 @@ static void job_done(void *context, struct job *job)
 static void job_late(void *context, const char *name, uint64_t running_ns)
 {
     system_log(context, TRACE_WARNING, "host",
-               "job still runs, left behind at the end job=\"%s\" seconds=%llu",
+               "job still runs, left behind at the end job=\"%s\" seconds=%llu "
+               "hint=\"raise pool.close-timeout, or end jobs sooner\"",
                name, (unsigned long long)(running_ns / 1000000000));
 }
 
@@ -31,7 +32,8 @@ int system_pool_open(struct sherd_system *system)
     if (pool_open(&system->pool, &options) == 0)
         return 0;
     system_log(system, TRACE_ERROR, "host",
-               "thread of the pool cannot start threads=%u",
+               "thread of the pool cannot start threads=%u "
+               "hint=\"check the limits of threads and memory\"",
                (unsigned)options.threads);
     return SHERD_ESYSTEM;
 }
@@ -43,6 +45,7 @@ void system_pool_close(struct sherd_system *system)
     system->pool = NULL;
     if (dropped)
         system_log(system, TRACE_WARNING, "host",
-                   "jobs not run: the node has ended jobs=%u",
+                   "jobs not run: the node has ended jobs=%u "
+                   "hint=\"wait for open jobs in a shutdown task\"",
                    (unsigned)dropped);
 }

@@ -4,7 +4,7 @@
  *
  * A thread without work sleeps until a socket, mail or a deadline. A giver wakes it once, and only
  * if it sleeps. If the system allows it and there was work recently, it polls for THREAD_POLL_NS
- * first, or THREAD_POLL_STORE_NS for a fast store's answer.
+ * first, or THREAD_POLL_STORE_NS for a fast journal's answer.
  *
  * Called by host/system.c. */
 #ifndef SHERD_HOST_THREAD_H
@@ -58,8 +58,8 @@ struct thread {
     uint64_t sockets_at; /* last check of the sockets */
     uint64_t worked_at;  /* last work */
     uint64_t poll_until;
-    uint64_t asked_at;   /* begin of the oldest pending store request; 0: none */
-    uint64_t backend_took; /* ns of the last store answer; 0: none */
+    uint64_t asked_at;   /* begin of the oldest pending journal request; 0: none */
+    uint64_t backend_took; /* ns of the last answer of the journal; 0: none */
     uint64_t watched_at; /* control's last check of other threads */
     bool looked;         /* sockets were checked since the last pass */
     bool mail_only;      /* the last work came from mail */
@@ -78,7 +78,7 @@ int thread_init(struct thread *thread, struct sherd_system *system,
 int thread_start(struct thread *thread); /* 0, or -1 */
 /* After the system was told to stop: waits for the thread's end. May be repeated. */
 void thread_join(struct thread *thread);
-/* After all threads were joined and the store was closed. */
+/* After all threads were joined and the journal was closed. */
 void thread_fini(struct thread *thread);
 
 /* Tells whether its turn lasts too long. Any thread. */

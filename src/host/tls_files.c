@@ -393,7 +393,7 @@ static void report(const struct tls *tls)
     if (tls->content.is_open)
         tls->options.log(tls->options.owner, TRACE_WARNING,
                          "every user of this machine can read this node's key, "
-                         "and be this node");
+                         "and be this node hint=\"chmod o-r the key file\"");
 }
 
 /* ---- reading again ---- */
@@ -465,7 +465,7 @@ static void on_read(void *context, void *subject)
 {
     struct tls *tls = context;
     struct reading *reading = subject;
-    char text[ERROR_MAX + 128];
+    char text[ERROR_MAX + 160];
     bool is_revoked = reading->content.is_revoked;
 
     if (!reading->is_changed)
@@ -473,7 +473,7 @@ static void on_read(void *context, void *subject)
     if (!reading->is_right) {
         line_format(text, sizeof text,
                     "changed TLS files rejected, old ones stay in use "
-                    "why=\"%s\"",
+                    "why=\"%s\" hint=\"correct the files; they are read again\"",
                     reading->error);
         tls_log(tls, TRACE_ERROR, text);
         return;
@@ -481,7 +481,8 @@ static void on_read(void *context, void *subject)
     take_content(tls, reading);
     tls_log(tls, is_revoked ? TRACE_ERROR : TRACE_INFO,
             is_revoked ? "changed TLS files are in use, and this node's "
-                         "certificate is revoked: others refuse it"
+                         "certificate is revoked: others refuse it "
+                         "hint=\"install a new certificate\""
                        : "changed TLS files are in use");
     report(tls);
 }
@@ -491,7 +492,8 @@ static void look_again(struct tls *tls, uint64_t now)
 {
     if (file_watch_are_late(tls->file_watch))
         tls_log(tls, TRACE_ERROR,
-                "TLS files not read in time: the former ones stay in use");
+                "TLS files not read in time: the former ones stay in use "
+                "hint=\"check the file system of these files\"");
     if (now - tls->looked_at < tls->options.reload_after)
         return;
     tls->looked_at = now;
@@ -660,7 +662,8 @@ void tls_close(struct tls *tls)
         return;
     if (file_watch_close(tls->file_watch))
         tls_log(tls, TRACE_WARNING,
-                "TLS files not read in time: the reading thread is left behind");
+                "TLS files not read in time: the reading thread is left behind "
+                "hint=\"check the file system of these files\"");
     content_fini(&tls->content);
     uv_mutex_destroy(&tls->mutex);
     mem_free(tls);

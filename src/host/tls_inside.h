@@ -19,7 +19,7 @@
 SSL *tls_new_ssl(struct tls *tls, uint64_t now);
 uint32_t tls_handshake_bytes_max(const struct tls *tls);
 bool tls_has_secrets(const struct tls *tls);
-/* With the secrets that were read last (tls_secret.h). */
+/* Writes the proof of the secrets that were read last (tls_secret.h). */
 void tls_prove(struct tls *tls, SSL *ssl, uint8_t proof[TLS_PROOF_SIZE]);
 bool tls_accepts_proof(struct tls *tls, SSL *ssl,
                        const uint8_t proof[TLS_PROOF_SIZE]);

@@ -1,4 +1,4 @@
-/* Creates, fills and settles store requests. */
+/* Creates, fills and settles journal requests. */
 #include "journal/backend.h"
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
-/* Defines a store's interface as data: requests that a machine leaves and that return with their
- * result.
- * The driver carries a request to the store's threads and back. It is one heap object with one
+/* Defines a journal backend's interface as data: requests that a machine leaves and that return
+ * with their result.
+ * The driver carries a request to the backend's threads and back. It is one heap object with one
  * owner at a time; all its bytes lie in its own buffer.
  *
- * A store is a plug-in, functions (struct backend_ops) that run on its threads only. One writer
+ * A backend is a plug-in, functions (struct backend_ops) that run on its threads only. One writer
  * puts the requests of all machines into one transaction; readers have their own connections. */
 #ifndef SHERD_JOURNAL_BACKEND_H
 #define SHERD_JOURNAL_BACKEND_H
@@ -47,7 +47,7 @@ struct backend_shard {
     struct backend_span type;
     struct backend_span shard;
     struct fence fence;       /* the writer's */
-    struct fence stored;      /* out: the store's, when FENCED */
+    struct fence stored;      /* out: the stored one, when FENCED */
     enum backend_result result; /* out */
 };
 
@@ -113,7 +113,7 @@ struct journal_request *journal_request_replay(struct slice persistence_id,
 void journal_request_free(struct journal_request *request);
 
 struct backend_span backend_put(struct journal_request *request, struct slice bytes);
-/* The store's findings for one entity of an append; zero at first. */
+/* The backend's findings for one entity of an append; zero at first. */
 struct backend_found {
     bool met;        /* one of its records was checked */
     uint64_t before; /* last sequence number stored */
@@ -147,7 +147,7 @@ struct backend_options {
 
 enum backend_mode { BACKEND_WRITER, BACKEND_READER };
 
-/* A write-ahead log that stayed at its limit, because a reader of the store never paused. */
+/* A write-ahead log that stayed at its limit, because a reader of the journal never paused. */
 struct backend_kept {
     uint64_t size;  /* bytes of the log; 0: no such log */
     uint64_t tries; /* failed attempts to empty it since the start */

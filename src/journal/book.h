@@ -1,7 +1,7 @@
-/* Applies a store's rules to tables in memory: records by persistence id, fences by type and shard,
- * terms by type.
+/* Applies a journal's rules to tables in memory: records by persistence id, fences by type and
+ * shard, terms by type.
  * A book fills in the results of requests and lists its changes. A caller can write a transaction's
- * changes to a log, undo them, or apply them again. Stores in memory use it. Pure. */
+ * changes to a log, undo them, or apply them again. Backends in memory use it. Pure. */
 #ifndef SHERD_JOURNAL_BOOK_H
 #define SHERD_JOURNAL_BOOK_H
 

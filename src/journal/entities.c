@@ -158,6 +158,21 @@ void entity_forget(struct journal *journal, struct entity *entity)
     vec_push(&journal->leaving, (uint32_t)(entity - journal->entities.items));
 }
 
+static const char *remedy_of(enum journal_reason reason)
+{
+    switch (reason) {
+    case JOURNAL_FENCED:
+    case JOURNAL_CONFLICT:
+        return "check whether this process was suspended or cut off";
+    case JOURNAL_TOO_LARGE:
+        return "persist smaller events";
+    case JOURNAL_DAMAGED:
+        return "restore the journal from a backup";
+    default:
+        return "check the journal's database and disk";
+    }
+}
+
 void entity_fail(struct journal *journal, struct entity *entity,
                  enum journal_reason reason, const char *text)
 {
@@ -180,12 +195,12 @@ void entity_fail(struct journal *journal, struct entity *entity,
              text);
     trace_put(journal->options.trace, TRACE_WARNING, "journal",
               "entity failed type=%.*s shard=%.*s id=%.*s reason=\"%s\" "
-              "detail=\"%s\"",
+              "detail=\"%s\" hint=\"%s\"",
               (int)entity->shard->type.size,
               (const char *)entity->shard->type.data,
               (int)entity->shard->name.size,
               (const char *)entity->shard->name.data, (int)entity->id.size, (const char *)entity->id.data,
-              journal_reason_text(reason), text ? text : "");
+              journal_reason_text(reason), text ? text : "", remedy_of(reason));
 }
 
 void entity_settle(struct journal *journal, struct entity *entity,

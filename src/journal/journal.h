@@ -1,12 +1,12 @@
-/* Sends the events of one lane's entities to the store, and reads them back for recovery. Pure: it
- * leaves requests and news; its inputs are replies and the time.
+/* Sends the events of one lane's entities to the journal backend, and reads them back for recovery.
+ * Pure: it leaves requests and news; its inputs are replies and the time.
  *
  * Writing. journal_append gives every event a position that increases over the whole lane. Events
  * collect in a group during a commit; the next group leaves when the commit returns, whatever its
  * size. The node holds an entity's messages after an event until JOURNAL_DURABLE reaches its
  * position.
  *
- * Ownership. Nothing is read or written for a shard before its fence is claimed in the store. A
+ * Ownership. Nothing is read or written for a shard before its fence is claimed in the backend. A
  * higher stored fence ends the shard here.
  *
  * Recovery. journal_replay reads an entity's events in bounded chunks; a limited number of entities
@@ -42,12 +42,12 @@ void journal_free(struct journal *journal); /* the driver frees requests that ar
 
 /* --- shards --- */
 
-/* Claims a shard; JOURNAL_CLAIMED or JOURNAL_SHARD_FENCED follows. While the store fails, the claim
- * repeats with back-off. A second claim with a higher fence raises it, with the same fence is
+/* Claims a shard; JOURNAL_CLAIMED or JOURNAL_SHARD_FENCED follows. While the backend fails, the
+ * claim repeats with back-off. A second claim with a higher fence raises it, with the same fence is
  * answered again, with a lower one is ignored. Copied. */
 void journal_claim(struct journal *journal, struct slice type,
                    struct slice shard, struct fence fence);
-/* The same under a coordinator without terms: the store gives the next epoch. Once for each
+/* The same under a coordinator without terms: the backend gives the next epoch. Once for each
  * host-shard that starts the shard, never on a refused write. */
 void journal_claim_next(struct journal *journal, struct slice type,
                         struct slice shard);
@@ -118,11 +118,11 @@ enum journal_news_kind {
 enum journal_reason {
     JOURNAL_OK = 0,
     JOURNAL_FENCED,     /* another owner has the shard */
-    JOURNAL_NOT_STORED, /* the store refused or failed: recover from the journal */
+    JOURNAL_NOT_STORED, /* the backend refused or failed: recover from the journal */
     JOURNAL_CONFLICT,   /* another writer used the sequence number: recover */
     JOURNAL_TOO_LARGE,
     JOURNAL_DAMAGED,    /* replay: a gap or a wrong checksum: it cannot start */
-    JOURNAL_UNREADABLE, /* replay: the store could not read: try again later */
+    JOURNAL_UNREADABLE, /* replay: the backend could not read: try again later */
 };
 
 /* Slices and text are lent until the next call on the journal. */

@@ -1,4 +1,4 @@
-/* Defines the record of one event, equal in every store: canonical bytes with a version and a
+/* Defines the record of one event, equal in every journal: canonical bytes with a version and a
  * checksum.
  *
  *   u8 version (1) | varint event type | varint term | varint epoch |

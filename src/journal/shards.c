@@ -248,7 +248,8 @@ void shards_reply(struct journal *journal, uint64_t now,
     } else {
         /* A claim is repeatable: an equal fence is this owner's own. */
         trace_put(journal->options.trace, TRACE_WARNING, "journal",
-                  "claim of a shard failed type=%s shard=%s detail=\"%s\"",
+                  "claim of a shard failed type=%s shard=%s detail=\"%s\" "
+                  "hint=\"check the journal's database and disk\"",
                   (const char *)shard->type.data,
                   (const char *)shard->name.data, reply->error);
         journal->status.retries++;
@@ -291,7 +292,8 @@ void shard_fence(struct journal *journal, struct shard *shard,
     journal->status.fenced++;
     trace_put(journal->options.trace, TRACE_WARNING, "journal",
               "shard fenced type=%s shard=%s term=%llu epoch=%llu "
-              "stored_term=%llu stored_epoch=%llu",
+              "stored_term=%llu stored_epoch=%llu "
+              "hint=\"check whether this process was suspended or cut off\"",
               (const char *)shard->type.data, (const char *)shard->name.data,
               (unsigned long long)shard->fence.term,
               (unsigned long long)shard->fence.epoch,

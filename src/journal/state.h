@@ -35,7 +35,7 @@ struct shard {
     uint32_t attempt;    /* failed claims in a row */
     uint32_t entity_count;
     enum shard_state state;
-    bool next;     /* the store chooses the fence */
+    bool next;     /* the backend chooses the fence */
     bool raising;  /* claimed, and being claimed with a higher fence */
     bool released; /* freed with its last entity */
     struct fence fence;

@@ -187,7 +187,8 @@ static void repeat(struct journal *journal, uint64_t now,
 {
     trace_put(journal->options.trace, TRACE_WARNING, "journal",
               "outcome of a commit unknown, journal read back events=%u "
-              "attempt=%u detail=\"%s\"",
+              "attempt=%u detail=\"%s\" "
+              "hint=\"check the journal's database and disk\"",
               reply->records.count, journal->repeat_attempt + 1,
               reply->error);
     REACHED("the outcome of a commit is unknown, so the journal is read");

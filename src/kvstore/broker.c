@@ -116,8 +116,7 @@ static void start(struct broker *broker, struct sherd_ctx *ctx,
     broker->id = id_of(&broker->self);
     broker->calls = mem_alloc(KVSTORE_CALLS_MAX * sizeof *broker->calls);
     broker->walk = UINT32_MAX;
-    if (sherd_shutdown_task(ctx, SHERD_BEFORE_CLUSTER_SHUTDOWN, "store"))
-        sherd_log(ctx, SHERD_LOG_WARNING, "store.stays name=%s", broker->settings.name);
+    check(sherd_shutdown_task(ctx, SHERD_BEFORE_CLUSTER_SHUTDOWN, "store") == 0);
     peers_begin(broker, ctx);
     sherd_timer(ctx, TIMER_SWEEP, SWEEP_MS);
 }

@@ -14,6 +14,8 @@
 #define TAG_UPDATE 1
 #define TAG_FOLLOW 2
 
+#define FEWER_SUBSCRIBERS "a lane has at most 4,096 subscribers: use fewer"
+
 /* ---- rings ---- */
 
 void places_fini(struct places *places)
@@ -262,7 +264,9 @@ void peers_cluster(struct broker *broker, struct sherd_ctx *ctx,
     if (!knew && broker->center &&
         sherd_cluster_subscribe(ctx, SHERD_EVENTS_MEMBERS | SHERD_EVENTS_REACHABILITY,
                                 SHERD_STATE_FIRST))
-        sherd_log(ctx, SHERD_LOG_ERROR, "store.deaf name=%s", broker->settings.name);
+        sherd_log(ctx, SHERD_LOG_ERROR,
+                  "store broker cannot follow members name=%s hint=\"%s\"",
+                  broker->settings.name, FEWER_SUBSCRIBERS);
     if (msg->msg != SHERD_CLUSTER_CHANGE && broker->has_members) {
         while (broker->peers.count)
             peer_drop(broker, broker->peers.items[0].uid);
@@ -301,8 +305,10 @@ static void subscribe(struct broker *broker, struct sherd_ctx *ctx)
         error = sherd_data_subscribe(ctx, broker->data_key, TAG_FOLLOW);
     broker->is_subscribed = !error;
     if (error) {
-        sherd_log(ctx, SHERD_LOG_ERROR, "store.deaf name=%s error=%s", broker->settings.name,
-                  sherd_strerror(error));
+        sherd_log(ctx, SHERD_LOG_ERROR,
+                  "store broker cannot follow members or brokers, tried again "
+                  "name=%s error=\"%s\" hint=\"%s\"",
+                  broker->settings.name, sherd_strerror(error), FEWER_SUBSCRIBERS);
         refused(broker, ctx);
     }
 }
@@ -361,6 +367,26 @@ static bool read_refs(struct broker *broker, const struct sherd_value *value)
     return has_self;
 }
 
+static const char *answer_text(uint32_t answer)
+{
+    switch (answer) {
+    case SHERD_DATA_DELETED:
+        return "the key is deleted";
+    case SHERD_DATA_TIMEOUT:
+        return "too few members answered in time";
+    case SHERD_DATA_MISMATCH:
+        return "the key has another type";
+    case SHERD_DATA_NOT_STORED:
+        return "not stored";
+    case SHERD_DATA_HELD:
+        return "the key is damaged on disk";
+    case SHERD_DATA_TOO_LARGE:
+        return "too large";
+    default:
+        return "refused";
+    }
+}
+
 void peers_data(struct broker *broker, struct sherd_ctx *ctx,
                 const struct sherd_msg *msg)
 {
@@ -376,8 +402,11 @@ void peers_data(struct broker *broker, struct sherd_ctx *ctx,
         return;
     }
     if (msg->msg != SHERD_DATA_CHANGED) {
-        sherd_log(ctx, SHERD_LOG_WARNING, "store.ref_not_told name=%s answer=%u again_in_ms=%u",
-                  broker->settings.name, msg->msg,
+        sherd_log(ctx, SHERD_LOG_WARNING,
+                  "store broker cannot announce itself to other brokers, tried again "
+                  "name=%s reason=\"%s\" again_in_ms=%u "
+                  "hint=\"check other members and the room of distributed data\"",
+                  broker->settings.name, answer_text(msg->msg),
                   broker->refs_wait_ms ? 2 * broker->refs_wait_ms
                                        : KVSTORE_REFS_RETRY_MS);
         broker->is_subscribed &= msg->tag != TAG_FOLLOW;

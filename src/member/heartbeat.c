@@ -322,7 +322,7 @@ static void discount(struct heart *heart, const struct heart_settings *settings,
         return;
     trace_put(trace, TRACE_WARNING, "member",
               "heartbeats late: this node was not running after_ms=%llu "
-              "interval_ms=%llu",
+              "interval_ms=%llu hint=\"check this host's load and pauses\"",
               (unsigned long long)((now - heart->last_at) / MS),
               (unsigned long long)(settings->interval / MS));
     for (uint32_t i = 0; i < heart->peers.count; i++)

@@ -39,7 +39,8 @@ void join_refuse(struct member *member, const char *reason)
     buf_put_u8(&member->news.refusal, 0);
     member->news.refused = true;
     member->is_dirty = true;
-    trace_put(member->trace, TRACE_ERROR, "member", "not joining reason=\"%s\"",
+    trace_put(member->trace, TRACE_ERROR, "member", "not joining reason=\"%s\" "
+              "hint=\"remove the reason, then start this node again\"",
               reason);
 }
 
@@ -140,8 +141,8 @@ static void ask_again(struct member *member, uint64_t now,
     trace_put(member->trace, TRACE_WARNING, "member",
               "no welcome yet contact=%s next_try_s=%llu "
               "key=akka.cluster.retry-unsuccessful-join-after "
-              "hint=\"check that the contact is a member and has the system "
-              "name %s\"",
+              "hint=\"see the lines of module link; the contact must be a "
+              "member of %s\"",
               address_text(&member->contact, text, sizeof text),
               seconds_to_retry(member, now), member->identity->system);
 }

@@ -349,10 +349,15 @@ static void trace_reach(struct member *member, const struct profile *subject,
     bool ends = peer && peer->status == MEMBER_EXITING;
     char text[ADDRESS_TEXT_MAX];
 
-    trace_put(member->trace, ends ? member->info_level : TRACE_WARNING,
-              "member", "member %s member=%s",
-              status == REACHABLE ? "reachable again" : "unreachable",
-              kept_address_text(subject->address, text, sizeof text));
+    (void)kept_address_text(subject->address, text, sizeof text);
+    if (status == REACHABLE)
+        trace_put(member->trace, member->info_level, "member",
+                  "member reachable again member=%s", text);
+    else
+        trace_put(member->trace, ends ? member->info_level : TRACE_WARNING,
+                  "member",
+                  "member unreachable member=%s hint=\"check that node and the network\"",
+                  text);
 }
 
 /* Adds one observation to the table. False: nothing changes. */

@@ -58,7 +58,8 @@ static void set_down(struct member *member, struct gossip_member *found,
     found->status = MEMBER_DOWN;
     member_probe(member, PROBE_MEMBER_DOWNED, node, why);
     trace_put(member->trace, TRACE_WARNING, "member",
-              "member downed member=%s",
+              "member downed member=%s "
+              "hint=\"start that node again when it can be reached\"",
               address_text(&node->address, text, sizeof text));
 }
 
@@ -277,7 +278,7 @@ void leave_check_refused(struct member *member)
         return;
     trace_put(member->trace, TRACE_ERROR, "member",
               "this node stops: members report that it was removed "
-              "reports=%u of=%u",
+              "reports=%u of=%u hint=\"start this node again\"",
               voices, electors);
     member_stop(member);
 }
@@ -295,7 +296,8 @@ void member_refused(struct member *member, uint64_t now,
             vec_remove(&member->refusers, i);
     vec_push(&member->refusers, *by);
     trace_put(member->trace, TRACE_WARNING, "member",
-              "member considers this node removed member=%s",
+              "member considers this node removed member=%s "
+              "hint=\"check the network; if this node stops, start it again\"",
               address_text(&by->address, text, sizeof text));
     leave_check_refused(member);
     member_settle(member, now);

@@ -477,7 +477,8 @@ void member_cannot_read(struct member *member, enum verdict verdict,
         trace_put(member->trace, TRACE_ERROR, "member",
                   "%s dropped: it exceeds a limit of this node from=%s "
                   "host_bytes_max=%d roles_max=%d role_bytes_max=%d "
-                  "version_bytes_max=%d members_max=%d",
+                  "version_bytes_max=%d members_max=%d "
+                  "hint=\"use fewer or shorter names, or fewer members\"",
                   what, address_text(&from->address, text, sizeof text),
                   HOST_MAX, MEMBER_ROLES_MAX, MEMBER_ROLE_SIZE_MAX,
                   VERSION_SIZE_MAX, GOSSIP_MEMBERS_MAX);
@@ -497,7 +498,8 @@ void member_receive(struct member *member, uint64_t now, uint64_t wall_ms,
     if (count != before && !(count & (count - 1)))
         trace_put(member->trace, TRACE_WARNING, "member",
                   "membership message dropped: unreadable or against the "
-                  "protocol peer=%s manifest=%.*s dropped=%llu",
+                  "protocol peer=%s manifest=%.*s dropped=%llu "
+                  "hint=\"run a compatible version there\"",
                   address_text(&inbound->from.address, text, sizeof text),
                   (int)inbound->manifest.size,
                   (const char *)inbound->manifest.data,

@@ -67,8 +67,8 @@ static void warn(const struct member *member, uint64_t now)
               (unsigned long long)((now - seeding->began_at) / MS),
               (unsigned long long)((seeding->next_at - now) / SECOND),
               (const char *)silent.data,
-              count ? "a silent node is not started, not reachable, or has "
-                      "another system name, protocol or transport than"
+              count ? "the lines of module link say why nodes are silent; "
+                      "all need the system"
                     : "the seed nodes are in no cluster yet: start the first "
                       "seed node of",
               member->identity->protocol, member->identity->system);
@@ -185,7 +185,8 @@ static void trace_differing(struct member *member, const struct compat *asked,
 
     (void)compat_agree(&member->config, asked, &reasons);
     trace_put(member->trace, TRACE_WARNING, "member",
-              "joining node has another configuration peer=%s reason=\"%.*s\"",
+              "joining node has another configuration peer=%s reason=\"%.*s\" "
+              "hint=\"give all nodes the same value\"",
               address_text(&joiner->address, text, sizeof text),
               (int)reasons.size,
               reasons.data ? (const char *)reasons.data : "");
@@ -268,7 +269,8 @@ static void accept(struct member *member, uint64_t now,
         if (bad || answer == CONFIG_UNCHECKED)
             trace_put(member->trace, TRACE_WARNING, "member",
                       "joining, though the configuration differs or was not "
-                      "compared seed=%s reason=\"%.*s\"",
+                      "compared seed=%s reason=\"%.*s\" "
+                      "hint=\"give all nodes the same configuration\"",
                       text, (int)reasons.size,
                       reasons.data ? (const char *)reasons.data : "");
         join_address(member, now, address, true, outbox);

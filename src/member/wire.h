@@ -2,7 +2,7 @@
  *
  * Encoders append to a buffer. Decoders check all rules on which Akka's peers rely. Results do not
  * point into the payload. Addresses in a message must have this cluster's protocol and system name;
- * others are foreign. */
+ * others are WIRE_FOREIGN. */
 #ifndef SHERD_MEMBER_WIRE_H
 #define SHERD_MEMBER_WIRE_H
 

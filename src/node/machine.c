@@ -197,8 +197,9 @@ static void close_conn(struct machine *machine, struct inlet_slot *slot)
 
     machine->closed += reason != INLET_SUPERSEDED;
     trace_put(machine->trace, is_usual ? TRACE_INFO : TRACE_WARNING, "artery",
-              "connection closed from=%s reason=\"%s\"", slot->remote,
-              inlet_reason_text(reason));
+              "connection closed from=%s reason=\"%s\"%s", slot->remote,
+              inlet_reason_text(reason),
+              is_usual ? "" : " hint=\"check the program and the transport there\"");
     outputs_request(&machine->outputs, &request);
     free_inlet(machine, slot);
 }
@@ -261,7 +262,8 @@ static bool may_say(struct machine *machine, struct inlet_slot *slot,
         return false;
     trace_put(machine->trace, TRACE_WARNING, "artery",
               "sender refused: the peer's certificate is not for its address "
-              "from=%s claims=%s:%u",
+              "from=%s claims=%s:%u "
+              "hint=\"issue a certificate for that host name\"",
               slot->remote, from.address.host, (unsigned)from.address.port);
     inlet_close(slot->inlet, INLET_NOT_VOUCHED);
     return false;
@@ -287,7 +289,8 @@ static void take_frame(struct machine *machine, struct inlet_slot *slot,
         }
         if (!machine->malformed++)
             trace_put(machine->trace, TRACE_WARNING, "artery",
-                      "frame dropped reason=\"%s\"",
+                      "frame dropped reason=\"%s\" "
+                      "hint=\"run a compatible version on the sender\"",
                       envelope_error_text(error));
         return;
     }

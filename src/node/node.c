@@ -1,5 +1,5 @@
 /* Creates and frees a node: checks and copies settings, makes names, builds machines; also mail
- * from foreign threads. */
+ * from the program's threads. */
 #include "node/node.h"
 
 #include <stdio.h>
@@ -471,7 +471,7 @@ enum node_accept node_accepts(const struct node *node, struct slice peeked,
     return NODE_ACCEPT;
 }
 
-/* ---- mail from foreign threads ---- */
+/* ---- mail from the program's threads ---- */
 
 static struct mail seal(const struct mail_content *content)
 {

@@ -286,7 +286,7 @@ bool machine_pending(struct machine *machine, uint64_t link,
 void machine_wrote(struct machine *machine, uint64_t now, uint64_t link,
                    size_t size);
 
-/* Takes a finished store request, given. */
+/* Takes a finished journal request, given. */
 void machine_stored(struct machine *machine, uint64_t now,
                     struct journal_request *request);
 
@@ -332,7 +332,7 @@ enum driver_request_kind {
     DRIVER_STORE,      /* journal: to the journal's backend, then machine_stored */
     DRIVER_LEASE,      /* lease: to the lease provider, then machine_leased; one at a time */
     DRIVER_JOB,        /* job: to a thread of the pool, then machine_job_done; in any order */
-    /* durable: to the store of durable keys, then machine_durable; one at a time, LOAD first */
+    /* durable: to the file of durable keys, then machine_durable; one at a time, LOAD first */
     DRIVER_DURABLE,
     DRIVER_SEEDS,      /* find nodes of the cluster, then machine_found; at most one at a time */
     DRIVER_STATUS,     /* part: given back */

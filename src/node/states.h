@@ -20,7 +20,7 @@ struct machine;
     X(EXITING, "member", "exiting")                                            \
     X(STOPPED, "member", "stopped")          /* removed, downed or refused, and not ended */ \
     X(READING, "handoff", "coordinator-reads") /* not active: no state or term yet */ \
-    X(BEGINNING, "handoff", "coordinator-begins") /* it asks regions to hold a shard */ \
+    X(BEGINNING, "handoff", "coordinator-begins") /* it asks regions to buffer for a shard */ \
     X(ORDERED, "handoff", "coordinator-stops") /* it asks a shard's home to stop it */ \
     X(REGISTERING, "handoff", "region-registers")                              \
     X(CLAIMING, "handoff", "shard-claims")                                     \

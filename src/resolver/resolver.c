@@ -497,7 +497,8 @@ static void wait_for_lease(struct resolver *resolver, uint64_t now,
 
     resolver->waiting = decision;
     trace_put(resolver->trace, TRACE_WARNING, "resolver",
-              "the lease decides decision=%s delay_ms=%llu",
+              "the lease decides decision=%s delay_ms=%llu "
+              "hint=\"if no decision follows, check the lease's provider\"",
               decision_text(decision), (unsigned long long)(delay / MS));
     if (!delay) {
         ask(resolver);

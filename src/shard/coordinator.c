@@ -245,10 +245,10 @@ void coordinator_term(struct coordinator *coordinator, uint64_t now,
         return;
     if (term <= coordinator->term_seen || term <= coordinator->term) {
         REACHED("the journal gave a term that is not the highest");
-        /* 0: the store gave none and logged why */
+        /* 0: the journal gave none and logged why */
         trace_put(coordinator->trace, term ? TRACE_ERROR : TRACE_DEBUG, "coordinator",
                   "the journal gave an old term, asked again type=%s term=%llu "
-                  "seen=%llu",
+                  "seen=%llu hint=\"check whether another cluster uses this journal\"",
                   coordinator->type, (unsigned long long)term, (unsigned long long)coordinator->term_seen);
         timers_put(&coordinator->timers, now + SECOND, TIMER_TERM, 0, 0);
         return;
@@ -342,14 +342,14 @@ void coordinator_peer(struct coordinator *coordinator, uint64_t now,
     coordinator_settle(coordinator, now, outbox);
 }
 
-void coordinator_peer_foreign(struct coordinator *coordinator, uint64_t now,
+void coordinator_peer_jvm(struct coordinator *coordinator, uint64_t now,
                               const struct node_id *node,
                               struct outbox *outbox)
 {
     struct coordinator_member *member = coordinator_member_of(coordinator, node);
 
     if (member)
-        member->has_answered = member->is_foreign = true;
+        member->has_answered = member->is_jvm = true;
     coordinator_settle(coordinator, now, outbox);
 }
 

@@ -60,7 +60,7 @@ struct coordinator_options {
 };
 
 enum coordinator_news_kind {
-    /* Take a term above `term` from the fencing store and pass it to coordinator_term. Comes again
+    /* Take a term above `term` from the journal and pass it to coordinator_term. Comes again
      * when a region reports a higher term; nothing is allocated until the next term. */
     COORDINATOR_NEWS_NEEDS_TERM,
     COORDINATOR_NEWS_ACTIVE,      /* it has its `term` and answers */
@@ -84,7 +84,7 @@ struct coordinator_news {
     X(writes, "writes of the state that succeeded")                            \
     X(failed_writes, "writes that were not confirmed; tried again")            \
     X(failed_reads, "reads that too few answered; tried again")                \
-    X(foreign, "values of others found under its keys; written over")          \
+    X(overwritten, "values of other coordinators under its keys; written over") \
     X(conflicts, "reported shards that another region held")                   \
     X(rehosted, "shards that their home did not report, hosted there again")   \
     X(lost_claims, "regions told that a shard is no longer theirs")            \
@@ -96,8 +96,8 @@ struct coordinator_news {
     X(unknown, "messages of a kind that is not for a coordinator")             \
     X(deferred, "home requests that had to wait")                              \
     X(homes_left, "homes that a registration was not told: too many")          \
-    X(outbids, "terms taken because the store had a higher one")               \
-    X(outbids_left, "higher terms of the store that were left alone: too many") \
+    X(outbids, "terms taken because the journal had a higher one")               \
+    X(outbids_left, "higher terms of the journal that were left alone: too many") \
     X(dropped_full, "requests dropped: too many shards, regions or queries")
 
 struct coordinator_counters {
@@ -151,10 +151,10 @@ void coordinator_written(struct coordinator *coordinator, uint64_t now,
  * it, and the read missed it, or the clock was ahead. `fences`: that key's value, lent; empty if it
  * is the other key. Writes both again, with a higher term and higher fences. Ignored before
  * coordinator_read. */
-void coordinator_foreign(struct coordinator *coordinator, uint64_t now,
+void coordinator_other_state(struct coordinator *coordinator, uint64_t now,
                          struct slice fences, struct outbox *outbox);
 
-/* Passes the store's term. One that is too low is refused; the news comes again after a second. */
+/* Passes the journal's term. One that is too low is refused; the news comes again in a second. */
 void coordinator_term(struct coordinator *coordinator, uint64_t now,
                       uint64_t term, struct outbox *outbox);
 
@@ -171,7 +171,7 @@ void coordinator_peer_removed(struct coordinator *coordinator, uint64_t now,
                               struct outbox *outbox);
 /* The member does not run this library and reports no shards, so nothing waits for it. Its region
  * is refused unless it is stored. */
-void coordinator_peer_foreign(struct coordinator *coordinator, uint64_t now,
+void coordinator_peer_jvm(struct coordinator *coordinator, uint64_t now,
                               const struct node_id *node,
                               struct outbox *outbox);
 
@@ -223,7 +223,7 @@ bool coordinator_next_shard(const struct coordinator *coordinator, uint32_t *at,
 bool coordinator_is_active(const struct coordinator *coordinator);
 /* Open hand-offs by state. */
 struct coordinator_moves {
-    uint32_t beginning; /* waiting for regions to hold the shard */
+    uint32_t beginning; /* waiting for regions to buffer for the shard */
     uint32_t stopping;  /* waiting for the owner to stop it */
 };
 struct coordinator_moves

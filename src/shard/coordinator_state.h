@@ -21,7 +21,7 @@ struct coordinator_member {
     uint64_t report;       /* number of its region's last report, and of its proxy's; 0 = none */
     uint64_t proxy_report;
     bool has_answered;     /* its shards are known, or none of them counts */
-    bool is_foreign;       /* its region is registered only if it is stored */
+    bool is_jvm;       /* its region is registered only if it is stored */
     uint32_t questions;    /* queries ignored while reachable */
     bool is_question_due;
     bool is_late;          /* first seen after has_opened */
@@ -127,7 +127,7 @@ struct home_announcements {
 };
 
 enum handoff_state {
-    HANDOFF_BEGINNING, /* waits until all regions hold the shard */
+    HANDOFF_BEGINNING, /* waits until all regions buffer for the shard */
     HANDOFF_STOPPING   /* waits for the owner */
 };
 

@@ -153,7 +153,7 @@ static void tell_stop(struct coordinator *coordinator,
     mem_free(owing);
 }
 
-/* All regions hold: the owner stops the shard when the markers of all lanes are in. */
+/* All regions buffer for the shard: the owner stops it when the markers of all lanes are in. */
 static void stop_shard(struct coordinator *coordinator,
                        struct handoff *handoff, struct outbox *outbox)
 {
@@ -250,7 +250,7 @@ static void fail(struct coordinator *coordinator, uint64_t now,
     coordinator->counters.failed_moves++;
     trace_put(coordinator->trace, TRACE_WARNING, "coordinator",
               "hand-off failed, %s type=%s shard=%.*s home=%s attempt=%llu "
-              "missing=%u reason=\"%.*s\"",
+              "missing=%u hint=\"see the home's log; check slow nodes\" reason=\"%.*s\"",
               shard->home->is_terminating
                   ? "its node was removed: the shard gets another home"
                   : "the shard stays at its home and moves later",
@@ -259,7 +259,7 @@ static void fail(struct coordinator *coordinator, uint64_t now,
               address_text(&shard->home->node.address, home, sizeof home),
               (unsigned long long)handoff->attempt, handoff->remaining.count,
               (int)reason_size, reason);
-    if (shard->home->is_terminating) { /* all regions hold until it is removed */
+    if (shard->home->is_terminating) { /* all regions buffer until it is removed */
         finish(coordinator, handoff, PROBE_HANDOFF_GIVEN_UP);
         return;
     }

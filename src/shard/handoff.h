@@ -1,5 +1,5 @@
-/* Moves one shard off its home: every region and proxy holds it, then the owner stops it. Part of
- * the coordinator.
+/* Moves one shard off its home: every region and proxy buffers for it, then the owner stops it.
+ * Part of the coordinator.
  *
  * Each attempt has a number, so answers to an earlier one do not count. */
 #ifndef SHERD_SHARD_HANDOFF_H
@@ -20,8 +20,8 @@ void handoff_hurry(struct coordinator *coordinator);
 /* The members have changed: the next rebalance retries failed moves. */
 void handoff_soon(struct coordinator *coordinator);
 /* Repeats messages that a lost connection may have dropped, after 2, 4, 8 and so on query
- * intervals. While the owner waits for markers, the regions that hold the shard must send theirs
- * again. A region of this library recognizes the attempt; a JVM is not asked twice. */
+ * intervals. While the owner waits for markers, the regions that buffer for the shard must send
+ * theirs again. A region of this library recognizes the attempt; a JVM is not asked twice. */
 void handoff_ask_again(struct coordinator *coordinator, struct outbox *outbox);
 void handoff_timeout(struct coordinator *coordinator, uint64_t now,
                      uint64_t attempt, struct outbox *outbox);

@@ -1,4 +1,4 @@
-/* Implements the states of the shards that one lane owns, and holds the messages that wait for
+/* Implements the states of the shards that one lane owns, and buffers the messages that wait for
  * them. */
 #include "shard/owned_shards_inside.h"
 

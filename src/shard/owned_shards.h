@@ -13,7 +13,7 @@
  *
  * Messages enter in RUNNING and DRAINING. In CLAIMING, STARTING and STOPPING they wait
  * (owned_hold): they come out first when the shard runs, or go to the routes when it has gone
- * (place_stopped). A marker is a lane's last message before it holds, so after all markers all
+ * (place_stopped). A marker is a lane's last message before it buffers, so after all markers all
  * older messages are in the mailboxes. Markers may precede the order to drain. */
 #ifndef SHERD_SHARD_OWNED_SHARDS_H
 #define SHERD_SHARD_OWNED_SHARDS_H
@@ -27,7 +27,7 @@
 
 enum owned_state {
     OWNED_ABSENT,
-    OWNED_CLAIMING, /* the store raises the fence, then remembered entities are read */
+    OWNED_CLAIMING, /* the journal raises the fence, then remembered entities are read */
     OWNED_STARTING, /* OWNED_STARTED is reported; from here on entities may run */
     OWNED_RUNNING,
     OWNED_DRAINING,
@@ -37,8 +37,8 @@ enum owned_state {
 
 enum claim_result {
     CLAIM_OK,
-    CLAIM_STALE, /* the store knows a newer fence */
-    CLAIM_ERROR  /* the store failed or did not answer; repeated */
+    CLAIM_STALE, /* the journal knows a newer fence */
+    CLAIM_ERROR  /* the journal failed or did not answer; repeated */
 };
 
 /* Lanes 0..lanes-1 of a node, which owe markers. */
@@ -48,7 +48,7 @@ struct owing {
 };
 
 enum owned_news_kind {
-    /* raise the store's fence to `fence`, or from none to the next epoch of term 0; then
+    /* raise the journal's fence to `fence`, or from none to the next epoch of term 0; then
      * owned_claimed */
     OWNED_CLAIM,
     OWNED_STARTED, /* owned_take until null, then mail region_shard_started */
@@ -161,7 +161,7 @@ void owned_adopt(struct owned_shards *owned, int32_t shard,
  * again. */
 void owned_start(struct owned_shards *owned, uint64_t now, int32_t shard,
                   struct fence fence);
-/* Takes the answer to OWNED_CLAIM of `fence`; if OK, `claimed` is the store's fence. */
+/* Takes the answer to OWNED_CLAIM of `fence`; if OK, `claimed` is the journal's fence. */
 void owned_claimed(struct owned_shards *owned, uint64_t now, int32_t shard,
                     struct fence fence, struct fence claimed,
                     enum claim_result result);
@@ -181,7 +181,7 @@ void owned_node_gone(struct owned_shards *owned, uint64_t now, uint64_t uid);
  * events are durable. */
 void owned_entities_stopped(struct owned_shards *owned, uint64_t now,
                              int32_t shard);
-/* The store refused a write under `fence`. */
+/* The journal refused a write under `fence`. */
 void owned_fenced(struct owned_shards *owned, uint64_t now, int32_t shard,
                    struct fence fence);
 /* Handles REGION_LOST: another owner has that fence (none: the coordinator has no fences). Like

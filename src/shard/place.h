@@ -1,7 +1,7 @@
 /* Decides what a lane does with a message for a shard, from its routes and owned shards. Hot path.
  *
- * Sent and arrived messages differ: an owner that hands a shard off holds its own lane's messages,
- * but accepts those that others sent before their markers. */
+ * Sent and arrived messages differ: an owner that hands a shard off buffers its own lane's
+ * messages, but accepts those that others sent before their markers. */
 #ifndef SHERD_SHARD_PLACE_H
 #define SHERD_SHARD_PLACE_H
 
@@ -37,8 +37,8 @@ static inline enum place place_by_route(const struct owned_shards *owned,
     }
 }
 
-/* Decides for a message of an actor or entity of this lane, or of a foreign thread. *route is from
- * routes_find. */
+/* Decides for a message of an actor or entity of this lane, or of a thread of the program. *route
+ * is from routes_find. */
 static inline enum place place_sent(const struct routes *routes,
                                     const struct owned_shards *owned, int32_t shard,
                                     uint16_t own, struct route *route)
@@ -49,8 +49,8 @@ static inline enum place place_sent(const struct routes *routes,
 
 /* Decides for a message from a ring, a link or the owned shards, on the shard's own lane. The lane
  * that reads a link chooses this lane by the shard's hash alone, because its own routes may already
- * hold the shard. If the shard's home is elsewhere, the caller forwards only a JVM's message, and
- * keeps its sender. *route stays empty unless it is needed. */
+ * buffer for the shard. If the shard's home is elsewhere, the caller forwards only a JVM's message,
+ * and keeps its sender. *route stays empty unless it is needed. */
 static inline enum place place_arrived(const struct routes *routes,
                                        const struct owned_shards *owned,
                                        int32_t shard, uint16_t own,

@@ -505,7 +505,7 @@ static void give_up_soon(struct region *region, uint64_t now)
     region->shutdown_at = now + NOBODY_TIME;
     trace_put(region->trace, TRACE_WARNING, "region",
               "no member hosts this type: waiting messages are given up "
-              "type=%s in_s=%u",
+              "type=%s in_s=%u hint=\"start a node that has the type\"",
               region->type, (unsigned)(NOBODY_TIME / SECOND));
 }
 
@@ -531,7 +531,9 @@ void region_tick(struct region *region, uint64_t now)
         REACHED("a region's shutdown took too long");
         trace_put(region->trace, TRACE_WARNING, "region",
                   "shutdown of a region took too long, its shards are stopped "
-                  "by force type=%s shards=%u", region->type,
+                  "by force type=%s shards=%u "
+                  "hint=\"stop entities sooner, or raise the phase's timeout\"",
+                  region->type,
                   region->hosted_count);
         force_stop(region, now);
     }

@@ -133,8 +133,8 @@ void region_shard_started(struct region *region, uint64_t now, int32_t shard,
 void region_shard_stopped(struct region *region, uint64_t now, int32_t shard,
                           struct attempt attempt, bool ok,
                           const char *reason);
-/* The store has fences of that term; called before region_shard_fenced. The next report passes the
- * term to a coordinator with a lower one. */
+/* The journal has fences of that term; called before region_shard_fenced. The next report passes
+ * the term to a coordinator with a lower one. */
 void region_store_has(struct region *region, uint64_t term);
 /* OWNED_FENCED: forgets the home and asks again. */
 void region_shard_fenced(struct region *region, uint64_t now, int32_t shard,

@@ -49,7 +49,7 @@ struct hosting {
 
 struct entry {
     struct fence fence;     /* the newest known */
-    struct fence lost;      /* newest that the store refused here */
+    struct fence lost;      /* newest that the journal refused here */
     struct attempt attempt; /* newest hand-off begun */
     bool attempted;
     bool wanted; /* a lane waits for the home */
@@ -103,7 +103,7 @@ struct region {
     bool registered;
     uint64_t term; /* the coordinator's; 0 = none */
     uint64_t asked_term; /* highest term in a query; no registration with older coordinators */
-    uint64_t stored_term; /* highest term with which the store refused a fence */
+    uint64_t stored_term; /* highest term with which the journal refused a fence */
     uint64_t report;
     uint64_t reported_at;    /* ns; last report of a lost shard */
     bool is_misjudged;       /* the coordinator takes it as the home of a lost shard */
@@ -120,7 +120,7 @@ struct region {
     bool forced; /* the shutdown's time is over; remaining shards end at once */
     bool had_shards; /* with forced: some shards remained */
     bool stopped; /* hosts nothing */
-    bool holds_on; /* stopped, but holds shards as a proxy until its node is gone */
+    bool holds_on; /* stopped, but buffers in hand-offs as a proxy until its node is gone */
     uint64_t shutdown_at;
     uint64_t idle_count; /* questions whether a shard is on its way */
     uint64_t idle;       /* the last question, while nothing is left; else 0 */

@@ -252,7 +252,9 @@ static void take_home(struct region *region, struct entry *entry,
         if (entry->hosting) {
             REACHED("a region lost a shard that it hosts");
             trace_put(region->trace, TRACE_WARNING, "region",
-                      "shard lost, another region has it type=%s shard=%d", region->type,
+                      "shard lost, another region has it type=%s shard=%d "
+                      "hint=\"check whether this process was suspended or cut off\"",
+                      region->type,
                       (int)entry_shard(region, entry));
             region_tell(region,
                         (struct region_news){
@@ -521,7 +523,7 @@ static void report(struct region *region)
                         buf_slice(&region->coordinator.path));
 }
 
-/* The coordinator may know, and wait before it asks the store again. */
+/* The coordinator may know, and wait before it asks the journal again. */
 static void report_again(struct region *region, uint64_t now)
 {
     region->is_misjudged = false;

@@ -195,7 +195,7 @@ void registrant_remove(struct coordinator *coordinator, uint64_t now,
 }
 
 /* Its lanes' messages may still travel to moving shards. So a region of this library stays as a
- * proxy, which holds and sends markers, until its node is removed. */
+ * proxy, which buffers and sends markers, until its node is removed. */
 static void become_proxy(struct coordinator *coordinator,
                          struct registrant *region, struct outbox *outbox)
 {
@@ -315,7 +315,8 @@ static void lose(struct coordinator *coordinator, struct shard *shard,
     coordinator->counters.lost_claims++;
     trace_put(coordinator->trace, TRACE_WARNING, "coordinator",
               "region lost a shard, another one has the higher fence type=%s "
-              "shard=%.*s region=%.*s winner=%.*s",
+              "shard=%.*s region=%.*s winner=%.*s "
+              "hint=\"check whether that region's process was suspended\"",
               coordinator->type, (int)shard->id.size, shard->id.data,
               (int)loser->ref.size, loser->ref.data,
               (int)shard->home->ref.size, shard->home->ref.data);
@@ -392,16 +393,17 @@ static void take_another_term(struct coordinator *coordinator)
     coordinator->is_active = false;
     coordinator_probe(coordinator, PROBE_COORDINATOR_ENDED);
     trace_put(coordinator->trace, TRACE_WARNING, "coordinator",
-              "a region reported a higher term type=%s own=%llu seen=%llu",
+              "a region reported a higher term type=%s own=%llu seen=%llu "
+              "hint=\"check for a partition or a suspended member\"",
               coordinator->type, (unsigned long long)coordinator->term,
               (unsigned long long)coordinator->term_seen);
     coordinator_news_put(coordinator, COORDINATOR_NEWS_NEEDS_TERM,
                          coordinator->term_seen);
 }
 
-/* Another coordinator, unknown here, has a higher term in the store, which would refuse this one's
- * fences. If both live, they take higher terms in turn. So each wait doubles, and the number of
- * times is limited until the members change. A term that comes during a wait is kept, because it
+/* Another coordinator, unknown here, has a higher term in the journal, which would refuse this
+ * one's fences. If both live, they take higher terms in turn. So each wait doubles, and the number
+ * of times is limited until the members change. A term that comes during a wait is kept, because it
  * may not come again. */
 void coordinator_outbid(struct coordinator *coordinator, uint64_t now,
                         uint64_t stored_term)
@@ -636,7 +638,8 @@ static void refuse(struct coordinator *coordinator, struct coordinator_member *m
         char text[ADDRESS_TEXT_MAX];
 
         trace_put(coordinator->trace, TRACE_ERROR, "coordinator",
-                  "registration refused type=%s member=%s reason=\"%s\"",
+                  "registration refused type=%s member=%s reason=\"%s\" "
+                  "hint=\"give the type equal settings on all nodes\"",
                   coordinator->type,
                   address_text(&member->peer.node.address, text, sizeof text),
                   reason);
@@ -676,7 +679,7 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
     }
     region = registrant_of(coordinator, &inbound->from, path);
     is_known = region != NULL;
-    if (member->is_foreign && !is_proxy && !is_known) {
+    if (member->is_jvm && !is_proxy && !is_known) {
         /* its node has the role by mistake; a stored region already has shards */
         coordinator->counters.ignored_register++;
         return;

@@ -570,7 +570,9 @@ void remember_failed(struct remember *remember, uint64_t now, int32_t shard,
     back_off = back_off_of(remember, at);
     remember->counters.failures++;
     trace_put(remember->options.trace, TRACE_ERROR, "shard",
-              "%s of remembered entities failed, tried again type=%s shard=%d ms=%llu detail=\"%s\"",
+              "%s of remembered entities failed, tried again type=%s shard=%d ms=%llu "
+              "hint=\"check the journal, or that the members are reachable\" "
+              "detail=\"%s\"",
               at->state == REMEMBER_READY ? "a write" : "a load",
               remember->options.type, shard,
               (unsigned long long)(back_off / MS),

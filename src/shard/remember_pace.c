@@ -193,7 +193,8 @@ static void time_is_over(struct remember *remember, uint64_t now,
     /* The store answers in the end, or fails. Asking again adds to its work. */
     at->is_late = true;
     trace_put(remember->options.trace, TRACE_WARNING, "shard",
-              "%s of remembered entities takes long type=%s shard=%d",
+              "%s of remembered entities takes long type=%s shard=%d "
+              "hint=\"check the journal, or that the members are reachable\"",
               at->state == REMEMBER_READY ? "a write" : "a load",
               remember->options.type, shard);
 }

@@ -1,4 +1,4 @@
-/* Tracks where one type's shards are, as one lane sees it, and holds messages without a home. One
+/* Tracks where one type's shards are, as one lane sees it, and buffers messages without a home. One
  * `struct routes` for each type and lane.
  *
  * Changes of homes come by mail, in order, from the region (region.h), which compares fences.
@@ -18,12 +18,12 @@
 #include "shard/shard_id.h"
 
 enum route_state {
-    ROUTE_UNKNOWN,  /* hold; the first message asks for the home */
-    ROUTE_ASKED,    /* hold */
+    ROUTE_UNKNOWN,  /* buffer; the first message asks for the home */
+    ROUTE_ASKED,    /* buffer */
     ROUTE_LOCAL,    /* pass it to `lane` of this node */
     ROUTE_REMOTE,   /* write it to `peer` */
-    ROUTE_HELD,     /* hold during a hand-off */
-    ROUTE_FLUSHING, /* hold, then routes_take, until older messages have left */
+    ROUTE_HELD,     /* buffer during a hand-off */
+    ROUTE_FLUSHING, /* buffer, then routes_take, until older messages have left */
     ROUTE_INVALID   /* no such shard */
 };
 
@@ -105,8 +105,8 @@ void routes_set_remote(struct routes *routes, int32_t shard, uint32_t peer);
 void routes_set_gone(struct routes *routes, int32_t shard);
 /* Asks for homes that had gone, if messages wait for them. */
 void routes_ask_again(struct routes *routes);
-/* REGION_HOLD: holds the shard. Waiting messages stay. The lane then sends its marker after all
- * earlier messages, and mails region_lane_held. */
+/* REGION_HOLD: buffers for the shard during its hand-off. Waiting messages stay. The lane then
+ * sends its marker after all earlier messages, and mails region_lane_held. */
 void routes_hold_begin(struct routes *routes, int32_t shard);
 /* REGION_FORGET, or the lane found the home wrong. Asks again if messages wait. No effect in
  * HELD. */

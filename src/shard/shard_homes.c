@@ -140,9 +140,9 @@ void shard_wait(struct shard *shard, struct registrant *region)
     vec_push(&shard->waiting, region); /* at most one entry for each region */
 }
 
-/* When the store may be asked again. It refuses a few fences if former epochs were higher, and all
- * of them if a newer coordinator has a higher term. Regions report such a term, but the coordinator
- * does not take a new one each time. */
+/* When the journal may be asked again. It refuses a few fences if former epochs were higher, and
+ * all of them if a newer coordinator has a higher term. Regions report such a term, but the
+ * coordinator does not take a new one each time. */
 static uint64_t rehost_after(const struct shard *shard)
 {
     uint32_t late = shard->refusals > REFUSALS_QUICK
@@ -155,7 +155,7 @@ static uint64_t rehost_after(const struct shard *shard)
            (SECOND << (late < REHOST_DOUBLINGS ? late : REHOST_DOUBLINGS));
 }
 
-/* The home does not have the shard. The store would refuse the same fence again, so it is raised.
+/* The home does not have the shard. The journal would refuse the same fence again, so it is raised.
  * If HostShard was only late, the region claims once more. At most once a second, then less often,
  * as a newer coordinator may be active. */
 void shard_rehost(struct coordinator *coordinator, uint64_t now,

@@ -367,7 +367,8 @@ static void failed(struct coordinator *coordinator, uint64_t now,
     trace_put(coordinator->trace,
               state_store->failures < 5 ? TRACE_WARNING : TRACE_ERROR,
               "coordinator",
-              "coordinator's state not %s, tried again type=%s failures=%u",
+              "coordinator's state not %s, tried again type=%s failures=%u "
+              "hint=\"check that most members with the role are reachable\"",
               what, coordinator->type, state_store->failures);
     state_store->is_paused = true;
     timers_put(&coordinator->timers, now + (PAUSE << doublings), TIMER_KEEP, 0,
@@ -464,7 +465,8 @@ void coordinator_read(struct coordinator *coordinator, uint64_t now,
         coordinator->counters.malformed++;
         trace_put(coordinator->trace, TRACE_ERROR, "coordinator",
                   "stored state of the coordinator is unreadable, rebuilt from "
-                  "reports of regions type=%s",
+                  "reports of regions type=%s "
+                  "hint=\"run one version on all members\"",
                   coordinator->type);
         state_store->is_anew = true;
         settle_loaded(coordinator, false);
@@ -492,7 +494,7 @@ static void outdo(struct coordinator *coordinator, struct slice id,
     }
 }
 
-void coordinator_foreign(struct coordinator *coordinator, uint64_t now,
+void coordinator_other_state(struct coordinator *coordinator, uint64_t now,
                          struct slice fences, struct outbox *outbox)
 {
     struct state_store *state_store = &coordinator->state_store;
@@ -502,7 +504,7 @@ void coordinator_foreign(struct coordinator *coordinator, uint64_t now,
     if (!state_store->is_read || coordinator->is_stopped)
         return;
     REACHED("another coordinator's value arrives after the read");
-    coordinator->counters.foreign++;
+    coordinator->counters.overwritten++;
     state_store->state_version = state_store->fences_version = ++state_store->version;
     if (!stored_read(&stored, slice_of(NULL, 0), fences)) {
         coordinator->counters.malformed++;
@@ -523,7 +525,8 @@ void coordinator_foreign(struct coordinator *coordinator, uint64_t now,
     }
     trace_put(coordinator->trace, TRACE_WARNING, "coordinator",
               "state of another coordinator found, overwritten type=%s "
-              "own=%llu seen=%llu",
+              "own=%llu seen=%llu "
+              "hint=\"check for a partition or a suspended member\"",
               coordinator->type, (unsigned long long)coordinator->term,
               (unsigned long long)seen);
     if (coordinator->is_active) /* a term that two clocks made equal belongs to neither */

@@ -188,7 +188,8 @@ static void begin_anew(struct singleton *singleton)
     REACHED("a hand-over is given up and begins anew");
     singleton->counters.stuck++;
     trace_put(singleton->trace, TRACE_ERROR, "singleton",
-              "hand-over timed out, started again path=%.*s",
+              "hand-over timed out, started again "
+              "hint=\"see the log of the previous oldest member\" path=%.*s",
               (int)path_plain(buf_slice(&singleton->path)).size,
               singleton->path.data);
     singleton_forget_previous(singleton);

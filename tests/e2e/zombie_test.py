@@ -126,7 +126,7 @@ def logged_fences(cluster, zombie):
     """Returns the shards whose writes were refused: {shard: (own fence, stored fence)}, fences as
     (term, epoch)."""
     found = re.findall(r' level=warning module=journal node=\S+ msg="shard fenced" type=Airport shard=(\d+) term=(\d+) epoch=(\d+) '
-                       r'stored_term=(\d+) stored_epoch=(\d+)\n', cluster.log(zombie))
+                       r'stored_term=(\d+) stored_epoch=(\d+) hint=.*\n', cluster.log(zombie))
     return {shard: ((int(term), int(epoch)), (int(stored), int(stored_epoch)))
             for shard, term, epoch, stored, stored_epoch in found}
 
@@ -136,7 +136,7 @@ def check_refused(cluster, client, zombie, asks, fences):
     resumed, and that no client got another answer than this refusal."""
     log = cluster.log(zombie)
     refused = re.search(r' level=warning module=journal node=\S+ msg="writes refused by the fence: another node owns the shard" '
-                        r'entities=[1-9]\d*\n', log)
+                        r'entities=[1-9]\d* hint=.*\n', log)
     fenced = logged_fences(cluster, zombie)
     refusals = client.asker.refusals(asks)
     reasons = client.asker.reasons(refusals)

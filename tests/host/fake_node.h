@@ -58,7 +58,7 @@ struct fake_hooks {
 };
 
 extern struct fake_hooks fake_hooks;
-extern _Atomic int fake_tells_freed; /* foreign threads' mails that were refused or never read */
+extern _Atomic int fake_tells_freed; /* the program's mails that were refused or never read */
 
 void fake_send(struct machine *machine, uint32_t to, const struct mail *mail);
 void fake_connect(struct machine *machine, uint64_t link, const char *host,

@@ -126,7 +126,9 @@ static void a_stalled_mount_does_not_delay_closing(void **state)
     closes_in_time(leases);
     assert_int_equal(told.count, MANY); /* each came back */
     assert_int_equal(told.last, LEASE_UNKNOWN);
-    assert_string_equal(told.warning, "lease provider does not answer; its open requests end as unknown");
+    assert_string_equal(told.warning,
+                        "lease provider does not answer; its open requests end as unknown "
+                        "hint=\"check etcd, or the file system of the leases\"");
     mount_go_on();
     mount_holds(0);
     assert_int_equal(told.count, MANY); /* none came twice */

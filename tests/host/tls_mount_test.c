@@ -46,7 +46,8 @@ static void a_stalled_mount_blocks_neither_connections_nor_closing(void **state)
         assert_true(tls_look(tls, 2 * SECOND) == version);
         uv_sleep(1);
     }
-    assert_string_equal(tls_logged, "TLS files not read in time: the former ones stay in use");
+    assert_string_equal(tls_logged, "TLS files not read in time: the former ones stay in use "
+                                    "hint=\"check the file system of these files\"");
     tls_logged[0] = 0;
     assert_true(tls_look(tls, 4 * SECOND) == version);
     assert_string_equal(tls_logged, ""); /* reported once */
@@ -61,7 +62,8 @@ static void a_stalled_mount_blocks_neither_connections_nor_closing(void **state)
     serves(tls, 6 * SECOND, "second");
     mount_holds(1);
     tls_close(tls);
-    assert_string_equal(tls_logged, "TLS files not read in time: the reading thread is left behind");
+    assert_string_equal(tls_logged, "TLS files not read in time: the reading thread is left behind "
+                                    "hint=\"check the file system of these files\"");
     mount_go_on();
     mount_holds(0);
     keys_fini(&keys);

@@ -700,7 +700,9 @@ static void files_that_others_may_write_are_refused(void **state)
     } rows[] = {
         { 0600, 0664, NULL, "" },
         { 0640, 0644, NULL, "" },
-        { 0644, 0644, NULL, "every user of this machine can read this node's key, and be this node" },
+        { 0644, 0644, NULL,
+          "every user of this machine can read this node's key, and be this node "
+          "hint=\"chmod o-r the key file\"" },
         { 0660, 0644, "node.key: users other than its owner can write it", "" },
         { 0602, 0644, "node.key: users other than its owner can write it", "" },
         { 0600, 0646, "ca.pem: every user of this machine can write it", "" },

@@ -173,7 +173,7 @@ static void carried_frame(struct control *control, struct carried *carried)
 }
 
 /* Joins another cluster. A cluster of one may do that, but not with shards: the other cluster may
- * have the same ones in its own store. */
+ * have the same ones in its own journal. */
 static void join(struct control *control, const struct address *address)
 {
     struct machine *machine = control->machine;
@@ -182,7 +182,7 @@ static void join(struct control *control, const struct address *address)
     if (is_in && address_equal(address, &machine->self->node.address))
         trace_put(machine->trace, TRACE_WARNING, "member",
                   "join ignored: the address is this node, which is already "
-                  "in a cluster address=%s:%u",
+                  "in a cluster address=%s:%u hint=\"name another node\"",
                   address->host, address->port);
     else if (control->type_count && is_in)
         trace_put(machine->trace, TRACE_ERROR, "member",
@@ -196,7 +196,7 @@ static void join(struct control *control, const struct address *address)
                           &machine->outbox))
         trace_put(machine->trace, TRACE_ERROR, "member",
                   "join refused: this node has left, or its cluster has other "
-                  "members address=%s:%u",
+                  "members address=%s:%u hint=\"start it again, then join\"",
                   address->host, address->port);
 }
 
@@ -210,7 +210,7 @@ static void leave_member(struct control *control, const struct address *address)
                            &machine->outbox))
         trace_put(machine->trace, TRACE_WARNING, "member",
                   "leave ignored: the member does not exist or is already "
-                  "leaving address=%s:%u",
+                  "leaving address=%s:%u hint=\"check the address\"",
                   address->host, address->port);
 }
 
@@ -231,7 +231,8 @@ static void command(struct control *control, const struct mail_content *content)
         if (!member_prepare_shutdown(control->member, machine->now,
                                      &machine->outbox))
             trace_put(machine->trace, TRACE_WARNING, "member",
-                      "shutdown of the cluster ignored: in no cluster");
+                      "shutdown of the cluster ignored: in no cluster "
+                      "hint=\"ask a node that is a member\"");
         break;
     case NODE_LEAVE_MEMBER:
         leave_member(control, address);
@@ -240,7 +241,8 @@ static void command(struct control *control, const struct mail_content *content)
         if (!member_down(control->member, machine->now, address,
                          &machine->outbox))
             trace_put(machine->trace, TRACE_WARNING, "member",
-                      "down ignored: no such member address=%s:%u",
+                      "down ignored: no such member address=%s:%u "
+                      "hint=\"check the address\"",
                       address->host, address->port);
         break;
     }
@@ -399,7 +401,8 @@ void control_stored(struct control *control, struct journal_request *request)
     if (request->result != BACKEND_DONE)
         trace_put(machine->trace, TRACE_ERROR, "journal",
                   "coordinator got no term from the journal, tried again "
-                  "type=%s error=\"%s\"",
+                  "type=%s error=\"%s\" "
+                  "hint=\"check the journal's database and disk\"",
                   machine->node->names[request->tag].name, request->error);
     control_listed(control, (uint32_t)request->tag, request);
     if (coordinator) /* term 0 is refused there, and requested again */

@@ -160,7 +160,8 @@ void data_durable_put(struct control *control, uint32_t replicator,
         store->failures++;
         trace_put(control->machine->trace, TRACE_ERROR, "ddata",
                   "durable key not stored: a key has 1 to %d bytes, its value "
-                  "at most %d key-bytes=%zu value-bytes=%zu",
+                  "at most %d key-bytes=%zu value-bytes=%zu "
+                  "hint=\"split the value into several keys\"",
                   DURABLE_KEY_MAX, DURABLE_VALUE_MAX, news->key.size,
                   news->bytes.size);
         buf_fini(&key);
@@ -270,12 +271,12 @@ static void note_result(struct control *control, bool is_good,
         return;
     store->is_failing = !is_good;
     if (is_good)
-        trace_put(control->machine->trace, TRACE_WARNING, "ddata",
+        trace_put(control->machine->trace, TRACE_INFO, "ddata",
                   "durable keys are stored again");
     else
         trace_put(control->machine->trace, TRACE_ERROR, "ddata",
                   "durable keys are not stored, and their changes not "
-                  "acknowledged error=\"%s\"",
+                  "acknowledged error=\"%s\" hint=\"check the disk's space and rights\"",
                   error);
 }
 
@@ -311,7 +312,7 @@ static void note_damage(struct control *control, uint32_t index,
     trace_put(control->machine->trace, TRACE_ERROR, "ddata",
               "durable key damaged: %s action=\"%s\"%s key=\"%.*s\"",
               is_lost ? "value lost" : "earlier value used",
-              is_held   ? "held until half of all members have sent theirs, or released"
+              is_held   ? "not served until half of all members have sent theirs; or release it"
               : is_lost ? "other members' value is used"
                         : "none needed",
               index ? " of=sharding" : "", (int)key.size, (const char *)key.data);
@@ -359,7 +360,8 @@ static void not_loaded(struct control *control,
     store->failures++;
     if (!store->is_failing || request->is_refused)
         trace_put(machine->trace, TRACE_ERROR, "ddata",
-                  "durable keys are not loaded%s error=\"%s\"",
+                  "durable keys are not loaded%s error=\"%s\" "
+                  "hint=\"check the durable directory and its disk\"",
                   request->is_refused
                       ? ": the node ends"
                       : ", and distributed data waits for them",
@@ -372,7 +374,7 @@ static void not_loaded(struct control *control,
     control_stop(control, SHERD_ESTORE);
 }
 
-/* Passes on some entries in each step: a store may hold a gigabyte. */
+/* Passes on some entries in each step: a file may hold a gigabyte. */
 static void load_some(struct control *control)
 {
     struct machine *machine = control->machine;
@@ -415,21 +417,23 @@ static void load_some(struct control *control)
     if (store->left)
         trace_put(machine->trace, TRACE_WARNING, "ddata",
                   "keys on disk not loaded, since they are not durable by "
-                  "configuration keys=%llu",
+                  "configuration keys=%llu hint=\"add them to durable.keys to load them\"",
                   (unsigned long long)store->left);
     trace_put(machine->trace,
               request->may_lack_keys ? TRACE_ERROR
               : request->was_damaged ? TRACE_WARNING
                                      : TRACE_INFO,
               "ddata",
-              "durable keys are loaded keys=%u lost=%llu stale=%llu "
-              "unreadable=%llu%s%s",
+              "durable keys are loaded%s%s keys=%u lost=%llu stale=%llu "
+              "unreadable=%llu%s",
+              request->was_damaged ? ", and damaged files are set aside" : "",
+              request->may_lack_keys ? "; keys may be missing" : "",
               request->entries.count, (unsigned long long)store->lost,
               (unsigned long long)store->stale,
               (unsigned long long)unreadable(control),
-              request->was_damaged ? ": the files were damaged, and are set "
-                                     "aside" : "",
-              request->may_lack_keys ? "; keys may be missing" : "");
+              request->was_damaged || request->may_lack_keys
+                  ? " hint=\"check the disk; compare the keys with other members\""
+                  : "");
     durable_request_free(request);
     store->loading = NULL;
     store->is_loaded = true;

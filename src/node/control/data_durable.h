@@ -29,7 +29,7 @@ struct store_ticket {
 };
 
 struct data_durable_store {
-    /* key, as in the store -> struct store_change; the driver does not have it yet */
+    /* key, as in the durable file -> struct store_change; the driver does not have it yet */
     struct map changes;
     VEC(struct store_change *) order; /* the same, in order of arrival */
     VEC(struct store_ticket) tickets; /* of the driver's request */

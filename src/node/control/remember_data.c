@@ -171,7 +171,8 @@ static void listed(struct control *control, struct remember_call *call)
     if (call->why) {
         trace_put(machine->trace, TRACE_WARNING, "coordinator",
                   "shards with remembered entities could not be read, retrying "
-                  "type=%s why=\"%s\"",
+                  "type=%s why=\"%s\" "
+                  "hint=\"check that the members with the role are reachable\"",
                   name_of(control, call->type), call->why);
         control->remember_data.waiting += !type->remembering.read_at;
         type->remembering.read_at = machine->now + READ_AGAIN;
@@ -202,7 +203,8 @@ static void end(struct control *control, struct remember_call *call)
     if (call->strange)
         trace_put(control->machine->trace, TRACE_WARNING, "shard",
                   "remembered entities ignored: an id is a text of 1 to %d "
-                  "bytes type=%s shard=%d count=%llu",
+                  "bytes type=%s shard=%d count=%llu "
+                  "hint=\"use such ids on all nodes\"",
                   ID_SIZE_MAX, name_of(control, call->type), call->shard,
                   (unsigned long long)call->strange);
     if (call->kind == CALL_STORE && !call->why && !call->id_count)

@@ -55,7 +55,8 @@ void remember_follow_list(struct control *control, uint32_t type)
     if (!replicator_subscribe(replicator, token, buf_slice(&key)))
         trace_put(control->machine->trace, TRACE_ERROR, "coordinator",
                   "shards with remembered entities not followed: distributed "
-                  "data has too many subscribers type=%s",
+                  "data has too many subscribers type=%s "
+                  "hint=\"use fewer entity types\"",
                   name_of(control, type));
     buf_fini(&key);
 }

@@ -41,7 +41,8 @@ void control_remembered_all(struct control *control, uint32_t type,
     if (counts->unknown)
         trace_put(control->machine->trace, TRACE_WARNING, "coordinator",
                   "stored shards have ids that are not numbers: their entities "
-                  "do not start type=%s count=%u",
+                  "do not start type=%s count=%u "
+                  "hint=\"use numeric shard ids, as HashCodeMessageExtractor does\"",
                   names->name, counts->unknown);
 }
 

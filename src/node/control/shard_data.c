@@ -301,7 +301,7 @@ static void know(struct known_value *known, const struct dd_value *value)
 
 /* Reports a value of a replica that missed the read: it has a term and fences that the coordinator
  * does not know. */
-static void look_for_foreign(struct control *control, uint32_t type,
+static void look_for_other_state(struct control *control, uint32_t type,
                              bool is_fences, const struct dd_value *value)
 {
     struct machine *machine = control->machine;
@@ -317,7 +317,7 @@ static void look_for_foreign(struct control *control, uint32_t type,
     if (is_fences)
         take_state(&fences, is_fences, value);
     control->turn.is_stirred = true;
-    coordinator_foreign(coordinator, machine->now, buf_slice(&fences),
+    coordinator_other_state(coordinator, machine->now, buf_slice(&fences),
                         &machine->outbox);
     buf_fini(&fences);
 }
@@ -358,7 +358,7 @@ static void write_key(struct control *control, struct shard_replicator *of,
                                &machine->outbox);
         return;
     }
-    look_for_foreign(control, call->type, call->is_fences, current);
+    look_for_other_state(control, call->type, call->is_fences, current);
     if (current && dd_register_timestamp(current) >= time)
         time = dd_register_timestamp(current) + 1;
     replicator_update(of->replicator, machine->now, token, key,
@@ -441,7 +441,8 @@ void shard_data_begin(struct control *control, uint32_t type)
         if (!replicator_subscribe(replicator, token, buf_slice(&key)))
             trace_put(control->machine->trace, TRACE_ERROR, "coordinator",
                       "state of the coordinator not followed: distributed data "
-                      "has too many subscribers type=%s",
+                      "has too many subscribers type=%s "
+                      "hint=\"use fewer entity types\"",
                       control->machine->node->names[type].name);
         buf_fini(&key);
     }
@@ -528,7 +529,8 @@ static void trace_failure(struct control *control,
         if (call->is_read && !is_usable(news->value))
             trace_put(control->machine->trace, TRACE_ERROR, "coordinator",
                       "key of the coordinator's state has another type until "
-                      "all members with the role have stopped type=%s key=%s",
+                      "all members with the role have stopped type=%s key=%s "
+                      "hint=\"stop all of them, then start them again\"",
                       control->machine->node->names[call->type].name,
                       call->is_fences ? "fences" : "state");
         return;
@@ -539,7 +541,8 @@ static void trace_failure(struct control *control,
     default:
         trace_put(control->machine->trace, TRACE_ERROR, "coordinator",
                   "distributed data refuses the state of the coordinator "
-                  "type=%s key=%s answer=%s",
+                  "type=%s key=%s answer=%s "
+                  "hint=\"see the lines of module ddata\"",
                   control->machine->node->names[call->type].name,
                   call->is_fences ? "fences" : "state",
                   replicator_answer_text(news->answer));
@@ -623,7 +626,7 @@ static void take_news(struct control *control, uint32_t index,
             remember_follow_news(control, news);
             break;
         }
-        look_for_foreign(control, (uint32_t)(news->token / 2), news->token % 2,
+        look_for_other_state(control, (uint32_t)(news->token / 2), news->token % 2,
                          news->value);
         break;
     case REPLICATOR_NEWS_REMOVED:

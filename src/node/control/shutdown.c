@@ -34,7 +34,9 @@ static void late_step(struct control *control, enum sherd_phase phase)
 {
     control->late++;
     trace_put(control->machine->trace, TRACE_WARNING, "node",
-              "shutdown phase not done in time phase=%s", sherd_phase_text(phase));
+              "shutdown phase not done in time phase=%s "
+              "hint=\"raise the phase's timeout; other lines name what is late\"",
+              sherd_phase_text(phase));
 }
 
 /* Logs each late region, with what is left there. */
@@ -50,7 +52,8 @@ static void name_late_regions(struct control *control)
         if (control->types[i].region_stopped)
             continue;
         trace_put_all(machine->trace, TRACE_WARNING, "node",
-                  "region not stopped type=%s shards=%u coordinator=%s",
+                  "region not stopped type=%s shards=%u coordinator=%s "
+                  "hint=\"see the log of the coordinator's node\"",
                   machine->node->names[i].name, region_hosted_count(region),
                   coordinator ? address_text(&coordinator->address, text,
                                              sizeof text)
@@ -63,7 +66,8 @@ static void name_late_singletons(struct control *control)
     for (uint32_t i = 0; i < control->type_count; i++)
         if (!control->types[i].exit_done)
             trace_put_all(control->machine->trace, TRACE_WARNING, "node",
-                      "coordinator not handed over type=%s state=%s",
+                      "coordinator not handed over type=%s state=%s "
+                      "hint=\"see the log of the next oldest member\"",
                       control->machine->node->names[i].name,
                       control->types[i].singleton
                           ? singleton_state_text(singleton_state(
@@ -89,7 +93,9 @@ static void name_late_lanes(struct control *control)
     for (uint32_t i = 0; i < control->machine->settings->lanes; i++)
         if (!lane_has_ended(control, i))
             trace_put(control->machine->trace, TRACE_WARNING, "node",
-                      "actors of a lane not stopped lane=%u", i);
+                      "actors of a lane not stopped lane=%u "
+                      "hint=\"a handler blocks it, or actors stop too slowly\"",
+                      i);
 }
 
 /* Returns false if there is no task, or the phase is off. */
@@ -285,7 +291,8 @@ void control_removed(struct control *control, enum member_status previous)
 
     if (!graceful && control->shutdown < SHUTDOWN_LAST_TASKS)
         trace_put(control->machine->trace, TRACE_ERROR, "node",
-                  "downed or removed by the cluster: this node ends");
+                  "downed or removed by the cluster: this node ends "
+                  "hint=\"start it again\"");
     if (graceful)
         downing_leave(control);
     if (!graceful) {
@@ -352,7 +359,8 @@ static void name_late_links(struct control *control)
 
         if (count)
             trace_put_all(control->machine->trace, TRACE_WARNING, "node",
-                      "last frames not sent in time peer=%s frames=%u",
+                      "last frames not sent in time peer=%s frames=%u "
+                      "hint=\"check that node and the network\"",
                       kept_address_text(contact->address, text, sizeof text),
                       count);
     }
@@ -422,7 +430,8 @@ static void tasks_step(struct control *control, bool late)
         control->machine->settings->phases_fatal[phase]) {
         trace_put(control->machine->trace, TRACE_ERROR, "node",
                   "coordinated shutdown failed and the node goes on: a phase "
-                  "was late, and its recover is off phase=%s",
+                  "was late, and its recover is off phase=%s "
+                  "hint=\"raise the phase's timeout, or set its recover = on\"",
                   sherd_phase_text((enum sherd_phase)phase));
         enter(control, SHUTDOWN_FAILED, 0);
         return;

@@ -37,7 +37,8 @@ void control_task(struct control *control, struct mail_content *content)
     }
     trace_put(control->machine->trace, TRACE_WARNING, "node",
               "shutdown task refused: added twice, too late, or too many "
-              "task=%s phase=%s tasks=%u",
+              "task=%s phase=%s tasks=%u "
+              "hint=\"add each task once, before its phase begins\"",
               task.name, sherd_phase_text((enum sherd_phase)task.phase),
               control->tasks.count);
     mem_free(task.name);
@@ -89,7 +90,8 @@ void control_tasks_late(struct control *control, uint32_t phase)
             continue;
         control->late++;
         trace_put_all(control->machine->trace, TRACE_WARNING, "node",
-                  "shutdown task not done in time phase=%s task=%s",
+                  "shutdown task not done in time phase=%s task=%s "
+                  "hint=\"end the task sooner, or raise the phase's timeout\"",
                   sherd_phase_text((enum sherd_phase)phase),
                   control->tasks.items[i].name);
         drop(control, i);

@@ -25,7 +25,7 @@ static void tell_coordinator(struct control *control,
 
     coordinator_peer(coordinator, machine->now, peer, &machine->outbox);
     if (control_is_jvm_peer(control, view))
-        coordinator_peer_foreign(coordinator, machine->now,
+        coordinator_peer_jvm(coordinator, machine->now,
                                  PROFILE_NODE(view->profile), &machine->outbox);
 }
 
@@ -146,7 +146,8 @@ static void trace_news(struct trace *trace,
     if (news->kind == MEMBER_NEWS_CENTER_UNREACHABLE)
         trace_put(trace, TRACE_WARNING, "member",
                   "data center unreachable, none of its members is downed for "
-                  "that data-center=\"%s\"",
+                  "that data-center=\"%s\" "
+                  "hint=\"check the network between the data centers\"",
                   news->detail);
     else if (news->kind == MEMBER_NEWS_CENTER_REACHABLE)
         trace_put(trace, level, "member",
@@ -229,7 +230,8 @@ static void wire_member(struct control *control, uint32_t max)
             break;
         case MEMBER_NEWS_REFUSED:
             trace_put(machine->trace, TRACE_ERROR, "member",
-                      "the cluster refused this node reason=\"%s\"",
+                      "the cluster refused this node reason=\"%s\" "
+                      "hint=\"remove the reason, then start it again\"",
                       news.detail);
             control_stop(control, SHERD_EJOIN);
             break;
@@ -279,7 +281,7 @@ static void association_up(struct control *control,
     for (uint32_t i = 0; i < control->type_count; i++)
         if (control->types[i].coordinator) {
             control->turn.is_stirred = true;
-            coordinator_peer_foreign(control->types[i].coordinator,
+            coordinator_peer_jvm(control->types[i].coordinator,
                                      machine->now, &news->peer,
                                      &machine->outbox);
         }
@@ -505,7 +507,7 @@ static void request_term(struct control *control, uint32_t index, uint64_t used)
     uint64_t clock = (uint64_t)machine->wall_ms;
     struct driver_request request = { .kind = DRIVER_STORE };
 
-    /* The store ends with its process and knows no terms: the wall clock replaces them. */
+    /* The journal ends with its process and knows no terms: the wall clock replaces them. */
     if (machine->settings->terms_by_clock && used < clock)
         used = clock;
     request.journal = journal_request_take_term(
@@ -662,7 +664,8 @@ static void wire_region(struct control *control, uint32_t index)
         case REGION_REFUSED:
             type->refused = true;
             trace_put(machine->trace, TRACE_ERROR, "region",
-                      "the coordinator refuses this region type=%s reason=\"%.*s\"",
+                      "the coordinator refuses this region type=%s reason=\"%.*s\" "
+                      "hint=\"give the type equal settings on all nodes\"",
                       machine->node->names[index].name, (int)news.text.size,
                       (const char *)news.text.data);
             break;

@@ -156,9 +156,10 @@ void lane_ask_stage_watch(struct lane *lane, const struct message *message)
     BOUNDED("asks from elsewhere", lane->asked.count, STAGES_MAX);
 }
 
-/* Whether a stage is worth a report. "Read" is reported within the node only: elsewhere "sent" says
- * nearly as much, without a frame for each slow answer. "Recovering" is: the asker counts it as
- * sent, which ends an earlier stage such as an unknown home. */
+/* Tells whether the asker gets a report of the stage. "Delivered" is reported within the node only.
+ * Another node knows "sent", which says nearly as much, and each slow answer would cost a frame.
+ * "Recovering" is reported everywhere: the asker counts it as sent, which ends an earlier stage
+ * such as an unknown home. */
 static bool is_worth(const struct lane *lane, const struct asked *asked,
                      enum sherd_stage stage)
 {

@@ -226,7 +226,7 @@ static void learn_contact(struct lane *lane, const struct mail_content *content)
 }
 
 /* Returns the ref of a watcher that is no Sherd actor. watches: false: it stops watching. */
-static struct sherd_ref foreign_watcher(struct lane *lane,
+static struct sherd_ref jvm_watcher(struct lane *lane,
                                         const struct watching *watching,
                                         bool watches)
 {
@@ -240,7 +240,8 @@ static struct sherd_ref foreign_watcher(struct lane *lane,
     ref = watchers_put(&lane->watchers, node, watchee, watcher);
     if (ref_is_nobody(ref))
         trace_put(lane->machine->trace, TRACE_ERROR, "node",
-                  "watch of a JVM node refused: too many watches=%d peer=%s:%u",
+                  "watch of a JVM node refused: too many watches=%d peer=%s:%u "
+                  "hint=\"watch fewer actors from there\"",
                   WATCHERS_MAX, watching->peer.address.host,
                   watching->peer.address.port);
     return ref;
@@ -262,7 +263,7 @@ static void watched(struct lane *lane, const struct mail_content *content)
         actor_id_lane(to.actor) != lane->own)
         return;
     if (content->a != 2 && ref_is_nobody(watcher))
-        watcher = foreign_watcher(lane, watching, content->a == 1);
+        watcher = jvm_watcher(lane, watching, content->a == 1);
     if (ref_is_nobody(watcher))
         return;
     message = actors_message(lane->actors, (struct slice){ 0 });

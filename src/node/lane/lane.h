@@ -158,7 +158,7 @@ static inline enum stream lane_stream(const struct lane *lane, uint32_t type)
                                                      : STREAM_ORDINARY;
 }
 
-/* Called by actors, and for messages of foreign threads. */
+/* Called by actors, and for messages of the program's threads. */
 bool lane_is_large(void *lane, const struct destination *destination);
 
 /* ---- sending.c: takes a message, given, to its place ---- */
@@ -169,7 +169,8 @@ void lane_batch_end(struct lane *lane); /* delivers the batch */
 void lane_chains_end(struct lane *lane);
 /* Handles ROUTES_FLUSH; continues later if a link is full. */
 void lane_flush(struct lane *lane, uint32_t type, int32_t shard);
-/* Handles MAIL_HOLD: holds, sends the marker, answers MAIL_HELD. */
+/* Handles MAIL_HOLD: buffers the shard's messages for its hand-off, sends the marker, answers
+ * MAIL_HELD. */
 void lane_hold(struct lane *lane, const struct mail_content *content);
 void lane_sending_step(struct lane *lane);
 bool lane_sending_waits(const struct lane *lane);

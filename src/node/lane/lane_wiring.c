@@ -112,7 +112,8 @@ static void fenced(struct lane *lane, uint32_t type,
 
     trace_put(lane->machine->trace, TRACE_ERROR, "shard",
               "shard fenced, its entities stop: another node owns it, or will "
-              "at once type=%s shard=%d",
+              "at once type=%s shard=%d "
+              "hint=\"check whether this process was suspended or cut off\"",
               lane->machine->node->names[type].name, news->shard);
     lane_drain(lane);
     actors_shard_fenced(lane->actors, (uint16_t)type, news->shard);

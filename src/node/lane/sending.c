@@ -298,7 +298,7 @@ static void watch_by_control(struct lane *lane, struct contact *contact,
     bool ended = message->kind == MESSAGE_TERMINATED;
     struct sherd_ref watchee = ended ? message->sender : message->to;
     struct sherd_ref watcher = ended ? message->to : message->sender;
-    const struct watcher *foreign =
+    const struct watcher *jvm =
         ended ? watchers_find(&lane->watchers, watcher) : NULL;
     char name[NAME_MAX];
 
@@ -306,9 +306,9 @@ static void watch_by_control(struct lane *lane, struct contact *contact,
     content.a = ended ? 2 : message->kind == MESSAGE_WATCH ? 1 : 0;
     content.lane = lane->own;
     watching->peer = contact_node(contact);
-    if (foreign) {
-        buf_put_slice(&watching->watchee_text, foreign->watchee);
-        buf_put_slice(&watching->watcher_text, foreign->watcher);
+    if (jvm) {
+        buf_put_slice(&watching->watchee_text, jvm->watchee);
+        buf_put_slice(&watching->watcher_text, jvm->watcher);
         watchers_drop(&lane->watchers, watcher);
     } else {
         buf_put_slice(&watching->watchee_text,

@@ -29,9 +29,17 @@ static void refuse_handshake(struct machine *machine, struct inlet *inlet,
                   "cluster.seed-nodes\"",
                   address_text(from, seed, sizeof seed),
                   machine->self->protocol, machine->self->system, why);
+    else if (fault == HANDSHAKE_FOREIGN)
+        trace_put(machine->trace, TRACE_WARNING, "artery",
+                  "handshake refused: the peer has another system name or "
+                  "protocol own=%s://%s reason=\"%s\" "
+                  "hint=\"correct the system name there, or its seed nodes\"",
+                  machine->self->protocol, machine->self->system, why);
     else
         trace_put(machine->trace, TRACE_WARNING, "artery",
-                  "handshake refused reason=\"%s\"", *why ? why : "malformed");
+                  "handshake refused reason=\"%s\" "
+                  "hint=\"correct this node's address there, or the version\"",
+                  *why ? why : "malformed");
     inlet_close(inlet, INLET_REFUSED);
 }
 

@@ -34,7 +34,7 @@ static void free_chain(struct message *message)
     while (message) {
         struct message *next = message->next;
 
-        message_free_foreign(message);
+        message_free_heap(message);
         message = next;
     }
 }

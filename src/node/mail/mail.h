@@ -33,14 +33,14 @@
     X(MAIL_TERMINATING) \
     /* type, shard; a: 1 = a home is known, but suspected to be wrong */ \
     X(MAIL_REQUEST_HOME) \
-    /* type, shard, fence, a: attempt: the lane holds and has sent its marker */ \
+    /* type, shard, fence, a: attempt: the lane buffers messages and has sent its marker */ \
     X(MAIL_HELD) \
     /* type, shard, fence */ \
     X(MAIL_STARTED) \
     /* type, shard, fence, a: attempt, b: 1 = stopped, 0 = the hand-off failed; more: reason, a \
      * literal */ \
     X(MAIL_STOPPED) \
-    /* type, shard, fence; a: the highest term that the store is known to have, 0 = none */ \
+    /* type, shard, fence; a: the highest term that the journal is known to have, 0 = none */ \
     X(MAIL_FENCED) \
     /* type, a: messages of the type that wait in this lane, lane */ \
     X(MAIL_WAITING) \
@@ -139,7 +139,7 @@
     /* lane -> control: no actor is left */ \
     X(MAIL_ENDED) \
     \
-    /* ---- foreign thread -> lane or control ---- */ \
+    /* ---- program's thread -> lane or control ---- */ \
     /* body: struct spawning, given */ \
     X(MAIL_SPAWN) \
     /* body: struct tell_content, given */ \
@@ -221,7 +221,7 @@ struct spawning {
     struct buf init;
 };
 
-/* A message from a foreign thread: to a ref, or to an entity if id is not empty. */
+/* A message from a thread of the program: to a ref, or to an entity if id is not empty. */
 struct tell_content {
     struct sherd_ref to;
     uint32_t type;

@@ -6,8 +6,8 @@
  *
  * The caller waits until all regions belong to members that are up, reachable and of one
  * app-version, and until no shard has moved for two rebalance ticks of each coordinator. */
-#ifndef SHERD_SIM_CHECK_CHECK_BALANCE_H
-#define SHERD_SIM_CHECK_CHECK_BALANCE_H
+#ifndef SHERD_SIM_CHECK_BALANCE_H
+#define SHERD_SIM_CHECK_BALANCE_H
 
 #include <stdbool.h>
 #include <stddef.h>

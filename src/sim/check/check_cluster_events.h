@@ -12,8 +12,8 @@
  *   - A named member has the address, data center and roles of its start.
  *
  * The checker ignores parts of the picture that only events outside the subscribed set change. */
-#ifndef SHERD_SIM_CHECK_CHECK_CLUSTER_EVENTS_H
-#define SHERD_SIM_CHECK_CHECK_CLUSTER_EVENTS_H
+#ifndef SHERD_SIM_CHECK_CLUSTER_EVENTS_H
+#define SHERD_SIM_CHECK_CLUSTER_EVENTS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -139,8 +139,8 @@ static uint64_t carrying(const struct options *options)
 }
 
 /* homes-available takes 5 s after detection, stable-after and margin; the first two end with
- * agreement. One read and one write of the state may fail and be repeated. The store gives a term.
- * A region without an answer asks again after its retry interval. */
+ * agreement. One read and one write of the state may fail and be repeated. The journal gives a
+ * term. A region without an answer asks again after its retry interval. */
 uint64_t quiet_coordinate_bound(const struct options *options)
 {
     uint64_t removal = options->value[OPTION_RESOLVER]
@@ -232,7 +232,7 @@ uint64_t quiet_recover_bound(const struct options *options, uint64_t open)
 /* entities-answer takes 5 s after homes-available for an entity that can run. Shards still move to
  * regions with fewer, and hold messages until the hand-off's drawn time-out. A directive to host
  * may come too early, and is repeated after shard-start-timeout. An entity that stops takes its
- * time; only its shard's end forces it. A store that takes 1 s raises the fence and reads the
+ * time; only its shard's end forces it. A journal that takes 1 s raises the fence and reads the
  * events, a few entities at a time. */
 uint64_t quiet_answer_bound(const struct options *options)
 {
@@ -283,8 +283,8 @@ static uint64_t batches(const struct options *options, uint64_t count)
            longer(options, OPTION_REMEMBER_FREQUENCY);
 }
 
-/* An entity that ended by itself waits, as does a failed read or write of the store. Paced restarts
- * with a slow store go one by one: request, answer, pause. */
+/* An entity that ended by itself waits, as does a failed read or write of the journal. Paced
+ * restarts with a slow journal go one by one: request, answer, pause. */
 uint64_t quiet_remember_bound(const struct options *options, uint64_t count)
 {
     uint64_t pause = ms_of(options, OPTION_BACKOFF);

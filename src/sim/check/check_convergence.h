@@ -1,8 +1,8 @@
 /* Defines the states to reach after the faults (docs/invariants.md, Liveness), and their time
  * limits. The limits follow from the nodes' settings: a cluster that gossips every 3 s cannot agree
  * in 2 s. */
-#ifndef SHERD_SIM_CHECK_CHECK_CONVERGENCE_H
-#define SHERD_SIM_CHECK_CHECK_CONVERGENCE_H
+#ifndef SHERD_SIM_CHECK_CONVERGENCE_H
+#define SHERD_SIM_CHECK_CONVERGENCE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,8 +31,8 @@ uint64_t quiet_leave_bound(const struct options *options);
 
 /* ns until every message and ask has ended without new ones: hand-offs, stops of entities, asks. */
 uint64_t quiet_drain_bound(const struct options *options);
-/* ns more with slow stores for that many open messages: entities recover before they answer, a few
- * at a time. */
+/* ns more with slow journals for that many open messages: entities recover before they answer, a
+ * few at a time. */
 uint64_t quiet_recover_bound(const struct options *options, uint64_t open);
 
 /* ns from a cut until the side that is not kept has ended: detection, the resolver's waits, the

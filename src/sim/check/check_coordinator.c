@@ -331,7 +331,7 @@ static void judge_fence(struct check_coordinator *check, uint32_t node,
     struct shard_fact *fact = shard_of(check, probe);
 
     if (is_outside(check, node))
-        return; /* only the store inside knows of it */
+        return; /* only the journal inside knows of it */
     if (fence_compare(probe->fence, fact->allocated) > 0)
         fact->allocated = probe->fence;
     else

@@ -15,8 +15,8 @@
  *
  * Nodes outside (facts.h) may conflict with owners elsewhere; their coordinators until they are
  * late. Their terms and fences do not bind nodes inside, but no term is taken twice. */
-#ifndef SHERD_SIM_CHECK_CHECK_COORDINATOR_H
-#define SHERD_SIM_CHECK_CHECK_COORDINATOR_H
+#ifndef SHERD_SIM_CHECK_COORDINATOR_H
+#define SHERD_SIM_CHECK_COORDINATOR_H
 
 #include "base/probe.h"
 #include "sim/check/facts.h"

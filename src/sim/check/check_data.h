@@ -14,8 +14,8 @@
  *
  * The calls of a client are in order, at its own node. Only one client adds an element, and the
  * element is the number of a write. A map is judged only by what its merges promise. */
-#ifndef SHERD_SIM_CHECK_CHECK_DATA_H
-#define SHERD_SIM_CHECK_CHECK_DATA_H
+#ifndef SHERD_SIM_CHECK_DATA_H
+#define SHERD_SIM_CHECK_DATA_H
 
 #include <stdbool.h>
 #include <stdint.h>

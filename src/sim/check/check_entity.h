@@ -5,8 +5,8 @@
  *                      measured; one node never has two
  *   handoff-safety     a shard is not reported as ended where its entities live
  *   downed-node-stops  a node that must stop has no live entity after its time limit */
-#ifndef SHERD_SIM_CHECK_CHECK_ENTITY_H
-#define SHERD_SIM_CHECK_CHECK_ENTITY_H
+#ifndef SHERD_SIM_CHECK_ENTITY_H
+#define SHERD_SIM_CHECK_ENTITY_H
 
 #include "base/probe.h"
 #include "sim/check/facts.h"
@@ -37,7 +37,7 @@ void check_entity_node_started(struct check_entity *check, uint32_t node,
                                uint64_t uid);
 void check_entity_node_ended(struct check_entity *check, uint64_t now,
                              uint32_t node);
-/* It did not run that long: its time to stop grows. */
+/* The node did not run for `duration`: its entities get that much more time to stop. */
 void check_entity_paused(struct check_entity *check, uint32_t node,
                          uint64_t duration);
 /* Judges deadlines. At every probe and at the end. */

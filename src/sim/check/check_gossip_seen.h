@@ -7,8 +7,8 @@
  * The checker remembers which nodes have held a version: for every version that some node holds
  * now, and for the newest others, at most CHECK_SEEN_MAX in all. It excuses a leader whose version
  * may be one that the checker has forgotten. */
-#ifndef SHERD_SIM_CHECK_CHECK_GOSSIP_SEEN_H
-#define SHERD_SIM_CHECK_CHECK_GOSSIP_SEEN_H
+#ifndef SHERD_SIM_CHECK_GOSSIP_SEEN_H
+#define SHERD_SIM_CHECK_GOSSIP_SEEN_H
 
 #include "base/probe.h"
 #include "sim/check/facts.h"

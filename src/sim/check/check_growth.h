@@ -3,8 +3,8 @@
  * Usage varies, so the least of each sixth counts. A single lasting increase is no growth (a pruned
  * node, a doubled table). It may show in two steps, or happen twice, so all steps but the two
  * largest count. Only this check sees leaks that would be freed with their node. */
-#ifndef SHERD_SIM_CHECK_CHECK_GROWTH_H
-#define SHERD_SIM_CHECK_CHECK_GROWTH_H
+#ifndef SHERD_SIM_CHECK_GROWTH_H
+#define SHERD_SIM_CHECK_GROWTH_H
 
 #include <stdbool.h>
 #include <stddef.h>

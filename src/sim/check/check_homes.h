@@ -2,8 +2,8 @@
  *
  * The caller looks at the asking regions now and then. A region that asked at one look and not at
  * the next was answered. The caller leaves out moving shards (handoff-completes bounds these). */
-#ifndef SHERD_SIM_CHECK_CHECK_HOMES_H
-#define SHERD_SIM_CHECK_CHECK_HOMES_H
+#ifndef SHERD_SIM_CHECK_HOMES_H
+#define SHERD_SIM_CHECK_HOMES_H
 
 #include <stdbool.h>
 #include <stddef.h>

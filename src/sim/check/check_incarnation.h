@@ -5,8 +5,8 @@
  *   - An acknowledgement is for messages to the incarnation that sends it.
  *   - A node accepts no gossip or heartbeat response of an incarnation that it saw removed.
  * Ordinary messages are not judged: those of a former incarnation still reach their receivers. */
-#ifndef SHERD_SIM_CHECK_CHECK_INCARNATION_H
-#define SHERD_SIM_CHECK_CHECK_INCARNATION_H
+#ifndef SHERD_SIM_CHECK_INCARNATION_H
+#define SHERD_SIM_CHECK_INCARNATION_H
 
 #include "base/probe.h"
 

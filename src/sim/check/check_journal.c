@@ -1,4 +1,4 @@
-/* Judges a store's requests, answers and content by the model. */
+/* Judges a journal's requests, answers and content by the model. */
 #include "sim/check/check_journal_model.h"
 
 #include <inttypes.h>

@@ -11,9 +11,9 @@
  *   unknown-outcome    after an unknown outcome a node reads the entity back before it writes or
  *                      acknowledges more
  *
- * The store calls it as its observer; the workload reports what clients heard. */
-#ifndef SHERD_SIM_CHECK_CHECK_JOURNAL_H
-#define SHERD_SIM_CHECK_CHECK_JOURNAL_H
+ * The journal calls it as its observer; the workload reports what clients heard. */
+#ifndef SHERD_SIM_CHECK_JOURNAL_H
+#define SHERD_SIM_CHECK_JOURNAL_H
 
 #include <stdint.h>
 
@@ -26,7 +26,7 @@ struct verdict;
 
 struct check_journal *check_journal_new(struct verdict *verdict); /* lent for life */
 void check_journal_free(struct check_journal *check); /* null is fine */
-/* The observer for disk_backend_observe. Set it before the store's first request. */
+/* The observer for disk_backend_observe. Set it before the journal's first request. */
 struct disk_backend_observer check_journal_observer(struct check_journal *check);
 
 /* A client heard that an entity stored an event of that number and content. type and id are texts,
@@ -34,7 +34,7 @@ struct disk_backend_observer check_journal_observer(struct check_journal *check)
 void check_journal_acknowledged(void *check, const char *type, const char *id,
                                 uint64_t seq, uint32_t event_type,
                                 struct slice event);
-/* Compares a store's content with all durable events. Others count as durable from here on. */
+/* Compares a journal's content with all durable events. Others count as durable from here on. */
 void check_journal_scan(struct check_journal *check, const struct book *book);
 
 struct check_journal_counts {

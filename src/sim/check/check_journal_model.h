@@ -1,7 +1,7 @@
 /* Models a journal for check_journal*.c: histories as hashes, fences, terms, and writes of which a
  * node does not know the outcome. */
-#ifndef SHERD_SIM_CHECK_CHECK_JOURNAL_MODEL_H
-#define SHERD_SIM_CHECK_CHECK_JOURNAL_MODEL_H
+#ifndef SHERD_SIM_CHECK_JOURNAL_MODEL_H
+#define SHERD_SIM_CHECK_JOURNAL_MODEL_H
 
 #include "base/map.h"
 #include "base/vec.h"

@@ -12,8 +12,8 @@
  *
  * The first two are judged while the replicas of keys stay the same (check_kvstore_calm). Writes
  * are numbered from 1; a value is its write's number. A deletion is a write without a value. */
-#ifndef SHERD_SIM_CHECK_CHECK_KVSTORE_H
-#define SHERD_SIM_CHECK_CHECK_KVSTORE_H
+#ifndef SHERD_SIM_CHECK_KVSTORE_H
+#define SHERD_SIM_CHECK_KVSTORE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* Checks single-lease-holder: at most one node believes that it holds the lease, each by its own
  * clock, and each new holder has a higher token. A world has one lease. */
-#ifndef SHERD_SIM_CHECK_CHECK_LEASE_H
-#define SHERD_SIM_CHECK_CHECK_LEASE_H
+#ifndef SHERD_SIM_CHECK_LEASE_H
+#define SHERD_SIM_CHECK_LEASE_H
 
 #include <stdbool.h>
 #include <stdint.h>

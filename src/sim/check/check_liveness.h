@@ -10,8 +10,8 @@
  *
  * The runner says when the cluster is quiet: faults are over, and all agree on the members. Without
  * load it is still, or silent if nodes reach each other all the time. */
-#ifndef SHERD_SIM_CHECK_CHECK_LIVENESS_H
-#define SHERD_SIM_CHECK_CHECK_LIVENESS_H
+#ifndef SHERD_SIM_CHECK_LIVENESS_H
+#define SHERD_SIM_CHECK_LIVENESS_H
 
 #include "base/limits.h"
 #include "base/probe.h"

@@ -8,8 +8,8 @@
  * A coordinator that ended by itself requires no wait. Not judged: nodes outside (facts.h), and
  * starts on a node that was not up at the removal, because its first view lacks removed members, as
  * in Akka. */
-#ifndef SHERD_SIM_CHECK_CHECK_MARGIN_H
-#define SHERD_SIM_CHECK_CHECK_MARGIN_H
+#ifndef SHERD_SIM_CHECK_MARGIN_H
+#define SHERD_SIM_CHECK_MARGIN_H
 
 #include "base/probe.h"
 #include "sim/check/facts.h"

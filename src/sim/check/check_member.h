@@ -11,8 +11,8 @@
  *   no-cluster-merge  clusters never merge, and a node joins one in its life. A node with another
  *                     cluster's name joins none of these, and it and their nodes never see each
  *                     other as members */
-#ifndef SHERD_SIM_CHECK_CHECK_MEMBER_H
-#define SHERD_SIM_CHECK_CHECK_MEMBER_H
+#ifndef SHERD_SIM_CHECK_MEMBER_H
+#define SHERD_SIM_CHECK_MEMBER_H
 
 #include "base/probe.h"
 #include "sim/check/facts.h"

@@ -12,8 +12,8 @@
  *
  * An open token is at a node, or in a connection on its way to the other end. Two bits of a closed
  * one stay forever, so a late second delivery is found. */
-#ifndef SHERD_SIM_CHECK_CHECK_MESSAGE_H
-#define SHERD_SIM_CHECK_CHECK_MESSAGE_H
+#ifndef SHERD_SIM_CHECK_MESSAGE_H
+#define SHERD_SIM_CHECK_MESSAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,9 +7,9 @@
  * request, so none that was acknowledged is missing. Later events may be: a node that slept while
  * its shard moved starts outdated entities until it learns of that; its fence keeps them from
  * storing.
- * The store calls it as its observer, and the workload when an entity starts. */
-#ifndef SHERD_SIM_CHECK_CHECK_RECOVERY_H
-#define SHERD_SIM_CHECK_CHECK_RECOVERY_H
+ * The journal calls it as its observer, and the workload when an entity starts. */
+#ifndef SHERD_SIM_CHECK_RECOVERY_H
+#define SHERD_SIM_CHECK_RECOVERY_H
 
 #include <stdint.h>
 

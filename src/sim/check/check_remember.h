@@ -4,7 +4,7 @@
  * stored stop. In the quiet phase exactly the stored ones live.
  *
  * In distributed data (docs/decisions/015-remembered-entities-in-distributed-data.md) there is no
- * single store and no fence:
+ * single journal and no fence:
  *   - An entity starts when its node's own replica has it, or another node has sent its stop.
  *   - A stored write is on the required number of replicas.
  *   - In the quiet phase all replicas are equal and have each live entity, whatever stops were sent
@@ -16,10 +16,10 @@
  *
  * So requested changes are stored: an unstored live entity would end with its shard, and a stored
  * passivated one would return. Nodes outside (facts.h) may start outdated entities; their fences
- * keep them from storing that. The store calls the checker as its observer, and the driver of a
+ * keep them from storing that. The journal calls the checker as its observer, and the driver of a
  * world passes probes. */
-#ifndef SHERD_SIM_CHECK_CHECK_REMEMBER_H
-#define SHERD_SIM_CHECK_CHECK_REMEMBER_H
+#ifndef SHERD_SIM_CHECK_REMEMBER_H
+#define SHERD_SIM_CHECK_REMEMBER_H
 
 #include <sherd/sherd.h>
 
@@ -63,7 +63,7 @@ void check_remember_in_data(struct check_remember *check,
 /* Sets which nodes are outside (facts.h), lent for life; null: none ever is. */
 void check_remember_safety(struct check_remember *check,
                            const struct check_safety *safety);
-/* The observer for disk_backend_observe. Set it before the store's first request. */
+/* The observer for disk_backend_observe. Set it before the journal's first request. */
 struct disk_backend_observer
 check_remember_observer(struct check_remember *check);
 

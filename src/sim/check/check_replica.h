@@ -7,8 +7,8 @@
  *                        of maps
  *   pruned-stays-pruned  a key with a pruning mark holds no data of that member; in the quiet phase
  *                        all data is of members */
-#ifndef SHERD_SIM_CHECK_CHECK_REPLICA_H
-#define SHERD_SIM_CHECK_CHECK_REPLICA_H
+#ifndef SHERD_SIM_CHECK_REPLICA_H
+#define SHERD_SIM_CHECK_REPLICA_H
 
 #include "ddata/replicator.h"
 

@@ -5,8 +5,8 @@
  * observed as unreachable; none unreachable has seen the gossip. Then no two sides can both have
  * the majority, the quorum, the oldest member or the lease. Otherwise Akka's rules let both sides
  * go on, too. A lease binds as long as the decider believes that it holds it. */
-#ifndef SHERD_SIM_CHECK_CHECK_RESOLVER_H
-#define SHERD_SIM_CHECK_CHECK_RESOLVER_H
+#ifndef SHERD_SIM_CHECK_RESOLVER_H
+#define SHERD_SIM_CHECK_RESOLVER_H
 
 #include "base/probe.h"
 #include "resolver/strategy.h"

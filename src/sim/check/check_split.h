@@ -14,8 +14,8 @@
  * The cut is clean, the cluster agreed before, no other faults happen, and detectors notice all
  * within stable-after. A side may end if its resolver finds nothing stable for too long, at a time
  * when that is possible. */
-#ifndef SHERD_SIM_CHECK_CHECK_SPLIT_H
-#define SHERD_SIM_CHECK_CHECK_SPLIT_H
+#ifndef SHERD_SIM_CHECK_SPLIT_H
+#define SHERD_SIM_CHECK_SPLIT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  *
  * A replica with a later value counts as having the earlier one. Nodes outside (facts.h) are not
  * judged. check_state_store.h judges the content. */
-#ifndef SHERD_SIM_CHECK_CHECK_STATE_QUORUM_H
-#define SHERD_SIM_CHECK_CHECK_STATE_QUORUM_H
+#ifndef SHERD_SIM_CHECK_STATE_QUORUM_H
+#define SHERD_SIM_CHECK_STATE_QUORUM_H
 
 #include "base/probe.h"
 #include "sim/check/facts.h"

@@ -6,8 +6,8 @@
  *
  * Nodes outside (facts.h) do not bind nodes inside. The bytes of a large state are read only in
  * some writes. check_coordinator.h judges that a term is taken once and a shard has one home. */
-#ifndef SHERD_SIM_CHECK_CHECK_STATE_STORE_H
-#define SHERD_SIM_CHECK_CHECK_STATE_STORE_H
+#ifndef SHERD_SIM_CHECK_STATE_STORE_H
+#define SHERD_SIM_CHECK_STATE_STORE_H
 
 #include "base/probe.h"
 #include "sim/check/facts.h"

@@ -2,8 +2,8 @@
  *
  * run.c creates a run and leads it through its phases. run_time.c lets time pass. run_faults.c has
  * the phases with faults, run_quiet.c those without, run_work.c the counters. */
-#ifndef SHERD_SIM_RUN_RUN_INSIDE_H
-#define SHERD_SIM_RUN_RUN_INSIDE_H
+#ifndef SHERD_SIM_RUN_INSIDE_H
+#define SHERD_SIM_RUN_INSIDE_H
 
 #include "base/rng.h"
 #include "base/timers.h"

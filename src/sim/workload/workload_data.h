@@ -9,8 +9,8 @@
  *                        durable key; a subscriber got the last value
  *
  * A process has one such workload at a time. It draws from its own stream. */
-#ifndef SHERD_SIM_WORKLOAD_WORKLOAD_DATA_H
-#define SHERD_SIM_WORKLOAD_WORKLOAD_DATA_H
+#ifndef SHERD_SIM_WORKLOAD_DATA_H
+#define SHERD_SIM_WORKLOAD_DATA_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Declares what workload_data*.c share. */
-#ifndef SHERD_SIM_WORKLOAD_WORKLOAD_DATA_INSIDE_H
-#define SHERD_SIM_WORKLOAD_WORKLOAD_DATA_INSIDE_H
+#ifndef SHERD_SIM_WORKLOAD_DATA_INSIDE_H
+#define SHERD_SIM_WORKLOAD_DATA_INSIDE_H
 
 #include "base/rng.h"
 #include "base/vec.h"

@@ -9,8 +9,8 @@
  *                   end
  *
  * A process has one such workload at a time. It draws from its own streams. */
-#ifndef SHERD_SIM_WORKLOAD_WORKLOAD_FOLLOW_H
-#define SHERD_SIM_WORKLOAD_WORKLOAD_FOLLOW_H
+#ifndef SHERD_SIM_WORKLOAD_FOLLOW_H
+#define SHERD_SIM_WORKLOAD_FOLLOW_H
 
 #include <stdbool.h>
 #include <stdint.h>

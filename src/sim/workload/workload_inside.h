@@ -1,7 +1,7 @@
 /* Declares what the files of a workload share: its entities, clients and callers. Private to
  * workload*.c. */
-#ifndef SHERD_SIM_WORKLOAD_WORKLOAD_INSIDE_H
-#define SHERD_SIM_WORKLOAD_WORKLOAD_INSIDE_H
+#ifndef SHERD_SIM_WORKLOAD_INSIDE_H
+#define SHERD_SIM_WORKLOAD_INSIDE_H
 
 #include "base/map.h"
 #include "base/rng.h"

@@ -5,8 +5,8 @@
  *   store-one-answer  each call of a live caller has one answer, from the broker
  *
  * A process has one such workload at a time. It draws from its own stream. */
-#ifndef SHERD_SIM_WORKLOAD_WORKLOAD_KVSTORE_H
-#define SHERD_SIM_WORKLOAD_WORKLOAD_KVSTORE_H
+#ifndef SHERD_SIM_WORKLOAD_KVSTORE_H
+#define SHERD_SIM_WORKLOAD_KVSTORE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -24,7 +24,7 @@ struct workload_world {
     struct check_message *check;
     const struct check_safety *safety; /* null: no node is outside */
     uint32_t stores;
-    struct check_journal **journals; /* these two: one for each store of the world */
+    struct check_journal **journals; /* these two: one for each journal of the world */
     struct check_recovery **recoveries;
     struct check_remember *remember;
     struct workload *workload;

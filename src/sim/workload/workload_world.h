@@ -2,8 +2,8 @@
  * messages, of the journal, of recoveries and of remembered entities (check_message.h,
  * check_journal.h, check_recovery.h, check_remember.h). It spawns clients on every node that
  * starts. */
-#ifndef SHERD_SIM_WORKLOAD_WORKLOAD_WORLD_H
-#define SHERD_SIM_WORKLOAD_WORKLOAD_WORLD_H
+#ifndef SHERD_SIM_WORKLOAD_WORLD_H
+#define SHERD_SIM_WORKLOAD_WORLD_H
 
 #include "sim/workload/workload.h"
 #include "sim/world/world.h"
@@ -23,9 +23,9 @@ void workload_world_in_data(struct workload_world *of);
 void workload_world_free(struct workload_world *of); /* after world_free */
 struct workload *workload_world_of(const struct workload_world *of);
 struct check_journal_counts workload_world_journal_counts(
-    const struct workload_world *of); /* of all stores */
+    const struct workload_world *of); /* of all journals */
 const struct check_journal *workload_world_journal(
-    const struct workload_world *of); /* of the world's first store; lent */
+    const struct workload_world *of); /* of the world's first journal; lent */
 struct check_remember *
 workload_world_remember(const struct workload_world *of); /* lent */
 /* Nodes outside (facts.h), for its checkers; lent for life. */

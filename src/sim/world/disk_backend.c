@@ -444,16 +444,16 @@ static void arrive(struct disk_backend *store, uint64_t now,
     ticket->has_arrived = true;
     if (store->phase == PHASE_DOWN) {
         fail(store, now, ticket, BACKEND_FAILED,
-             store->damage ? store->damage : "the store is down");
+             store->damage ? store->damage : "the journal is down");
     } else if (store->refuses) {
-        fail(store, now, ticket, BACKEND_FAILED, "the store refuses");
+        fail(store, now, ticket, BACKEND_FAILED, "the journal refuses");
     } else if (ticket->request->verb != BACKEND_REPLAY) {
         vec_push(&store->waits, ticket);
         begin_group(store, now);
     } else if (disk_backend_serves(store)) {
         begin_read(store, now, ticket);
     } else {
-        fail(store, now, ticket, BACKEND_FAILED, "the store opens");
+        fail(store, now, ticket, BACKEND_FAILED, "the journal opens");
     }
 }
 
@@ -461,7 +461,7 @@ static void read_event(struct disk_backend *store, uint64_t now,
                        struct ticket *ticket, bool same_process)
 {
     if (!same_process) {
-        fail(store, now, ticket, BACKEND_FAILED, "the store went down");
+        fail(store, now, ticket, BACKEND_FAILED, "the journal went down");
         return;
     }
     if (ticket->request->result == BACKEND_FAILED) {
@@ -582,7 +582,7 @@ void disk_backend_power_loss(struct disk_backend *store, uint64_t now)
 {
     advance(store, now);
     if (store->phase != PHASE_DOWN)
-        end_process(store, now, "the store has lost its power");
+        end_process(store, now, "the journal has lost its power");
     disk_power_loss(store->disk, now);
     store->disk_busy_until = 0;
 }
@@ -592,7 +592,7 @@ void disk_backend_kill(struct disk_backend *store, uint64_t now)
     advance(store, now);
     if (store->phase == PHASE_DOWN)
         return;
-    end_process(store, now, "the store was killed");
+    end_process(store, now, "the journal was killed");
     store->disk_busy_until = disk_sync_end(store->disk);
     if (rng_below(&store->rng, 2))
         disk_evict(store->disk, now);

@@ -2,8 +2,8 @@
  *
  * The caller's function runs one seed in the child. A seed that breaks a rule without the bug
  * proves nothing, so each find is repeated without it. */
-#ifndef SHERD_SIM_ZOO_ZOO_HUNT_H
-#define SHERD_SIM_ZOO_ZOO_HUNT_H
+#ifndef SHERD_SIM_ZOO_HUNT_H
+#define SHERD_SIM_ZOO_HUNT_H
 
 #include <stdbool.h>
 #include <stdint.h>

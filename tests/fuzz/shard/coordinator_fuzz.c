@@ -146,7 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct sent kept[16];
     uint32_t count = 0;
 
-    scene->is_foreign[4] = true;
+    scene->is_jvm[4] = true;
     for (size_t i = 1; i + 2 < size && i < 3000; i += 3) {
         if (data[i] & 128 && count)
             answer(scene,

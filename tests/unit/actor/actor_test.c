@@ -937,13 +937,13 @@ static void messages_of_foreign_threads_have_no_lane(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     struct message *message =
-        message_new_foreign(TYPE_NONE, slice_of(NULL, 0), slice_text("body"));
+        message_new_heap(TYPE_NONE, slice_of(NULL, 0), slice_text("body"));
     (void)state;
 
     message->to = a;
     message->msg = 5;
     actors_deliver(lab.actors, message);
-    message = message_new_foreign(TYPE_A, slice_text("id"), slice_text("body"));
+    message = message_new_heap(TYPE_A, slice_text("id"), slice_text("body"));
     assert_true(slice_is(message_id(message), "id"));
     assert_true(slice_is(message_body(message), "body"));
     actors_shard_start(lab.actors, TYPE_A, hash_shard(slice_text("id"), 10));
@@ -953,8 +953,8 @@ static void messages_of_foreign_threads_have_no_lane(void **state)
     actors_deliver_entities(lab.actors, &message, 1);
     lab_run();
     lab_expect("a+ a.5 id+ id.6 ");
-    message = message_new_foreign(TYPE_NONE, slice_of(NULL, 0), slice_text(""));
-    message_free_foreign(message);
+    message = message_new_heap(TYPE_NONE, slice_of(NULL, 0), slice_text(""));
+    message_free_heap(message);
 }
 
 int main(void)

@@ -880,7 +880,8 @@ static void a_handshake_for_another_address_is_logged_with_the_remedy(void **sta
             "handshake refused: it is for another address than this node's; "
             "the peer must use remote.artery.canonical of this node what="
             "\"handshake from akka://S@h:2 looks for "
-            "akka://S@elsewhere:1, and this node is akka://S@h:1\"");
+            "akka://S@elsewhere:1, and this node is akka://S@h:1\" "
+            "hint=\"correct the address there, or canonical here\"");
 }
 
 static void a_handshake_with_this_nodes_address_or_uid_is_logged(void **state)

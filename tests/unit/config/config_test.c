@@ -159,7 +159,7 @@ static void the_reference_block_pastes_in_unchanged(void **state)
 
     assert_defaults(config);
     while (config_next_setting(config, &at, &setting)) {
-        if (!setting.is_default && !setting.is_foreign)
+        if (!setting.is_default && !setting.is_jvm)
             fail_msg("%s = %s is not our default", setting.key, setting.value);
         assert_int_equal(setting.origin.kind, CONFIG_FILE);
         assert_string_equal(setting.origin.source, "test.conf");
@@ -229,7 +229,7 @@ static void ineffective_keys_are_named(void **state)
     assert_false(setting.is_default);
     assert_true(config_next_ineffective(config, &at, &setting));
     assert_string_equal(setting.key, "actor.serializers.mine");
-    assert_true(setting.is_foreign);
+    assert_true(setting.is_jvm);
     assert_false(setting.is_default); /* the default is unknown here */
     assert_false(config_next_ineffective(config, &at, &setting));
     config_free(config);
@@ -254,7 +254,7 @@ static void ineffective_keys_are_named(void **state)
                        names[i]);
         assert_true(config_next_ineffective(config, &at, &setting));
         assert_string_equal(setting.key, key);
-        assert_false(setting.is_default || setting.is_foreign);
+        assert_false(setting.is_default || setting.is_jvm);
     }
     assert_false(config_next_ineffective(config, &at, &setting));
     config_free(config);
@@ -558,7 +558,7 @@ static void names_of_the_user_are_accepted(void **state)
     (void)state;
 
     while (config_next_ineffective(config, &at, &setting))
-        foreign += setting.is_foreign;
+        foreign += setting.is_jvm;
     assert_int_equal(foreign, 14);
     config_free(config);
 }

@@ -23,7 +23,7 @@ static bool is_from(const struct outbound *out, const char *tail)
 
 /* Messages of one kind by sender and receiver. */
 struct traffic {
-    uint32_t beats[32];  /* heartbeats to other data centers, by sender */
+    uint32_t heartbeats[32];  /* heartbeats to other data centers, by sender */
     uint32_t astray;     /* heartbeats within a data center */
     uint32_t gossip[32]; /* rounds and full gossips across, by sender */
     uint32_t taken[32];  /* by receiver */
@@ -38,7 +38,7 @@ static void count(struct net *net, uint32_t from, uint32_t to,
     bool within = from / traffic->width == to / traffic->width;
 
     if (is_from(out, "/crossDcHeartbeatSender")) {
-        traffic->beats[from]++;
+        traffic->heartbeats[from]++;
         traffic->astray += within;
     }
     if (!slice_is(out->manifest, "GS") && !slice_is(out->manifest, "GE"))
@@ -179,7 +179,7 @@ static void the_oldest_send_heartbeats_across(void **state)
         bool oldest = view(net, i, i)->up_number <= 2;
 
         /* ten rounds in thirty seconds, to two members each */
-        assert_int_equal(traffic.beats[i], oldest ? 20 : 0);
+        assert_int_equal(traffic.heartbeats[i], oldest ? 20 : 0);
     }
     net_free(net);
 }

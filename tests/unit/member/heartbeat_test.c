@@ -74,90 +74,90 @@ static void phi_approximates_the_normal_distribution(void **state)
 static const struct phi_settings no_pause = { 8, 1000, 100, 0, 1000 };
 
 /* Heartbeats at growing times. Each call advances the clock. */
-struct beating {
+struct heartbeats {
     struct phi phi;
     struct phi_settings settings;
     uint64_t ms;
 };
 
-static void beat(struct beating *beating, uint64_t after)
+static void heartbeat(struct heartbeats *heartbeats, uint64_t after)
 {
-    beating->ms += after;
-    phi_heartbeat(&beating->phi, &beating->settings, beating->ms * MS);
+    heartbeats->ms += after;
+    phi_heartbeat(&heartbeats->phi, &heartbeats->settings, heartbeats->ms * MS);
 }
 
-static bool available(struct beating *beating, uint64_t after)
+static bool available(struct heartbeats *heartbeats, uint64_t after)
 {
-    beating->ms += after;
-    return phi_is_available(&beating->phi, &beating->settings,
-                            beating->ms * MS);
+    heartbeats->ms += after;
+    return phi_is_available(&heartbeats->phi, &heartbeats->settings,
+                            heartbeats->ms * MS);
 }
 
-static double value(struct beating *beating, uint64_t after)
+static double value(struct heartbeats *heartbeats, uint64_t after)
 {
-    beating->ms += after;
-    return phi_value(&beating->phi, &beating->settings, beating->ms * MS);
+    heartbeats->ms += after;
+    return phi_value(&heartbeats->phi, &heartbeats->settings, heartbeats->ms * MS);
 }
 
 static void phi_grows_with_the_silence_of_a_peer(void **state)
 {
-    struct beating b = { .settings = no_pause, .ms = 1000 };
+    struct heartbeats b = { .settings = no_pause, .ms = 1000 };
     double third;
     (void)state;
 
     assert_true(available(&b, 0)); /* no heartbeat so far */
-    beat(&b, 0);
+    heartbeat(&b, 0);
     expect_near(value(&b, 1000), 0.301030, 1e-4);
     expect_near(value(&b, 1000), 4.736695, 1e-2);
     expect_near(value(&b, 1000), 21.241600, 1e-1);
     phi_fini(&b.phi);
 
     b.settings.threshold = 3;
-    beat(&b, 0);
-    beat(&b, 1000);
-    beat(&b, 100);
+    heartbeat(&b, 0);
+    heartbeat(&b, 1000);
+    heartbeat(&b, 100);
     assert_true(available(&b, 100));
     assert_false(available(&b, 7000));
     phi_fini(&b.phi);
 
     b.settings = (struct phi_settings){ 8, 1000, 100, 3000, 1000 };
-    beat(&b, 0);
+    heartbeat(&b, 0);
     for (int i = 1; i < 1000; i++)
-        beat(&b, 1000);
+        heartbeat(&b, 1000);
     assert_false(available(&b, 300000));
-    beat(&b, 100);
+    heartbeat(&b, 100);
     assert_true(available(&b, 900));
-    beat(&b, 100);
+    heartbeat(&b, 100);
     assert_false(available(&b, 7000));
-    beat(&b, 100);
+    heartbeat(&b, 100);
     assert_true(available(&b, 900));
-    beat(&b, 100);
+    heartbeat(&b, 100);
     assert_true(available(&b, 900));
     phi_fini(&b.phi);
 
     for (int i = 0; i < 4; i++)
-        beat(&b, 1000);
+        heartbeat(&b, 1000);
     assert_true(available(&b, 4000));
-    beat(&b, 1000);
+    heartbeat(&b, 1000);
     assert_true(available(&b, 1000));
     phi_fini(&b.phi);
 
     for (int i = 0; i < 5; i++)
-        beat(&b, 1000);
-    beat(&b, 500);
+        heartbeat(&b, 1000);
+    heartbeat(&b, 500);
     assert_true(available(&b, 500));
-    beat(&b, 0);
+    heartbeat(&b, 0);
     assert_false(available(&b, 5500));
     phi_fini(&b.phi);
 
     b.settings = no_pause;
     b.settings.samples_max = 3;
     for (int i = 0; i < 4; i++)
-        beat(&b, 100);
+        heartbeat(&b, 100);
     third = value(&b, 100);
-    beat(&b, 600);
+    heartbeat(&b, 600);
     for (int i = 0; i < 3; i++)
-        beat(&b, 500);
+        heartbeat(&b, 500);
     expect_near(value(&b, 500), third, 1e-3);
     phi_fini(&b.phi);
 }
@@ -165,12 +165,12 @@ static void phi_grows_with_the_silence_of_a_peer(void **state)
 /* Available below the threshold, not at it. */
 static void a_peer_at_the_threshold_is_unavailable(void **state)
 {
-    struct beating b = { .settings = { 8, 1000, 100, 3000, 1000 }, .ms = 1000 };
+    struct heartbeats b = { .settings = { 8, 1000, 100, 3000, 1000 }, .ms = 1000 };
     uint64_t silent = 4000;
     (void)state;
 
     for (int i = 0; i < 20; i++)
-        beat(&b, 1000);
+        heartbeat(&b, 1000);
     b.ms += silent;
     for (; value(&b, 0) < 8; b.ms++, silent++)
         assert_true(available(&b, 0));
@@ -182,25 +182,25 @@ static void a_peer_at_the_threshold_is_unavailable(void **state)
 
 static void phi_counts_only_monitored_intervals(void **state)
 {
-    struct beating b = { .settings = no_pause, .ms = 1000 };
+    struct heartbeats b = { .settings = no_pause, .ms = 1000 };
     (void)state;
 
     assert_true(value(&b, 0) == 0);
-    beat(&b, 0);
+    heartbeat(&b, 0);
     assert_true(value(&b, 100) > 0);
-    beat(&b, 100);
+    heartbeat(&b, 100);
     assert_true(value(&b, 100) > 0);
     phi_fini(&b.phi);
     assert_true(available(&b, 600000)); /* forgotten: not monitored */
     assert_false(b.phi.is_monitoring);
-    beat(&b, 0);
-    beat(&b, 1000);
-    beat(&b, 100);
+    heartbeat(&b, 0);
+    heartbeat(&b, 1000);
+    heartbeat(&b, 100);
     assert_true(available(&b, 100)); /* the old silence is no interval */
     assert_true(b.phi.is_monitoring);
     phi_fini(&b.phi);
-    beat(&b, 0);
-    beat(&b, 1000);
+    heartbeat(&b, 0);
+    heartbeat(&b, 1000);
     assert_true(phi_variance(&b.phi) >= 0);
     phi_fini(&b.phi);
 }
@@ -209,25 +209,25 @@ static void phi_counts_only_monitored_intervals(void **state)
 static void the_mean_and_variance_follow_the_intervals(void **state)
 {
     static const uint64_t intervals[] = { 100, 200, 125, 340, 130 };
-    struct beating b = { .settings = { 1e9, 5, 1, 3000, 1000 }, .ms = 1000 };
+    struct heartbeats b = { .settings = { 1e9, 5, 1, 3000, 1000 }, .ms = 1000 };
     (void)state;
 
-    beat(&b, 0);
+    heartbeat(&b, 0);
     for (int i = 0; i < 5; i++)
-        beat(&b, intervals[i]);
+        heartbeat(&b, intervals[i]);
     expect_near(phi_mean(&b.phi), 179, 1e-9);
     expect_near(phi_variance(&b.phi), 7584, 1e-5);
     phi_fini(&b.phi);
     b.settings.samples_max = 3;
-    beat(&b, 0);
-    beat(&b, 100);
-    beat(&b, 110);
-    beat(&b, 90);
+    heartbeat(&b, 0);
+    heartbeat(&b, 100);
+    heartbeat(&b, 110);
+    heartbeat(&b, 90);
     expect_near(phi_mean(&b.phi), 100, 1e-9);
     expect_near(phi_variance(&b.phi), 66.6666667, 1e-5);
-    beat(&b, 140);
+    heartbeat(&b, 140);
     expect_near(phi_variance(&b.phi), 422.222222, 1e-5);
-    beat(&b, 80);
+    heartbeat(&b, 80);
     expect_near(phi_mean(&b.phi), 103.333333, 1e-5);
     expect_near(phi_variance(&b.phi), 688.88888889, 1e-5);
     phi_fini(&b.phi);
@@ -236,11 +236,11 @@ static void the_mean_and_variance_follow_the_intervals(void **state)
 /* min-std-deviation applies only if intervals vary by less. */
 static void phi_has_a_least_deviation(void **state)
 {
-    struct beating b = { .settings = { 8, 1000, 400, 3000, 1000 },
+    struct heartbeats b = { .settings = { 8, 1000, 400, 3000, 1000 },
                          .ms = 1000 };
     (void)state;
 
-    beat(&b, 0); /* as if after 750 and 1250 ms */
+    heartbeat(&b, 0); /* as if after 750 and 1250 ms */
     expect_near(value(&b, 5000), phi_of(5000, 4000, 400), 1e-9);
     b.settings.deviation_ms = 300;
     expect_near(value(&b, 0), phi_of(5000, 4000, 300), 1e-9);

@@ -251,7 +251,7 @@ static void a_jvm_that_joins_right_after_its_handshake_is_known(void **state)
     assert_false(fixture.logged);
     assert_false(coordinator_member_of(control->types[0].coordinator,
                                        &other.node)
-                     ->is_foreign);
+                     ->is_jvm);
     buf_fini(&payload);
     profile_drop(there);
     node_free(fixture.node);

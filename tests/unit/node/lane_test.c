@@ -183,7 +183,7 @@ static void arrives(struct machine *machine, int32_t shard)
         if (hash_shard(slice_text(id), SHARDS) == shard)
             break;
     }
-    message = message_new_foreign(0, slice_text(id), slice_text("x"));
+    message = message_new_heap(0, slice_text(id), slice_text("x"));
     message->entity.shard = shard;
     message->entity.has_shard = 1;
     message->arrived = 1;

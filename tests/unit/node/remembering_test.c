@@ -150,7 +150,7 @@ static void tell(struct fixture *fixture, int32_t shard, int n)
         (void)snprintf(id, sizeof id, "e%d", i);
         n -= hash_shard(slice_text(id), shards) == shard;
     }
-    message = message_new_foreign(0, slice_text(id), slice_text("x"));
+    message = message_new_heap(0, slice_text(id), slice_text("x"));
     message->entity.shard = shard;
     message->entity.has_shard = 1;
     message->arrived = 1;

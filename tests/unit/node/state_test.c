@@ -201,7 +201,7 @@ static void a_state_found_after_the_read_is_outbid(void **state)
     (void)player_asks(&player, "E", "e2", ECHO);
     assert_int_equal(coordinator_counters(
                          control_of(world, 0)->types[0].coordinator)
-                         ->foreign,
+                         ->overwritten,
                      1);
     world_free(world);
 }
@@ -230,7 +230,7 @@ static void shardings_data_has_its_own_settings(void **state)
         world_run(world, 5 * SECOND);
         assert_int_equal(coordinator_counters(
                              control_of(world, 0)->types[0].coordinator)
-                             ->foreign,
+                             ->overwritten,
                          i == 0);
         world_free(world);
     }
@@ -254,7 +254,7 @@ static void a_state_found_by_a_write_is_outbid(void **state)
     world_run(world, 20 * MS); /* begun, and not announced yet */
     assert_int_equal(coordinator_counters(
                          control_of(world, 0)->types[0].coordinator)
-                         ->foreign,
+                         ->overwritten,
                      1);
     world_run(world, 5 * SECOND);
     assert_true(stored_term(world, 0) > term + 5);

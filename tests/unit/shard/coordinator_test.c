@@ -188,7 +188,7 @@ static void members_without_this_library_are_not_awaited(void **state)
     registers(scene, 0);
     asks(scene, 0, "1");
     assert_int_equal(home_of(scene, "1"), -1);
-    coordinator_peer_foreign(scene->coordinator, scene->now, &node,
+    coordinator_peer_jvm(scene->coordinator, scene->now, &node,
                              &scene->outbox);
     assert_int_equal(home_of(scene, "1"), 0);
     scene_free(scene);
@@ -256,7 +256,7 @@ static void unknown_nodes_are_not_registered(void **state)
     assert_int_equal(counter(scene, malformed), 1);
     asks(scene, 5, "1");
     assert_int_equal(counter(scene, stranger), 1);
-    coordinator_peer_foreign(scene->coordinator, scene->now, &node,
+    coordinator_peer_jvm(scene->coordinator, scene->now, &node,
                              &scene->outbox);
     registers(scene, 3); /* not of this library */
     assert_int_equal(counter(scene, ignored_register), 4);
@@ -565,7 +565,7 @@ static void a_jvm_gets_hand_off_messages_once(void **state)
     struct scene *scene = scene_with(1, &eager);
     (void)state;
 
-    scene->is_foreign[1] = true;
+    scene->is_jvm[1] = true;
     peer_up(scene, 1);
     registers(scene, 1);
     asks(scene, 0, "1");
@@ -1646,7 +1646,7 @@ static void jvm_regions_have_no_fences(void **state)
     struct scene *scene = scene_new(&eager);
     (void)state;
 
-    scene->is_foreign[1] = true;
+    scene->is_jvm[1] = true;
     peer_up(scene, 0);
     peer_up(scene, 1);
     give_term(scene, 1);

@@ -39,7 +39,7 @@ struct scene {
     uint64_t now;
     uint64_t report[NODES_MAX];
     bool is_silent[NODES_MAX]; /* does not answer */
-    bool is_foreign[NODES_MAX]; /* a JVM: no lanes or fences */
+    bool is_jvm[NODES_MAX]; /* a JVM: no lanes or fences */
     VEC(struct sent) sent;
     uint32_t played; /* of sent */
     struct buf state; /* stored in distributed data */
@@ -261,8 +261,8 @@ static inline void registers_with(struct scene *scene, int n, uint64_t report,
     say(scene, n, (struct shard_message){
                       .kind = SHARD_REGISTER,
                       .ref = slice_text(ref),
-                      .lanes = scene->is_foreign[n] ? 0 : 2,
-                      .report = scene->is_foreign[n] ? 0 : report,
+                      .lanes = scene->is_jvm[n] ? 0 : 2,
+                      .report = scene->is_jvm[n] ? 0 : report,
                       .hosted = hosted,
                       .hosted_count = count });
 }
@@ -296,15 +296,15 @@ static inline void passes(struct scene *scene, uint64_t ms)
 static inline void answers(struct scene *scene, const struct sent *sent,
                            enum shard_message_kind kind)
 {
-    bool is_foreign = scene->is_foreign[sent->node];
+    bool is_jvm = scene->is_jvm[sent->node];
 
     say_from(scene, sent->node,
              strstr(sent->recipient, "Proxy") ? PROXY_PATH : REGION_PATH,
              (struct shard_message){ .kind = kind,
                                      .shard = slice_text(sent->shard),
-                                     .fence = is_foreign ? (struct fence){ 0, 0 }
+                                     .fence = is_jvm ? (struct fence){ 0, 0 }
                                                          : sent->fence,
-                                     .attempt = is_foreign ? 0
+                                     .attempt = is_jvm ? 0
                                                            : sent->attempt });
 }
 

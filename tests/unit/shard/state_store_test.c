@@ -637,7 +637,7 @@ static void finds(struct scene *scene, uint64_t term, struct fence fence)
     stored_term_put(&bytes, term);
     stored_fence_put(&bytes, slice_text("1"), fence);
     gzip_deflate(&fences, buf_slice(&bytes));
-    coordinator_foreign(scene->coordinator, scene->now, buf_slice(&fences),
+    coordinator_other_state(scene->coordinator, scene->now, buf_slice(&fences),
                         &scene->outbox);
     buf_fini(&bytes);
     buf_fini(&fences);
@@ -664,7 +664,7 @@ static void a_value_of_another_coordinator_is_outbid(void **state)
     (void)wanted_term(scene);
     forget_sent(scene);
     finds(scene, 8, (struct fence){ 9, 4 });
-    assert_int_equal(counter(scene, foreign), 1);
+    assert_int_equal(counter(scene, overwritten), 1);
     assert_int_equal(wanted_term(scene), 9);
     assert_false(coordinator_is_active(scene->coordinator));
     assert_true(scene->wanted_state.size && scene->wanted_fences.size);
@@ -746,7 +746,7 @@ static void a_lower_value_of_another_coordinator_is_overwritten(void **state)
 
     asks(scene, 0, "1");
     takes_over(scene, 2);
-    coordinator_foreign(scene->coordinator, scene->now, slice_of(NULL, 0),
+    coordinator_other_state(scene->coordinator, scene->now, slice_of(NULL, 0),
                         &scene->outbox);
     finds(scene, 3, (struct fence){ 3, 2 }); /* before it has a term */
     give_term(scene, 3);
@@ -761,12 +761,12 @@ static void a_lower_value_of_another_coordinator_is_overwritten(void **state)
     assert_int_equal(fence_of(scene, "1").term, 5);
     assert_int_equal(scene->writes, writes + 1);
     assert_true(scene->wanted_state.size && scene->wanted_fences.size);
-    coordinator_foreign(scene->coordinator, scene->now, slice_text("none"),
+    coordinator_other_state(scene->coordinator, scene->now, slice_text("none"),
                         &scene->outbox);
     scene_drain(scene);
     assert_int_equal(scene->writes, writes + 2);
     assert_int_equal(counter(scene, malformed), 1);
-    assert_int_equal(counter(scene, foreign), 4);
+    assert_int_equal(counter(scene, overwritten), 4);
     /* The next fence of a shard without a home is above it. */
     peer_removed(scene, 0);
     peer_removed(scene, 1);
@@ -909,11 +909,11 @@ static void the_state_of_a_jvm_is_loaded(void **state)
     gzip_end(&scene->state, &sum);
     gzip_part_fini(&part);
     buf_fini(&bytes);
-    scene->is_foreign[1] = true;
+    scene->is_jvm[1] = true;
     scene->is_held = true;
     peer_up(scene, 0);
     peer_up(scene, 1);
-    coordinator_peer_foreign(scene->coordinator, scene->now, &node,
+    coordinator_peer_jvm(scene->coordinator, scene->now, &node,
                              &scene->outbox);
     scene->is_held = false;
     tells(scene, true);
