@@ -67,10 +67,10 @@ static void send_half(struct sherd_ctx *ctx, struct producer *producer)
 
     producer->credit--;
     for (uint32_t i = 0; i < half; i++) {
-        uint64_t number = producer->warm ? random_next(&producer->random) >> 11
+        uint64_t number = producer->warm ? bench_random_next(&producer->random) >> 11
                                          : producer->sent;
 
-        id_put(id, 1 + (uint32_t)(number % work.entities));
+        bench_id_put(id, 1 + (uint32_t)(number % work.entities));
         sherd_entity_tell(ctx, "User", id, i + 1 == half ? ANSWER : COUNT,
                           body);
         producer->sent++;
@@ -81,9 +81,9 @@ static void begin_telling(struct sherd_ctx *ctx, struct producer *producer)
 {
     producer->sent = 0;
     producer->credit = 2;
-    producer->writes_before = socket_writes();
-    producer->cpu_began_at = cpu_ns();
-    producer->began_at = now_ns();
+    producer->writes_before = bench_socket_writes();
+    producer->cpu_began_at = bench_cpu_ns();
+    producer->began_at = bench_now_ns();
     while (producer->credit && producer->sent < producer->wanted)
         send_half(ctx, producer);
 }
@@ -115,12 +115,12 @@ static enum sherd_next on_producer(struct sherd_ctx *ctx, void *self,
         return SHERD_CONTINUE;
     }
     work.rate =
-        (double)producer->sent / (double)(now_ns() - producer->began_at) * 1e3;
+        (double)producer->sent / (double)(bench_now_ns() - producer->began_at) * 1e3;
     work.cpu_rate = (double)producer->sent /
-                    (double)(cpu_ns() - producer->cpu_began_at) * 1e3;
+                    (double)(bench_cpu_ns() - producer->cpu_began_at) * 1e3;
     work.writes =
-        (double)(socket_writes() - producer->writes_before) / (double)producer->sent;
-    finish();
+        (double)(bench_socket_writes() - producer->writes_before) / (double)producer->sent;
+    bench_finish();
     return SHERD_STOP;
 }
 
@@ -131,35 +131,35 @@ static void row_tell_here(char **arguments)
     work.entities = (uint32_t)atoi(arguments[0]);
     work.window = (uint32_t)atoi(arguments[1]);
     work.messages = (uint64_t)atoll(arguments[2]);
-    pin(0, 0);
-    system = open_node(0, 1, NULL, 0, 100);
-    wait_members(system, 1);
-    run_actor(system, "producer", sizeof(struct producer), on_producer);
+    bench_pin(0, 0);
+    system = bench_open_node(0, 1, NULL, 0, 100);
+    bench_wait_members(system, 1);
+    bench_run_actor(system, "producer", sizeof(struct producer), on_producer);
     printf("rate %.4f\n", work.rate);
     printf("cpu_rate %.4f\n", work.cpu_rate);
-    printf("undelivered %llu\n", (unsigned long long)undelivered(system));
+    printf("undelivered %llu\n", (unsigned long long)bench_undelivered(system));
     sherd_close(system);
 }
 
 static void row_tell_there(char **arguments)
 {
-    struct other other = start_other(0, 1, NULL, 100);
+    struct other other = bench_start_other(0, 1, NULL, 100);
     struct sherd_system *system;
 
     work.entities = (uint32_t)atoi(arguments[0]);
     work.window = (uint32_t)atoi(arguments[1]);
     work.messages = (uint64_t)atoll(arguments[2]);
-    pin(1, 1);
-    system = open_node(port_of(&other), 1, NULL, 1, 100);
-    wait_members(system, 2);
-    run_actor(system, "producer", sizeof(struct producer), on_producer);
+    bench_pin(1, 1);
+    system = bench_open_node(bench_port_of(&other), 1, NULL, 1, 100);
+    bench_wait_members(system, 2);
+    bench_run_actor(system, "producer", sizeof(struct producer), on_producer);
     printf("rate %.4f\n", work.rate);
     printf("messages_a_write %.1f\n", 1 / work.writes);
-    printf("undelivered %llu\n", (unsigned long long)undelivered(system));
+    printf("undelivered %llu\n", (unsigned long long)bench_undelivered(system));
     sherd_close(system);
     /* This includes the receiver's start, which is little compared with many messages. */
     printf("receiver_ns %.1f\n",
-           end_other(&other) / (double)(work.messages + work.messages / 10));
+           bench_end_other(&other) / (double)(work.messages + work.messages / 10));
 }
 
 /* ---- row 9: the first message to each of many entities, and its answer ---- */
@@ -174,7 +174,7 @@ static void start_next(struct sherd_ctx *ctx, struct starter *starter)
 {
     char id[32];
 
-    id_put(id, 1 + (uint32_t)starter->sent++);
+    bench_id_put(id, 1 + (uint32_t)starter->sent++);
     sherd_entity_tell(ctx, "User", id, ANSWER, nothing);
 }
 
@@ -184,8 +184,8 @@ static enum sherd_next on_starter(struct sherd_ctx *ctx, void *self,
     struct starter *starter = self;
 
     if (msg->kind == SHERD_STARTED) {
-        starter->began_at = now_ns();
-        starter->cpu_began_at = cpu_ns();
+        starter->began_at = bench_now_ns();
+        starter->cpu_began_at = bench_cpu_ns();
         for (uint32_t i = 0; i < work.window; i++)
             start_next(ctx, starter);
         return SHERD_CONTINUE;
@@ -194,18 +194,18 @@ static enum sherd_next on_starter(struct sherd_ctx *ctx, void *self,
         return SHERD_CONTINUE;
     starter->answered++;
     if (starter->answered == 2000) { /* all shards are allocated */
-        starter->began_at = now_ns();
-        starter->cpu_began_at = cpu_ns();
+        starter->began_at = bench_now_ns();
+        starter->cpu_began_at = bench_cpu_ns();
     }
     if (starter->sent < work.entities)
         start_next(ctx, starter);
     if (starter->answered < work.entities)
         return SHERD_CONTINUE;
     work.rate =
-        (work.entities - 2000) / (double)(now_ns() - starter->began_at) * 1e3;
+        (work.entities - 2000) / (double)(bench_now_ns() - starter->began_at) * 1e3;
     work.cpu_rate = (work.entities - 2000) /
-                    (double)(cpu_ns() - starter->cpu_began_at) * 1e3;
-    finish();
+                    (double)(bench_cpu_ns() - starter->cpu_began_at) * 1e3;
+    bench_finish();
     return SHERD_STOP;
 }
 
@@ -215,10 +215,10 @@ static void row_start_here(char **arguments)
 
     work.entities = (uint32_t)atoi(arguments[0]);
     work.window = 1000;
-    pin(0, 0);
-    system = open_node(0, 1, NULL, 0, 100);
-    wait_members(system, 1);
-    run_actor(system, "starter", sizeof(struct starter), on_starter);
+    bench_pin(0, 0);
+    system = bench_open_node(0, 1, NULL, 0, 100);
+    bench_wait_members(system, 1);
+    bench_run_actor(system, "starter", sizeof(struct starter), on_starter);
     printf("rate %.4f\n", work.rate);
     printf("cpu_rate %.4f\n", work.cpu_rate);
     sherd_close(system);
@@ -226,18 +226,18 @@ static void row_start_here(char **arguments)
 
 static void row_start_there(char **arguments)
 {
-    struct other other = start_other(0, 1, NULL, 100);
+    struct other other = bench_start_other(0, 1, NULL, 100);
     struct sherd_system *system;
 
     work.entities = (uint32_t)atoi(arguments[0]);
     work.window = 1000;
-    pin(1, 1);
-    system = open_node(port_of(&other), 1, NULL, 1, 100);
-    wait_members(system, 2);
-    run_actor(system, "starter", sizeof(struct starter), on_starter);
+    bench_pin(1, 1);
+    system = bench_open_node(bench_port_of(&other), 1, NULL, 1, 100);
+    bench_wait_members(system, 2);
+    bench_run_actor(system, "starter", sizeof(struct starter), on_starter);
     printf("rate %.4f\n", work.rate);
     sherd_close(system);
-    (void)end_other(&other);
+    (void)bench_end_other(&other);
 }
 
 /* ---- row 12: asks over the network, one at a time; row 22: the first ask of each shard ---- */
@@ -251,9 +251,9 @@ static void ask_next(struct sherd_ctx *ctx, struct asker *asker)
 {
     char id[32];
 
-    id_put(id, 1 + asker->asked % work.entities);
+    bench_id_put(id, 1 + asker->asked % work.entities);
     asker->asked++;
-    asker->asked_at = now_ns();
+    asker->asked_at = bench_now_ns();
     sherd_entity_ask(ctx, "User", id, ANSWER, body, 0, 10000);
 }
 
@@ -267,9 +267,9 @@ static enum sherd_next on_asker(struct sherd_ctx *ctx, void *self,
         fprintf(stderr, "no answer: %s\n", sherd_reason_text(msg->reason));
     if (msg->kind == SHERD_ANSWER && asker->asked > warm)
         work.micros[work.sample_count++] =
-            (double)(now_ns() - asker->asked_at) / 1e3;
+            (double)(bench_now_ns() - asker->asked_at) / 1e3;
     if (work.sample_count == work.messages) {
-        finish();
+        bench_finish();
         return SHERD_STOP;
     }
     ask_next(ctx, asker);
@@ -278,20 +278,20 @@ static enum sherd_next on_asker(struct sherd_ctx *ctx, void *self,
 
 static void row_ask_there(char **arguments)
 {
-    const char *config = poll_config(arguments[0]);
-    struct other other = start_other(0, 0, config, 100);
+    const char *config = bench_poll_config(arguments[0]);
+    struct other other = bench_start_other(0, 0, config, 100);
     struct sherd_system *system;
 
     work.entities = 1000;
     work.messages = (uint64_t)atoll(arguments[1]);
-    pin(1, 1);
-    system = open_node(port_of(&other), 0, config, 1, 100);
-    wait_members(system, 2);
-    run_actor(system, "asker", sizeof(struct asker), on_asker);
+    bench_pin(1, 1);
+    system = bench_open_node(bench_port_of(&other), 0, config, 1, 100);
+    bench_wait_members(system, 2);
+    bench_run_actor(system, "asker", sizeof(struct asker), on_asker);
     printf("p50 %.2f\n", percentile(0.5));
     printf("p99 %.2f\n", percentile(0.99));
     sherd_close(system);
-    (void)end_other(&other);
+    (void)bench_end_other(&other);
 }
 
 /* Chooses ids of entities in different shards (by Java's String.hashCode). */
@@ -308,7 +308,7 @@ static void find_ids(uint32_t shards)
         char id[32];
         int64_t shard;
 
-        id_put(id, number);
+        bench_id_put(id, number);
         for (const char *at = id; *at; at++)
             hash = 31 * hash + (uint8_t)*at;
         shard = llabs((int64_t)(int32_t)hash) % shards;
@@ -342,15 +342,15 @@ static enum sherd_next on_allocator(struct sherd_ctx *ctx, void *self,
         allocator->answered++;
         if (allocator->answered > 1 && allocator->answered <= 100)
             work.micros[work.sample_count++] =
-                (double)(now_ns() - allocator->asked_at) / 1e3;
+                (double)(bench_now_ns() - allocator->asked_at) / 1e3;
     }
     if (allocator->answered == SHARDS_MAX) {
-        work.rate = (double)(now_ns() - allocator->asked_at) / 1e6;
-        finish();
+        work.rate = (double)(bench_now_ns() - allocator->asked_at) / 1e6;
+        bench_finish();
         return SHERD_STOP;
     }
     if (allocator->asked == allocator->answered) {
-        allocator->asked_at = now_ns();
+        allocator->asked_at = bench_now_ns();
         do
             ask_shard(ctx, allocator);
         while (allocator->asked > 100 && allocator->asked < SHARDS_MAX);
@@ -366,16 +366,16 @@ static void row_allocate(char **arguments)
 
     find_ids(SHARDS_MAX);
     if (there)
-        other = start_other(0, 1, NULL, SHARDS_MAX);
-    pin(1, 1);
-    system = open_node(there ? port_of(&other) : 0, 1, NULL, there, SHARDS_MAX);
-    wait_members(system, there ? 2 : 1);
-    run_actor(system, "allocator", sizeof(struct allocator), on_allocator);
+        other = bench_start_other(0, 1, NULL, SHARDS_MAX);
+    bench_pin(1, 1);
+    system = bench_open_node(there ? bench_port_of(&other) : 0, 1, NULL, there, SHARDS_MAX);
+    bench_wait_members(system, there ? 2 : 1);
+    bench_run_actor(system, "allocator", sizeof(struct allocator), on_allocator);
     printf("one_us %.2f\n", percentile(0.5));
     printf("burst_ms %.3f\n", work.rate);
     sherd_close(system);
     if (there)
-        (void)end_other(&other);
+        (void)bench_end_other(&other);
 }
 
 /* ---- row 2: ping-pong between two lanes of one node ---- */
@@ -394,7 +394,7 @@ static void look(struct sherd_ctx *ctx, struct pinger *pinger)
 {
     char id[32];
 
-    id_put(id, ++pinger->looked);
+    bench_id_put(id, ++pinger->looked);
     sherd_entity_tell(ctx, "User", id, WHERE, nothing);
 }
 
@@ -419,12 +419,12 @@ static enum sherd_next on_pinger(struct sherd_ctx *ctx, void *self,
             return SHERD_CONTINUE;
         }
         pinger->left = work.messages;
-        pinger->began_at = now_ns();
+        pinger->began_at = bench_now_ns();
     }
     if (pinger->left == 0) {
         work.rate = (double)work.messages * 2 /
-                    (double)(now_ns() - pinger->began_at) * 1e3;
-        finish();
+                    (double)(bench_now_ns() - pinger->began_at) * 1e3;
+        bench_finish();
         return SHERD_STOP;
     }
     pinger->left--;
@@ -435,17 +435,17 @@ static enum sherd_next on_pinger(struct sherd_ctx *ctx, void *self,
 
 static void row_lanes(char **arguments)
 {
-    const char *config = poll_config(arguments[1]);
+    const char *config = bench_poll_config(arguments[1]);
     uint32_t lanes = (uint32_t)atoi(arguments[2]);
     struct sherd_system *system;
 
     same_lane = strcmp(arguments[0], "same") == 0;
     work.messages = (uint64_t)atoll(arguments[3]);
-    pin(0, 1);
-    system = open_node(0, lanes, config, 0, 100);
-    wait_members(system, 1);
-    pin_lanes();
-    run_actor(system, "pinger", sizeof(struct pinger), on_pinger);
+    bench_pin(0, 1);
+    system = bench_open_node(0, lanes, config, 0, 100);
+    bench_wait_members(system, 1);
+    bench_pin_lanes();
+    bench_run_actor(system, "pinger", sizeof(struct pinger), on_pinger);
     printf("rate %.4f\n", work.rate);
     sherd_close(system);
 }
@@ -467,7 +467,7 @@ static void look_for_producer(struct sherd_ctx *ctx, struct sink *sink)
 {
     char id[32];
 
-    id_put(id, ++sink->looked);
+    bench_id_put(id, ++sink->looked);
     sherd_entity_tell(ctx, "User", id, WHERE, nothing);
 }
 
@@ -486,7 +486,7 @@ static void begin_fan_in(struct sherd_ctx *ctx, struct sink *sink,
     sink->wanted = wanted / FEED_COUNT * FEED_COUNT;
     sink->ordered = 0;
     sink->got = 0;
-    sink->began_at = now_ns();
+    sink->began_at = bench_now_ns();
     for (int i = 0; i < PRODUCERS; i++)
         order(ctx, sink, sink->producers[i]);
 }
@@ -528,8 +528,8 @@ static enum sherd_next on_sink(struct sherd_ctx *ctx, void *self,
         return SHERD_CONTINUE;
     }
     work.rate =
-        (double)sink->got / (double)(now_ns() - sink->began_at) * 1e3;
-    finish();
+        (double)sink->got / (double)(bench_now_ns() - sink->began_at) * 1e3;
+    bench_finish();
     return SHERD_STOP;
 }
 
@@ -538,13 +538,13 @@ static void row_fan_in(char **arguments)
     struct sherd_system *system;
 
     work.messages = (uint64_t)atoll(arguments[1]);
-    pin(0, 1);
-    system = open_node(0, 2, poll_config(arguments[0]), 0, 100);
-    wait_members(system, 1);
-    pin_lanes();
-    run_actor(system, "sink", sizeof(struct sink), on_sink);
+    bench_pin(0, 1);
+    system = bench_open_node(0, 2, bench_poll_config(arguments[0]), 0, 100);
+    bench_wait_members(system, 1);
+    bench_pin_lanes();
+    bench_run_actor(system, "sink", sizeof(struct sink), on_sink);
     printf("rate %.4f\n", work.rate);
-    printf("undelivered %llu\n", (unsigned long long)undelivered(system));
+    printf("undelivered %llu\n", (unsigned long long)bench_undelivered(system));
     sherd_close(system);
 }
 
@@ -558,7 +558,7 @@ static void idle_nodes(int port_in, uint32_t nodes)
 
     if (read(port_in, &port, sizeof port) == sizeof port) {
         for (uint32_t i = 0; i < nodes; i++)
-            (void)open_node(port, 1, NULL, 1, 100); /* the node ends with the process */
+            (void)bench_open_node(port, 1, NULL, 1, 100); /* the node ends with the process */
         while (read(port_in, &byte, 1) > 0)
             ;
     }
@@ -585,19 +585,19 @@ static void row_idle(char **arguments)
     close(ends[0]);
     work.entities = (uint32_t)atoi(arguments[0]);
     work.window = 1000;
-    system = open_node(0, 0, NULL, 0, 100);
-    wait_members(system, 1);
+    system = bench_open_node(0, 0, NULL, 0, 100);
+    bench_wait_members(system, 1);
     port = sherd_port(system);
     if (write(ends[1], &port, sizeof port) != sizeof port)
         exit(1);
-    wait_members(system, nodes);
-    run_actor(system, "starter", sizeof(struct starter), on_starter);
+    bench_wait_members(system, nodes);
+    bench_run_actor(system, "starter", sizeof(struct starter), on_starter);
     sleep(2);
-    began_at = now_ns();
-    cpu_began_at = cpu_ns();
+    began_at = bench_now_ns();
+    cpu_began_at = bench_cpu_ns();
     usleep((useconds_t)(seconds * 1e6));
-    printf("cpu_percent %.3f\n", (double)(cpu_ns() - cpu_began_at) * 100 /
-                                     (double)(now_ns() - began_at));
+    printf("cpu_percent %.3f\n", (double)(bench_cpu_ns() - cpu_began_at) * 100 /
+                                     (double)(bench_now_ns() - began_at));
     sherd_close(system);
     close(ends[1]);
     waitpid(process, NULL, 0);

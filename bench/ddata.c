@@ -72,7 +72,7 @@ static void key_put(char *key, uint32_t number)
 {
     size_t size;
 
-    id_put(key, number);
+    bench_id_put(key, number);
     for (size = strlen(key); size < key_size; size++)
         key[size] = '-';
     key[size] = 0;
@@ -85,7 +85,7 @@ static void begin_update(struct sherd_ctx *ctx, struct writer *writer,
     char key[SHERD_DATA_KEY_MAX + 1];
 
     key_put(key, (uint32_t)(writer->begun++ % work.keys));
-    at_of[tag] = now_ns();
+    at_of[tag] = bench_now_ns();
     sherd_data_update(ctx, key, SHERD_G_COUNTER, &change, 1, &work.consistency,
                       tag);
 }
@@ -96,8 +96,8 @@ static enum sherd_next on_writer(struct sherd_ctx *ctx, void *self,
     struct writer *writer = self;
 
     if (msg->kind == SHERD_STARTED) {
-        work.began_at = now_ns();
-        work.cpu_began_at = cpu_ns();
+        work.began_at = bench_now_ns();
+        work.cpu_began_at = bench_cpu_ns();
         while (writer->begun < work.window && writer->begun < work.updates)
             begin_update(ctx, writer, (uint32_t)writer->begun);
     }
@@ -105,12 +105,12 @@ static enum sherd_next on_writer(struct sherd_ctx *ctx, void *self,
         return SHERD_CONTINUE;
     work.failed += msg->msg != SHERD_DATA_UPDATED;
     work.micros[writer->ended++] =
-        (double)(now_ns() - at_of[msg->tag]) / 1e3;
+        (double)(bench_now_ns() - at_of[msg->tag]) / 1e3;
     if (writer->begun < work.updates)
         begin_update(ctx, writer, msg->tag); /* the tag is free again */
     if (writer->ended < work.updates)
         return SHERD_CONTINUE;
-    finish();
+    bench_finish();
     return SHERD_STOP;
 }
 
@@ -131,25 +131,25 @@ static void write_all(struct sherd_system *system, uint32_t window,
                       uint32_t keys, uint64_t updates)
 {
     set_work(window, keys, keys);
-    run_actor(system, "warmer", sizeof(struct writer), on_writer);
+    bench_run_actor(system, "warmer", sizeof(struct writer), on_writer);
     set_work(window, keys, updates);
-    run_actor(system, "writer", sizeof(struct writer), on_writer);
+    bench_run_actor(system, "writer", sizeof(struct writer), on_writer);
     if (work.failed)
         fprintf(stderr, "%llu updates failed\n",
                 (unsigned long long)work.failed);
     printf("rate %.4f\n",
-           (double)updates * 1e3 / (double)(now_ns() - work.began_at));
+           (double)updates * 1e3 / (double)(bench_now_ns() - work.began_at));
     printf("cpu_rate %.4f\n",
-           (double)updates * 1e3 / (double)(cpu_ns() - work.cpu_began_at));
+           (double)updates * 1e3 / (double)(bench_cpu_ns() - work.cpu_began_at));
     printf("p50 %.2f\n", percentile(0.5));
     printf("p99 %.2f\n", percentile(0.99));
 }
 
 static void row_local(char **arguments)
 {
-    struct sherd_system *system = open_node(0, 1, NULL, 0, 10);
+    struct sherd_system *system = bench_open_node(0, 1, NULL, 0, 10);
 
-    wait_members(system, 1);
+    bench_wait_members(system, 1);
     write_all(system, LOCAL_WINDOW, (uint32_t)atoi(arguments[0]),
               strtoull(arguments[1], NULL, 10));
     sherd_close(system);
@@ -166,14 +166,14 @@ static void row_map(char **arguments)
     char key[32];
 
     for (uint32_t i = 0; i < keys; i++) {
-        id_put(key, i);
+        bench_id_put(key, i);
         (void)map_put(&map, slice_text(key), dd_new(DD_GCOUNTER)); /* the key is new */
     }
-    began_at = cpu_ns();
+    began_at = bench_cpu_ns();
     for (uint64_t i = 0; i < updates; i++) {
         struct dd_value *value, *changed;
 
-        id_put(key, (uint32_t)(i % keys));
+        bench_id_put(key, (uint32_t)(i % keys));
         value = map_get(&map, slice_text(key));
         changed = dd_copy(value);
         dd_gcounter_add(changed, &node, 1);
@@ -182,7 +182,7 @@ static void row_map(char **arguments)
         dd_free(changed);
     }
     printf("cpu_rate %.4f\n",
-           (double)updates * 1e3 / (double)(cpu_ns() - began_at));
+           (double)updates * 1e3 / (double)(bench_cpu_ns() - began_at));
     for (uint32_t at = 0; map_next(&map, &at, &entry);)
         dd_free(entry.value);
     map_fini(&map);
@@ -192,12 +192,12 @@ static void row_map(char **arguments)
 
 static void open_three(struct sherd_system *systems[NODES], const char *config)
 {
-    systems[0] = open_node(0, 1, config, 0, 10);
-    wait_members(systems[0], 1);
+    systems[0] = bench_open_node(0, 1, config, 0, 10);
+    bench_wait_members(systems[0], 1);
     for (int i = 1; i < NODES; i++)
-        systems[i] = open_node(sherd_port(systems[0]), 1, config, 0, 10);
+        systems[i] = bench_open_node(sherd_port(systems[0]), 1, config, 0, 10);
     for (int i = 0; i < NODES; i++)
-        wait_members(systems[i], NODES);
+        bench_wait_members(systems[i], NODES);
 }
 
 static void close_three(struct sherd_system *systems[NODES])
@@ -236,7 +236,7 @@ static void add_elements(struct sherd_ctx *ctx, uint32_t count)
     static char texts[1000][32];
 
     for (uint32_t i = 0; i < count; i++) {
-        id_put(texts[i], elements + i);
+        bench_id_put(texts[i], elements + i);
         changes[i] = (struct sherd_change){ .verb = SHERD_ADD,
                                             .item = sherd_text(texts[i]) };
     }
@@ -257,7 +257,7 @@ static enum sherd_next on_filler(struct sherd_ctx *ctx, void *self,
         }
     if (msg->kind != SHERD_DATA || ++*(uint32_t *)self < (work.keys + 999) / 1000)
         return SHERD_CONTINUE;
-    finish();
+    bench_finish();
     return SHERD_STOP;
 }
 
@@ -268,7 +268,7 @@ static enum sherd_next on_adder(struct sherd_ctx *ctx, void *self,
 
     if (msg->kind == SHERD_STARTED || msg->kind == SHERD_TIMER) {
         if ((*round)++ == ROUNDS) {
-            finish();
+            bench_finish();
             return SHERD_STOP;
         }
         add_elements(ctx, 1);
@@ -290,15 +290,15 @@ static void row_bytes(char **arguments)
              "akka.cluster.distributed-data.delta-crdt.enabled = %s",
              has_deltas ? "on" : "off");
     open_three(systems, config);
-    run_actor(systems[0], "filler", sizeof(uint32_t), on_filler);
+    bench_run_actor(systems[0], "filler", sizeof(uint32_t), on_filler);
     usleep(3000 * 1000); /* until all nodes have the set and nothing is sent */
-    before = socket_bytes();
+    before = bench_socket_bytes();
     usleep(ROUNDS * ROUND_MS * 1000);
-    idle = socket_bytes() - before;
-    before = socket_bytes();
-    run_actor(systems[0], "adder", sizeof(uint32_t), on_adder);
+    idle = bench_socket_bytes() - before;
+    before = bench_socket_bytes();
+    bench_run_actor(systems[0], "adder", sizeof(uint32_t), on_adder);
     printf("bytes %.0f\n",
-           ((double)(socket_bytes() - before) - (double)idle) / ROUNDS);
+           ((double)(bench_socket_bytes() - before) - (double)idle) / ROUNDS);
     printf("idle_bytes %.0f\n", (double)idle / ROUNDS);
     close_three(systems);
 }
@@ -379,7 +379,7 @@ static enum sherd_next on_looker(struct sherd_ctx *ctx, void *self,
         return SHERD_CONTINUE;
     }
     if (msg->kind == SHERD_DATA && ++*seen == work.keys) {
-        finish();
+        bench_finish();
         return SHERD_STOP;
     }
     key_put(key, *seen);
@@ -406,7 +406,7 @@ static void wait_unreachable(struct sherd_system *system, uint32_t wanted)
 static void wait_whole(struct sherd_system *system, int many)
 {
     sides = many;
-    run_actor(system, "looker", sizeof(uint32_t), on_looker);
+    bench_run_actor(system, "looker", sizeof(uint32_t), on_looker);
 }
 
 static void expect(int done)
@@ -425,7 +425,7 @@ static void heal(void)
 static void write_keys(struct sherd_system *system)
 {
     set_work(LOCAL_WINDOW, work.keys, work.keys);
-    run_actor(system, "writer", sizeof(struct writer), on_writer);
+    bench_run_actor(system, "writer", sizeof(struct writer), on_writer);
     expect(!work.failed);
 }
 
@@ -434,16 +434,16 @@ static void write_keys(struct sherd_system *system)
  * partition, and reports the time when it has all changes. */
 _Noreturn static void be_far(int in, int out)
 {
-    struct sherd_system *system = open_node(0, 1, NULL, 0, 10);
+    struct sherd_system *system = bench_open_node(0, 1, NULL, 0, 10);
     uint16_t port = sherd_port(system);
     uint64_t at = 0;
     char word;
 
-    wait_members(system, 1);
+    bench_wait_members(system, 1);
     expect(write(out, &port, sizeof port) == sizeof port);
     expect(read(in, far.ports, sizeof far.ports) == sizeof far.ports);
     far.count = 2;
-    wait_members(system, NODES);
+    bench_wait_members(system, NODES);
     cut_off();
     wait_unreachable(system, 2);
     write_keys(system);
@@ -451,7 +451,7 @@ _Noreturn static void be_far(int in, int out)
     expect(read(in, &word, 1) == 1);
     heal();
     wait_whole(system, 2);
-    at = now_ns();
+    at = bench_now_ns();
     expect(write(out, &at, sizeof at) == sizeof at);
     pause();
     _exit(0);
@@ -475,11 +475,11 @@ static void row_heal(char **arguments)
     expect(child > 0 && read(out[0], far.ports, sizeof far.ports[0]) == sizeof far.ports[0]);
     far.count = 1;
     for (int i = 0; i < 2; i++) {
-        systems[i] = open_node(far.ports[0], 1, NULL, 0, 10);
+        systems[i] = bench_open_node(far.ports[0], 1, NULL, 0, 10);
         ports[i] = sherd_port(systems[i]);
     }
     for (int i = 0; i < 2; i++)
-        wait_members(systems[i], NODES);
+        bench_wait_members(systems[i], NODES);
     usleep(500 * 1000); /* until the other process knows, too */
     expect(write(in[1], ports, sizeof ports) == sizeof ports);
     cut_off();
@@ -488,12 +488,12 @@ static void row_heal(char **arguments)
     write_keys(systems[0]);
     expect(read(out[0], &there, sizeof there) == sizeof there);
     wait_whole(systems[1], 1);
-    healed_at = now_ns();
+    healed_at = bench_now_ns();
     heal();
     expect(write(in[1], "h", 1) == 1);
     for (int i = 0; i < 2; i++)
         wait_whole(systems[i], 2);
-    here = now_ns();
+    here = bench_now_ns();
     expect(read(out[0], &there, sizeof there) == sizeof there);
     printf("heal_s %.3f\n", (double)((here > there ? here : there) - healed_at) / 1e9);
     kill(child, SIGKILL);

@@ -71,8 +71,8 @@ static struct sherd_system *open_journal(const char *path)
 
     /* the open fails if it was cut off */
     (void)snprintf(journal, sizeof journal, "sqlite:%s", path);
-    system = open_system(&options, &type);
-    wait_members(system, 1);
+    system = bench_open_system(&options, &type);
+    bench_wait_members(system, 1);
     return system;
 }
 
@@ -118,7 +118,7 @@ static enum sherd_next end(struct driver *driver, uint64_t now)
 {
     work.rate = (double)driver->answered /
                 ((double)(now - driver->began_at) / 1e9) / 1e3;
-    finish();
+    bench_finish();
     return SHERD_STOP;
 }
 
@@ -157,7 +157,7 @@ static enum sherd_next on_writer(struct sherd_ctx *ctx, void *self,
 
     if (!is_warm(ctx, driver, msg))
         return SHERD_CONTINUE;
-    now = now_ns();
+    now = bench_now_ns();
     if (!driver->began_at) {
         driver->began_at = driver->sent_at = now;
         for (uint32_t i = 0; i < work.entities && i < UNDER_WAY_MAX; i++)
@@ -193,7 +193,7 @@ static enum sherd_next on_reader(struct sherd_ctx *ctx, void *self,
     if (!is_warm(ctx, driver, msg))
         return SHERD_CONTINUE;
     if (!driver->began_at) {
-        driver->began_at = now_ns();
+        driver->began_at = bench_now_ns();
         while (driver->sent < under_way)
             command(ctx, "user",
                     entity_at((uint32_t)driver->sent++, work.entities),
@@ -210,7 +210,7 @@ static enum sherd_next on_reader(struct sherd_ctx *ctx, void *self,
                 TELL_COUNT);
     if (driver->answered < work.entities)
         return SHERD_CONTINUE;
-    return end(driver, now_ns());
+    return end(driver, bench_now_ns());
 }
 
 static double drive(const char *path, uint32_t entities, uint32_t events,
@@ -225,7 +225,7 @@ static double drive(const char *path, uint32_t entities, uint32_t events,
     work.seconds = seconds;
     work.wanted = (uint64_t)entities * events;
     work.wait_count = 0;
-    run_actor(system, "driver", sizeof(struct driver), receive);
+    bench_run_actor(system, "driver", sizeof(struct driver), receive);
     sherd_close(system);
     return work.rate;
 }

@@ -57,12 +57,12 @@ static enum sherd_next on_driver(struct sherd_ctx *ctx, void *self,
     for (; driver->sent < entities &&
            driver->sent - driver->answered < UNDER_WAY_MAX;
          driver->sent++) {
-        id_put(id, driver->sent);
+        bench_id_put(id, driver->sent);
         sherd_entity_tell(ctx, "Kept", id, 1,
                           (struct sherd_bytes){event, persists ? sizeof event : 0});
     }
     if (driver->answered == entities)
-        finish();
+        bench_finish();
     return SHERD_CONTINUE;
 }
 
@@ -93,7 +93,7 @@ static struct sherd_system *open_kept(const char *file, const char *strategy,
     (void)snprintf(config, sizeof config,
                    "akka.cluster.sharding.entity-recovery-strategy = %s",
                    strategy);
-    return open_system(&options, &type);
+    return bench_open_system(&options, &type);
 }
 
 static uint64_t running(struct sherd_system *system)
@@ -151,20 +151,20 @@ int main(int argc, char **argv)
     entities = (uint32_t)atoi(argv[1]);
     persists = has_word(argc, argv, "persist");
     system = open_kept(argv[2], strategy, shards);
-    wait_members(system, 1);
-    began = now_ns();
-    run_actor(system, "driver", sizeof(struct driver), on_driver);
+    bench_wait_members(system, 1);
+    began = bench_now_ns();
+    bench_run_actor(system, "driver", sizeof(struct driver), on_driver);
     printf("first messages of %u entities: %.2f s\n", entities,
-           (double)(now_ns() - began) / 1e9);
+           (double)(bench_now_ns() - began) / 1e9);
     sherd_close(system);
     shards -= (uint32_t)has_word(argc, argv, "moved");
-    began = now_ns();
+    began = bench_now_ns();
     system = open_kept(argv[2], strategy, shards);
     while (running(system) < entities)
         usleep(2000);
     (void)getrusage(RUSAGE_SELF, &usage);
     printf("restart with %u shards, strategy %s: all entities run after %.2f s, peak memory of the process %ld MiB\n",
-           shards, strategy, (double)(now_ns() - began) / 1e9, usage.ru_maxrss / 1024);
+           shards, strategy, (double)(bench_now_ns() - began) / 1e9, usage.ru_maxrss / 1024);
     sherd_close(system);
     return 0;
 }

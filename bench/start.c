@@ -43,7 +43,7 @@ static int sees_all(struct sherd_system *system, uint32_t wanted)
     int error = sherd_get_status(system, &status);
 
     if (error)
-        fail("no status", error);
+        bench_fail("no status", error);
     for (uint32_t i = 0; i < status.member_count; i++)
         up += status.members[i].status == SHERD_UP &&
               status.members[i].reachable;
@@ -62,7 +62,7 @@ static void say(const struct pipes *pipes, uint16_t port)
 static void be_node(const struct pipes *pipes, uint16_t seed, uint32_t nodes,
                     const char *config)
 {
-    struct sherd_system *system = open_node(seed, 0, config, 0, 0);
+    struct sherd_system *system = bench_open_node(seed, 0, config, 0, 0);
     char byte;
 
     if (!seed)
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
     }
     open_pipe(pipes.said);
     open_pipe(pipes.end);
-    began = now_ns();
+    began = bench_now_ns();
     (void)start_node(&pipes, 0, (uint32_t)nodes, config); /* the child ends with this process */
     seed = hear(&pipes);
     for (unsigned long i = 1; i < nodes; i++)
@@ -131,7 +131,7 @@ int main(int argc, char **argv)
     close(pipes.said[1]);
     for (unsigned long i = 0; i < nodes; i++)
         (void)hear(&pipes);
-    printf("all_up_s %.3f\n", (double)(now_ns() - began) / 1e9);
+    printf("all_up_s %.3f\n", (double)(bench_now_ns() - began) / 1e9);
     close(pipes.end[1]);
     for (unsigned long i = 0; i < nodes; i++)
         (void)wait(NULL); /* the children end, because their pipe is closed */

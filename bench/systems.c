@@ -30,17 +30,17 @@ static uint64_t now_of(clockid_t clock)
     return (uint64_t)at.tv_sec * 1000000000u + (uint64_t)at.tv_nsec;
 }
 
-uint64_t now_ns(void)
+uint64_t bench_now_ns(void)
 {
     return now_of(CLOCK_MONOTONIC);
 }
 
-uint64_t cpu_ns(void)
+uint64_t bench_cpu_ns(void)
 {
     return now_of(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-void pin(int first, int last)
+void bench_pin(int first, int last)
 {
     cpu_set_t cpus;
 
@@ -68,7 +68,7 @@ static int is_lane(const char *task, unsigned *lane)
     return found;
 }
 
-void pin_lanes(void)
+void bench_pin_lanes(void)
 {
     DIR *tasks = opendir("/proc/self/task");
     struct dirent *task;
@@ -88,14 +88,14 @@ void pin_lanes(void)
         closedir(tasks);
 }
 
-void fail(const char *what, int error)
+void bench_fail(const char *what, int error)
 {
     fprintf(stderr, "bench: %s: %s\n", what, sherd_strerror(error));
     exit(1);
 }
 
 /* The limit programs use the same ids. printf would be too slow. */
-void id_put(char *id, uint32_t number)
+void bench_id_put(char *id, uint32_t number)
 {
     char digits[12];
     int count = 0;
@@ -110,7 +110,7 @@ void id_put(char *id, uint32_t number)
     id[5 + count] = 0;
 }
 
-uint64_t random_next(uint64_t *state)
+uint64_t bench_random_next(uint64_t *state)
 {
     uint64_t x = *state;
 
@@ -134,12 +134,12 @@ ssize_t send(int fd, const void *bytes, size_t size, int flags)
     return sent;
 }
 
-uint64_t socket_writes(void)
+uint64_t bench_socket_writes(void)
 {
     return writes;
 }
 
-uint64_t socket_bytes(void)
+uint64_t bench_socket_bytes(void)
 {
     return written;
 }
@@ -184,8 +184,8 @@ static enum sherd_next on_entity(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
-struct sherd_system *open_system(const struct sherd_options *options,
-                                 const struct sherd_entity_type *type)
+struct sherd_system *bench_open_system(const struct sherd_options *options,
+                                       const struct sherd_entity_type *type)
 {
     struct sherd_system *system = NULL;
     int error = sherd_open(&system, options);
@@ -195,12 +195,12 @@ struct sherd_system *open_system(const struct sherd_options *options,
     if (!error)
         error = sherd_start(system);
     if (error)
-        fail("cannot start", error);
+        bench_fail("cannot start", error);
     return system;
 }
 
-struct sherd_system *open_node(uint16_t seed, uint32_t lanes,
-                               const char *config, int proxy, uint32_t shards)
+struct sherd_system *bench_open_node(uint16_t seed, uint32_t lanes,
+                                     const char *config, int proxy, uint32_t shards)
 {
     static char seed_text[32];
     const char *seeds[] = {seed_text, NULL};
@@ -220,10 +220,10 @@ struct sherd_system *open_node(uint16_t seed, uint32_t lanes,
     };
 
     snprintf(seed_text, sizeof seed_text, "127.0.0.1:%u", (unsigned)seed);
-    return open_system(&options, &type);
+    return bench_open_system(&options, &type);
 }
 
-void wait_members(struct sherd_system *system, uint32_t wanted)
+void bench_wait_members(struct sherd_system *system, uint32_t wanted)
 {
     for (;;) {
         struct sherd_status status;
@@ -231,7 +231,7 @@ void wait_members(struct sherd_system *system, uint32_t wanted)
         int error = sherd_get_status(system, &status);
 
         if (error)
-            fail("no status", error);
+            bench_fail("no status", error);
         for (uint32_t i = 0; i < status.member_count; i++)
             up += status.members[i].status == SHERD_UP;
         sherd_status_free(&status);
@@ -241,7 +241,7 @@ void wait_members(struct sherd_system *system, uint32_t wanted)
     }
 }
 
-const char *poll_config(const char *poll)
+const char *bench_poll_config(const char *poll)
 {
     static char text[64];
 
@@ -249,7 +249,7 @@ const char *poll_config(const char *poll)
     return text;
 }
 
-uint64_t undelivered(struct sherd_system *system)
+uint64_t bench_undelivered(struct sherd_system *system)
 {
     struct sherd_status status;
     uint64_t count = 0;
@@ -271,9 +271,9 @@ static void serve(int processor, uint32_t lanes, const char *config,
     uint16_t port;
     char byte;
 
-    pin(processor, processor);
-    system = open_node(0, lanes, config, 0, shards);
-    wait_members(system, 1);
+    bench_pin(processor, processor);
+    system = bench_open_node(0, lanes, config, 0, shards);
+    bench_wait_members(system, 1);
     port = sherd_port(system);
     if (write(port_out, &port, sizeof port) == sizeof port)
         while (read(end_in, &byte, 1) > 0)
@@ -282,7 +282,7 @@ static void serve(int processor, uint32_t lanes, const char *config,
     _exit(0);
 }
 
-struct other start_other(int processor, uint32_t lanes,
+struct other bench_start_other(int processor, uint32_t lanes,
                                 const char *config, uint32_t shards)
 {
     struct other other;
@@ -303,7 +303,7 @@ struct other start_other(int processor, uint32_t lanes,
     return other;
 }
 
-uint16_t port_of(const struct other *other)
+uint16_t bench_port_of(const struct other *other)
 {
     uint16_t port = 0;
 
@@ -317,7 +317,7 @@ static double ns_of(struct timeval time)
     return (double)time.tv_sec * 1e9 + (double)time.tv_usec * 1e3;
 }
 
-double end_other(const struct other *other)
+double bench_end_other(const struct other *other)
 {
     struct rusage used = {0};
 
@@ -331,15 +331,15 @@ static void make_finished(void)
     sem_init(&finished, 0, 0);
 }
 
-void finish(void)
+void bench_finish(void)
 {
     sem_post(&finished);
 }
 
-void run_actor(struct sherd_system *system, const char *name,
-               size_t state_size,
-               enum sherd_next (*receive)(struct sherd_ctx *, void *,
-                                          const struct sherd_msg *))
+void bench_run_actor(struct sherd_system *system, const char *name,
+                     size_t state_size,
+                     enum sherd_next (*receive)(struct sherd_ctx *, void *,
+                                                const struct sherd_msg *))
 {
     const struct sherd_behavior behavior = {
         .name = name,
@@ -356,7 +356,7 @@ void run_actor(struct sherd_system *system, const char *name,
     *kept = behavior; /* it must outlive the actor, and is never freed */
     error = sherd_system_spawn(system, kept, nothing);
     if (error)
-        fail("cannot spawn", error);
+        bench_fail("cannot spawn", error);
     while (sem_wait(&finished) != 0)
         ;
 }

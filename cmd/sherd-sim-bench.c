@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/check.h"
-#include "sim/child.h"
-#include "sim/world.h"
+#include "sim/run/child.h"
+#include "sim/world/world.h"
 
 #define NS_PER_S 1e9
 

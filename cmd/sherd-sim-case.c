@@ -2,7 +2,7 @@
  *
  *   set default         starts with the default options instead of the seed's
  *   set NAME=VALUE      one option
- *   at TIME VERB ...    one fault (sim/schedule.h)
+ *   at TIME VERB ...    one fault (sim/faults/schedule.h)
  *
  * Other options come from the seed and the command line. All faults come from the file. */
 #include "sherd-sim.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/zoo.h"
+#include "sim/zoo/zoo.h"
 
 #define CASE_SIZE_MAX (64u * 1024 * 1024)
 

@@ -9,8 +9,8 @@
 
 #include "base/check.h"
 #include "base/timers.h"
-#include "sim/child.h"
-#include "sim/world.h"
+#include "sim/run/child.h"
+#include "sim/world/world.h"
 
 #define NODE_ALL UINT32_MAX
 

@@ -14,10 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sim/child.h"
-#include "sim/mark.h"
-#include "sim/nemesis.h"
-#include "sim/report.h"
+#include "sim/run/child.h"
+#include "sim/run/mark.h"
+#include "sim/faults/nemesis.h"
+#include "sim/run/report.h"
 
 #define TWICE_EVERY 100 /* one seed in so many runs twice */
 #define SEED_CPU_S 1200 /* a seed that exceeds this hangs, and is killed */

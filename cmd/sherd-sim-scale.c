@@ -9,8 +9,8 @@
 
 #include "base/check.h"
 #include "base/timers.h"
-#include "sim/check_quiet.h"
-#include "sim/world.h"
+#include "sim/check/check_convergence.h"
+#include "sim/world/world.h"
 
 #define SEEDS 3         /* seed nodes */
 #define GROUPS_MAX 50   /* of the rolling restart; the nodes of a group restart together */

@@ -14,8 +14,8 @@
 
 #include "base/check.h"
 #include "base/timers.h"
-#include "sim/child.h"
-#include "sim/nemesis.h"
+#include "sim/run/child.h"
+#include "sim/faults/nemesis.h"
 
 #define INVARIANT_MAX 32
 #define TRY_CPU_S 120 /* a longer attempt hangs */

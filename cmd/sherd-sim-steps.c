@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "sim/heap.h"
+#include "sim/world/heap.h"
 
 #define PARTS 8 /* classes of lengths for each power of two */
 #define KINDS (PARTS * 40)

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 #define STEPS_RUNS 3
 

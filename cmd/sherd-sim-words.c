@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 
 #include "base/check.h"
-#include "sim/verdict.h"
+#include "sim/world/verdict.h"
 
 static struct last_words *kept; /* of this process; global for the hook */
 

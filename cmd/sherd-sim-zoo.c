@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "sim/cells.h"
-#include "sim/mark.h"
-#include "sim/zoo_hunt.h"
+#include "sim/run/cells.h"
+#include "sim/run/mark.h"
+#include "sim/zoo/zoo_hunt.h"
 
 #define ZOO_SEEDS_MAX 2000
 #define ZOO_SEED_S 120 /* s of wall time; a longer seed hangs */

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/timers.h"
-#include "sim/nemesis.h"
-#include "sim/zoo.h"
+#include "sim/faults/nemesis.h"
+#include "sim/zoo/zoo.h"
 
 enum command_bit {
     ON_RUN = 1,

@@ -8,10 +8,10 @@
 #include <sys/types.h>
 
 #include "base/vec.h"
-#include "sim/options.h"
-#include "sim/run.h"
-#include "sim/schedule.h"
-#include "sim/world.h"
+#include "sim/seed/options.h"
+#include "sim/run/run.h"
+#include "sim/faults/schedule.h"
+#include "sim/world/world.h"
 
 #define JOBS_MAX 256
 #define EXIT_USAGE 2 /* wrong options; 1 means a broken rule */

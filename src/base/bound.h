@@ -1,7 +1,7 @@
 /* Checks in the simulator that no queue exceeds its limit (invariant bounded-buffers).
  * Only the simulator's copy of the cores, built with SHERD_MARKS, has these checks. Each compares
  * both numbers where an item is added, independently of the code around it, and reports an excess
- * to sim/bound.h. */
+ * to sim/world/bound.h. */
 #ifndef SHERD_BASE_BOUND_H
 #define SHERD_BASE_BOUND_H
 
@@ -10,7 +10,7 @@
 /* BOUNDED("text of the queue", number held now, limit). A statement; the text is a literal. Without
  * SHERD_MARKS nothing is evaluated. */
 #ifdef SHERD_MARKS
-void bound_broken(const char *what, uint64_t held, uint64_t most); /* in sim/bound.c */
+void bound_broken(const char *what, uint64_t held, uint64_t most); /* in sim/world/bound.c */
 
 #define BOUNDED(what, held, most)                                             \
     do {                                                                      \

@@ -27,7 +27,7 @@ _Noreturn void check_failed(const char *file, int line, const char *text)
 #ifdef SHERD_MARKS
 static uint64_t live; /* the simulator has one thread */
 #define count_live(by) ((void)(live += (by)))
-/* The simulator's allocator (sim/heap.h). */
+/* The simulator's allocator (sim/world/heap.h). */
 void *heap_alloc(size_t size);
 void *heap_resize(void *memory, size_t size);
 void heap_free(void *memory);

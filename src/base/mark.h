@@ -1,6 +1,6 @@
 /* Counts how often the simulator passes marked transitions: an unreached mark is a blind spot.
  * Only the simulator's copy of the cores, built with SHERD_MARKS, has marks. Each is a record in its
- * own linker section, so all are known without running (sim/mark.h). */
+ * own linker section, so all are known without running (sim/run/mark.h). */
 #ifndef SHERD_BASE_MARK_H
 #define SHERD_BASE_MARK_H
 

@@ -1,5 +1,5 @@
 /* Names the states of a node's automata, as a set: an observer reads which the node was in when
- * something failed (sim/cells.h). */
+ * something failed (sim/run/cells.h). */
 #ifndef SHERD_NODE_STATES_H
 #define SHERD_NODE_STATES_H
 

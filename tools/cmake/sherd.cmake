@@ -179,10 +179,10 @@ function(sherd_sim)
         COMMENT "Writing the simulator's copy of the cores, with the known bugs" VERBATIM)
     # ninja prints all outputs of a command that fails, so the first command has only a stamp. The
     # second one writes again what is missing.
-    add_custom_command(OUTPUT ${bugs}/table/sim/zoo_names.h ${bugs}/table/sim/zoo_rows.h ${copies}
+    add_custom_command(OUTPUT ${bugs}/table/sim/zoo/zoo_names.h ${bugs}/table/sim/zoo/zoo_rows.h ${copies}
         COMMAND ${apply} DEPENDS ${bugs}.stamp
         COMMENT "Comparing the simulator's copy of the cores" VERBATIM)
-    add_custom_target(zoo_sources DEPENDS ${bugs}/table/sim/zoo_names.h)
+    add_custom_target(zoo_sources DEPENDS ${bugs}/table/sim/zoo/zoo_names.h)
     add_library(core_sim OBJECT ${arg_UNPARSED_ARGUMENTS})
     target_include_directories(core_sim PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
     foreach(name ${names})

@@ -11,8 +11,8 @@
 
 #include "base/check.h"
 #include "base/hash.h"
-#include "sim/disk.h"
-#include "sim/disk_log.h"
+#include "sim/world/disk.h"
+#include "sim/world/disk_log.h"
 
 #define GROUPS 12
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "sim/schedule.h"
+#include "sim/faults/schedule.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

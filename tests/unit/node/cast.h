@@ -3,9 +3,9 @@
 #ifndef TESTS_NODE_CAST_H
 #define TESTS_NODE_CAST_H
 
-#include "sim/disk_backend.h"
-#include "sim/net.h"
-#include "sim/world.h"
+#include "sim/world/disk_backend.h"
+#include "sim/world/net.h"
+#include "sim/world/world.h"
 
 #include <sherd/actor.h>
 

@@ -14,9 +14,9 @@
 #include <cmocka.h>
 
 #include "base/timers.h"
-#include "sim/checks.h"
-#include "sim/verdict.h"
-#include "sim/workload_world.h"
+#include "sim/check/checks.h"
+#include "sim/world/verdict.h"
+#include "sim/workload/workload_world.h"
 
 #define NODES 4
 #define SHARDS 12

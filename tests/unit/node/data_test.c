@@ -13,7 +13,7 @@
 #include "cast.h"
 #include "ddata/face.h"
 #include "node/control/control.h"
-#include "sim/net.h"
+#include "sim/world/net.h"
 
 #include <sherd/ddata.h>
 

@@ -12,7 +12,7 @@
 #include "ddata/durable.h"
 #include "lone.h"
 #include "node/control/control.h"
-#include "sim/durable.h"
+#include "sim/world/durable.h"
 
 #include <sherd/ddata.h>
 

@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "node/machine/large.h"
 #include "node/machine/machine.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 #define BIG (FRAME_LARGE_SIZE - FRAME_LARGE_HEAD_SIZE)
 #define HEARD_MAX 512

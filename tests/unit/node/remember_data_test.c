@@ -16,7 +16,7 @@
 #include "node/lane/lane.h"
 #include "node/machine/machine.h"
 #include "shard/remember_keys.h"
-#include "sim/durable.h"
+#include "sim/world/durable.h"
 
 #define SHARDS 12
 #define ENTITIES 40

@@ -10,10 +10,10 @@
 
 #include "base/bound.h"
 #include "base/timers.h"
-#include "sim/run.h"
-#include "sim/verdict.h"
-#include "sim/world.h"
-#include "sim/zoo.h"
+#include "sim/run/run.h"
+#include "sim/world/verdict.h"
+#include "sim/world/world.h"
+#include "sim/zoo/zoo.h"
 
 static void a_queue_beyond_its_limit_is_found(void **state)
 {

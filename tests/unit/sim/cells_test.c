@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "sim/cells.h"
+#include "sim/run/cells.h"
 
 /* A run in which a crash met two states and struck one of them. */
 static void crash_meets(struct cells *cells, enum node_state struck,

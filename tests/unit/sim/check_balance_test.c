@@ -1,5 +1,5 @@
 /* Tests check_balance: how evenly shards must be spread when nothing moves any more. */
-#include "sim/check_balance.h"
+#include "sim/check/check_balance.h"
 
 #include <stdarg.h>
 #include <stddef.h>

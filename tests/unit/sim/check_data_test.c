@@ -7,8 +7,8 @@
 #include <cmocka.h>
 
 #include "judged.h"
-#include "sim/check_data.h"
-#include "sim/facts.h"
+#include "sim/check/check_data.h"
+#include "sim/check/facts.h"
 
 #define NODES 3
 

@@ -8,7 +8,7 @@
 
 #include "base/peer.h"
 #include "judged.h"
-#include "sim/check_entity.h"
+#include "sim/check/check_entity.h"
 
 /* Facts name only the fields that they need. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "base/timers.h"
-#include "sim/check_homes.h"
-#include "sim/verdict.h"
+#include "sim/check/check_homes.h"
+#include "sim/world/verdict.h"
 
 #define LIMIT (10 * SECOND)
 

@@ -8,10 +8,10 @@
 #include <cmocka.h>
 
 #include "base/peer.h"
-#include "sim/check_incarnation.h"
-#include "sim/checks.h"
-#include "sim/workload_world.h"
-#include "sim/world.h"
+#include "sim/check/check_incarnation.h"
+#include "sim/check/checks.h"
+#include "sim/workload/workload_world.h"
+#include "sim/world/world.h"
 #include "judged.h"
 
 static struct check_incarnation *check;

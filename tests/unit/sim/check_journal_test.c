@@ -11,8 +11,8 @@
 #include "base/timers.h"
 #include "base/vec.h"
 #include "journal/record.h"
-#include "sim/check_journal.h"
-#include "sim/verdict.h"
+#include "sim/check/check_journal.h"
+#include "sim/world/verdict.h"
 
 static const struct fence one = { 1, 1 };
 static const struct fence two = { 1, 2 };

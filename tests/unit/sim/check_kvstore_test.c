@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "sim/check_kvstore.h"
-#include "sim/verdict.h"
+#include "sim/check/check_kvstore.h"
+#include "sim/world/verdict.h"
 
 static struct {
     struct verdict *verdict;

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 
 #include "base/timers.h"
-#include "sim/check_lease.h"
-#include "sim/verdict.h"
+#include "sim/check/check_lease.h"
+#include "sim/world/verdict.h"
 
 #define NODES 3
 

@@ -8,7 +8,7 @@
 
 #include "base/peer.h"
 #include "judged.h"
-#include "sim/check_margin.h"
+#include "sim/check/check_margin.h"
 
 #define NODES 3
 #define MARGIN (20 * SECOND)

@@ -9,8 +9,8 @@
 
 #include "base/bytes.h"
 #include "base/rng.h"
-#include "sim/check_message.h"
-#include "sim/token.h"
+#include "sim/check/check_message.h"
+#include "sim/check/token.h"
 
 #define NODE 3
 

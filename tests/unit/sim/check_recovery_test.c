@@ -9,8 +9,8 @@
 
 #include "base/check.h"
 #include "journal/record.h"
-#include "sim/check_recovery.h"
-#include "sim/verdict.h"
+#include "sim/check/check_recovery.h"
+#include "sim/world/verdict.h"
 
 struct bench {
     uint64_t now;

@@ -12,7 +12,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "journal/record.h"
-#include "sim/check_remember.h"
+#include "sim/check/check_remember.h"
 #include "judged.h"
 
 #define SHARD 4

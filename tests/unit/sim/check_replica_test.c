@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "ddata/message.h"
 #include "judged.h"
-#include "sim/check_replica.h"
+#include "sim/check/check_replica.h"
 
 #define NODES 2
 #define WALL_MS INT64_C(1700000000000)

@@ -7,13 +7,13 @@
 #include <cmocka.h>
 
 #include "base/timers.h"
-#include "sim/check_quiet.h"
-#include "sim/check_split.h"
-#include "sim/checks.h"
-#include "sim/cluster.h"
-#include "sim/options.h"
-#include "sim/verdict.h"
-#include "sim/world.h"
+#include "sim/check/check_convergence.h"
+#include "sim/check/check_split.h"
+#include "sim/check/checks.h"
+#include "sim/run/cluster.h"
+#include "sim/seed/options.h"
+#include "sim/world/verdict.h"
+#include "sim/world/world.h"
 
 #define NODES 4
 

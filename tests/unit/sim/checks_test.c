@@ -10,12 +10,12 @@
 #include <cmocka.h>
 
 #include "base/trace.h"
-#include "sim/check_quiet.h"
-#include "sim/checks.h"
-#include "sim/net.h"
-#include "sim/verdict.h"
-#include "sim/world.h"
-#include "sim/zoo.h"
+#include "sim/check/check_convergence.h"
+#include "sim/check/checks.h"
+#include "sim/world/net.h"
+#include "sim/world/verdict.h"
+#include "sim/world/world.h"
+#include "sim/zoo/zoo.h"
 
 /* Types name only the fields that they need. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
@@ -153,7 +153,7 @@ static void shards_move_when_nodes_join_and_leave(void **state)
 {
     struct scene scene;
     struct check_coordinator_counts homes;
-    struct check_quorum_counts kept;
+    struct check_state_quorum_counts kept;
     uint32_t gone = 0;
 
     (void)state;
@@ -172,7 +172,7 @@ static void shards_move_when_nodes_join_and_leave(void **state)
     assert_true(homes.reported > 10);
     assert_int_equal(homes.active, 4);
     assert_int_equal(check_member_counts(scene.checks->member).removed, 3);
-    kept = check_quorum_counts(scene.checks->quorum);
+    kept = check_state_quorum_counts(scene.checks->quorum);
     assert_true(kept.writes > 10);
     /* the next oldest read two keys of two types; the first read found nothing */
     assert_int_equal(kept.reads, 4);

@@ -8,7 +8,7 @@
 
 #include "base/rng.h"
 #include "base/timers.h"
-#include "sim/clock.h"
+#include "sim/world/clock.h"
 
 #define WALL INT64_C(1700000000000)
 

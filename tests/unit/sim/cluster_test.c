@@ -8,11 +8,11 @@
 #include <cmocka.h>
 
 #include "base/timers.h"
-#include "sim/check_quiet.h"
-#include "sim/checks.h"
-#include "sim/cluster.h"
-#include "sim/net.h"
-#include "sim/world.h"
+#include "sim/check/check_convergence.h"
+#include "sim/check/checks.h"
+#include "sim/run/cluster.h"
+#include "sim/world/net.h"
+#include "sim/world/world.h"
 
 static void set_life(void *user, struct node_settings *settings)
 {

@@ -11,9 +11,9 @@
 #include "base/check.h"
 #include "base/timers.h"
 #include "base/vec.h"
-#include "sim/disk_log.h"
-#include "sim/disk_backend.h"
-#include "sim/streams.h"
+#include "sim/world/disk_log.h"
+#include "sim/world/disk_backend.h"
+#include "sim/seed/streams.h"
 
 static const struct fence one = { 1, 1 };
 static const struct fence two = { 1, 2 };

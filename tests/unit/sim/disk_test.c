@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "base/timers.h"
-#include "sim/disk.h"
+#include "sim/world/disk.h"
 
 #define SEEDS 200
 

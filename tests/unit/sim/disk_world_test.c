@@ -10,9 +10,9 @@
 
 #include "base/check.h"
 #include "base/timers.h"
-#include "sim/check_journal.h"
-#include "sim/verdict.h"
-#include "sim/workload_world.h"
+#include "sim/check/check_journal.h"
+#include "sim/world/verdict.h"
+#include "sim/workload/workload_world.h"
 
 #define NODES 3
 

@@ -17,7 +17,7 @@
 #include <sherd/sim.h>
 
 #include "base/check.h"
-#include "sim/face.h"
+#include "sim/face/face.h"
 
 enum { ADD = 1, TOTAL, SILENCE };
 

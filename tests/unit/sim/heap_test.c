@@ -1,5 +1,5 @@
 /* Tests the memory of a world: pieces of every size keep their content, and are used again. */
-#include "sim/heap.h"
+#include "sim/world/heap.h"
 
 #include <stdarg.h>
 #include <stdbool.h>

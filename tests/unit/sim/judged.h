@@ -3,7 +3,7 @@
 #define TESTS_UNIT_SIM_JUDGED_H
 
 #include "base/timers.h"
-#include "sim/verdict.h"
+#include "sim/world/verdict.h"
 
 static uint64_t now = SECOND;
 static struct verdict *verdict;

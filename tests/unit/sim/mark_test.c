@@ -10,7 +10,7 @@
 
 #include "base/mark.h"
 #include "node/node.h"
-#include "sim/mark.h"
+#include "sim/run/mark.h"
 
 /* Refers to a function of the cores, so that the linker keeps them with their marks. */
 static struct node *(*volatile keep)(const struct node_settings *, char *,

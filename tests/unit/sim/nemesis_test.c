@@ -3,9 +3,9 @@
 
 #include <stdio.h>
 
-#include "sim/nemesis.h"
-#include "sim/schedule.h"
-#include "sim/backend_faults.h"
+#include "sim/faults/nemesis.h"
+#include "sim/faults/schedule.h"
+#include "sim/faults/backend_faults.h"
 
 struct played {
     struct world *world;

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/bytes.h"
-#include "sim/options.h"
+#include "sim/seed/options.h"
 
 #define SEEDS 600
 

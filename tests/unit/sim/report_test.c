@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/bytes.h"
-#include "sim/report.h"
+#include "sim/run/report.h"
 
 /* A seed that shows little and fails is only a failure. */
 static void each_seed_passes_is_dead_or_fails(void **state)

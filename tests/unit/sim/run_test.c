@@ -11,11 +11,11 @@
 
 #include "base/check.h"
 #include "base/timers.h"
-#include "sim/disk_backend.h"
-#include "sim/net.h"
-#include "sim/run.h"
-#include "sim/world.h"
-#include "sim/zoo.h"
+#include "sim/world/disk_backend.h"
+#include "sim/world/net.h"
+#include "sim/run/run.h"
+#include "sim/world/world.h"
+#include "sim/zoo/zoo.h"
 
 /* Sets a small, short and quiet run. */
 static void set(struct options *options, uint64_t seed)

@@ -9,9 +9,9 @@
 #include <cmocka.h>
 
 #include "base/timers.h"
-#include "sim/nemesis.h"
-#include "sim/net.h"
-#include "sim/schedule.h"
+#include "sim/faults/nemesis.h"
+#include "sim/world/net.h"
+#include "sim/faults/schedule.h"
 
 static char *text_of(const struct schedule *schedule, struct buf *text)
 {

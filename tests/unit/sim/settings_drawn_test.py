@@ -2,7 +2,7 @@
 """Checks that the simulator draws every numeric setting of a node and of an entity type, or gives a reason.
 
 usage: settings_drawn_test.py ROOT
-Reads the structs in the headers, the simulator's assignments, and the list at the head of src/sim/options_node.c.
+Reads the structs in the headers, the simulator's assignments, and the list at the head of src/sim/seed/options_node.c.
 """
 import re
 import sys
@@ -11,13 +11,13 @@ NUMERIC = r"(?:u?int(?:8|16|32|64)_t|double|int|unsigned|size_t)"
 DRAWN = r"(?:\boptions\b|\bOPTION_|\bvalue\[|\bsettings->)"  # drawn assignments depend on them
 # header, struct, prefix of its fields in the list, pattern of an assignment, files with assignments
 STRUCTS = [
-    ("src/node/node.h", "node_settings", "", r"\b(?:settings|node)(?:->|\.)", ["options_node.c"]),
-    ("src/ddata/replicator.h", "replicator_settings", "data.", r"\bdata->", ["options_node.c"]),
-    ("src/ddata/replicator.h", "replicator_settings", "sharding_data.", r"\bsharding->", ["options_node.c"]),
-    ("src/resolver/resolver.h", "resolver_settings", "resolver.", r"\bresolver(?:->|\.)", ["options_node.c"]),
-    ("src/resolver/strategy.h", "strategy", "strategy.", r"\bstrategy(?:->|\.)", ["options_node.c"]),
-    ("src/shard/remember.h", "remember_options", "remember.", r"\bremember->", ["options_node.c"]),
-    ("include/sherd/system.h", "sherd_entity_type", "type.", r"\bof->", ["workload.c"]),
+    ("src/node/node.h", "node_settings", "", r"\b(?:settings|node)(?:->|\.)", ["seed/options_node.c"]),
+    ("src/ddata/replicator.h", "replicator_settings", "data.", r"\bdata->", ["seed/options_node.c"]),
+    ("src/ddata/replicator.h", "replicator_settings", "sharding_data.", r"\bsharding->", ["seed/options_node.c"]),
+    ("src/resolver/resolver.h", "resolver_settings", "resolver.", r"\bresolver(?:->|\.)", ["seed/options_node.c"]),
+    ("src/resolver/strategy.h", "strategy", "strategy.", r"\bstrategy(?:->|\.)", ["seed/options_node.c"]),
+    ("src/shard/remember.h", "remember_options", "remember.", r"\bremember->", ["seed/options_node.c"]),
+    ("include/sherd/system.h", "sherd_entity_type", "type.", r"\bof->", ["workload/workload.c"]),
 ]
 
 
@@ -52,7 +52,7 @@ def listed(text):
 
 
 def main(root):
-    exempt = listed(read(f"{root}/src/sim/options_node.c"))
+    exempt = listed(read(f"{root}/src/sim/seed/options_node.c"))
     wrong = [f"{name}: is listed twice" for name in set(exempt) if exempt.count(name) > 1]
     known = set()
     count = 0

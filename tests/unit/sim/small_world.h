@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/check.h"
-#include "sim/net.h"
-#include "sim/world.h"
+#include "sim/world/net.h"
+#include "sim/world/world.h"
 
 #define NODES 4
 #define PIPES 4096

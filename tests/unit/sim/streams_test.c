@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/timers.h"
-#include "sim/streams.h"
+#include "sim/seed/streams.h"
 
 static void streams_are_known_by_seed_purpose_and_index(void **state)
 {

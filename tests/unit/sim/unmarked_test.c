@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/mark.h"
-#include "sim/mark.h"
+#include "sim/run/mark.h"
 
 static void the_librarys_cores_have_no_marks(void **state)
 {

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/timers.h"
-#include "sim/verdict.h"
+#include "sim/world/verdict.h"
 
 static void the_first_violation_of_each_invariant_is_kept(void **state)
 {

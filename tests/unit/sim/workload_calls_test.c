@@ -7,9 +7,9 @@
 #include <cmocka.h>
 
 #include "base/timers.h"
-#include "sim/verdict.h"
-#include "sim/workload_inside.h"
-#include "sim/workload_world.h"
+#include "sim/world/verdict.h"
+#include "sim/workload/workload_inside.h"
+#include "sim/workload/workload_world.h"
 
 typedef enum sherd_next lie(struct sherd_ctx *ctx, void *self,
                             const struct sherd_msg *msg);

@@ -7,10 +7,10 @@
 #include <cmocka.h>
 
 #include "base/check.h"
-#include "sim/net.h"
-#include "sim/verdict.h"
-#include "sim/workload_data.h"
-#include "sim/world.h"
+#include "sim/world/net.h"
+#include "sim/world/verdict.h"
+#include "sim/workload/workload_data.h"
+#include "sim/world/world.h"
 
 #define NODES 3
 

@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "base/timers.h"
-#include "sim/net.h"
-#include "sim/verdict.h"
-#include "sim/workload_world.h"
+#include "sim/world/net.h"
+#include "sim/world/verdict.h"
+#include "sim/workload/workload_world.h"
 
 #define NODES 3
 

@@ -2,8 +2,8 @@
 #include "small_world.h"
 
 #include "base/rng.h"
-#include "sim/events.h"
-#include "sim/streams.h"
+#include "sim/world/events.h"
+#include "sim/seed/streams.h"
 
 /* A little of everything. */
 static uint64_t digest_of(uint64_t seed, bool byte_mode)

@@ -14,7 +14,7 @@
 
 #include "base/check.h"
 #include "base/mark.h"
-#include "sim/zoo_hunt.h"
+#include "sim/zoo/zoo_hunt.h"
 
 /* From seed 100 on only the bug effects-at-once is found; the first seeds show each way to
  * end. */

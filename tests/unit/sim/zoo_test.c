@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "sim/zoo.h"
+#include "sim/zoo/zoo.h"
 
 static void every_entry_is_complete_and_found_by_its_name(void **state)
 {

@@ -1,0 +1,153 @@
+/* Keeps each node's last replay of each entity until the entity starts. */
+#include "sim/check/check_recovery.h"
+
+#include <inttypes.h>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "journal/record.h"
+#include "sim/world/verdict.h"
+
+struct replay {
+    uint32_t node;
+    uint64_t events; /* so far */
+    uint64_t hash;   /* of the events */
+    bool is_whole;   /* false: more chunks follow */
+};
+
+struct check_recovery {
+    struct verdict *verdict;
+    struct map replays; /* node and persistence id -> struct replay */
+    struct buf key;
+};
+
+struct check_recovery *check_recovery_new(struct verdict *verdict)
+{
+    struct check_recovery *check = mem_alloc(sizeof *check);
+
+    check->verdict = verdict;
+    return check;
+}
+
+void check_recovery_free(struct check_recovery *check)
+{
+    struct map_entry entry;
+
+    if (!check)
+        return;
+    for (uint32_t at = 0; map_next(&check->replays, &at, &entry);)
+        mem_free(entry.value);
+    map_fini(&check->replays);
+    buf_fini(&check->key);
+    mem_free(check);
+}
+
+/* Removes the replay of that key; null: none. The caller owns it. */
+static struct replay *take(struct check_recovery *check)
+{
+    return map_take(&check->replays, buf_slice(&check->key));
+}
+
+static void begin_key(struct check_recovery *check, uint32_t node)
+{
+    buf_clear(&check->key);
+    buf_put_u32(&check->key, node);
+}
+
+uint64_t check_recovery_fold(uint64_t before, uint32_t event_type,
+                             struct slice event)
+{
+    return (before + hash_bytes(event)) * UINT64_C(0x9e3779b97f4a7c15) +
+           event_type + 1;
+}
+
+static void take_in(struct replay *replay, const struct journal_request *request)
+{
+    uint64_t key = record_key(backend_slice(request, request->id));
+
+    for (uint32_t i = 0; i < request->records.count; i++) {
+        const struct backend_record *stored = &request->records.items[i];
+        struct record record;
+
+        (void)record_decode(backend_slice(request, stored->bytes), key,
+                            stored->seq,
+                            &record); /* another check finds a wrong record */
+        replay->hash = check_recovery_fold(replay->hash, record.event_type,
+                                           record.payload);
+    }
+    replay->events = request->from - 1 + request->records.count;
+    replay->is_whole = !request->more;
+}
+
+/* Chunks begin with event 1. A failed replay proves nothing. */
+static void answered(void *user, uint32_t node,
+                     const struct journal_request *request)
+{
+    struct check_recovery *check = user;
+    struct replay *replay;
+
+    if (request->verb != BACKEND_REPLAY)
+        return;
+    begin_key(check, node);
+    buf_put_slice(&check->key, backend_slice(request, request->id));
+    replay = take(check);
+    if (replay && (request->from == 1 || request->result != BACKEND_DONE)) {
+        mem_free(replay); /* no entity starts from an earlier one */
+        replay = NULL;
+    }
+    if (request->result != BACKEND_DONE)
+        return;
+    if (!replay)
+        replay = mem_alloc(sizeof *replay);
+    replay->node = node;
+    take_in(replay, request);
+    (void)map_put(&check->replays, buf_slice(&check->key),
+                  replay); /* was removed */
+}
+
+static void node_gone(void *user, uint32_t node)
+{
+    struct check_recovery *check = user;
+    struct map_entry entry;
+
+    for (uint32_t at = 0; map_next(&check->replays, &at, &entry);)
+        if (((struct replay *)entry.value)->node == node)
+            mem_free(map_take(&check->replays, entry.key));
+}
+
+struct disk_backend_observer check_recovery_observer(struct check_recovery *check)
+{
+    return (struct disk_backend_observer){ .user = check,
+                                         .answered = answered,
+                                         .node_gone = node_gone };
+}
+
+void check_recovery_started(struct check_recovery *check, uint32_t node,
+                            const char *type, const char *id, uint64_t events,
+                            uint64_t hash)
+{
+    struct replay *replay;
+
+    begin_key(check, node);
+    buf_put_text(&check->key, type);
+    buf_put_u8(&check->key, '|');
+    buf_put_text(&check->key, id);
+    replay = take(check);
+    if (!replay || !replay->is_whole)
+        violation(check->verdict, "no-lost-ack", node,
+                  "%s of %s starts with %" PRIu64 " events and has had no "
+                  "replay",
+                  id, type, events);
+    else if (replay->events != events)
+        violation(check->verdict, "no-lost-ack", node,
+                  "%s of %s recovered with %" PRIu64 " events, its replay "
+                  "had %" PRIu64,
+                  id, type, events, replay->events);
+    else if (replay->hash != hash)
+        violation(check->verdict, "faithful-replay", node,
+                  "%s of %s was given other events than its replay had, or "
+                  "in another order; there are %" PRIu64,
+                  id, type, events);
+    mem_free(replay);
+}

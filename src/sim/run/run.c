@@ -1,0 +1,336 @@
+/* Creates a run from options, and leads it through its phases. */
+#include "sim/run/run_inside.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "sim/check/check_convergence.h"
+#include "sim/check/checks.h"
+#include "sim/world/disk_backend.h"
+#include "sim/faults/nemesis.h"
+#include "sim/seed/streams.h"
+#include "sim/workload/workload_data.h"
+#include "sim/workload/workload_follow.h"
+#include "sim/workload/workload_world.h"
+#include "sim/world/world.h"
+
+#define CROWDED 10 /* messages that fit into a mailbox */
+
+/* ---- nodes ---- */
+
+/* Gives roles in turn, so that there are role leaders to hear of. */
+static void set_role(struct node_settings *settings)
+{
+    static const char *const roles[] = { "even", "odd" };
+    const char *host = settings->identity.node.address.host;
+
+    settings->roles = &roles[host[strlen(host) - 1] % 2];
+    settings->role_count = 1;
+}
+
+/* Applies the seed's options to an incarnation. */
+static void set_life(void *user, struct node_settings *settings)
+{
+    struct run *run = user;
+
+    options_settings(run->options, settings);
+    if (run->follow)
+        set_role(settings);
+    if (run->data)
+        data_load_expiring(run->data, settings);
+    if (!run->settings->looks_on)
+        settings->trace_level = TRACE_WARNING; /* more lines only for observers */
+    else if (run->settings->is_verbose)
+        settings->trace_level = TRACE_DEBUG;
+    run->result->lives++;
+}
+
+uint64_t run_link_mean(const struct options *options)
+{
+    return (options->value[OPTION_LINK_MIN] +
+            options->value[OPTION_LINK_MEAN]) *
+           1000;
+}
+
+/* ---- the whole run ---- */
+
+static void work_of_world(const struct run *run, struct run_work *work)
+{
+    work->kinds = nemesis_kinds(run->nemesis);
+    for (uint32_t i = 0; i < world_store_count(run->world); i++)
+        run_work_disk(&work->disk, disk_counters(disk_backend_disk(
+                                       world_store_at(run->world, i))));
+    for (uint32_t i = 0; i < world_node_count(run->world); i++) {
+        const struct durable_counters own =
+            world_durable_counters(run->world, i);
+
+        run_work_own_disk(&work->own_disks, &own);
+    }
+    work->journal = workload_world_journal_counts(run->load);
+    work->shards = check_coordinator_counts(run->checks->coordinator);
+    work->members = check_member_counts(run->checks->member);
+    work->seen = check_gossip_seen_counts(run->checks->gossip_seen);
+    work->entities = check_entity_counts(run->checks->entity);
+    work->byte_modes = run->options->value[OPTION_BYTE_MODE] != 0;
+}
+
+static void keep_violation(void *user, const struct violation *found)
+{
+    struct run_result *result = user;
+
+    if (!result->violations)
+        result->violation_at = found->at;
+    if (result->violations < RUN_VIOLATIONS_MAX)
+        (void)failure_line(result->seed, found,
+                           result->lines[result->violations],
+                           VERDICT_LINE_MAX);
+    result->violations++;
+}
+
+static void finish(struct run *run)
+{
+    struct run_result *result = run->result;
+
+    result->digest = world_digest(run->world);
+    result->ended_at = world_now(run->world);
+    result->events = world_events(run->world);
+    for (int i = 0; i < FAULT_VERBS; i++) {
+        result->faults[i] = nemesis_count(run->nemesis, (enum fault_verb)i);
+        result->effects[i] = nemesis_effect(run->nemesis, (enum fault_verb)i);
+        result->cells[i] = nemesis_cells(run->nemesis, (enum fault_verb)i);
+    }
+    result->homes = check_homes_count(run->checks->homes);
+    if (result->homes)
+        run_waited(run, "homes-asked",
+                   world_now(run->world) -
+                       check_homes_longest(run->checks->homes),
+                   quiet_coordinate_bound(run->options));
+    result->faults_skipped = nemesis_skipped(run->nemesis);
+    result->work.messages =
+        check_message_counts(workload_check(workload_world_of(run->load)));
+    result->work.load = workload_counts(workload_world_of(run->load));
+    result->work.remembered =
+        check_remember_counts(workload_world_remember(run->load));
+    if (run->data)
+        result->work.data = data_load_counts(run->data);
+    if (run->store)
+        result->work.store = kvstore_load_counts(run->store);
+    if (run->follow)
+        result->work.follow = follow_load_counts(run->follow);
+    work_of_world(run, &result->work);
+    result->is_dead = run_work_starved(&result->work) != NULL;
+}
+
+static void run_phases(struct run *run)
+{
+    static const struct {
+        const char *name;
+        void (*run)(struct run *);
+    } phases[] = { { "form", run_form },       { "split", run_split },
+                   { "load", run_safety },     { "heal", run_heal },
+                   { "agree", run_liveness },  { "drain", run_drain },
+                   { "roll call", run_roll_call }, { "restart", run_restart } };
+
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
+        if (run_is_over(run) || verdict_count(run->verdict))
+            break;
+        phases[i].run(run);
+        if (run->settings->phase_ended)
+            run->settings->phase_ended(run->settings->user, phases[i].name,
+                                       world_now(run->world));
+    }
+    run->result->is_early = run->settings->until && run_is_over(run);
+}
+
+static struct workload_settings load_settings(const struct options *options)
+{
+    const uint64_t *value = options->value;
+    uint64_t clients = value[OPTION_CLIENTS] * value[OPTION_NODES];
+    struct workload_settings load = {
+        .ids = (uint32_t)value[OPTION_ENTITIES],
+        .kept_ids = RUN_REMEMBERED,
+        .skewed = value[OPTION_SKEWED],
+        .clients = (uint32_t)value[OPTION_CLIENTS],
+        .interval_ms = clients * 1000 / value[OPTION_LOAD] + 1,
+        .body_max = (uint32_t)value[OPTION_BODY],
+        .ask_ms_max = (uint32_t)value[OPTION_ASK],
+        .storm = (uint32_t)value[OPTION_STORM_SIZE],
+        .shards = (uint32_t)value[OPTION_SHARDS],
+        .mailbox_max = (uint32_t)value[OPTION_MAILBOX],
+        .idle_ms = value[OPTION_IDLE],
+        .slow_stop_ms = (uint32_t)value[OPTION_SLOW_STOP],
+        .stubborn_ms = (uint32_t)value[OPTION_STUBBORN],
+        .has_no_types = value[OPTION_NO_ENTITIES],
+        .callers = (uint32_t)value[OPTION_CALLERS],
+        .callers_start = value[OPTION_CALLERS] > 1,
+    };
+
+    if (value[OPTION_REMEMBER])
+        load.types = (1u << WORKLOAD_TYPE_COUNT) - 1;
+    for (int i = 0; i < WORKLOAD_OP_COUNT; i++)
+        if (value[OPTION_OPS] >> i & 1)
+            load.weights[i] =
+                i == WORKLOAD_STORM || i == WORKLOAD_NARROW ? 1 : 20;
+    return load;
+}
+
+static struct data_load *data_of(const struct run *run)
+{
+    const uint64_t *value = run->options->value;
+    uint32_t clients = value[OPTION_DATA] > 1 ? 2 : 1;
+    const struct data_load_settings settings = {
+        .slots = (uint32_t)value[OPTION_DATA_SLOTS],
+        .clients = clients,
+        .interval_ms =
+            clients * value[OPTION_NODES] * 1000 / value[OPTION_DATA] + 1,
+        .timeout_ms = value[OPTION_DATA_TIMEOUT],
+        .levels = (uint32_t)value[OPTION_DATA_LEVELS],
+        .in_step = value[OPTION_DATA_STEP],
+        .is_durable = value[OPTION_DATA_DURABLE],
+        .expire_after_ms = value[OPTION_DATA_EXPIRE],
+        .speaks_late = options_data_forgets(run->options),
+    };
+
+    return data_load_new(run->world, &settings);
+}
+
+static struct kvstore_load *store_of(const struct run *run)
+{
+    const uint64_t *value = run->options->value;
+    const struct kvstore_load_settings settings = {
+        .slots = (uint32_t)value[OPTION_VERSIONS_KEYS],
+        .interval_ms =
+            2 * value[OPTION_NODES] * 1000 / value[OPTION_VERSIONS] + 1,
+        .timeout_ms = value[OPTION_VERSIONS_TIMEOUT],
+    };
+
+    return kvstore_load_new(run->world, &settings);
+}
+
+static struct follow_load *follow_of(const struct run *run)
+{
+    const uint64_t *value = run->options->value;
+    const struct follow_load_settings settings = {
+        .most = (uint32_t)value[OPTION_FOLLOWERS],
+        .nodes = (uint32_t)value[OPTION_NODES],
+        .centers = (uint32_t)value[OPTION_CENTERS],
+        .is_crowded = value[OPTION_MAILBOX] < CROWDED,
+    };
+
+    return follow_load_new(run->world, &settings);
+}
+
+static void make_world(struct run *run)
+{
+    const uint64_t *value = run->options->value;
+    struct world_settings settings = {
+        .seed = run->options->seed,
+        .link_min = value[OPTION_LINK_MIN] * 1000,
+        .link_mean = run_link_mean(run->options),
+        .mail_delay = value[OPTION_MAIL] * 1000,
+        .backend_delay = value[OPTION_STORE] * 1000,
+        .pipe_size = (uint32_t)value[OPTION_PIPE],
+        .give_up = value[OPTION_GIVE_UP] * SECOND,
+        .stores = (uint32_t)value[OPTION_CENTERS], /* each data center has its own journal */
+        .byte_mode = value[OPTION_BYTE_MODE],
+        .place = run->settings->place,
+    };
+    struct workload_settings load = load_settings(run->options);
+
+    run->world = world_new(&settings);
+    if (run->settings->until_event)
+        world_tells_event(run->world, run->settings->until_event,
+                          &run->result->event_at);
+    run->verdict = world_verdict(run->world);
+    verdict_listens(run->verdict, keep_violation, run->result);
+    run->load = workload_world_new(run->world, &load);
+    if (options_remember_in_data(run->options))
+        workload_world_in_data(run->load);
+    if (value[OPTION_DATA])
+        run->data = data_of(run);
+    if (value[OPTION_VERSIONS])
+        run->store = store_of(run);
+    if (value[OPTION_FOLLOWERS])
+        run->follow = follow_of(run);
+    /* A downed node waits some ticks of its leader until the others have heard of it. */
+    run->checks = checks_new(run->world,
+                             CHECK_STOP_NS + 5 * value[OPTION_LEADER] * MS);
+    check_liveness_handoff_limit(run->checks->live,
+                                 (value[OPTION_HANDOFF] * 9 / 8 + RUN_LATE_MS) * MS);
+    check_homes_limit(run->checks->homes, quiet_coordinate_bound(run->options));
+    if (run->data)
+        data_load_safety(run->data, &run->checks->safety,
+                         run->checks->member);
+    workload_world_safety(run->load, &run->checks->safety);
+    if (run->store || value[OPTION_CALLERS] > 1)
+        check_message_others(workload_check(workload_world_of(run->load)));
+    run->cluster.world = run->world;
+    run->cluster.checks = run->checks;
+    run->cluster.types = workload_types(workload_world_of(run->load),
+                                        &run->cluster.type_count);
+    run->cluster.settings = set_life;
+    run->cluster.user = run;
+    run->cluster.resolves = value[OPTION_RESOLVER] != 0;
+    run->cluster.power_waits = value[OPTION_POWER_WAITS] != 0;
+    run->cluster.finds = value[OPTION_FOUND] != 0;
+    run->cluster.centers = (uint32_t)value[OPTION_CENTERS];
+    run->checks->centers = run->cluster.centers;
+    cluster_init(&run->cluster);
+    if (run->settings->looks_on)
+        run->settings->looks_on(run->settings->user, run->world);
+}
+
+/* no-leak: a freed world leaves no memory. */
+static void leaks(struct run_result *result, uint64_t before)
+{
+    uint64_t now = mem_live();
+    struct violation left = { .invariant = "no-leak",
+                              .at = result->ended_at,
+                              .node = VERDICT_NO_NODE };
+
+    if (now == before)
+        return;
+    (void)snprintf(left.text, sizeof left.text,
+                   "%lld allocations are left when everything is freed",
+                   (long long)(now - before));
+    keep_violation(result, &left);
+}
+
+void run_seed(const struct run_settings *settings, struct run_result *result)
+{
+    static const struct schedule nothing;
+    uint64_t before = mem_live();
+    struct run run;
+
+    memset(&run, 0, sizeof run);
+    memset(result, 0, sizeof *result);
+    run.settings = settings;
+    run.options = settings->options;
+    run.result = result;
+    run.cluster.nodes = (uint32_t)run.options->value[OPTION_NODES];
+    run.rng = stream_rng(run.options->seed, STREAM_NEMESIS, RUN_HEAL_INDEX);
+    run.raise_rng =
+        stream_rng(run.options->seed, STREAM_NEMESIS, RUN_RAISE_INDEX);
+    result->seed = run.options->seed;
+    result->nodes = run.cluster.nodes;
+    make_world(&run);
+    run.nemesis = nemesis_new(run.world, &nothing, run.cluster.nodes,
+                              &(struct nemesis_hands){ 0 });
+    if (!settings->schedule)
+        nemesis_draw(run.options, &run.drawn);
+    run_phases(&run);
+    finish(&run);
+    if (settings->looks_back)
+        settings->looks_back(settings->user, run.world);
+    world_free(run.world);
+    workload_world_free(run.load);
+    data_load_free(run.data);
+    kvstore_load_free(run.store);
+    follow_load_free(run.follow);
+    checks_free(run.checks);
+    nemesis_free(run.nemesis);
+    schedule_fini(&run.drawn);
+    cluster_fini(&run.cluster);
+    leaks(result, before);
+}

@@ -1,0 +1,238 @@
+/* Adds up and prints the work of runs. */
+#include "sim/run/run_inside.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "sim/run/report.h"
+
+/* Both structs hold only counters of 64 bits. */
+static void add_all(void *sum, const void *more, size_t size)
+{
+    uint64_t *to = sum;
+    const uint64_t *from = more;
+
+    for (size_t i = 0; i < size / sizeof *to; i++)
+        to[i] += from[i];
+}
+
+_Static_assert(sizeof(struct run_work) % sizeof(uint64_t) == 0, "counters");
+
+void run_work_add(struct run_work *sum, const struct run_work *work)
+{
+    uint64_t longest = sum->entities.overlap_ns_max;
+
+    add_all(sum, work, sizeof *sum);
+    sum->entities.overlap_ns_max = work->entities.overlap_ns_max > longest
+                                       ? work->entities.overlap_ns_max
+                                       : longest;
+}
+
+void run_work_disk(struct disk_counters *sum, const struct disk_counters *more)
+{
+    add_all(sum, more, sizeof *sum);
+}
+
+void run_work_own_disk(struct durable_counters *sum,
+                       const struct durable_counters *more)
+{
+    add_all(sum, more, sizeof *sum);
+}
+
+static bool is_starved(uint64_t asked, uint64_t done)
+{
+    return done * 2 < asked;
+}
+
+const char *run_work_starved(const struct run_work *work)
+{
+    const struct check_message_counts *messages = &work->messages;
+    const uint64_t *data = work->data.answers;
+    const struct kvstore_load_counts *store = &work->store;
+    uint64_t missed = data[SHERD_DATA_TIMEOUT] + data[SHERD_DATA_REFUSED];
+    uint64_t answered = data[SHERD_DATA_FOUND] + data[SHERD_DATA_NOT_FOUND] +
+                        data[SHERD_DATA_UPDATED] + data[SHERD_DATA_DELETED] +
+                        data[SHERD_DATA_MISMATCH];
+    uint64_t asked = store->gets + store->puts + store->deletes;
+
+    if (!messages->sent && !answered && !asked)
+        return "no messages were sent";
+    /* A handler that fails on command did get its message. */
+    if (is_starved(messages->sent,
+                   messages->delivered +
+                       messages->undelivered[SHERD_REASON_HANDLER_FAILED]))
+        return "less than half was delivered";
+    if (is_starved(missed + answered, answered))
+        return "less than half of the calls of distributed data was done";
+    if (is_starved(asked, store->answers[SHERD_STORE_FOUND] +
+                              store->answers[SHERD_STORE_NOT_FOUND] +
+                              store->answers[SHERD_STORE_WRITTEN]))
+        return "less than half of the calls of the store was done";
+    return NULL;
+}
+
+static void put(struct buf *text, const char *name, uint64_t number)
+{
+    char digits[NUMBER_TEXT_MAX];
+
+    buf_put_text(text, "  ");
+    buf_put_text(text, name);
+    buf_put_text(text, " ");
+    buf_put_text(text, number_text(number, digits, sizeof digits));
+}
+
+/* Prints one line for each reason that occurred. */
+static void put_reasons(struct buf *text, const uint64_t *undelivered)
+{
+    for (int i = 0; i < SHERD_REASON_COUNT; i++) {
+        if (!undelivered[i])
+            continue;
+        buf_put_text(text, "\n        ");
+        put(text, sherd_reason_text((enum sherd_reason)i), undelivered[i]);
+    }
+}
+
+static void put_kinds(const struct run_work *work, struct buf *text)
+{
+    const struct nemesis_kinds *kinds = &work->kinds;
+    const struct disk_counters *disk = &work->disk;
+    const struct durable_counters *own = &work->own_disks;
+
+    buf_put_text(text, "kinds   ");
+    put(text, "cut one way", kinds->one_way);
+    put(text, "one kind of stream", kinds->part);
+    put(text, "one node from all", kinds->isolated);
+    put(text, "two from each other", kinds->pair);
+    put(text, "zombies", kinds->zombies);
+    put(text, "zombies paused", kinds->asleep);
+    put(text, "restarts within 30 s", kinds->soon);
+    put(text, "byte mode", work->byte_modes);
+    buf_put_text(text, "\ndisk    ");
+    put(text, "stalls", disk->stalls);
+    put(text, "write errors", disk->write_errors);
+    put(text, "sync errors", disk->sync_errors);
+    put(text, "full", disk->full);
+    put(text, "power losses", disk->power_losses);
+    put(text, "torn", disk->torn);
+    put(text, "sectors lost", disk->sectors_lost);
+    put(text, "refused claims and events of former owners", work->journal.fenced);
+    put(text, "outcomes unknown", work->journal.unknown);
+    buf_put_text(text, "\ndurable ");
+    put(text, "stalls", own->stalls);
+    put(text, "errors", own->errors);
+    put(text, "sync errors", own->sync_errors);
+    put(text, "full", own->full);
+    put(text, "power losses", own->power_losses);
+    put(text, "writes cut off", own->cut_off);
+    put(text, "torn", own->torn);
+    put(text, "values lost", own->values_lost);
+    buf_put_text(text, "\n");
+}
+
+static void put_cluster(const struct run_work *work, struct buf *text)
+{
+    const struct check_coordinator_counts *shards = &work->shards;
+    char line[80];
+
+    buf_put_text(text, "members ");
+    put(text, "founded", work->members.founded);
+    put(text, "joined", work->members.joined);
+    put(text, "downed", work->members.downed);
+    put(text, "removed", work->members.removed);
+    put(text, "leader actions", work->members.actions);
+    put(text, "convergence judged", work->seen.judged);
+    put(text, "excused", work->seen.excused);
+    buf_put_text(text, "\nshards  ");
+    put(text, "coordinators", shards->active);
+    put(text, "allocated", shards->allocated);
+    put(text, "reported", shards->reported);
+    put(text, "hand-offs", shards->handoffs);
+    put(text, "moved", shards->moved);
+    put(text, "failed", shards->failed);
+    put(text, "given up", shards->given_up);
+    put(text, "forced", shards->forced);
+    put(text, "stale directives refused", shards->stale);
+    buf_put_text(text, "\nentities");
+    put(text, "overlaps with excluded nodes", work->entities.overlaps);
+    (void)snprintf(line, sizeof line, "  the longest %.1f s\n",
+                   (double)work->entities.overlap_ns_max / 1e9);
+    buf_put_text(text, line);
+}
+
+static void put_load(const struct workload_counts *load, struct buf *text)
+{
+    buf_put_text(text, "\nwork    ");
+    put(text, "asks", load->asks);
+    put(text, "answers", load->answers);
+    put(text, "acknowledged events", load->acknowledged);
+    put(text, "entities started", load->started);
+    put(text, "watches", load->watches);
+    put(text, "timers", load->timers);
+    put(text, "calls", load->calls);
+    put(text, "forwarded", load->calls_passed);
+    put(text, "stopped", load->calls_stopped);
+}
+
+void run_work_put(const struct run_work *work, struct buf *text)
+{
+    const struct check_message_counts *messages = &work->messages;
+    const struct data_load_counts *data = &work->data;
+    const struct kvstore_load_counts *store = &work->store;
+    const struct check_cluster_events_counts *follow = &work->follow;
+    uint64_t undelivered = 0;
+
+    for (int i = 0; i < SHERD_REASON_COUNT; i++)
+        undelivered += messages->undelivered[i];
+    put_kinds(work, text);
+    put_cluster(work, text);
+    buf_put_text(text, "messages");
+    put(text, "sent", messages->sent);
+    put(text, "delivered", messages->delivered);
+    put(text, "undelivered", undelivered);
+    put(text, "lost with a node", messages->lost_with_node);
+    put(text, "lost in a connection", messages->lost_in_connection);
+    put(text, "open", messages->open);
+    put_reasons(text, messages->undelivered);
+    put_load(&work->load, text);
+    buf_put_text(text, "\nremember");
+    put(text, "records", work->remembered.records);
+    put(text, "bases", work->remembered.bases);
+    put(text, "starts", work->remembered.starts);
+    put(text, "judged in the quiet phase", work->remembered.judged);
+    buf_put_text(text, "\ndata    ");
+    put(text, "updates", data->ops[DATA_OP_UPDATE]);
+    put(text, "reads", data->ops[DATA_OP_READ]);
+    put(text, "deletes", data->ops[DATA_OP_DELETE]);
+    put(text, "keys", data->keys);
+    put(text, "done", data->answers[SHERD_DATA_UPDATED]);
+    put(text, "timed out", data->answers[SHERD_DATA_TIMEOUT]);
+    put(text, "notices", data->answers[SHERD_DATA_CHANGED]);
+    put(text, "judged by quorum", data->quorums);
+    put(text, "looked up", data->firm);
+    put(text, "compared with disks", data->disks);
+    put(text, "recovered from disks", data->kept);
+    put(text, "durable", data->durable);
+    put(text, "forgotten", data->forgotten);
+    buf_put_text(text, "\nstore   ");
+    put(text, "gets", store->gets);
+    put(text, "puts", store->puts);
+    put(text, "deletes", store->deletes);
+    put(text, "found", store->answers[SHERD_STORE_FOUND]);
+    put(text, "written", store->answers[SHERD_STORE_WRITTEN]);
+    put(text, "unmet", store->answers[SHERD_STORE_UNMET]);
+    put(text, "refused", store->answers[SHERD_STORE_REFUSED]);
+    put(text, "no answers", store->no_answers);
+    put(text, "siblings", store->siblings);
+    put(text, "judged by quorum", store->quorums);
+    put(text, "found before", store->again);
+    put(text, "present at the end", store->finals);
+    buf_put_text(text, "\nfollow  ");
+    put(text, "followers", follow->followers);
+    put(text, "states", follow->states);
+    put(text, "unasked", follow->unasked);
+    put(text, "changes", follow->changes);
+    put(text, "compared with events", follow->again);
+    put(text, "with memberships", follow->compared);
+    put(text, "ends", follow->ends);
+    buf_put_text(text, "\n");
+}

@@ -1,0 +1,51 @@
+/* Chooses the known bug (tests/bugs) that the simulator's copy of the cores has in this process, if
+ * any. */
+#ifndef SHERD_SIM_ZOO_H
+#define SHERD_SIM_ZOO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/zoo/zoo_names.h" /* made by tools/bugs: enum zoo_mutant, with ZOO_NONE and ZOO_COUNT */
+
+/* The kind of seeds that can find a bug: the line "world:" of its file. */
+enum zoo_world {
+    WORLD_ANY,
+    WORLD_REMEMBER,      /* entities are remembered in the journal */
+    WORLD_REMEMBER_DATA, /* entities are remembered in distributed data */
+    WORLD_DATA,          /* distributed data under load */
+    WORLD_DURABLE,       /* the same with durable keys */
+    WORLD_STORE,         /* the N/R/W store under load */
+};
+
+struct zoo_entry {
+    const char *name;      /* "older-gossip-wins" */
+    const char *origin;    /* source of the bug: a tracker and a number, or "own" */
+    const char *rule;      /* the rule that it breaks */
+    const char *invariant; /* the invariant that should find it */
+    enum zoo_world world;
+};
+
+/* Null for ZOO_NONE and unknown ones. */
+const struct zoo_entry *zoo_entry(enum zoo_mutant mutant);
+/* ZOO_NONE if unknown. */
+enum zoo_mutant zoo_find(const char *name);
+/* From now on; ZOO_NONE: no bug. Call it between two worlds. */
+void zoo_choose(enum zoo_mutant mutant);
+enum zoo_mutant zoo_current(void);
+/* How often the bug's code was passed since it was chosen. A seed with 0 cannot find it. */
+uint64_t zoo_passed(void);
+
+extern enum zoo_mutant zoo_chosen; /* the copies of the cores only read it */
+extern uint64_t zoo_met; /* passes of the chosen bug's code */
+
+/* BUG of a bug file: is this the chosen bug? */
+static inline bool zoo_is(enum zoo_mutant mutant)
+{
+    if (__builtin_expect(zoo_chosen != mutant, 1))
+        return false;
+    zoo_met++;
+    return true;
+}
+
+#endif
