@@ -237,8 +237,6 @@ void member_gossip_changed(struct member *member);
 struct gossip_member *member_own_entry(const struct member *member); /* Null before the Welcome. */
 /* Our profile is in the gossip: starts all intervals. */
 void member_become_inside(struct member *member, uint64_t now);
-/* Ends: nothing is sent or received any more. */
-void member_stop(struct member *member);
 /* Sends to the actor at path, which wrote before; path empty: to the node's daemon, through a
  * selection. */
 void member_send(struct member *member, const struct node_id *to,

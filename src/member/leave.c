@@ -163,6 +163,24 @@ static void confirm_exiting(struct member *member, struct outbox *outbox)
     mem_free(reach);
 }
 
+/* Ends: nothing is sent or received any more. */
+static void stop(struct member *member)
+{
+    const struct gossip_member *own = member_own_entry(member);
+
+    member->last_status = own ? own->status : MEMBER_REMOVED;
+    member->phase = PHASE_STOPPED;
+    member->gossip_at = member->extra_at = member->leader_at = NEVER;
+    member->reaper_at = member->retry_at = member->give_up_at = NEVER;
+    heart_fini(&member->heart);
+    cross_dc_fini(&member->cross);
+    gossip_send_forget_replies(member);
+    gossip_receive_forget(member);
+    member->is_dirty = true;
+    trace_put(member->trace, member->info_level, "member", "membership stopped status=%s",
+              member_status_text(member->last_status));
+}
+
 void member_exiting_done(struct member *member, uint64_t now,
                          struct outbox *outbox)
 {
@@ -177,7 +195,7 @@ void member_exiting_done(struct member *member, uint64_t now,
         gossip_send_to_some(member, NEWS_SPREAD, outbox);
         confirm_exiting(member, outbox);
     }
-    member_stop(member);
+    stop(member);
     member_settle(member, now);
 }
 
@@ -237,7 +255,7 @@ void leave_check_down(struct member *member, struct outbox *outbox)
     trace_put(member->trace, TRACE_ERROR, "member",
               "this node was downed: it stops, and must be started again");
     gossip_send_to_some(member, NEWS_SPREAD, outbox);
-    member_stop(member);
+    stop(member);
 }
 
 static bool is_refuser(const struct member *member, const struct node_id *node)
@@ -280,7 +298,7 @@ void leave_check_refused(struct member *member)
               "this node stops: members report that it was removed "
               "reports=%u of=%u hint=\"start this node again\"",
               voices, electors);
-    member_stop(member);
+    stop(member);
 }
 
 void member_refused(struct member *member, uint64_t now,

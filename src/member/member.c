@@ -105,134 +105,6 @@ void member_free(struct member *member)
     mem_free(member);
 }
 
-void member_probe(struct member *member, enum probe_kind kind,
-                  const struct node_id *node, uint64_t first)
-{
-    struct probe probe = { .kind = kind,
-                           .type = PROBE_TYPE_NONE,
-                           .node = *node,
-                           .first = first };
-
-    probes_put(member->settings.probes, &probe);
-}
-
-void member_seen_changed(struct member *member)
-{
-    member->is_seen_dirty = true;
-    buf_clear(&member->packed);
-    buf_clear(&member->status);
-    buf_clear(&member->version_digest);
-    member->has_digest = false;
-}
-
-void member_gossip_replaced(struct member *member)
-{
-    member_seen_changed(member);
-    member->is_dirty = true;
-    member->has_version = false;
-    gossip_cache_clear(&member->head);
-    gossip_receive_forget_brought(member);
-    gossip_receive_forget_merged(member);
-    fact_version_held(member);
-}
-
-struct gossip_member *member_own_entry(const struct member *member)
-{
-    uint32_t *at = &((struct member *)(uintptr_t)member)->own_at; /* only a hint for the search */
-
-    return gossip_find_near(&member->gossip, member->self, at);
-}
-
-void member_gossip_changed(struct member *member)
-{
-    struct gossip_member *own = member_own_entry(member);
-
-    clock_increment(&member->gossip.clock, &member->self->key);
-    gossip_clear_seen(&member->gossip);
-    if (own && !member->is_exiting)
-        own->seen = true;
-    member_gossip_replaced(member);
-}
-
-/* Akka's periodic-tasks-initial-delay, but at least the interval. */
-static uint64_t first_round(const struct member *member, uint64_t now, uint32_t interval)
-{
-    uint32_t delay = member->settings.initial_delay_ms;
-
-    return now + (delay > interval ? delay : interval) * MS;
-}
-
-void member_become_inside(struct member *member, uint64_t now)
-{
-    const struct member_settings *settings = &member->settings;
-
-    member->phase = PHASE_INSIDE;
-    member->retry_at = member->give_up_at = NEVER;
-    member->gossip_at = first_round(member, now, settings->gossip_interval_ms);
-    member->leader_at = first_round(member, now, settings->leader_interval_ms);
-    member->reaper_at = first_round(member, now, settings->reaper_interval_ms);
-    member->stats_at = settings->stats_interval_ms ? first_round(member, now, settings->stats_interval_ms) : NEVER;
-    member->heart.next_at = first_round(member, now, settings->heartbeat_interval_ms);
-    member->cross.next_at = first_round(member, now, settings->cross_heartbeat_interval_ms);
-    member->heart.last_at = 0; /* no round was due outside */
-}
-
-void member_stop(struct member *member)
-{
-    const struct gossip_member *own = member_own_entry(member);
-
-    member->last_status = own ? own->status : MEMBER_REMOVED;
-    member->phase = PHASE_STOPPED;
-    member->gossip_at = member->extra_at = member->leader_at = NEVER;
-    member->reaper_at = member->retry_at = member->give_up_at = NEVER;
-    heart_fini(&member->heart);
-    cross_dc_fini(&member->cross);
-    gossip_send_forget_replies(member);
-    gossip_receive_forget(member);
-    member->is_dirty = true;
-    trace_put(member->trace, member->info_level, "member", "membership stopped status=%s",
-              member_status_text(member->last_status));
-}
-
-static struct outbound message_to(const struct node_id *to, struct slice path,
-                                  const char *manifest,
-                                  const struct buf *payload)
-{
-    return (struct outbound){
-        .to = *to,
-        .recipient = path.size ? path : slice_text(MEMBER_DAEMON_PATH),
-        .sender = slice_text(MEMBER_DAEMON_PATH),
-        .manifest = slice_text(manifest),
-        .payload = buf_slice(payload),
-        .serializer = MEMBER_SERIALIZER,
-        .stream = STREAM_ORDINARY,
-        .selection = !path.size,
-    };
-}
-
-void member_send(struct member *member, const struct node_id *to,
-                 struct slice path, const char *manifest,
-                 const struct buf *payload, struct outbox *outbox)
-{
-    struct outbound message = message_to(to, path, manifest, payload);
-
-    (void)member; /* all messages of this node look alike */
-    outbox_put(outbox, &message);
-}
-
-void member_repeat(struct member *member, const struct node_id *to,
-                   struct slice path, enum stream stream,
-                   const char *manifest, const struct buf *payload,
-                   struct outbox *outbox)
-{
-    struct outbound message = message_to(to, path, manifest, payload);
-
-    (void)member;
-    message.stream = stream;
-    message.repeats = REPEATS_MEMBERS;
-    outbox_put(outbox, &message);
-}
-
 void member_start(struct member *member, uint64_t now, uint64_t wall_ms,
                   struct outbox *outbox)
 {
@@ -367,12 +239,6 @@ static void receive_heartbeat(struct member *member,
     buf_fini(&payload);
 }
 
-void member_take_response(struct member *member, const struct node_id *from)
-{
-    member->counters.response_received++;
-    member_probe(member, PROBE_TAKEN, from, PROBE_TAKEN_HEARTBEAT);
-}
-
 static void receive_response(struct member *member, uint64_t now,
                              const struct inbound *inbound)
 {
@@ -462,26 +328,6 @@ static void take_in(struct member *member, uint64_t now,
 static uint64_t unreadable(const struct member *member)
 {
     return member->counters.dropped_malformed + member->counters.dropped_hostile;
-}
-
-void member_cannot_read(struct member *member, enum verdict verdict,
-                        const char *what, const struct node_id *from)
-{
-    char text[ADDRESS_TEXT_MAX];
-
-    if (verdict == WIRE_MALFORMED)
-        member->counters.dropped_malformed++;
-    else
-        member->counters.dropped_hostile++;
-    if (verdict == WIRE_BEYOND)
-        trace_put(member->trace, TRACE_ERROR, "member",
-                  "%s dropped: it exceeds a limit of this node from=%s "
-                  "host_bytes_max=%d roles_max=%d role_bytes_max=%d "
-                  "version_bytes_max=%d members_max=%d "
-                  "hint=\"use fewer or shorter names, or fewer members\"",
-                  what, address_text(&from->address, text, sizeof text),
-                  HOST_MAX, MEMBER_ROLES_MAX, MEMBER_ROLE_SIZE_MAX,
-                  VERSION_SIZE_MAX, GOSSIP_MEMBERS_MAX);
 }
 
 void member_receive(struct member *member, uint64_t now, uint64_t wall_ms,
