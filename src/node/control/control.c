@@ -447,12 +447,12 @@ static void tell_coordinators(struct control *control)
     for (uint32_t i = 0; i < control->type_count; i++) {
         struct control_type *type = &control->types[i];
         bool known = region_coordinator(type->region) != NULL;
-        struct mail_content content =
-            mail_for_type(i, MAIL(coordinator, .is_known = known));
+        struct mail_content content;
 
         if (type->coordinator_reported == known)
             continue;
         type->coordinator_reported = known;
+        content = mail_for_type(i, MAIL(coordinator, .is_known = known));
         outputs_post_lanes(&control->machine->outputs, &content);
     }
 }

@@ -696,7 +696,7 @@ static bool may_end(const struct lane *lane)
 bool lane_turn(struct lane *lane)
 {
     struct machine *machine = lane->machine;
-    struct mail_content ended = mail_from(lane->own, mail_ended_new());
+    struct mail_content ended;
 
     if (lane->ended)
         return false;
@@ -713,6 +713,7 @@ bool lane_turn(struct lane *lane)
     machine_flush_outbox(machine, own_message);
     if (lane->ending && may_end(lane)) {
         lane->ended = true;
+        ended = mail_from(lane->own, mail_ended_new());
         outputs_post(&machine->outputs, 0, &ended);
     }
     return actors_runnable(lane->actors);

@@ -145,16 +145,20 @@ static void chain_put(struct lane *lane, uint32_t to, struct message *message)
     chain->last = message;
 }
 
-static void chain_end(struct lane *lane, uint32_t to)
+static void chain_post(struct lane *lane, uint32_t to)
 {
     struct chain *chain = &lane->chains[to];
-    struct mail_content content;
+    struct mail_content content =
+        mail_from(lane->own, MAIL(messages, .own = { chain->first }));
 
-    if (!chain->first)
-        return;
-    content = mail_from(lane->own, MAIL(messages, .own = { chain->first }));
     outputs_post(&lane->machine->outputs, to + 1, &content);
     *chain = (struct chain){ 0 };
+}
+
+static void chain_end(struct lane *lane, uint32_t to)
+{
+    if (lane->chains[to].first)
+        chain_post(lane, to);
 }
 
 void lane_chains_end(struct lane *lane)

@@ -6,11 +6,10 @@
 
 void mail_post(struct mail_queue *queue, const struct mail_content *content)
 {
-    struct mail mail = mail_seal(content);
-
     if (queue->head == queue->mail.count)
         queue->head = queue->mail.count = 0;
-    vec_push(&queue->mail, mail);
+    vec_grow(&queue->mail);
+    memcpy(&queue->mail.items[queue->mail.count++], content, sizeof *content);
 }
 
 void mail_queue_fini(struct mail_queue *queue)
