@@ -1,8 +1,8 @@
 /* Defines the kinds of mail between the machines of one node, and what a piece of mail of each kind
  * contains.
  *
- * Kind, entity type, shard and sending lane are common to all kinds (mail.h). What the receiver or
- * the holder must free stands in `own`. Every other pointer is lent for ever, such as a literal. */
+ * Kind, entity type, shard and sending lane are common to all kinds (mail.h). The receiver or the
+ * holder frees the pointers in `own`. Every other pointer is lent for ever, such as a literal. */
 #ifndef SHERD_NODE_MAIL_KINDS_H
 #define SHERD_NODE_MAIL_KINDS_H
 
@@ -296,14 +296,14 @@ struct mail_contact {
     } own;
 };
 
-/* That incarnation is leaving. */
+/* The incarnation is leaving. */
 struct mail_leaves {
     struct {
         struct node_id *node;
     } own;
 };
 
-/* That incarnation left the cluster. */
+/* The incarnation left the cluster. */
 struct mail_gone {
     bool is_heard; /* it left gracefully, so its frames are accepted until MAIL_OVER */
     struct {

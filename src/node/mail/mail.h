@@ -2,8 +2,8 @@
  * mail that waits for the driver.
  *
  * A struct mail_content is the inside of a `struct mail`: fixed in size and copied. MAIL(held,
- * .attempt = attempt) makes one, mail_held_of reads it. The receiver or the holder frees what
- * stands in `own`. */
+ * .attempt = attempt) makes one, mail_held_of reads it. The receiver or the holder frees the
+ * pointers in `own`. */
 #ifndef SHERD_NODE_MAIL_H
 #define SHERD_NODE_MAIL_H
 
