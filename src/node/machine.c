@@ -39,9 +39,8 @@ void machine_sent(struct machine *machine, uint32_t to, uint32_t count)
     outputs_sent(&machine->outputs, to, count);
 }
 
-static void answer_status(struct machine *machine, struct mail_content *content)
+static void answer_status(struct machine *machine, struct status_part *part)
 {
-    struct status_part *part = content->body;
     struct driver_request request = { .kind = DRIVER_STATUS, .part = part };
 
     part->machine = machine->index;
@@ -63,7 +62,7 @@ void machine_mail(struct machine *machine, uint64_t now,
         struct mail_content content = mail_open(&mail[i]);
 
         if (content.kind == MAIL_STATUS)
-            answer_status(machine, &content);
+            answer_status(machine, mail_status_take(&content).own.part);
         else if (machine->control)
             control_mail(machine->control, content.lane, &content);
         else

@@ -473,26 +473,18 @@ enum node_accept node_accepts(const struct node *node, struct slice peeked,
 
 /* ---- mail from the program's threads ---- */
 
-static struct mail seal(const struct mail_content *content)
-{
-    struct mail mail;
-
-    memcpy(&mail, content, sizeof mail);
-    return mail;
-}
-
 struct mail node_mail_spawn(const struct node *node,
                             const struct sherd_behavior *behavior,
                             struct sherd_bytes init, uint32_t *to_machine)
 {
     struct spawning *spawning = mem_alloc(sizeof *spawning);
-    struct mail_content content = { .kind = MAIL_SPAWN, .body = spawning };
+    struct mail_content content = MAIL(spawn, .own = { spawning });
 
     (void)node;
     *to_machine = 1;
     spawning->behavior = *behavior;
     buf_put(&spawning->init, init.data, init.size);
-    return seal(&content);
+    return mail_seal(&content);
 }
 
 /* Whether the body is small enough. Only a JVM actor's lane knows its path, and so its limit. */
@@ -513,8 +505,8 @@ bool node_mail_tell(const struct node *node, struct sherd_ref to, uint32_t msg,
                     struct sherd_bytes body, struct mail *mail,
                     uint32_t *to_machine)
 {
-    struct mail_content content = { .kind = MAIL_TELL };
     uint32_t lane = actor_id_lane(to.actor);
+    struct mail_content content;
     struct tell_content *tell;
 
     if (ref_is_nobody(to) || !takes_body(node, to, body.size))
@@ -526,8 +518,8 @@ bool node_mail_tell(const struct node *node, struct sherd_ref to, uint32_t msg,
     tell->to = to;
     tell->msg = msg;
     buf_put(&tell->body, body.data, body.size);
-    content.body = tell;
-    *mail = seal(&content);
+    content = MAIL(tell, .own = { tell });
+    *mail = mail_seal(&content);
     return true;
 }
 
@@ -544,8 +536,8 @@ bool node_mail_entity_tell(const struct node *node, const char *type,
                            struct sherd_bytes body, struct mail *mail,
                            uint32_t *to_machine)
 {
-    struct mail_content content = { .kind = MAIL_TELL };
     size_t id_size = id ? strlen(id) : 0;
+    struct mail_content content;
     struct tell_content *tell;
 
     if (!id_size || id_size > SHERD_ID_MAX)
@@ -566,8 +558,8 @@ bool node_mail_entity_tell(const struct node *node, const char *type,
         tell->msg = msg;
         buf_put(&tell->id, id, id_size);
         buf_put(&tell->body, body.data, body.size);
-        content.body = tell;
-        *mail = seal(&content);
+        content = MAIL(tell, .own = { tell });
+        *mail = mail_seal(&content);
         return true;
     }
     return false;
@@ -576,26 +568,24 @@ bool node_mail_entity_tell(const struct node *node, const char *type,
 struct mail node_mail_command(enum node_command command,
                               const struct address *address)
 {
-    struct mail_content content = { .kind = MAIL_COMMAND,
-                             .count = (uint32_t)command };
+    struct mail_content content =
+        MAIL(command, .command = command,
+             .own = { address ? mem_copy(address, sizeof *address) : NULL });
 
-    if (address)
-        content.body = mem_copy(address, sizeof *address);
-    return seal(&content);
+    return mail_seal(&content);
 }
 
 struct mail node_mail_leave(enum sherd_phase from)
 {
-    struct mail_content content = { .kind = MAIL_COMMAND,
-                             .count = NODE_LEAVE,
-                             .a = from };
+    struct mail_content content =
+        MAIL(command, .command = NODE_LEAVE, .from = from);
 
-    return seal(&content);
+    return mail_seal(&content);
 }
 
 struct mail node_mail_status(struct status_part *part)
 {
-    struct mail_content content = { .kind = MAIL_STATUS, .body = part };
+    struct mail_content content = MAIL(status, .own = { part });
 
-    return seal(&content);
+    return mail_seal(&content);
 }

@@ -38,15 +38,16 @@ static void post(struct control *control, uint64_t lanes,
 {
     for (uint32_t i = 1; i < control->machine->node->machine_count; i++) {
         struct cluster_change *copy;
-        struct mail_content content = { .kind = MAIL_CLUSTER };
+        struct mail_content content;
 
         if (!(lanes >> (i - 1) & 1))
             continue;
-        content.body = copy = mem_alloc(sizeof *copy + texts->size);
+        copy = mem_alloc(sizeof *copy + texts->size);
         *copy = *change;
         copy->texts_size = (uint32_t)texts->size;
         if (texts->size)
             memcpy(copy->texts, texts->data, texts->size);
+        content = MAIL(cluster, .own = { copy });
         outputs_post(&control->machine->outputs, i, &content);
     }
 }

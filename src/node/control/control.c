@@ -103,13 +103,14 @@ static void for_nobody(struct control *control, const struct inbound *inbound)
 static void identify(struct control *control, const struct inbound *inbound)
 {
     struct machine *machine = control->machine;
-    struct mail_content content = { .kind = MAIL_IDENTIFY };
+    struct mail_content content;
     struct identifying *identifying;
+    uint64_t actor;
     uint64_t ask;
     uint32_t lane;
 
-    if (!name_parse(inbound->recipient, &content.a, &ask) || ask ||
-        (lane = actor_id_lane(content.a)) >= machine->node->machine_count - 1) {
+    if (!name_parse(inbound->recipient, &actor, &ask) || ask ||
+        (lane = actor_id_lane(actor)) >= machine->node->machine_count - 1) {
         (void)identify_answer(machine->self, inbound,
                               control_identified(control, inbound->recipient),
                               &machine->outbox); /* malformed: no answer */
@@ -120,7 +121,7 @@ static void identify(struct control *control, const struct inbound *inbound)
     buf_put_slice(&identifying->path, inbound->recipient);
     buf_put_slice(&identifying->sender, inbound->sender);
     buf_put_slice(&identifying->payload, inbound->payload);
-    content.body = identifying;
+    content = MAIL(identify, .actor = actor, .own = { identifying });
     outputs_post(&machine->outputs, lane + 1, &content);
 }
 
@@ -214,15 +215,15 @@ static void leave_member(struct control *control, const struct address *address)
                   address->host, address->port);
 }
 
-static void command(struct control *control, const struct mail_content *content)
+static void command(struct control *control, const struct mail_command *command)
 {
     struct machine *machine = control->machine;
-    const struct address *address = content->body;
+    const struct address *address = command->own.address;
 
     control_tell_changes(control);
-    switch ((enum node_command)content->count) {
+    switch (command->command) {
     case NODE_LEAVE:
-        control_leave(control, (enum sherd_phase)content->a);
+        control_leave(control, command->from);
         break;
     case NODE_JOIN:
         join(control, address);
@@ -248,26 +249,30 @@ static void command(struct control *control, const struct mail_content *content)
     }
 }
 
-static void watch_mail(struct control *control, const struct mail_content *content)
+static void watch_mail(struct control *control, const struct mail_watch *watch)
 {
     struct machine *machine = control->machine;
-    const struct watching *watching = content->body;
+    const struct watching *watching = watch->own.watching;
     struct slice watchee = buf_slice(&watching->watchee_text);
     struct slice watcher = buf_slice(&watching->watcher_text);
 
-    if (content->a == 1)
+    switch (watch->verb) {
+    case WATCH_START:
         associations_watch(control->associations, machine->now,
                            &watching->peer, watchee, watcher,
                            &machine->outbox);
-    else if (content->a == 0)
+        break;
+    case WATCH_STOP:
         associations_unwatch(control->associations, machine->now,
                              &watching->peer, watchee, watcher,
                              &machine->outbox);
-    else
+        break;
+    case WATCH_TERMINATED:
         associations_terminated(control->associations, machine->now,
-                                &watching->peer, watchee, watcher, content->b != 0,
-                                false,
-                                &machine->outbox);
+                                &watching->peer, watchee, watcher,
+                                watch->has_existed, false, &machine->outbox);
+        break;
+    }
 }
 
 /* A lane gets no connection to the node. A member may come back, or will be removed; of any other
@@ -275,11 +280,11 @@ static void watch_mail(struct control *control, const struct mail_content *conte
 static void suspect_home(struct control *control, uint32_t lane,
                          const struct node_id *node)
 {
-    struct mail_content content = { .kind = MAIL_NO_MEMBER };
+    struct mail_content content;
 
     if (member_find(control->member, node))
         return;
-    content.body = mem_copy(node, sizeof *node);
+    content = MAIL(no_member, .own = { mail_node(node) });
     outputs_post(&control->machine->outputs, lane + 1, &content);
 }
 
@@ -291,46 +296,53 @@ void control_mail(struct control *control, uint32_t from,
     struct region *region = content->type < control->type_count
                                 ? control->types[content->type].region
                                 : NULL;
-    struct attempt attempt = { content->fence, content->a };
+    const struct mail_stopped *stopped;
+    const struct mail_fenced *fenced;
     uint64_t now = machine->now;
 
     control->turn.is_stirred = control->turn.is_stirred || content->kind != MAIL_HANDSHAKE;
     switch ((enum mail_kind)content->kind) {
     case MAIL_FRAME:
-        carried_frame(control, content->body);
+        carried_frame(control, mail_frame_of(content)->own.carried);
         break;
     case MAIL_HANDSHAKE:
         /* refused: traced there; the lane drops its frames */
-        (void)associations_handshake(control->associations, now, content->body,
-                                     &machine->outbox);
+        (void)associations_handshake(
+            control->associations, now,
+            mail_handshake_of(content)->own.handshake, &machine->outbox);
         break;
     case MAIL_TERMINATING:
-        associations_terminating(control->associations, now, content->a);
+        associations_terminating(control->associations, now,
+                                 mail_terminating_of(content)->uid);
         break;
     case MAIL_REQUEST_HOME:
-        (content->a ? region_suspect_home : region_request_home)(region, now, from,
-                                                           content->shard);
+        (mail_request_home_of(content)->is_suspect
+             ? region_suspect_home
+             : region_request_home)(region, now, from, content->shard);
         break;
     case MAIL_HELD:
-        region_lane_held(region, now, from, content->shard, attempt);
+        region_lane_held(region, now, from, content->shard,
+                         mail_held_of(content)->attempt);
         break;
     case MAIL_STARTED:
-        region_shard_started(region, now, content->shard, content->fence);
+        region_shard_started(region, now, content->shard,
+                             mail_started_of(content)->fence);
         break;
     case MAIL_STOPPED:
-        region_shard_stopped(region, now, content->shard, attempt, content->b,
-                             content->more);
-        content->more = NULL; /* a literal */
+        stopped = mail_stopped_of(content);
+        region_shard_stopped(region, now, content->shard, stopped->attempt,
+                             stopped->is_stopped, stopped->reason);
         break;
     case MAIL_FENCED:
-        region_store_has(region, content->a);
-        region_shard_fenced(region, now, content->shard, content->fence);
+        fenced = mail_fenced_of(content);
+        region_store_has(region, fenced->stored_term);
+        region_shard_fenced(region, now, content->shard, fenced->fence);
         break;
     case MAIL_WAITING:
-        region_lane_waiting(region, now, from, content->a);
+        region_lane_waiting(region, now, from, mail_waiting_of(content)->count);
         break;
     case MAIL_WATCH:
-        watch_mail(control, content);
+        watch_mail(control, mail_watch_of(content));
         break;
     case MAIL_FOLLOW:
         if (!control_follows(control, from))
@@ -352,13 +364,13 @@ void control_mail(struct control *control, uint32_t from,
         remember_data_mail(control, from, content);
         break;
     case MAIL_SUSPECT:
-        suspect_home(control, from, content->body);
+        suspect_home(control, from, mail_suspect_of(content)->own.node);
         break;
     case MAIL_ENDED:
         control->lanes_ended |= UINT64_C(1) << content->lane;
         break;
     case MAIL_COMMAND:
-        command(control, content);
+        command(control, mail_command_of(content));
         break;
     default:
         check_failed(__FILE__, __LINE__, "mail for control of an unknown kind");
@@ -432,18 +444,16 @@ static void own_message(struct machine *machine, const struct outbound *message)
 /* Tells lanes whether there is a coordinator: it decides the stage of asks that wait. */
 static void tell_coordinators(struct control *control)
 {
-    struct mail_content content = { .kind = MAIL_COORDINATOR };
-
     for (uint32_t i = 0; i < control->type_count; i++) {
         struct control_type *type = &control->types[i];
         bool known = region_coordinator(type->region) != NULL;
+        struct mail_content content;
 
         if (type->coordinator_reported == known)
             continue;
         type->coordinator_reported = known;
-        content.type = (uint16_t)i;
-        content.a = known;
-        outputs_post_lanes(&control->machine->outputs, &content, NULL, 0);
+        content = mail_for_type(i, MAIL(coordinator, .is_known = known));
+        outputs_post_lanes(&control->machine->outputs, &content);
     }
 }
 

@@ -175,7 +175,8 @@ void control_check_jvm_peer(struct control *control);
 /* tasks.c */
 void control_task(struct control *control, struct mail_content *content);
 void control_task_done(struct control *control, const struct mail_content *content);
-bool control_tasks_begin(struct control *control, uint32_t phase); /* false: the phase has none */
+/* False: the phase has none. */
+bool control_tasks_begin(struct control *control, enum sherd_phase phase);
 bool control_tasks_open(struct control *control, uint32_t phase);
 /* Logs and drops the tasks that are not done. */
 void control_tasks_late(struct control *control, uint32_t phase);

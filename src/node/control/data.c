@@ -11,10 +11,15 @@
 #define DATA_FOLDER "/system/"
 
 /* An open call. Its time-out may be an hour away, so its arguments are freed once it has begun. */
-struct asked {
+/* The actor that called, and the mark of its answer. */
+struct asker {
     uint64_t actor;
     uint64_t tag;
     uint32_t lane;
+};
+
+struct asked {
+    struct asker by;
     enum data_verb verb;
     uint32_t from;    /* of DATA_KEYS */
     uint8_t key_size;
@@ -264,18 +269,32 @@ static void begin_again(struct control *control, uint64_t token)
     data_call_fini(&call);
 }
 
-static void post(struct control *control, uint32_t lane, uint16_t kind,
-                 uint64_t actor, uint64_t tag, uint32_t what, struct slice key,
-                 const struct dd_value *value)
+static struct buf *body_new(struct slice key, const struct dd_value *value)
 {
     struct buf *body = mem_alloc(sizeof *body);
-    struct mail_content content = { .kind = kind,
-                             .a = actor,
-                             .b = tag,
-                             .count = what,
-                             .body = body };
 
     face_put_body(body, key, value);
+    return body;
+}
+
+static void post_answer(struct control *control, const struct asker *to,
+                        enum sherd_data_message msg, struct slice key,
+                        const struct dd_value *value)
+{
+    struct mail_content content =
+        MAIL(data_answer, .actor = to->actor, .tag = to->tag, .msg = msg,
+             .own = { body_new(key, value) });
+
+    outputs_post(&control->machine->outputs, to->lane + 1, &content);
+}
+
+static void post_changed(struct control *control, uint32_t lane,
+                         enum sherd_data_message msg, struct slice key,
+                         const struct dd_value *value)
+{
+    struct mail_content content =
+        MAIL(data_changed, .msg = msg, .own = { body_new(key, value) });
+
     outputs_post(&control->machine->outputs, lane + 1, &content);
 }
 
@@ -283,13 +302,15 @@ static void post(struct control *control, uint32_t lane, uint16_t kind,
 static void unfollow(struct control *control, uint32_t lane, uint64_t actor,
                      struct slice key)
 {
-    post(control, lane, MAIL_DATA_REFUSED, actor, 0, 0, key, NULL);
+    struct mail_content content = MAIL(data_refused, .actor = actor,
+                                       .own = { body_new(key, NULL) });
+
+    outputs_post(&control->machine->outputs, lane + 1, &content);
 }
 
 /* bytes: used up. */
-static void ask(struct control *control, uint32_t lane,
-                const struct mail_content *content, enum data_verb verb,
-                struct buf *bytes)
+static void ask(struct control *control, const struct asker *from,
+                enum data_verb verb, struct buf *bytes)
 {
     struct data *data = &control->data;
     struct asked *asked;
@@ -300,16 +321,13 @@ static void ask(struct control *control, uint32_t lane,
     if (verb == DATA_UPDATE &&
         data->waiting_size + bytes->size > DATA_WAITING_SIZE_MAX) {
         data->refused++;
-        post(control, lane, MAIL_DATA_ANSWER, content->a, content->b,
-             SHERD_DATA_REFUSED, call.key, NULL);
+        post_answer(control, from, SHERD_DATA_REFUSED, call.key, NULL);
         data_call_fini(&call);
         return;
     }
     asked = mem_alloc(sizeof *asked);
     token = ++data->token;
-    asked->actor = content->a;
-    asked->tag = content->b;
-    asked->lane = lane;
+    asked->by = *from;
     asked->verb = verb;
     asked->from = call.from;
     asked->key_size = (uint8_t)call.key.size;
@@ -327,13 +345,14 @@ static void ask(struct control *control, uint32_t lane,
 }
 
 static void follow(struct control *control, uint32_t lane,
-                   const struct mail_content *content)
+                   const struct mail_data_follow *request)
 {
     struct replicator *replicator = data_replicator(control);
-    struct slice key = buf_slice(content->body);
+    struct asker from = { request->actor, request->tag, lane };
+    struct slice key = buf_slice(request->own.key);
     struct buf text = { 0 }, bytes = { 0 };
 
-    switch ((enum follow)content->count) {
+    switch (request->follow) {
     case FOLLOW_NO_MORE:
         replicator_unsubscribe(replicator, lane + 1, key);
         break;
@@ -348,7 +367,7 @@ static void follow(struct control *control, uint32_t lane,
         buf_put_u8(&text, 0);
         check(data_call_put(&bytes, (const char *)text.data, NULL, SHERD_FLAG,
                             NULL, 0)); /* checked by the lane */
-        ask(control, lane, content, DATA_FOLLOW, &bytes);
+        ask(control, &from, DATA_FOLLOW, &bytes);
         buf_fini(&text);
         buf_fini(&bytes);
         break;
@@ -358,23 +377,30 @@ static void follow(struct control *control, uint32_t lane,
 static void refuse(struct control *control, uint32_t lane,
                    const struct mail_content *content)
 {
+    const struct mail_data_follow *request;
+    const struct mail_data_call *made;
+    struct asker from;
     struct data_call call;
 
     if (content->kind == MAIL_DATA_FOLLOW) {
-        if (content->count == FOLLOW_FIRST)
-            unfollow(control, lane, 0, buf_slice(content->body));
+        request = mail_data_follow_of(content);
+        if (request->follow == FOLLOW_FIRST)
+            unfollow(control, lane, 0, buf_slice(request->own.key));
         return;
     }
-    data_call_read(&call, (enum data_verb)content->count,
-                   buf_slice(content->body));
-    post(control, lane, MAIL_DATA_ANSWER, content->a, content->b,
-         SHERD_DATA_REFUSED, call.key, NULL);
+    made = mail_data_call_of(content);
+    from = (struct asker){ made->actor, made->tag, lane };
+    data_call_read(&call, made->verb, buf_slice(made->own.bytes));
+    post_answer(control, &from, SHERD_DATA_REFUSED, call.key, NULL);
     data_call_fini(&call);
 }
 
-void data_mail(struct control *control, uint32_t lane, struct mail_content *content)
+void data_mail(struct control *control, uint32_t lane,
+               const struct mail_content *content)
 {
     struct data *data = &control->data;
+    const struct mail_data_call *made;
+    struct asker from;
 
     if (!data_has_role(control)) {
         refuse(control, lane, content);
@@ -384,10 +410,12 @@ void data_mail(struct control *control, uint32_t lane, struct mail_content *cont
     data->is_stirred = true;
     replicator_wall(data->replicator, control->machine->wall_ms);
     if (content->kind == MAIL_DATA_FOLLOW) {
-        follow(control, lane, content);
+        follow(control, lane, mail_data_follow_of(content));
         return;
     }
-    ask(control, lane, content, (enum data_verb)content->count, content->body);
+    made = mail_data_call_of(content);
+    from = (struct asker){ made->actor, made->tag, lane };
+    ask(control, &from, made->verb, made->own.bytes);
 }
 
 /* ---- events ---- */
@@ -448,11 +476,9 @@ static void post_keys(struct control *control, const struct asked *asked)
 {
     const struct replicator *replicator = control->data.replicator;
     struct buf *body = mem_alloc(sizeof *body);
-    struct mail_content content = { .kind = MAIL_DATA_ANSWER,
-                             .a = asked->actor,
-                             .b = asked->tag,
-                             .count = SHERD_DATA_KEYS,
-                             .body = body };
+    struct mail_content content =
+        MAIL(data_answer, .actor = asked->by.actor, .tag = asked->by.tag,
+             .msg = SHERD_DATA_KEYS, .own = { body });
     uint32_t at = asked->from, index = 0, behind, count = 0;
     struct slice key;
 
@@ -465,7 +491,7 @@ static void post_keys(struct control *control, const struct asked *asked)
                   replicator_step_key(replicator, &behind, &index, &key)
                       ? at
                       : 0);
-    outputs_post(&control->machine->outputs, asked->lane + 1, &content);
+    outputs_post(&control->machine->outputs, asked->by.lane + 1, &content);
 }
 
 static void answer(struct control *control, const struct replicator_news *news)
@@ -481,11 +507,11 @@ static void answer(struct control *control, const struct replicator_news *news)
     if (asked->verb == DATA_KEYS && what != SHERD_DATA_REFUSED)
         post_keys(control, asked);
     else if (asked->verb == DATA_FOLLOW && what == SHERD_DATA_REFUSED)
-        unfollow(control, asked->lane, asked->actor, key);
+        unfollow(control, asked->by.lane, asked->by.actor, key);
     else if (asked->verb != DATA_FOLLOW ||
              (what != SHERD_DATA_NOT_FOUND && what != SHERD_DATA_HELD))
-        post(control, asked->lane, MAIL_DATA_ANSWER, asked->actor,
-             asked->tag, what, key, is_write(asked) ? NULL : news->value);
+        post_answer(control, &asked->by, what, key,
+                    is_write(asked) ? NULL : news->value);
     drop_asked(&control->data, asked);
 }
 
@@ -517,15 +543,15 @@ void data_wire(struct control *control)
                 break; /* forgotten since: the next event says so */
             /* fall through */
         case REPLICATOR_NEWS_REMOVED:
-            post(control, (uint32_t)news.token - 1, MAIL_DATA_CHANGED, 0, 0,
-                 news.kind == REPLICATOR_NEWS_CHANGED && news.value
-                     ? SHERD_DATA_CHANGED
-                     : SHERD_DATA_DELETED,
-                 news.key, news.value);
+            post_changed(control, (uint32_t)news.token - 1,
+                         news.kind == REPLICATOR_NEWS_CHANGED && news.value
+                             ? SHERD_DATA_CHANGED
+                             : SHERD_DATA_DELETED,
+                         news.key, news.value);
             break;
         case REPLICATOR_NEWS_EXPIRED:
-            post(control, (uint32_t)news.token - 1, MAIL_DATA_CHANGED, 0, 0,
-                 SHERD_DATA_EXPIRED, news.key, NULL);
+            post_changed(control, (uint32_t)news.token - 1,
+                         SHERD_DATA_EXPIRED, news.key, NULL);
             break;
         case REPLICATOR_NEWS_MODIFY:
             begin_again(control, news.token);

@@ -35,7 +35,8 @@ void data_peer_removed(struct control *control, const struct node_id *node);
 /* Returns false if the message is for another replicator. */
 bool data_receive(struct control *control, const struct inbound *inbound);
 /* MAIL_DATA_CALL, MAIL_DATA_FOLLOW. */
-void data_mail(struct control *control, uint32_t lane, struct mail_content *content);
+void data_mail(struct control *control, uint32_t lane,
+               const struct mail_content *content);
 void data_step(struct control *control);
 void data_wire(struct control *control);
 uint64_t data_deadline(const struct control *control);

@@ -4,12 +4,12 @@
 
 static void silence(struct control *control, uint32_t at)
 {
-    struct mail_content content = { .kind = MAIL_OVER };
     struct node_id node = control->departed.items[at].node;
+    struct mail_content content = MAIL(over, .own = { mail_node(&node) });
 
     vec_remove(&control->departed, at);
     associations_quarantine(control->associations, &node);
-    outputs_post_lanes(&control->machine->outputs, &content, &node, sizeof node);
+    outputs_post_lanes(&control->machine->outputs, &content);
 }
 
 void control_departs(struct control *control, const struct node_id *node)

@@ -136,26 +136,22 @@ static void key_put(const struct control *control,
 static void answer_lane(struct control *control,
                         const struct remember_call *call)
 {
-    struct mail_content content = {
-        .kind = MAIL_REMEMBERED,
-        .type = (uint16_t)call->type,
-        .shard = call->shard,
-        .a = call->ticket,
-        .b = !call->why,
-        .count = call->kind == CALL_READ ? REMEMBER_READ : REMEMBER_STORE,
-        .more = (void *)(uintptr_t)call->why,
-    };
+    struct mail_content content;
+    struct buf *record = NULL;
 
     if (call->is_given_up) {
         REACHED("distributed data answers for a shard that has ended");
         return;
     }
     if (call->id_count && !call->why) {
-        struct buf *record = mem_alloc(sizeof *record);
-
+        record = mem_alloc(sizeof *record);
         remember_starts_put(record, buf_slice(&call->ids), call->id_count);
-        content.body = record;
     }
+    content = mail_for_shard(
+        call->type, call->shard,
+        MAIL(remembered, .ticket = call->ticket, .reason = call->why,
+             .verb = call->kind == CALL_READ ? REMEMBER_READ : REMEMBER_STORE,
+             .own = { record }));
     outputs_post(&control->machine->outputs, call->lane + 1, &content);
 }
 
@@ -630,28 +626,29 @@ void remember_data_modify(struct control *control, uint64_t token)
 /* ---- from lanes ---- */
 
 void remember_data_mail(struct control *control, uint32_t lane,
-                          struct mail_content *content)
+                          const struct mail_content *content)
 {
-    uint64_t number = number_of(lane, content->a);
+    const struct mail_remember *remember = mail_remember_of(content);
+    uint64_t number = number_of(lane, remember->ticket);
     struct remember_call *call;
 
-    if (content->count == REMEMBER_FOLLOW)
+    if (remember->verb == REMEMBER_FOLLOW)
         return; /* see remember_events.h */
-    if (content->count == REMEMBER_GIVE_UP) {
+    if (remember->verb == REMEMBER_GIVE_UP) {
         call = map_get(&control->remember_data.calls, map_u64(&number));
         if (call)
             call->is_given_up = true;
         return;
     }
-    call = call_new(control, lane, content->a);
+    call = call_new(control, lane, remember->ticket);
     call->type = content->type;
     call->shard = content->shard;
-    if (content->count == REMEMBER_READ) {
+    if (remember->verb == REMEMBER_READ) {
         begin_read(control, call);
         return;
     }
-    call->records = *(struct buf *)content->body;
-    *(struct buf *)content->body = (struct buf){ 0 };
+    call->records = *remember->own.records;
+    *remember->own.records = (struct buf){ 0 };
     begin_write(control, call);
 }
 

@@ -45,7 +45,7 @@ struct type_remembering {
 void remember_data_init(struct control *control);
 void remember_data_fini(struct control *control);
 void remember_data_mail(struct control *control, uint32_t lane,
-                          struct mail_content *content); /* MAIL_REMEMBER */
+                          const struct mail_content *content); /* MAIL_REMEMBER */
 /* The coordinator is active: reads its shards, until they are there or it is gone. */
 void remember_data_list(struct control *control, uint32_t type);
 bool remember_data_has(uint64_t token); /* a token of this file */

@@ -131,9 +131,11 @@ static void follow_no_more(struct control *control, uint32_t lane,
 void remember_events_mail(struct control *control, uint32_t lane,
                             const struct mail_content *content)
 {
-    if (content->count == REMEMBER_FOLLOW)
+    enum remember_verb verb = mail_remember_of(content)->verb;
+
+    if (verb == REMEMBER_FOLLOW)
         follow(control, lane, content);
-    else if (content->count == REMEMBER_GIVE_UP)
+    else if (verb == REMEMBER_GIVE_UP)
         follow_no_more(control, lane, content);
 }
 
@@ -158,14 +160,11 @@ static void key_changed(struct control *control, uint64_t token,
                         const struct dd_value *set)
 {
     struct buf *record = mem_alloc(sizeof *record);
-    struct mail_content content = {
-        .kind = MAIL_REMEMBERED,
-        .type = (uint16_t)bits_of(token, 0, KEY_AT),
-        .shard = shard_at_place(bits_of(token, PLACE_AT, TOP_AT) - 1),
-        .a = bits_of(token, KEY_AT, LANE_AT),
-        .count = REMEMBER_CHANGED,
-        .body = record,
-    };
+    struct mail_content content = mail_for_shard(
+        bits_of(token, 0, KEY_AT),
+        shard_at_place(bits_of(token, PLACE_AT, TOP_AT) - 1),
+        MAIL(remember_changed, .key = bits_of(token, KEY_AT, LANE_AT),
+             .own = { record }));
     struct buf ids = { 0 };
     uint64_t strange = 0;
     uint64_t count = remember_data_ids(&ids, set, &strange);

@@ -10,21 +10,20 @@ void control_remembered(struct control *control, uint32_t type,
                         struct remembered_shards *counts)
 {
     struct machine *machine = control->machine;
-    struct mail_content content = { .kind = MAIL_ORPHAN,
-                             .type = (uint16_t)type,
-                             .fence = { term, 1 } };
+    struct mail_content content;
+    int32_t shard;
 
     if (coordinator_remembered(control->types[type].coordinator, id))
         return;
-    if (!shard_parse(id, &content.shard) || content.shard >= SHARDS_MAX ||
-        content.shard <= -SHARDS_MAX) {
+    if (!shard_parse(id, &shard) || shard >= SHARDS_MAX ||
+        shard <= -SHARDS_MAX) {
         counts->unknown++;
         return;
     }
     counts->orphans++;
+    content = mail_for_shard(type, shard, MAIL(orphan, .fence = { term, 1 }));
     outputs_post(&machine->outputs,
-                 1 + shard_lane(type, content.shard, machine->settings->lanes),
-                 &content);
+                 1 + shard_lane(type, shard, machine->settings->lanes), &content);
 }
 
 void control_remembered_all(struct control *control, uint32_t type,
@@ -48,9 +47,8 @@ void control_remembered_all(struct control *control, uint32_t type,
 
 void control_orphan_shards_end(struct control *control, uint32_t type)
 {
-    struct mail_content content = { .kind = MAIL_ORPHANS_END,
-                             .type = (uint16_t)type };
+    struct mail_content content = mail_for_type(type, mail_orphans_end_new());
 
     if (control->machine->node->names[type].remembers)
-        outputs_post_lanes(&control->machine->outputs, &content, NULL, 0);
+        outputs_post_lanes(&control->machine->outputs, &content);
 }

@@ -113,7 +113,6 @@ static void shut_regions(struct control *control)
 {
     struct machine *machine = control->machine;
     uint64_t time = machine->settings->shutdown_region_timeout;
-    struct mail_content content = { .kind = MAIL_COUNT_WAITING };
 
     if (control->phase > SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION) {
         regions_done(control); /* the shutdown began with a later phase */
@@ -131,8 +130,10 @@ static void shut_regions(struct control *control)
     enter(control, SHUTDOWN_REGIONS, time);
     control->turn.is_stirred = true;
     for (uint32_t i = 0; i < control->type_count; i++) {
-        content.type = (uint16_t)i;
-        outputs_post_lanes(&machine->outputs, &content, NULL, 0);
+        struct mail_content content =
+            mail_for_type(i, mail_count_waiting_new());
+
+        outputs_post_lanes(&machine->outputs, &content);
         region_shutdown(control->types[i].region, machine->now,
                         machine->now +
                             (control->types[i].refused ? REFUSED_TIME : time));
@@ -207,13 +208,13 @@ void control_exiting(struct control *control)
 
 static void end_lanes(struct control *control, bool at_once)
 {
-    struct mail_content content = { .kind = MAIL_END, .a = at_once };
+    struct mail_content content = MAIL(end, .is_at_once = at_once);
 
     if (control->shutdown >= SHUTDOWN_LANES)
         return;
     enter(control, SHUTDOWN_LANES,
           time_of(control, SHERD_ACTOR_SYSTEM_TERMINATE, LANES_TIME));
-    outputs_post_lanes(&control->machine->outputs, &content, NULL, 0);
+    outputs_post_lanes(&control->machine->outputs, &content);
 }
 
 /* Runs tasks after the cluster's phases; then actors stop. */
@@ -237,7 +238,7 @@ static void last_tasks(struct control *control)
  * current phase first. */
 static void end_downed(struct control *control)
 {
-    struct mail_content content = { .kind = MAIL_DOWNED };
+    struct mail_content content = mail_downed_new();
 
     if (control->machine->settings->tasks_unless_downed ||
         !control->tasks.count) {
@@ -245,7 +246,7 @@ static void end_downed(struct control *control)
         return;
     }
     REACHED("a downed node has tasks");
-    outputs_post_lanes(&control->machine->outputs, &content, NULL, 0);
+    outputs_post_lanes(&control->machine->outputs, &content);
     if (control->phase > 0 && control_tasks_open(control, control->phase - 1))
         enter(control, SHUTDOWN_LAST_TASKS, TASKS_TIME);
     else

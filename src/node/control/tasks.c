@@ -6,7 +6,7 @@
 #include "base/limits.h"
 
 static struct task *find(struct control *control, uint64_t actor,
-                         uint32_t phase)
+                         enum sherd_phase phase)
 {
     for (uint32_t i = 0; i < control->tasks.count; i++)
         if (control->tasks.items[i].actor == actor &&
@@ -23,12 +23,12 @@ static void drop(struct control *control, uint32_t index)
 
 void control_task(struct control *control, struct mail_content *content)
 {
-    struct task task = { .actor = content->a,
-                         .phase = content->count,
+    struct mail_task taken = mail_task_take(content);
+    struct task task = { .actor = taken.actor,
+                         .phase = taken.phase,
                          .lane = content->lane,
-                         .name = content->body };
+                         .name = taken.own.name };
 
-    content->body = NULL;
     if (!find(control, task.actor, task.phase) &&
         control->phase <= task.phase &&
         control->tasks.count < SHUTDOWN_TASKS_MAX) {
@@ -39,29 +39,29 @@ void control_task(struct control *control, struct mail_content *content)
               "shutdown task refused: added twice, too late, or too many "
               "task=%s phase=%s tasks=%u "
               "hint=\"add each task once, before its phase begins\"",
-              task.name, sherd_phase_text((enum sherd_phase)task.phase),
+              task.name, sherd_phase_text(task.phase),
               control->tasks.count);
     mem_free(task.name);
 }
 
 void control_task_done(struct control *control, const struct mail_content *content)
 {
-    struct task *task = find(control, content->a, content->count);
+    const struct mail_task_done *done = mail_task_done_of(content);
+    struct task *task = find(control, done->actor, done->phase);
 
     if (task)
         drop(control, (uint32_t)(task - control->tasks.items));
 }
 
-bool control_tasks_begin(struct control *control, uint32_t phase)
+bool control_tasks_begin(struct control *control, enum sherd_phase phase)
 {
     bool any = false;
 
     control->phase = phase + 1;
     for (uint32_t i = 0; i < control->tasks.count; i++) {
         const struct task *task = &control->tasks.items[i];
-        struct mail_content content = { .kind = MAIL_PHASE,
-                                 .a = task->actor,
-                                 .count = phase };
+        struct mail_content content =
+            MAIL(phase, .actor = task->actor, .phase = phase);
 
         if (task->phase != phase)
             continue;
@@ -71,7 +71,7 @@ bool control_tasks_begin(struct control *control, uint32_t phase)
     if (any)
         trace_put(control->machine->trace, TRACE_INFO, "node",
                   "shutdown phase=%s",
-                  sherd_phase_text((enum sherd_phase)phase));
+                  sherd_phase_text(phase));
     return any;
 }
 

@@ -65,7 +65,7 @@ static void member_leaves(struct control *control,
                           const struct member_view *view)
 {
     struct machine *machine = control->machine;
-    struct mail_content content = { .kind = MAIL_LEAVES };
+    struct mail_content content;
 
     switch (view->status) {
     case MEMBER_LEAVING:
@@ -76,8 +76,8 @@ static void member_leaves(struct control *control,
         return;
     }
     contacts_leaves(&machine->contacts, PROFILE_NODE(view->profile));
-    outputs_post_lanes(&machine->outputs, &content, PROFILE_NODE(view->profile),
-                       sizeof(struct node_id));
+    content = MAIL(leaves, .own = { mail_node(PROFILE_NODE(view->profile)) });
+    outputs_post_lanes(&machine->outputs, &content);
 }
 
 /* The whole cluster shuts down: no shard has to move. */
@@ -95,8 +95,9 @@ static void cluster_ends(struct control *control,
 static void member_gone(struct control *control, const struct member_news *news)
 {
     struct machine *machine = control->machine;
-    struct mail_content content = { .kind = MAIL_GONE,
-                             .a = news->previous != MEMBER_DOWN };
+    struct mail_content content =
+        MAIL(gone, .is_heard = news->previous != MEMBER_DOWN,
+             .own = { mail_node(&news->node) });
     uint64_t now = machine->now;
 
     control->turn.is_stirred = true;
@@ -112,7 +113,7 @@ static void member_gone(struct control *control, const struct member_news *news)
             coordinator_peer_removed(type->coordinator, now, &news->node,
                                      &machine->outbox);
     }
-    outputs_post_lanes(&machine->outputs, &content, &news->node, sizeof news->node);
+    outputs_post_lanes(&machine->outputs, &content);
     if (news->previous == MEMBER_DOWN) {
         associations_quarantine(control->associations, &news->node);
         control_remember(control, news->node.uid);
@@ -264,13 +265,12 @@ static void association_up(struct control *control,
     const struct member_view *view;
     struct contact *contact = contacts_learn(
         &machine->contacts, &news->peer, news->order);
-    struct mail_content content = { .kind = MAIL_CONTACT,
-                             .a = news->capabilities,
-                             .b = news->order,
-                             .count = news->lanes };
+    struct mail_content content =
+        MAIL(contact, .capabilities = news->capabilities, .order = news->order,
+             .lanes = news->lanes, .own = { mail_node(&news->peer) });
 
     contact_describe(contact, news->capabilities, news->lanes);
-    outputs_post_lanes(&machine->outputs, &content, &news->peer, sizeof news->peer);
+    outputs_post_lanes(&machine->outputs, &content);
     if (news->capabilities)
         return;
     control->has_jvm_peer = true;
@@ -295,12 +295,9 @@ static void peer_table(struct control *control,
     contacts_table(&machine->contacts, &news->peer, news->table, news->payload);
     for (uint32_t i = 1; i < machine->node->machine_count; i++) {
         struct buf *payload = mem_alloc(sizeof *payload);
-        struct mail_content content = {
-            .kind = MAIL_TABLE,
-            .count = news->table,
-            .body = mem_copy(&news->peer, sizeof news->peer),
-            .more = payload,
-        };
+        struct mail_content content =
+            MAIL(table, .kind = news->table,
+                 .own = { mail_node(&news->peer), payload });
 
         buf_put_slice(payload, news->payload);
         outputs_post(&machine->outputs, i, &content);
@@ -332,15 +329,15 @@ static bool watch_ends_here(struct control *control,
 
 /* Each lane sees by the ref whether the actor is its own. */
 static void remote_watch(struct control *control,
-                         const struct association_news *news, uint64_t what)
+                         const struct association_news *news,
+                         enum watch_verb verb)
 {
-    if (what == 1 && watch_ends_here(control, news))
+    if (verb == WATCH_START && watch_ends_here(control, news))
         return;
     for (uint32_t i = 1; i < control->machine->node->machine_count; i++) {
         struct watching *watching = mem_alloc(sizeof *watching);
-        struct mail_content content = { .kind = MAIL_WATCHED,
-                                 .a = what,
-                                 .body = watching };
+        struct mail_content content =
+            MAIL(watched, .verb = verb, .own = { watching });
 
         watching->peer = news->peer;
         buf_put_slice(&watching->watchee_text, news->watchee);
@@ -354,17 +351,17 @@ static void remote_watch(struct control *control,
 static void answered(struct machine *machine,
                      const struct association_news *news)
 {
-    struct mail_content content = { .kind = MAIL_ANSWERED,
-                             .lane = news->lane,
-                             .a = news->generation,
-                             .b = news->order };
+    struct mail_content content;
 
-    if (!news->generation) {
-        outputs_post_lanes(&machine->outputs, &content, &news->peer, sizeof news->peer);
-    } else if (news->lane > 0 && news->lane < machine->node->machine_count) {
-        content.body = mem_copy(&news->peer, sizeof news->peer);
+    if (news->generation &&
+        (!news->lane || news->lane >= machine->node->machine_count))
+        return;
+    content = MAIL(answered, .lane = news->lane, .generation = news->generation,
+                   .order = news->order, .own = { mail_node(&news->peer) });
+    if (news->generation)
         outputs_post(&machine->outputs, news->lane, &content);
-    }
+    else
+        outputs_post_lanes(&machine->outputs, &content);
 }
 
 static void wire_associations(struct control *control)
@@ -393,13 +390,13 @@ static void wire_associations(struct control *control)
             peer_table(control, &news);
             break;
         case ASSOCIATION_WATCH:
-            remote_watch(control, &news, 1);
+            remote_watch(control, &news, WATCH_START);
             break;
         case ASSOCIATION_UNWATCH:
-            remote_watch(control, &news, 0);
+            remote_watch(control, &news, WATCH_STOP);
             break;
         case ASSOCIATION_TERMINATED:
-            remote_watch(control, &news, 2);
+            remote_watch(control, &news, WATCH_TERMINATED);
             break;
         case ASSOCIATION_TERMINATING:
         case ASSOCIATION_FLUSHED:
@@ -572,41 +569,55 @@ static void wire_coordinator(struct control *control, uint32_t index)
 
 /* ---- region: to the lanes ---- */
 
-static void *copy_node(const struct node_id *node)
+/* Posts to the lane that owns the shard. */
+static void to_owner(struct control *control, uint32_t index, int32_t shard,
+                     struct mail_content content)
 {
-    return mem_copy(node, sizeof *node);
+    content = mail_for_shard(index, shard, content);
+    outputs_post(&control->machine->outputs,
+                 owning_machine(control, index, shard), &content);
+}
+
+static void to_lanes(struct control *control, uint32_t index, int32_t shard,
+                     struct mail_content content)
+{
+    content = mail_for_shard(index, shard, content);
+    outputs_post_lanes(&control->machine->outputs, &content);
 }
 
 static void drain_mail(struct control *control, uint32_t index,
                          const struct region_news *news)
 {
-    struct mail_content content = {
-        .kind = MAIL_DRAIN,
-        .type = (uint16_t)index,
-        .shard = news->shard,
-        .fence = news->attempt.fence,
-        .a = news->attempt.number,
-        .b = news->deadline,
-        .body = mem_copy(news->owing,
-                         news->owing_count * sizeof *news->owing),
-        .count = news->owing_count,
-    };
+    struct owing *owing =
+        mem_copy(news->owing, news->owing_count * sizeof *owing);
 
-    outputs_post(&control->machine->outputs, owning_machine(control, index, news->shard),
-                 &content);
+    to_owner(control, index, news->shard,
+             MAIL(drain, .attempt = news->attempt, .deadline = news->deadline,
+                  .count = news->owing_count, .own = { owing }));
 }
 
-static void route_mail(struct control *control, struct mail_content *content,
+static void route_mail(struct control *control, uint32_t index,
                          const struct region_news *news)
 {
     struct machine *machine = control->machine;
+    struct mail_content content =
+        mail_for_shard(index, news->shard,
+                       MAIL(route, .own = { mail_node(&news->node) }));
 
-    if (news->lane == LANE_ALL) {
-        outputs_post_lanes(&machine->outputs, content, &news->node, sizeof news->node);
-        return;
-    }
-    content->body = copy_node(&news->node);
-    outputs_post(&machine->outputs, news->lane + 1, content);
+    if (news->lane == LANE_ALL)
+        outputs_post_lanes(&machine->outputs, &content);
+    else
+        outputs_post(&machine->outputs, news->lane + 1, &content);
+}
+
+static void hold_mail(struct control *control, uint32_t index,
+                      const struct region_news *news)
+{
+    const struct node_id *owner =
+        news->node.address.port ? &news->node : NULL;
+
+    to_lanes(control, index, news->shard,
+             MAIL(hold, .attempt = news->attempt, .own = { mail_node(owner) }));
 }
 
 static void wire_region(struct control *control, uint32_t index)
@@ -616,48 +627,33 @@ static void wire_region(struct control *control, uint32_t index)
     struct region_news news;
 
     while (region_next_news(type->region, &news)) {
-        struct mail_content content = { .type = (uint16_t)index,
-                                 .shard = news.shard,
-                                 .fence = news.fence };
-
         switch (news.kind) {
         case REGION_HOST:
-            content.kind = MAIL_HOST;
-            outputs_post(&machine->outputs, owning_machine(control, index, news.shard),
-                         &content);
+            to_owner(control, index, news.shard,
+                     MAIL(host, .fence = news.fence));
             break;
         case REGION_ROUTE:
-            content.kind = MAIL_ROUTE;
-            route_mail(control, &content, &news);
+            route_mail(control, index, &news);
             break;
         case REGION_FORGET:
-            content.kind = MAIL_FORGET;
-            outputs_post_lanes(&machine->outputs, &content, NULL, 0);
+            to_lanes(control, index, news.shard, mail_forget_new());
             break;
         case REGION_HOLD:
-            content.kind = MAIL_HOLD;
-            content.fence = news.attempt.fence;
-            content.a = news.attempt.number;
-            outputs_post_lanes(&machine->outputs, &content,
-                               news.node.address.port ? &news.node : NULL,
-                               sizeof news.node);
+            hold_mail(control, index, &news);
             break;
         case REGION_DRAIN:
             drain_mail(control, index, &news);
             break;
         case REGION_LOST:
-            content.kind = MAIL_LOST;
-            outputs_post(&machine->outputs, owning_machine(control, index, news.shard),
-                         &content);
+            to_owner(control, index, news.shard,
+                     MAIL(lost, .fence = news.fence));
             break;
         case REGION_DROP:
-            content.kind = MAIL_DROP;
-            outputs_post_lanes(&machine->outputs, &content, NULL, 0);
+            to_lanes(control, index, news.shard, mail_drop_new());
             break;
         case REGION_NODE_GONE:
-            content.kind = MAIL_OWES_NOTHING;
-            content.a = news.node.uid;
-            outputs_post_lanes(&machine->outputs, &content, NULL, 0);
+            to_lanes(control, index, news.shard,
+                     MAIL(owes_nothing, .uid = news.node.uid));
             break;
         case REGION_COORDINATOR:
             break; /* membership reports its end */

@@ -41,17 +41,16 @@ static void report_remote(struct lane *lane, struct sherd_ref asker,
 static void report_lane(struct lane *lane, uint64_t actor, uint64_t ask,
                         enum sherd_stage stage, uint64_t reporter)
 {
-    struct mail_content content = { .kind = MAIL_STAGE,
-                             .a = ask,
-                             .b = reporter,
-                             .count = (uint32_t)stage,
-                             .lane = lane->own };
+    struct mail_stage report = { ask, reporter, stage };
+    struct mail_content content;
     uint32_t to = actor_id_lane(actor);
 
-    if (to == lane->own)
-        lane_ask_stage_read(lane, &content);
-    else if (to < lane->machine->settings->lanes)
+    if (to == lane->own) {
+        lane_ask_stage_read(lane, &report);
+    } else if (to < lane->machine->settings->lanes) {
+        content = mail_from(lane->own, mail_stage_new(report));
         outputs_post(&lane->machine->outputs, to + 1, &content);
+    }
 }
 
 static void report(struct lane *lane, struct sherd_ref asker, uint64_t ask,
@@ -107,19 +106,18 @@ uint16_t lane_peer_name(struct lane *lane, struct contact *contact)
     return contact->name;
 }
 
-void lane_ask_stage_read(struct lane *lane, const struct mail_content *content)
+void lane_ask_stage_read(struct lane *lane, const struct mail_stage *report)
 {
     struct contact *contact =
-        content->b == lane->machine->self->node.uid
+        report->uid == lane->machine->self->node.uid
             ? NULL
-            : contacts_uid(&lane->machine->contacts, content->b);
-
-    enum sherd_stage stage = (enum sherd_stage)content->count;
+            : contacts_uid(&lane->machine->contacts, report->uid);
+    enum sherd_stage stage = report->stage;
 
     /* No report tells that a recovery has ended, so the asker cannot know it at its time-out. */
     if (stage == SHERD_STAGE_RECOVERING)
         stage = SHERD_STAGE_SENT;
-    actors_ask_stage(lane->actors, content->a, stage,
+    actors_ask_stage(lane->actors, report->ask, stage,
                      contact ? lane_peer_name(lane, contact) : 0);
 }
 

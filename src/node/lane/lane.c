@@ -123,15 +123,12 @@ void lane_close(struct lane *lane)
 
 void lane_mail_end(struct lane *lane, struct mail_content *content)
 {
-    const struct carried *carried = content->body;
-
-    if (content->kind == MAIL_MESSAGES) {
-        end_chain(lane, content->body);
-        content->body = NULL;
-    } else if (content->kind == MAIL_FRAME) {
-        machine_frame_ended(lane->machine, SHERD_REASON_SHUTTING_DOWN,
-                            buf_slice(&carried->frame));
-    }
+    if (content->kind == MAIL_MESSAGES)
+        end_chain(lane, mail_messages_take(content).own.first);
+    else if (content->kind == MAIL_FRAME)
+        machine_frame_ended(
+            lane->machine, SHERD_REASON_SHUTTING_DOWN,
+            buf_slice(&mail_frame_of(content)->own.carried->frame));
 }
 
 void lane_free(struct lane *lane)
@@ -139,7 +136,7 @@ void lane_free(struct lane *lane)
     if (!lane)
         return;
     for (uint32_t i = 0; i < lane->markers.count; i++)
-        mem_free(lane->markers.items[i].body);
+        mail_content_free(&lane->markers.items[i]);
     mem_free(lane->types);
     watchers_fini(&lane->watchers);
     names_fini(&lane->names);
@@ -171,7 +168,7 @@ static void take_messages(struct lane *lane, struct message *chain)
 static void take_route(struct lane *lane, const struct mail_content *content)
 {
     struct lane_type *type = &lane->types[content->type];
-    const struct node_id *home = content->body;
+    const struct node_id *home = mail_route_of(content)->own.home;
     struct contact *contact;
 
     if (address_equal(&home->address, &lane->machine->self->node.address))
@@ -195,9 +192,9 @@ void lane_contact_renewed(void *machine, uint32_t contact)
     }
 }
 
-static void node_gone(struct lane *lane, const struct node_id *node,
-                      bool is_heard)
+static void node_gone(struct lane *lane, const struct mail_gone *gone)
 {
+    const struct node_id *node = gone->own.node;
     struct contact *contact =
         contacts_uid(&lane->machine->contacts, node->uid);
 
@@ -211,18 +208,30 @@ static void node_gone(struct lane *lane, const struct node_id *node,
         owned_node_gone(&lane->types[i].owned, lane->machine->now, node->uid);
     }
     contacts_gone(&lane->machine->contacts, node);
-    if (is_heard)
+    if (gone->is_heard)
         origins_left(lane->machine->origins, node->uid);
     else
         origins_forget(lane->machine->origins, node->uid);
 }
 
-static void learn_contact(struct lane *lane, const struct mail_content *content)
+static void learn_contact(struct lane *lane, const struct mail_contact *contact)
 {
-    const struct node_id *node = content->body;
-    const struct known_node heard = { *node, content->a, content->count };
+    const struct known_node heard = { *contact->own.node, contact->capabilities,
+                                      contact->lanes };
 
-    contacts_heard(&lane->machine->contacts, &heard, content->b);
+    contacts_heard(&lane->machine->contacts, &heard, contact->order);
+}
+
+static void answered(struct lane *lane, const struct mail_answered *answer)
+{
+    contacts_answered(&lane->machine->contacts, answer->own.node, answer->order,
+                      answer->lane, answer->generation);
+}
+
+static void take_table(struct lane *lane, const struct mail_table *table)
+{
+    contacts_table(&lane->machine->contacts, table->own.node, table->kind,
+                   buf_slice(table->own.payload));
 }
 
 /* Returns the ref of a watcher that is no Sherd actor. watches: false: it stops watching. */
@@ -248,44 +257,60 @@ static struct sherd_ref jvm_watcher(struct lane *lane,
 }
 
 /* Handles a watch from another node, an unwatch, or the end of an actor. */
-static void watched(struct lane *lane, const struct mail_content *content)
+static void watched(struct lane *lane, const struct mail_watched *watch)
 {
-    const struct watching *watching = content->body;
+    const struct watching *watching = watch->own.watching;
+    bool ended = watch->verb == WATCH_TERMINATED;
     uint64_t ask;
-    struct sherd_ref watchee = (content->a == 2 ? name_any : name_ref)(
+    struct sherd_ref watchee = (ended ? name_any : name_ref)(
         lane, watching->peer.uid, buf_slice(&watching->watchee_text), &ask);
     struct sherd_ref watcher = name_ref(
         lane, watching->peer.uid, buf_slice(&watching->watcher_text), &ask);
-    struct sherd_ref to = content->a == 2 ? watcher : watchee;
+    struct sherd_ref to = ended ? watcher : watchee;
     struct message *message;
 
     if (to.node != lane->machine->self->node.uid ||
         actor_id_lane(to.actor) != lane->own)
         return;
-    if (content->a != 2 && ref_is_nobody(watcher))
-        watcher = jvm_watcher(lane, watching, content->a == 1);
+    if (!ended && ref_is_nobody(watcher))
+        watcher = jvm_watcher(lane, watching, watch->verb == WATCH_START);
     if (ref_is_nobody(watcher))
         return;
     message = actors_message(lane->actors, (struct slice){ 0 });
     message->to = to;
-    message->sender = content->a == 2 ? watchee : watcher;
-    message->kind = content->a == 2   ? MESSAGE_TERMINATED
-                    : content->a == 1 ? MESSAGE_WATCH
-                                     : MESSAGE_UNWATCH;
+    message->sender = ended ? watchee : watcher;
+    message->kind = ended                        ? MESSAGE_TERMINATED
+                    : watch->verb == WATCH_START ? MESSAGE_WATCH
+                                                 : MESSAGE_UNWATCH;
     actors_deliver(lane->actors, message);
-    if (content->a == 0)
+    if (watch->verb == WATCH_STOP)
         watchers_drop(&lane->watchers, watcher);
 }
 
-static void data_changed(struct lane *lane, const struct mail_content *content)
+static void data_answered(struct lane *lane,
+                          const struct mail_data_answer *answer)
 {
-    const struct buf *body = content->body; /* the key comes first, with a zero byte */
+    actors_data(lane->actors, answer->actor, answer->msg,
+                (uint32_t)answer->tag, buf_slice(answer->own.body));
+}
 
-    if (content->kind == MAIL_DATA_REFUSED)
-        actors_data_refused(lane->actors, content->a, (const char *)body->data);
-    else
-        actors_data_changed(lane->actors, (const char *)body->data,
-                            content->count, buf_slice(body));
+/* The key comes first in a body, with a zero byte. */
+static const char *key_of(const struct buf *body)
+{
+    return (const char *)body->data;
+}
+
+static void data_changed(struct lane *lane,
+                         const struct mail_data_changed *changed)
+{
+    actors_data_changed(lane->actors, key_of(changed->own.body), changed->msg,
+                        buf_slice(changed->own.body));
+}
+
+static void data_refused(struct lane *lane,
+                         const struct mail_data_refused *refused)
+{
+    actors_data_refused(lane->actors, refused->actor, key_of(refused->own.body));
 }
 
 static void named(struct lane *lane, const struct naming *naming)
@@ -296,15 +321,15 @@ static void named(struct lane *lane, const struct naming *naming)
                     &is_new); /* if it is nobody, it is nobody on the other lane, too */
 }
 
-static void identified(struct lane *lane, uint64_t actor,
-                       const struct identifying *identifying)
+static void identified(struct lane *lane, const struct mail_identify *identify)
 {
+    const struct identifying *identifying = identify->own.identifying;
     struct inbound asked = {
         .from = identifying->from,
         .sender = buf_slice(&identifying->sender),
         .payload = buf_slice(&identifying->payload),
     };
-    bool is_there = !lane->ended && actors_is_alive(lane->actors, actor);
+    bool is_there = !lane->ended && actors_is_alive(lane->actors, identify->actor);
 
     (void)identify_answer(lane->machine->self, &asked,
                           is_there ? buf_slice(&identifying->path)
@@ -332,7 +357,7 @@ static void downed(struct lane *lane)
 
 static void end(struct lane *lane, bool at_once)
 {
-    struct mail_content content = { .kind = MAIL_ENDED, .lane = lane->own };
+    struct mail_content content = mail_from(lane->own, mail_ended_new());
 
     lane->ending = true;
     if (at_once && actors_cluster_unheard(lane->actors)) { /* their last events */
@@ -409,6 +434,26 @@ static void spawned(struct lane *lane, const struct spawning *spawning)
                        buf_slice(&spawning->init));
 }
 
+static void take_marker(struct lane *lane, struct lane_type *type,
+                        const struct mail_content *content)
+{
+    const struct mail_marker *marker = mail_marker_of(content);
+
+    owned_marker(&type->owned, lane->machine->now, content->shard,
+                 marker->attempt, marker->uid, marker->lane);
+}
+
+static void drain(struct lane *lane, struct lane_type *type,
+                  const struct mail_content *content)
+{
+    const struct mail_drain *drain = mail_drain_of(content);
+
+    owned_drain(&type->owned, lane->machine->now, content->shard,
+                drain->attempt, drain->own.owing, drain->count,
+                drain->deadline);
+    lane_open(lane, content->type, content->shard);
+}
+
 static void drop_waiting(struct lane *lane, const struct mail_content *content)
 {
     struct routes *routes = &lane->types[content->type].routes;
@@ -425,49 +470,44 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
     struct lane_type *type = content->type < lane->type_count
                                  ? &lane->types[content->type]
                                  : NULL;
-    struct attempt attempt = { content->fence, content->a };
 
     (void)from; /* the mail names its sender if needed */
     switch ((enum mail_kind)content->kind) {
     case MAIL_MESSAGES:
-        take_messages(lane, content->body);
-        content->body = NULL;
+        take_messages(lane, mail_messages_take(content).own.first);
         break;
     case MAIL_RETURNS:
-        actors_give_returns(lane->actors, content->body);
-        content->body = NULL;
+        actors_give_returns(lane->actors,
+                            mail_returns_take(content).own.first);
         break;
     case MAIL_MARKER:
-        owned_marker(&type->owned, machine->now, content->shard, attempt,
-                      content->b, content->lane);
+        take_marker(lane, type, content);
         break;
     case MAIL_STAGE:
-        lane_ask_stage_read(lane, content);
+        lane_ask_stage_read(lane, mail_stage_of(content));
         break;
     case MAIL_CONTACT:
-        learn_contact(lane, content);
+        learn_contact(lane, mail_contact_of(content));
         break;
     case MAIL_LEAVES:
-        contacts_leaves(&machine->contacts, content->body);
+        contacts_leaves(&machine->contacts, mail_leaves_of(content)->own.node);
         break;
     case MAIL_GONE:
-        node_gone(lane, content->body, content->a != 0);
+        node_gone(lane, mail_gone_of(content));
         break;
     case MAIL_OVER:
         origins_forget(machine->origins,
-                       ((const struct node_id *)content->body)->uid);
+                       mail_over_of(content)->own.node->uid);
         break;
     case MAIL_NO_MEMBER:
-        contacts_stranger(&machine->contacts, content->body);
+        contacts_stranger(&machine->contacts,
+                          mail_no_member_of(content)->own.node);
         break;
     case MAIL_ANSWERED:
-        contacts_answered(&machine->contacts, content->body, content->b,
-                          content->lane, content->a);
+        answered(lane, mail_answered_of(content));
         break;
     case MAIL_TABLE:
-        contacts_table(&machine->contacts, content->body,
-                       (enum table_kind)content->count,
-                       buf_slice(content->more));
+        take_table(lane, mail_table_of(content));
         break;
     case MAIL_ROUTE:
         take_route(lane, content);
@@ -486,22 +526,22 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
         if (lane->is_downed)
             break;
         place_host(&type->routes, &type->owned, machine->now, content->shard,
-                   lane->own, content->fence);
+                   lane->own, mail_host_of(content)->fence);
         lane_open(lane, content->type, content->shard);
         break;
     case MAIL_DRAIN:
-        owned_drain(&type->owned, machine->now, content->shard, attempt,
-                     content->body, content->count, content->b);
-        lane_open(lane, content->type, content->shard);
+        drain(lane, type, content);
         break;
     case MAIL_LOST:
-        owned_lost(&type->owned, machine->now, content->shard, content->fence);
+        owned_lost(&type->owned, machine->now, content->shard,
+                   mail_lost_of(content)->fence);
         break;
     case MAIL_OWES_NOTHING:
-        owned_node_gone(&type->owned, machine->now, content->a);
+        owned_node_gone(&type->owned, machine->now,
+                        mail_owes_nothing_of(content)->uid);
         break;
     case MAIL_COORDINATOR:
-        type->coordinator_known = content->a;
+        type->coordinator_known = mail_coordinator_of(content)->is_known;
         lane_ask_stage_homeless(lane, type);
         break;
     case MAIL_COUNT_WAITING:
@@ -509,27 +549,31 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
         type->waiting_report = WAITING_UNREPORTED;
         break;
     case MAIL_WATCHED:
-        watched(lane, content);
+        watched(lane, mail_watched_of(content));
         break;
     case MAIL_NAMED:
-        named(lane, content->body);
+        named(lane, mail_named_of(content)->own.naming);
         break;
     case MAIL_IDENTIFY:
-        identified(lane, content->a, content->body);
+        identified(lane, mail_identify_of(content));
         break;
     case MAIL_CLUSTER:
-        actors_cluster(lane->actors, content->body);
+        actors_cluster(lane->actors, mail_cluster_of(content)->own.change);
         break;
     case MAIL_DATA_ANSWER:
-        actors_data(lane->actors, content->a, content->count,
-                    (uint32_t)content->b, buf_slice(content->body));
+        data_answered(lane, mail_data_answer_of(content));
         break;
     case MAIL_DATA_CHANGED:
+        data_changed(lane, mail_data_changed_of(content));
+        break;
     case MAIL_DATA_REFUSED:
-        data_changed(lane, content);
+        data_refused(lane, mail_data_refused_of(content));
         break;
     case MAIL_REMEMBERED:
         lane_remembered(lane, content);
+        break;
+    case MAIL_REMEMBER_CHANGED:
+        lane_remember_changed(lane, content);
         break;
     case MAIL_ORPHAN:
         if (!lane->is_downed)
@@ -539,19 +583,19 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
         lane_orphan_shards_end(lane, content->type);
         break;
     case MAIL_PHASE:
-        lane_phase(lane, content);
+        lane_phase(lane, mail_phase_of(content));
         break;
     case MAIL_DOWNED:
         downed(lane);
         break;
     case MAIL_END:
-        end(lane, content->a);
+        end(lane, mail_end_of(content)->is_at_once);
         break;
     case MAIL_SPAWN:
-        spawned(lane, content->body);
+        spawned(lane, mail_spawn_of(content)->own.spawning);
         break;
     case MAIL_TELL:
-        deliver_tell(lane, content->body);
+        deliver_tell(lane, mail_tell_of(content)->own.content);
         break;
     default:
         check_failed(__FILE__, __LINE__, "mail for a lane of an unknown kind");
@@ -610,28 +654,32 @@ static void report_waiting(struct lane *lane)
 {
     for (uint32_t i = 0; i < lane->type_count; i++) {
         struct lane_type *type = &lane->types[i];
-        struct mail_content content = { .kind = MAIL_WAITING, .type = (uint16_t)i };
+        struct mail_content content;
         enum waiting_report waits = type->budget.count ? WAITING_SOME : WAITING_NONE;
 
         if (!type->reporting || type->waiting_report == waits)
             continue;
         type->waiting_report = waits;
-        content.a = type->budget.count;
-        content.lane = lane->own;
+        content = mail_from(
+            lane->own,
+            mail_for_type(i, MAIL(waiting, .count = type->budget.count)));
         outputs_post(&lane->machine->outputs, 0, &content);
     }
 }
 
 static void send_returns(struct lane *lane)
 {
-    struct mail_content content = { .kind = MAIL_RETURNS, .lane = lane->own };
+    struct mail_content content;
+    struct message *first;
 
     for (uint32_t i = 0; i < lane->machine->settings->lanes; i++) {
         if (i == lane->own)
             continue;
-        content.body = actors_take_returns(lane->actors, i);
-        if (content.body)
-            outputs_post(&lane->machine->outputs, i + 1, &content);
+        first = actors_take_returns(lane->actors, i);
+        if (!first)
+            continue;
+        content = mail_from(lane->own, MAIL(returns, .own = { first }));
+        outputs_post(&lane->machine->outputs, i + 1, &content);
     }
 }
 
@@ -648,7 +696,7 @@ static bool may_end(const struct lane *lane)
 bool lane_turn(struct lane *lane)
 {
     struct machine *machine = lane->machine;
-    struct mail_content ended = { .kind = MAIL_ENDED, .lane = lane->own };
+    struct mail_content ended;
 
     if (lane->ended)
         return false;
@@ -665,6 +713,7 @@ bool lane_turn(struct lane *lane)
     machine_flush_outbox(machine, own_message);
     if (lane->ending && may_end(lane)) {
         lane->ended = true;
+        ended = mail_from(lane->own, mail_ended_new());
         outputs_post(&machine->outputs, 0, &ended);
     }
     return actors_runnable(lane->actors);

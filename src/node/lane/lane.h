@@ -48,6 +48,12 @@ struct remember_life {
     enum orphan orphan;
 };
 
+/* A shard whose waiting messages wait for room in a link. */
+struct flush {
+    uint32_t type;
+    int32_t shard;
+};
+
 /* One entity type on a lane. */
 struct lane_type {
     struct routes routes;
@@ -129,7 +135,7 @@ struct lane {
     VEC(struct remember_write) remember_writes; /* by position */
     uint64_t remember_ticket;
     bool remembers;
-    VEC(struct routes_news) flushing; /* ROUTES_FLUSH stopped by a full link; type in `kind` */
+    VEC(struct flush) flushing; /* ROUTES_FLUSH stopped by a full link */
     VEC(struct mail_content) markers;       /* MAIL_HOLD with its marker stopped by a full link */
     VEC(struct asked) asked; /* asks to watch, from asked_head on */
     uint32_t asked_head;
@@ -193,17 +199,17 @@ void lane_ask_stage_homeless(struct lane *lane, const struct lane_type *type);
 void lane_ask_stage_watch(struct lane *lane, const struct message *message);
 void lane_ask_stages_step(struct lane *lane); /* reports those that wait for long */
 uint64_t lane_ask_stages_deadline(const struct lane *lane);
-void lane_ask_stage_read(struct lane *lane, const struct mail_content *content); /* MAIL_STAGE */
+void lane_ask_stage_read(struct lane *lane, const struct mail_stage *report); /* MAIL_STAGE */
 /* Takes a report from another node for an ask here; false: malformed. */
 bool lane_ask_stage_frame(struct lane *lane, uint64_t actor, uint64_t ask,
                       const struct envelope *envelope);
 uint16_t lane_peer_name(struct lane *lane, struct contact *contact);
 
 /* ---- tasks.c ---- */
-void lane_task(struct lane *lane, uint64_t actor, uint32_t phase,
+void lane_task(struct lane *lane, uint64_t actor, enum sherd_phase phase,
                struct slice name);
-void lane_task_done(struct lane *lane, uint64_t actor, uint32_t phase);
-void lane_phase(struct lane *lane, const struct mail_content *content);
+void lane_task_done(struct lane *lane, uint64_t actor, enum sherd_phase phase);
+void lane_phase(struct lane *lane, const struct mail_phase *phase);
 void lane_tasks_step(struct lane *lane); /* tasks of ended actors are done */
 
 /* ---- remembering.c ---- */
@@ -215,6 +221,8 @@ void lane_remember_claimed(struct lane *lane, uint32_t type, int32_t shard,
 /* The shard is gone. Call it before journal_release. */
 void lane_remember_end(struct lane *lane, uint32_t type, int32_t shard);
 void lane_remembered(struct lane *lane, const struct mail_content *content); /* MAIL_REMEMBERED */
+void lane_remember_changed(struct lane *lane,
+                           const struct mail_content *content); /* MAIL_REMEMBER_CHANGED */
 bool lane_is_stream(uint64_t handle); /* a shard's own stream */
 void lane_stream_news(struct lane *lane, const struct journal_news *news);
 void lane_remember_durable(struct lane *lane, uint64_t position);

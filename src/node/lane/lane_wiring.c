@@ -8,7 +8,7 @@
 
 static void report(struct lane *lane, struct mail_content content)
 {
-    content.lane = lane->own;
+    content = mail_from(lane->own, content);
     outputs_post(&lane->machine->outputs, 0, &content);
 }
 
@@ -47,10 +47,8 @@ static void started(struct lane *lane, uint32_t type,
                                                     news->shard))))
         lane_arrived(lane, message);
     lane_batch_end(lane);
-    report(lane, (struct mail_content){ .kind = MAIL_STARTED,
-                                  .type = (uint16_t)type,
-                                  .shard = news->shard,
-                                  .fence = news->fence });
+    report(lane, mail_for_shard(type, news->shard,
+                                MAIL(started, .fence = news->fence)));
 }
 
 static void stopped(struct lane *lane, uint32_t type,
@@ -66,13 +64,10 @@ static void stopped(struct lane *lane, uint32_t type,
         place_stopped(&lane->types[type].routes, &lane->types[type].owned,
                       news->shard);
     }
-    report(lane, (struct mail_content){ .kind = MAIL_STOPPED,
-                                  .type = (uint16_t)type,
-                                  .shard = news->shard,
-                                  .fence = news->attempt.fence,
-                                  .a = news->attempt.number,
-                                  .b = ok,
-                                  .more = (void *)(uintptr_t)news->reason });
+    report(lane, mail_for_shard(type, news->shard,
+                                MAIL(stopped, .attempt = news->attempt,
+                                     .reason = news->reason,
+                                     .is_stopped = ok)));
 }
 
 static void put_held(struct lane *lane, struct pending_queue *queue,
@@ -132,11 +127,9 @@ static void fenced(struct lane *lane, uint32_t type,
     journal_release(lane->journal,
                     slice_text(lane->machine->node->names[type].name),
                     shard_text(news->shard, text));
-    report(lane, (struct mail_content){ .kind = MAIL_FENCED,
-                                  .type = (uint16_t)type,
-                                  .shard = news->shard,
-                                  .fence = news->fence,
-                                  .a = of->stored_term });
+    report(lane, mail_for_shard(type, news->shard,
+                                MAIL(fenced, .fence = news->fence,
+                                     .stored_term = of->stored_term)));
     owned_entities_stopped(&of->owned, lane->machine->now, news->shard);
 }
 
@@ -192,10 +185,10 @@ static bool wire_routes(struct lane *lane, uint32_t type)
         if (news.kind == ROUTES_FLUSH)
             lane_flush(lane, type, news.shard);
         else
-            report(lane, (struct mail_content){ .kind = MAIL_REQUEST_HOME,
-                                          .type = (uint16_t)type,
-                                          .shard = news.shard,
-                                          .a = news.kind == ROUTES_DOUBT_HOME });
+            report(lane, mail_for_shard(
+                             type, news.shard,
+                             MAIL(request_home,
+                                  .is_suspect = news.kind == ROUTES_DOUBT_HOME)));
     }
     return any;
 }
@@ -310,22 +303,19 @@ static bool wire_journal(struct lane *lane)
 /* ---- actors ---- */
 
 static void follow_key(struct lane *lane, const struct actors_news *news,
-                       uint32_t what)
+                       enum follow follow)
 {
     struct buf *key = mem_alloc(sizeof *key);
 
     buf_put_slice(key, news->id);
-    report(lane, (struct mail_content){ .kind = MAIL_DATA_FOLLOW,
-                                  .a = news->actor,
-                                  .b = (uint32_t)news->shard,
-                                  .count = what,
-                                  .body = key });
+    report(lane, MAIL(data_follow, .actor = news->actor,
+                      .tag = (uint32_t)news->shard, .follow = follow,
+                      .own = { key }));
 }
 
 static bool wire_actors(struct lane *lane)
 {
     struct actors_news news;
-    struct mail_content follow = { .kind = MAIL_FOLLOW, .lane = lane->own };
     bool any = false;
     char text[SHARD_TEXT_MAX];
 
@@ -342,7 +332,7 @@ static bool wire_actors(struct lane *lane)
             journal_forget(lane->journal, news.actor);
             break;
         case ACTORS_REQUEST_CLUSTER:
-            outputs_post(&lane->machine->outputs, 0, &follow);
+            report(lane, mail_follow_new());
             break;
         case ACTORS_FOLLOW_KEY:
             follow_key(lane, &news, news.type ? FOLLOW_FIRST : FOLLOW_TOO);
@@ -351,10 +341,10 @@ static bool wire_actors(struct lane *lane)
             follow_key(lane, &news, FOLLOW_NO_MORE);
             break;
         case ACTORS_TASK:
-            lane_task(lane, news.actor, news.type, news.id);
+            lane_task(lane, news.actor, (enum sherd_phase)news.type, news.id);
             break;
         case ACTORS_TASK_DONE:
-            lane_task_done(lane, news.actor, news.type);
+            lane_task_done(lane, news.actor, (enum sherd_phase)news.type);
             break;
         case ACTORS_REMEMBER:
             remember_start(&lane->types[news.type].remember,

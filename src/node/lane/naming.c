@@ -191,7 +191,7 @@ struct sherd_ref name_ref(struct lane *lane, uint64_t origin,
 static void tell_lanes(struct lane *lane, uint64_t node, struct slice path)
 {
     for (uint32_t i = 0; i < lane->machine->settings->lanes; i++) {
-        struct mail_content content = { .kind = MAIL_NAMED, .lane = lane->own };
+        struct mail_content content;
         struct naming *naming;
 
         if (i == lane->own)
@@ -199,7 +199,7 @@ static void tell_lanes(struct lane *lane, uint64_t node, struct slice path)
         naming = mem_alloc(sizeof *naming);
         naming->node = node;
         buf_put_slice(&naming->path, path);
-        content.body = naming;
+        content = mail_from(lane->own, MAIL(named, .own = { naming }));
         outputs_post(&lane->machine->outputs, i + 1, &content);
     }
 }

@@ -73,7 +73,7 @@ void lane_orphan_shard(struct lane *lane, const struct mail_content *content)
     if (life->orphan != ORPHAN_WAITS)
         vec_push(&lane->types[content->type].orphans, content->shard);
     life->orphan = ORPHAN_WAITS;
-    life->fence = content->fence;
+    life->fence = mail_orphan_of(content)->fence;
     begin_next(lane, content->type);
 }
 

@@ -21,11 +21,11 @@ static void drop(struct lane *lane, const struct envelope *envelope)
 static void carry(struct lane *lane, enum stream stream, struct slice frame)
 {
     struct carried *carried = mem_alloc(sizeof *carried);
-    struct mail_content content = { .kind = MAIL_FRAME, .body = carried };
+    struct mail_content content =
+        mail_from(lane->own, MAIL(frame, .own = { carried }));
 
     carried->stream = stream;
     buf_put_slice(&carried->frame, frame);
-    content.lane = lane->own;
     outputs_post(&lane->machine->outputs, 0, &content);
 }
 
@@ -118,12 +118,13 @@ static void begin_run(struct lane *lane, enum stream stream,
     run->type = (uint16_t)type;
 }
 
-static void marker(struct lane *lane, const struct envelope *envelope,
+static void take_marker(struct lane *lane, const struct envelope *envelope,
                    uint32_t type)
 {
     struct shard_message message;
-    struct mail_content content = { .kind = MAIL_MARKER, .type = (uint16_t)type };
-    struct attempt attempt;
+    struct mail_marker marker;
+    struct mail_content content;
+    int32_t shard;
     uint32_t to;
 
     if (!shard_message_read(&message, envelope->serializer, envelope->manifest,
@@ -132,25 +133,24 @@ static void marker(struct lane *lane, const struct envelope *envelope,
         lane->unknown++;
         return;
     }
-    if (!shard_parse(message.shard, &content.shard)) {
+    if (!shard_parse(message.shard, &shard)) {
         shard_message_fini(&message);
         lane->unknown++;
         return;
     }
-    content.fence = message.fence;
-    content.a = message.attempt;
-    content.b = message.uid;
-    content.lane = message.lane;
+    marker = (struct mail_marker){ { message.fence, message.attempt },
+                                   message.uid, message.lane };
     shard_message_fini(&message);
-    attempt = (struct attempt){ content.fence, content.a };
-    to = shard_lane(type, content.shard, lane->machine->settings->lanes);
+    to = shard_lane(type, shard, lane->machine->settings->lanes);
     lane_batch_end(lane);
     if (to == lane->own) {
-        owned_marker(&lane->types[type].owned, lane->machine->now,
-                      content.shard, attempt, content.b, content.lane);
+        owned_marker(&lane->types[type].owned, lane->machine->now, shard,
+                     marker.attempt, marker.uid, marker.lane);
         return;
     }
     lane_chains_end(lane); /* earlier messages go before the marker */
+    content = mail_from(lane->own,
+                        mail_for_shard(type, shard, mail_marker_new(marker)));
     outputs_post(&lane->machine->outputs, to + 1, &content);
 }
 
@@ -232,7 +232,7 @@ static bool answered(struct lane *lane, const struct envelope *envelope,
                      const struct origin *origin)
 {
     struct machine *machine = lane->machine;
-    struct mail_content content = { .kind = MAIL_TERMINATING };
+    struct mail_content content;
     struct node_id from;
 
     if (envelope->serializer != SERIALIZER_ARTERY &&
@@ -243,8 +243,7 @@ static bool answered(struct lane *lane, const struct envelope *envelope,
     if (!control_answer(machine->self, &from, envelope, &machine->outbox))
         return false;
     if (envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_TERMINATING)) {
-        content.a = origin->uid;
-        content.lane = lane->own;
+        content = mail_from(lane->own, MAIL(terminating, .uid = origin->uid));
         outputs_post(&machine->outputs, 0, &content);
     }
     return true;
@@ -282,7 +281,7 @@ void lane_frame(struct lane *lane, enum stream stream,
     }
     if (envelope_is(envelope, SHARDING_OWN_SERIALIZER, MANIFEST_FLUSH) &&
         (type = region_type(lane, envelope)) >= 0) {
-        marker(lane, envelope, (uint32_t)type);
+        take_marker(lane, envelope, (uint32_t)type);
         return;
     }
     if (envelope_is(envelope, SHARDING_SERIALIZER, "EA") &&

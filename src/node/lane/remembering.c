@@ -83,15 +83,13 @@ static uint64_t *ticket_of(struct lane *lane, uint32_t type, int32_t shard)
 }
 
 static void post(struct lane *lane, uint32_t type, int32_t shard,
-                 enum remember_verb verb, struct buf *body)
+                 enum remember_verb verb, struct buf *records)
 {
-    struct mail_content content = { .kind = MAIL_REMEMBER,
-                             .type = (uint16_t)type,
-                             .shard = shard,
-                             .a = *ticket_of(lane, type, shard),
-                             .body = body,
-                             .count = verb,
-                             .lane = lane->own };
+    struct mail_content content = mail_from(
+        lane->own,
+        mail_for_shard(type, shard,
+                       MAIL(remember, .ticket = *ticket_of(lane, type, shard),
+                            .verb = verb, .own = { records })));
 
     outputs_post(&lane->machine->outputs, 0, &content);
 }
@@ -182,13 +180,13 @@ static bool read_on(struct lane *lane, uint32_t type,
 /* Takes a read as one record of starts. */
 static void take_reading(struct lane *lane, const struct mail_content *content)
 {
-    struct buf *body = content->body;
+    const struct mail_remembered *answer = mail_remembered_of(content);
     struct remember_reading reading = { .shard = content->shard,
-                                        .ticket = content->a,
-                                        .record = *body };
-    struct cursor record = cursor_of(buf_slice(body));
+                                        .ticket = answer->ticket,
+                                        .record = *answer->own.record };
+    struct cursor record = cursor_of(buf_slice(&reading.record));
 
-    *body = (struct buf){ 0 };
+    *answer->own.record = (struct buf){ 0 };
     (void)cursor_u8(&record); /* version and flags */
     (void)cursor_u8(&record);
     reading.left = cursor_varint(&record);
@@ -213,31 +211,36 @@ static void go_on_reading(struct lane *lane, uint32_t type)
 
 void lane_remembered(struct lane *lane, const struct mail_content *content)
 {
+    const struct mail_remembered *answer = mail_remembered_of(content);
     struct remember *remember = &lane->types[content->type].remember;
     uint64_t *ticket = ticket_of(lane, content->type, content->shard);
-    uint64_t now = lane->machine->now;
 
-    if (content->count == REMEMBER_CHANGED) {
-        remember_changed(remember, now, content->shard, (uint32_t)content->a,
-                         buf_slice(content->body));
-        return;
-    }
-    if (*ticket != content->a) {
+    if (*ticket != answer->ticket) {
         REACHED("distributed data answers an earlier start of a shard");
         return;
     }
-    if (content->b && content->count == REMEMBER_READ && content->body) {
+    if (!answer->reason && answer->verb == REMEMBER_READ && answer->own.record) {
         take_reading(lane, content);
         return;
     }
     *ticket = 0;
-    if (!content->b)
-        remember_failed(remember, now, content->shard, content->more);
-    else if (content->count == REMEMBER_STORE)
-        was_stored(lane, content->type, content->shard, content->body);
+    if (answer->reason)
+        remember_failed(remember, lane->machine->now, content->shard,
+                        answer->reason);
+    else if (answer->verb == REMEMBER_STORE)
+        was_stored(lane, content->type, content->shard, answer->own.record);
     else
         was_read(lane, content->type, content->shard);
     lane_orphan_shard_look(lane, content->type, content->shard);
+}
+
+void lane_remember_changed(struct lane *lane, const struct mail_content *content)
+{
+    const struct mail_remember_changed *changed =
+        mail_remember_changed_of(content);
+
+    remember_changed(&lane->types[content->type].remember, lane->machine->now,
+                     content->shard, changed->key, buf_slice(changed->own.ids));
 }
 
 /* Forgets open writes. The journal also gives positions to writes that it drops with a shard. */

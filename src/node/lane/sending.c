@@ -145,16 +145,20 @@ static void chain_put(struct lane *lane, uint32_t to, struct message *message)
     chain->last = message;
 }
 
-static void chain_end(struct lane *lane, uint32_t to)
+static void chain_post(struct lane *lane, uint32_t to)
 {
     struct chain *chain = &lane->chains[to];
-    struct mail_content content = { .kind = MAIL_MESSAGES, .body = chain->first };
+    struct mail_content content =
+        mail_from(lane->own, MAIL(messages, .own = { chain->first }));
 
-    if (!chain->first)
-        return;
-    content.lane = lane->own;
     outputs_post(&lane->machine->outputs, to + 1, &content);
     *chain = (struct chain){ 0 };
+}
+
+static void chain_end(struct lane *lane, uint32_t to)
+{
+    if (lane->chains[to].first)
+        chain_post(lane, to);
 }
 
 void lane_chains_end(struct lane *lane)
@@ -294,7 +298,7 @@ static void watch_by_control(struct lane *lane, struct contact *contact,
                              const struct message *message)
 {
     struct watching *watching = mem_alloc(sizeof *watching);
-    struct mail_content content = { .kind = MAIL_WATCH, .body = watching };
+    struct mail_content content;
     bool ended = message->kind == MESSAGE_TERMINATED;
     struct sherd_ref watchee = ended ? message->sender : message->to;
     struct sherd_ref watcher = ended ? message->to : message->sender;
@@ -302,9 +306,14 @@ static void watch_by_control(struct lane *lane, struct contact *contact,
         ended ? watchers_find(&lane->watchers, watcher) : NULL;
     char name[NAME_MAX];
 
-    content.b = message->reason != SHERD_REASON_NO_SUCH_ACTOR;
-    content.a = ended ? 2 : message->kind == MESSAGE_WATCH ? 1 : 0;
-    content.lane = lane->own;
+    content = mail_from(
+        lane->own,
+        MAIL(watch,
+             .verb = ended                            ? WATCH_TERMINATED
+                     : message->kind == MESSAGE_WATCH ? WATCH_START
+                                                      : WATCH_STOP,
+             .has_existed = message->reason != SHERD_REASON_NO_SUCH_ACTOR,
+             .own = { watching }));
     watching->peer = contact_node(contact);
     if (jvm) {
         buf_put_slice(&watching->watchee_text, jvm->watchee);
@@ -322,12 +331,10 @@ static void watch_by_control(struct lane *lane, struct contact *contact,
 static void call_control(struct lane *lane, struct message *message)
 {
     struct buf *bytes = mem_alloc(sizeof *bytes);
-    struct mail_content content = { .kind = MAIL_DATA_CALL,
-                             .lane = lane->own,
-                             .a = message->sender.actor,
-                             .b = message->ask,
-                             .count = message->msg,
-                             .body = bytes };
+    struct mail_content content = mail_from(
+        lane->own,
+        MAIL(data_call, .actor = message->sender.actor, .tag = message->ask,
+             .verb = (enum data_verb)message->msg, .own = { bytes }));
 
     buf_put_slice(bytes, message_body(message));
     outputs_post(&lane->machine->outputs, 0, &content);
@@ -570,12 +577,11 @@ void lane_arrived(struct lane *lane, struct message *message)
 
 static void remember_flush(struct lane *lane, uint32_t type, int32_t shard)
 {
-    struct routes_news entry = { .kind = (enum routes_news_kind)type,
-                                 .shard = shard };
+    struct flush entry = { type, shard };
 
     for (uint32_t i = 0; i < lane->flushing.count; i++)
         if (lane->flushing.items[i].shard == shard &&
-            (uint32_t)lane->flushing.items[i].kind == type)
+            lane->flushing.items[i].type == type)
             return;
     vec_push(&lane->flushing, entry);
 }
@@ -614,11 +620,14 @@ void lane_flush(struct lane *lane, uint32_t type, int32_t shard)
     lane_open(lane, type, shard);
 }
 
-/* Sends the marker, which goes last; false if the link is full. */
+/* Sends the marker of a MAIL_HOLD, which goes last; false if the link is full. */
 static bool send_marker(struct lane *lane, const struct mail_content *content)
 {
     struct machine *machine = lane->machine;
-    const struct node_id *owner = content->body;
+    const struct mail_hold *hold = mail_hold_of(content);
+    const struct node_id *owner = hold->own.owner;
+    const struct mail_marker mark = { hold->attempt, machine->self->node.uid,
+                                      lane->own };
     uint32_t to = shard_lane(content->type, content->shard,
                              machine->settings->lanes);
     struct contact *contact;
@@ -633,21 +642,18 @@ static bool send_marker(struct lane *lane, const struct mail_content *content)
     if (node_equal(owner, &machine->self->node) ||
         (!owner->uid &&
          address_equal(&owner->address, &machine->self->node.address))) {
-        struct attempt attempt = { content->fence, content->a };
-        struct mail_content marker = *content;
+        struct mail_content marker;
 
         if (to == lane->own) {
             lane_batch_end(lane);
             owned_marker(&type_of(lane, content->type)->owned, machine->now,
-                          content->shard, attempt, machine->self->node.uid,
-                          lane->own);
+                          content->shard, mark.attempt, mark.uid, mark.lane);
             return true;
         }
         chain_end(lane, to);
-        marker.kind = MAIL_MARKER;
-        marker.b = machine->self->node.uid;
-        marker.body = NULL;
-        marker.lane = lane->own;
+        marker = mail_from(lane->own,
+                           mail_for_shard(content->type, content->shard,
+                                          mail_marker_new(mark)));
         outputs_post(&machine->outputs, to + 1, &marker);
         return true;
     }
@@ -660,10 +666,10 @@ static bool send_marker(struct lane *lane, const struct mail_content *content)
             .kind = SHARD_MARKER,
             .type = slice_text(machine->node->names[content->type].type),
             .shard = shard_text(content->shard, shard),
-            .fence = content->fence,
-            .attempt = content->a,
-            .uid = machine->self->node.uid,
-            .lane = lane->own,
+            .fence = mark.attempt.fence,
+            .attempt = mark.attempt.number,
+            .uid = mark.uid,
+            .lane = mark.lane,
         },
         machine->self);
     outbound.to = *owner;
@@ -680,18 +686,17 @@ static bool send_marker(struct lane *lane, const struct mail_content *content)
 
 static void say_held(struct lane *lane, const struct mail_content *content)
 {
-    struct mail_content held = *content;
+    struct mail_content held = mail_from(
+        lane->own,
+        mail_for_shard(content->type, content->shard,
+                       MAIL(held, .attempt = mail_hold_of(content)->attempt)));
 
-    held.kind = MAIL_HELD;
-    held.body = NULL;
-    held.lane = lane->own;
     outputs_post(&lane->machine->outputs, 0, &held);
 }
 
 void lane_hold(struct lane *lane, const struct mail_content *content)
 {
     struct routes *routes = &type_of(lane, content->type)->routes;
-    struct mail_content copy = *content;
 
     /* A failed hand-off may begin again at once, with home and hold in one turn: without this,
      * messages would never leave. */
@@ -704,9 +709,7 @@ void lane_hold(struct lane *lane, const struct mail_content *content)
         return;
     }
     REACHED("a marker waits for room in the link");
-    if (content->body)
-        copy.body = mem_copy(content->body, sizeof(struct node_id));
-    vec_push(&lane->markers, copy); /* at most one for each hand-off */
+    vec_push(&lane->markers, mail_copy(content)); /* at most one for each hand-off */
 }
 
 void lane_sending_step(struct lane *lane)
@@ -721,14 +724,14 @@ void lane_sending_step(struct lane *lane)
             continue;
         }
         say_held(lane, content);
-        mem_free(content->body);
+        mail_content_free(content);
         vec_remove(&lane->markers, i);
     }
     while (count-- && lane->flushing.count) {
-        struct routes_news entry = lane->flushing.items[0];
+        struct flush entry = lane->flushing.items[0];
 
         vec_remove(&lane->flushing, 0);
-        lane_flush(lane, (uint32_t)entry.kind, entry.shard);
+        lane_flush(lane, entry.type, entry.shard);
     }
 }
 

@@ -49,7 +49,7 @@ static bool take_handshake(struct machine *machine, enum stream stream,
                            const struct envelope *envelope,
                            struct inlet *inlet)
 {
-    struct mail_content content = { .kind = MAIL_HANDSHAKE };
+    struct mail_content content;
     char why[HANDSHAKE_TEXT_MAX] = "";
     struct handshake handshake;
     enum handshake_fault fault = handshake_request_read(
@@ -78,8 +78,9 @@ static bool take_handshake(struct machine *machine, enum stream stream,
         refuse_handshake(machine, inlet, fault, &handshake.from.address, why);
         return false;
     }
-    content.body = mem_copy(&handshake, sizeof handshake);
-    content.lane = machine->index - 1;
+    content = mail_from(machine->index - 1,
+                        MAIL(handshake, .own = { mem_copy(&handshake,
+                                                          sizeof handshake) }));
     outputs_post(&machine->outputs, 0, &content);
     return false;
 }

@@ -6,12 +6,10 @@
 
 void mail_post(struct mail_queue *queue, const struct mail_content *content)
 {
-    struct mail mail;
-
-    memcpy(&mail, content, sizeof mail);
     if (queue->head == queue->mail.count)
         queue->head = queue->mail.count = 0;
-    vec_push(&queue->mail, mail);
+    vec_grow(&queue->mail);
+    memcpy(&queue->mail.items[queue->mail.count++], content, sizeof *content);
 }
 
 void mail_queue_fini(struct mail_queue *queue)
@@ -39,78 +37,207 @@ static void free_chain(struct message *message)
     }
 }
 
-static void free_buf(void *object)
+static void free_buf(struct buf *buf)
 {
-    if (object)
-        buf_fini(object);
-    mem_free(object);
+    if (buf)
+        buf_fini(buf);
+    mem_free(buf);
 }
 
+static void free_named(struct naming *naming)
+{
+    buf_fini(&naming->path);
+    mem_free(naming);
+}
+
+static void free_frame(struct carried *carried)
+{
+    buf_fini(&carried->frame);
+    mem_free(carried);
+}
+
+static void free_watching(struct watching *watching)
+{
+    buf_fini(&watching->watchee_text);
+    buf_fini(&watching->watcher_text);
+    mem_free(watching);
+}
+
+static void free_identify(struct identifying *identifying)
+{
+    buf_fini(&identifying->path);
+    buf_fini(&identifying->sender);
+    buf_fini(&identifying->payload);
+    mem_free(identifying);
+}
+
+static void free_spawn(struct spawning *spawning)
+{
+    buf_fini(&spawning->init);
+    mem_free(spawning);
+}
+
+static void free_tell(struct tell_content *tell)
+{
+    buf_fini(&tell->id);
+    buf_fini(&tell->body);
+    mem_free(tell);
+}
+
+#define CASE(kind, name) case kind:
+#define NO_CASE(kind, name)
+
+/* flat: without a default, so that the compiler refuses a kind that owns something and has no
+ * line here */
 void mail_content_free(struct mail_content *content)
 {
-    struct carried *carried;
-    struct watching *watching;
-    struct identifying *identifying;
-    struct naming *naming;
-    struct spawning *spawning;
-    struct tell_content *tell;
-
     switch ((enum mail_kind)content->kind) {
+    MAIL_KINDS(CASE, CASE, NO_CASE)
+        break;
     case MAIL_MESSAGES:
+        free_chain(content->messages.own.first);
+        break;
     case MAIL_RETURNS:
-        free_chain(content->body);
-        break;
-    case MAIL_FRAME:
-        carried = content->body;
-        buf_fini(&carried->frame);
-        mem_free(carried);
-        break;
-    case MAIL_WATCH:
-    case MAIL_WATCHED:
-        watching = content->body;
-        buf_fini(&watching->watchee_text);
-        buf_fini(&watching->watcher_text);
-        mem_free(watching);
-        break;
-    case MAIL_IDENTIFY:
-        identifying = content->body;
-        buf_fini(&identifying->path);
-        buf_fini(&identifying->sender);
-        buf_fini(&identifying->payload);
-        mem_free(identifying);
+        free_chain(content->returns.own.first);
         break;
     case MAIL_NAMED:
-        naming = content->body;
-        buf_fini(&naming->path);
-        mem_free(naming);
+        free_named(content->named.own.naming);
         break;
-    case MAIL_SPAWN:
-        spawning = content->body;
-        buf_fini(&spawning->init);
-        mem_free(spawning);
+    case MAIL_FRAME:
+        free_frame(content->frame.own.carried);
         break;
-    case MAIL_TELL:
-        tell = content->body;
-        buf_fini(&tell->id);
-        buf_fini(&tell->body);
-        mem_free(tell);
+    case MAIL_HANDSHAKE:
+        mem_free(content->handshake.own.handshake);
+        break;
+    case MAIL_WATCH:
+        free_watching(content->watch.own.watching);
+        break;
+    case MAIL_TASK:
+        mem_free(content->task.own.name);
+        break;
+    case MAIL_DATA_CALL:
+        free_buf(content->data_call.own.bytes);
+        break;
+    case MAIL_DATA_FOLLOW:
+        free_buf(content->data_follow.own.key);
+        break;
+    case MAIL_REMEMBER:
+        free_buf(content->remember.own.records);
+        break;
+    case MAIL_SUSPECT:
+        mem_free(content->suspect.own.node);
+        break;
+    case MAIL_CONTACT:
+        mem_free(content->contact.own.node);
+        break;
+    case MAIL_LEAVES:
+        mem_free(content->leaves.own.node);
+        break;
+    case MAIL_GONE:
+        mem_free(content->gone.own.node);
+        break;
+    case MAIL_OVER:
+        mem_free(content->over.own.node);
+        break;
+    case MAIL_NO_MEMBER:
+        mem_free(content->no_member.own.node);
+        break;
+    case MAIL_ANSWERED:
+        mem_free(content->answered.own.node);
         break;
     case MAIL_TABLE:
-        free_buf(content->more);
-        mem_free(content->body);
+        mem_free(content->table.own.node);
+        free_buf(content->table.own.payload);
         break;
-    case MAIL_OWN_TABLE:
-    case MAIL_DATA_CALL:
-    case MAIL_DATA_FOLLOW:
+    case MAIL_ROUTE:
+        mem_free(content->route.own.home);
+        break;
+    case MAIL_HOLD:
+        mem_free(content->hold.own.owner);
+        break;
+    case MAIL_DRAIN:
+        mem_free(content->drain.own.owing);
+        break;
+    case MAIL_WATCHED:
+        free_watching(content->watched.own.watching);
+        break;
+    case MAIL_IDENTIFY:
+        free_identify(content->identify.own.identifying);
+        break;
+    case MAIL_CLUSTER:
+        mem_free(content->cluster.own.change);
+        break;
     case MAIL_DATA_ANSWER:
+        free_buf(content->data_answer.own.body);
+        break;
     case MAIL_DATA_CHANGED:
-    case MAIL_REMEMBER:
-    case MAIL_REMEMBERED: /* its other text is a literal */
+        free_buf(content->data_changed.own.body);
+        break;
     case MAIL_DATA_REFUSED:
-        free_buf(content->body);
+        free_buf(content->data_refused.own.body);
+        break;
+    case MAIL_REMEMBERED:
+        free_buf(content->remembered.own.record);
+        break;
+    case MAIL_REMEMBER_CHANGED:
+        free_buf(content->remember_changed.own.ids);
+        break;
+    case MAIL_SPAWN:
+        free_spawn(content->spawn.own.spawning);
+        break;
+    case MAIL_TELL:
+        free_tell(content->tell.own.content);
+        break;
+    case MAIL_COMMAND:
+        mem_free(content->command.own.address);
+        break;
+    case MAIL_STATUS:
+        mem_free(content->status.own.part);
+        break;
+    }
+}
+
+struct node_id *mail_node(const struct node_id *node)
+{
+    return node ? mem_copy(node, sizeof *node) : NULL;
+}
+
+struct mail_content mail_copy(const struct mail_content *content)
+{
+    struct mail_content copy = *content;
+
+    switch ((enum mail_kind)content->kind) {
+    MAIL_KINDS(CASE, CASE, NO_CASE)
+        break;
+    case MAIL_SUSPECT:
+        copy.suspect.own.node = mail_node(content->suspect.own.node);
+        break;
+    case MAIL_CONTACT:
+        copy.contact.own.node = mail_node(content->contact.own.node);
+        break;
+    case MAIL_LEAVES:
+        copy.leaves.own.node = mail_node(content->leaves.own.node);
+        break;
+    case MAIL_GONE:
+        copy.gone.own.node = mail_node(content->gone.own.node);
+        break;
+    case MAIL_OVER:
+        copy.over.own.node = mail_node(content->over.own.node);
+        break;
+    case MAIL_NO_MEMBER:
+        copy.no_member.own.node = mail_node(content->no_member.own.node);
+        break;
+    case MAIL_ANSWERED:
+        copy.answered.own.node = mail_node(content->answered.own.node);
+        break;
+    case MAIL_ROUTE:
+        copy.route.own.home = mail_node(content->route.own.home);
+        break;
+    case MAIL_HOLD:
+        copy.hold.own.owner = mail_node(content->hold.own.owner);
         break;
     default:
-        mem_free(content->body); /* null, or one plain object */
+        check_failed(__FILE__, __LINE__, "mail of this kind has one receiver");
     }
-    content->body = content->more = NULL;
+    return copy;
 }

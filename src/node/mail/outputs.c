@@ -36,16 +36,14 @@ void outputs_post(struct outputs *outputs, uint32_t to,
 }
 
 void outputs_post_lanes(struct outputs *outputs,
-                        const struct mail_content *content,
-                        const void *body, size_t size)
+                        const struct mail_content *content)
 {
-    for (uint32_t i = 1; i < outputs->machine_count; i++) {
-        struct mail_content copy = *content;
+    for (uint32_t i = 1; i + 1 < outputs->machine_count; i++) {
+        struct mail_content copy = mail_copy(content);
 
-        if (body)
-            copy.body = mem_copy(body, size);
         outputs_post(outputs, i, &copy);
     }
+    outputs_post(outputs, outputs->machine_count - 1, content);
 }
 
 uint32_t outputs_mail(const struct outputs *outputs, uint32_t to,

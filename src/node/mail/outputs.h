@@ -20,10 +20,9 @@ void outputs_fini(struct outputs *outputs);
 /* Posts mail to another machine. */
 void outputs_post(struct outputs *outputs, uint32_t to,
                   const struct mail_content *content);
-/* Posts mail to every lane, with a copy of body (size bytes) for each. */
+/* Posts mail to every lane. The last lane gets the given pointers, each other lane a copy. */
 void outputs_post_lanes(struct outputs *outputs,
-                        const struct mail_content *content,
-                        const void *body, size_t size);
+                        const struct mail_content *content);
 /* Returns the number of pieces of mail for a machine; lent until outputs_sent. */
 uint32_t outputs_mail(const struct outputs *outputs, uint32_t to,
                       const struct mail **mail);

@@ -648,14 +648,14 @@ static void suspect_homes(const struct contacts *contacts,
                           const struct contact *contact,
                           const struct link *link)
 {
-    struct mail_content content = { .kind = MAIL_SUSPECT };
     struct node_id node = contact_node(contact);
+    struct mail_content content;
 
     if (contacts->options.index == 0 || !link_waiting(link) ||
         link_counts(link).failed < DOUBT_FAILURES)
         return;
-    content.lane = contacts->options.index - 1;
-    content.body = mem_copy(&node, sizeof node);
+    content = mail_from(contacts->options.index - 1,
+                        MAIL(suspect, .own = { mail_node(&node) }));
     outputs_post(contacts->options.outputs, 0, &content);
 }
 

@@ -198,8 +198,8 @@ static void turn(struct world *world, struct worker *worker)
 }
 
 static const char *const mail_names[] = {
-#define X(name) #name,
-    MAIL_KINDS(X)
+#define X(kind, name) #kind,
+    MAIL_KINDS(X, X, X)
 #undef X
 };
 

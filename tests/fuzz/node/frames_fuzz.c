@@ -90,10 +90,11 @@ static const struct sherd_behavior recording = { .name = "r",
 
 static void look_at(const struct mail_content *content)
 {
-    const struct handshake *handshake = content->body;
+    const struct handshake *handshake;
 
     if (content->kind != MAIL_HANDSHAKE)
         return;
+    handshake = mail_handshake_of(content)->own.handshake;
     check(handshake->from.uid != 0);
     check(handshake->from.address.host[0] && handshake->from.address.port);
     check(!node_equal(&handshake->from, &self.node));
@@ -148,9 +149,8 @@ static void settle(void)
 
 static void give(uint32_t to, struct mail_content content)
 {
-    struct mail mail;
+    struct mail mail = mail_seal(&content);
 
-    memcpy(&mail, &content, sizeof mail);
     machine_mail(node_machine(fixture.node, to), fixture.now, &mail, 1);
 }
 
@@ -163,7 +163,7 @@ static void start_recorders(void)
             continue;
         spawning = mem_alloc(sizeof *spawning);
         spawning->behavior = recording;
-        give(i + 1, (struct mail_content){ .kind = MAIL_SPAWN, .body = spawning });
+        give(i + 1, MAIL(spawn, .own = { spawning }));
     }
     settle();
 }
@@ -192,17 +192,12 @@ static void start(void)
                       1700000000000);
     for (int32_t shard = 0; shard < SHARDS / 2; shard++) /* the others have no home */
         for (uint32_t i = 0; i < LANES; i++) {
-            struct mail_content content = { .kind = MAIL_ROUTE,
-                                     .shard = shard,
-                                     .fence = { 1, 1 },
-                                     .body = mem_copy(&self.node,
-                                                      sizeof self.node) };
-
-            give(i + 1, content);
-            content.kind = MAIL_HOST;
-            content.body = NULL;
+            give(i + 1,
+                 mail_for_shard(0, shard,
+                                MAIL(route, .own = { mail_node(&self.node) })));
             if (shard_lane(0, shard, LANES) == i)
-                give(i + 1, content);
+                give(i + 1, mail_for_shard(0, shard,
+                                           MAIL(host, .fence = { 1, 1 })));
         }
     settle();
     start_recorders();

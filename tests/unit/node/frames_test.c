@@ -358,8 +358,8 @@ static void an_entity_is_started_for_another_node(void **state)
     struct fixture *fixture = *state;
     struct machine *machine = fixture->machine;
     struct lane *lane = machine->lane;
-    struct mail_content host = { .kind = MAIL_HOST,
-                           .shard = hash_shard(slice_text("x"), 1000) };
+    struct mail_content host = mail_for_shard(
+        0, hash_shard(slice_text("x"), 1000), MAIL(host, .fence = { 0, 0 }));
     uint64_t unknown = lane->unknown;
 
     put_start(machine, "x");

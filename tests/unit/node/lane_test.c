@@ -41,21 +41,24 @@ static int32_t shard_of_lane(uint32_t lane)
 
 static void give(struct machine *machine, struct mail_content content)
 {
-    struct mail mail;
+    struct mail mail = mail_seal(&content);
 
-    memcpy(&mail, &content, sizeof mail);
     machine_mail(machine, 1, &mail, 1);
 }
 
-static void give_to_node(struct machine *machine, enum mail_kind kind,
-                         int32_t shard, const struct identity *node)
+static void give_route(struct machine *machine, int32_t shard,
+                       const struct identity *home)
 {
-    give(machine,
-         (struct mail_content){ .kind = (uint16_t)kind,
-                          .shard = shard,
-                          .fence = fence,
-                          .a = 7,
-                          .body = mem_copy(&node->node, sizeof node->node) });
+    give(machine, mail_for_shard(0, shard,
+                                 MAIL(route, .own = { mail_node(&home->node) })));
+}
+
+static void give_hold(struct machine *machine, int32_t shard,
+                      const struct identity *owner)
+{
+    give(machine, mail_for_shard(0, shard,
+                                 MAIL(hold, .attempt = { fence, 7 },
+                                      .own = { mail_node(&owner->node) })));
 }
 
 /* Returns the kind of the n-th mail; -1: there are fewer. */
@@ -83,7 +86,7 @@ static void tell(struct machine *machine, int32_t shard)
             break;
     }
     buf_put_text(&telling->id, id);
-    give(machine, (struct mail_content){ .kind = MAIL_TELL, .body = telling });
+    give(machine, MAIL(tell, .own = { telling }));
 }
 
 static void marker_goes_last_down_the_ring(void **state)
@@ -91,22 +94,24 @@ static void marker_goes_last_down_the_ring(void **state)
     struct node *node = two_lanes();
     struct machine *lane = node_machine(node, 1);
     int32_t shard = shard_of_lane(1);
+    const struct mail_marker *marker;
     struct mail_content content;
 
     (void)state;
-    give_to_node(lane, MAIL_ROUTE, shard, &self);
+    give_route(lane, shard, &self);
     tell(lane, shard);
-    give_to_node(lane, MAIL_HOLD, shard, &self);
+    give_hold(lane, shard, &self);
     (void)machine_turn(lane, 2, 0);
     assert_int_equal(posted(lane, 2, 0, &content), MAIL_MESSAGES);
     assert_int_equal(posted(lane, 2, 1, &content), MAIL_MARKER);
     assert_int_equal(content.shard, shard);
-    assert_int_equal(content.a, 7);
-    assert_int_equal(content.b, self.node.uid);
-    assert_int_equal(content.lane, 0);
-    assert_int_equal(fence_compare(content.fence, fence), 0);
+    marker = mail_marker_of(&content);
+    assert_int_equal(marker->attempt.number, 7);
+    assert_int_equal(fence_compare(marker->attempt.fence, fence), 0);
+    assert_int_equal(marker->uid, self.node.uid);
+    assert_int_equal(marker->lane, 0);
     assert_int_equal(posted(lane, 0, 0, &content), MAIL_HELD);
-    assert_int_equal(content.a, 7);
+    assert_int_equal(mail_held_of(&content)->attempt.number, 7);
     node_free(node);
 }
 
@@ -122,8 +127,8 @@ static void waiting_messages_leave_before_the_next_hold(void **state)
     tell(lane, shard);
     (void)machine_turn(lane, 2, 0);
     assert_int_equal(posted(lane, 0, 0, &content), MAIL_REQUEST_HOME);
-    give_to_node(lane, MAIL_ROUTE, shard, &self);
-    give_to_node(lane, MAIL_HOLD, shard, &self);
+    give_route(lane, shard, &self);
+    give_hold(lane, shard, &self);
     (void)machine_turn(lane, 3, 0);
     assert_int_equal(posted(lane, 2, 0, &content), MAIL_MESSAGES);
     assert_int_equal(posted(lane, 2, 1, &content), MAIL_MARKER);
@@ -139,11 +144,10 @@ static void a_marker_to_the_own_shard_is_counted(void **state)
     struct mail_content content;
 
     (void)state;
-    give(lane, (struct mail_content){ .kind = MAIL_HOST, .shard = shard,
-                                .fence = fence });
+    give(lane, mail_for_shard(0, shard, MAIL(host, .fence = fence)));
     (void)machine_turn(lane, 2, 0);
     assert_int_equal(posted(lane, 0, 0, &content), MAIL_STARTED);
-    give_to_node(lane, MAIL_HOLD, shard, &self);
+    give_hold(lane, shard, &self);
     assert_int_equal(lane->lane->types[0].owned.counters.markers, 1);
     assert_int_equal(posted(lane, 0, 1, &content), MAIL_HELD);
     node_free(node);
@@ -158,8 +162,7 @@ static void a_message_after_the_order_to_host_is_delivered(void **state)
     struct actors_status status;
 
     (void)state;
-    give(lane, (struct mail_content){ .kind = MAIL_HOST, .shard = shard,
-                                .fence = fence });
+    give(lane, mail_for_shard(0, shard, MAIL(host, .fence = fence)));
     for (int i = 0; i < 2 * BATCH_MAX; i++)
         tell(lane, shard);
     (void)machine_turn(lane, 2, 0);
@@ -187,7 +190,7 @@ static void arrives(struct machine *machine, int32_t shard)
     message->entity.shard = shard;
     message->entity.has_shard = 1;
     message->arrived = 1;
-    give(machine, (struct mail_content){ .kind = MAIL_MESSAGES, .body = message });
+    give(machine, MAIL(messages, .own = { message }));
 }
 
 /* The node's own home for the shard is old. */
@@ -200,15 +203,14 @@ static void a_message_by_a_newer_home_waits(void **state)
     struct mail_content content;
 
     (void)state;
-    give_to_node(lane, MAIL_ROUTE, shard, &peer);
+    give_route(lane, shard, &peer);
     arrives(lane, shard);
     (void)machine_turn(lane, 2, 0);
     actors_status(lane->lane->actors, &status);
     assert_int_equal(status.undelivered[SHERD_REASON_HANDED_OFF], 0);
     assert_int_equal(posted(lane, 0, 0, &content), MAIL_REQUEST_HOME);
-    assert_int_equal(content.a, 1);
-    give(lane, (struct mail_content){ .kind = MAIL_HOST, .shard = shard,
-                                .fence = fence });
+    assert_true(mail_request_home_of(&content)->is_suspect);
+    give(lane, mail_for_shard(0, shard, MAIL(host, .fence = fence)));
     for (int i = 0; i < 10; i++)
         (void)machine_turn(lane, 3, 0);
     actors_status(lane->lane->actors, &status);
@@ -226,11 +228,11 @@ static void a_message_by_an_older_home_ends(void **state)
     struct mail_content content;
 
     (void)state;
-    give_to_node(lane, MAIL_ROUTE, shard, &peer);
+    give_route(lane, shard, &peer);
     arrives(lane, shard);
     (void)machine_turn(lane, 2, 0);
     assert_int_equal(posted(lane, 0, 0, &content), MAIL_REQUEST_HOME);
-    give_to_node(lane, MAIL_ROUTE, shard, &peer);
+    give_route(lane, shard, &peer);
     (void)machine_turn(lane, 3, 0);
     actors_status(lane->lane->actors, &status);
     assert_int_equal(status.undelivered[SHERD_REASON_HANDED_OFF], 1);
@@ -256,7 +258,7 @@ static void marker_waits_for_room_on_the_link(void **state)
     (void)state;
     while (link_room(link))
         assert_true(link_send(link, 1, NULL, &filler));
-    give_to_node(lane, MAIL_HOLD, 3, &peer);
+    give_hold(lane, 3, &peer);
     (void)machine_turn(lane, 2, 0);
     assert_int_equal(posted(lane, 0, 0, &content), -1); /* not held yet: no marker left */
     assert_true(link_take_back(link, &frame));

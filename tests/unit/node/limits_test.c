@@ -262,10 +262,10 @@ static void the_frame_size_of_unknown_senders_is_a_setting(void **state)
 static void follow_shard(struct control *control, int32_t shard,
                          enum remember_verb verb)
 {
-    remember_events_mail(control, 0,
-                           &(struct mail_content){ .kind = MAIL_REMEMBER,
-                                             .shard = shard,
-                                             .count = verb });
+    struct mail_content content =
+        mail_for_shard(0, shard, MAIL(remember, .verb = verb));
+
+    remember_events_mail(control, 0, &content);
 }
 
 /* The node has more shards than that. Keys of coordinators have reserved room. */

@@ -198,7 +198,7 @@ static const struct cluster_change *change_at(const struct machine *machine,
         struct mail_content content = mail_open(&queue->mail.items[i]);
 
         if (content.kind == MAIL_CLUSTER && !index--)
-            return content.body;
+            return mail_cluster_of(&content)->own.change;
     }
     return NULL;
 }
@@ -224,10 +224,11 @@ static void a_subscriber_during_a_crowd_gets_each_member_once(void **state)
 {
     struct node *node = welcomed_with(1);
     struct machine *machine = node_machine(node, 0);
+    struct mail_content follow = mail_follow_new();
     (void)state;
 
     assert_true(machine_turn(machine, 1, 1));
-    control_mail(machine->control, 0, &(struct mail_content){ .kind = MAIL_FOLLOW });
+    control_mail(machine->control, 0, &follow);
     assert_int_equal(told_of_members(machine), OTHERS + 1);
     while (machine_turn(machine, 1, 1))
         ;

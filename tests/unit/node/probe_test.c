@@ -61,9 +61,8 @@ static int32_t shard_of(const char *id)
 
 static void give(struct machine *machine, struct mail_content content)
 {
-    struct mail mail;
+    struct mail mail = mail_seal(&content);
 
-    memcpy(&mail, &content, sizeof mail);
     machine_mail(machine, 1, &mail, 1);
 }
 
@@ -71,17 +70,13 @@ static void route_to(struct machine *machine, const char *id,
                      const struct identity *node)
 {
     give(machine,
-         (struct mail_content){ .kind = MAIL_ROUTE,
-                          .shard = shard_of(id),
-                          .fence = fence,
-                          .body = mem_copy(&node->node, sizeof node->node) });
+         mail_for_shard(0, shard_of(id),
+                        MAIL(route, .own = { mail_node(&node->node) })));
 }
 
 static void host(struct machine *machine, const char *id)
 {
-    give(machine, (struct mail_content){ .kind = MAIL_HOST,
-                                   .shard = shard_of(id),
-                                   .fence = fence });
+    give(machine, mail_for_shard(0, shard_of(id), MAIL(host, .fence = fence)));
     (void)machine_turn(machine, 1, 0);
 }
 
@@ -243,9 +238,7 @@ static void frames_on_a_link_end_with_their_node(void **state)
     tell(node, "e", 1, "first");
     (void)machine_turn(lane, 2, 0);
     expect_none(node);
-    give(lane, (struct mail_content){ .kind = MAIL_GONE,
-                                .body = mem_copy(&peer.node,
-                                                 sizeof peer.node) });
+    give(lane, MAIL(gone, .own = { mail_node(&peer.node) }));
     (void)machine_turn(lane, 3, 0);
     expect_frame(node, SHERD_REASON_LINK_LOST, "first");
     expect_none(node);
@@ -287,9 +280,7 @@ static void frames_on_a_link_end_with_an_incarnation(void **state)
                   2, peer.node.uid, 0, 0);
     assert_int_equal(counted(node, SHERD_REASON_LINK_LOST), 0);
     next.node.uid = 23;
-    give(lane, (struct mail_content){ .kind = MAIL_CONTACT,
-                                .body = mem_copy(&next.node,
-                                                 sizeof next.node) });
+    give(lane, MAIL(contact, .own = { mail_node(&next.node) }));
     expect_frame(node, SHERD_REASON_LINK_LOST, "first");
     expect_none(node);
     assert_int_equal(counted(node, SHERD_REASON_LINK_LOST), 1);
@@ -320,7 +311,7 @@ static void nothing_runs_on_a_lane_that_has_ended(void **state)
 
     (void)state;
     host_it(node, "e");
-    give(lane, (struct mail_content){ .kind = MAIL_END, .a = 1 });
+    give(lane, MAIL(end, .is_at_once = true));
     tell(node, "e", 1, "late");
     (void)machine_turn(lane, 2, 0);
     expect(node, PROBE_MESSAGE_ENDED, SHERD_REASON_SHUTTING_DOWN, "late");

@@ -128,16 +128,14 @@ static void release(struct fixture *fixture)
 
 static void give(struct fixture *fixture, struct mail_content content)
 {
-    struct mail mail;
+    struct mail mail = mail_seal(&content);
 
-    memcpy(&mail, &content, sizeof mail);
     machine_mail(fixture->machine, 1, &mail, 1);
 }
 
 static void host(struct fixture *fixture, int32_t shard, struct fence fence)
 {
-    give(fixture, (struct mail_content){ .kind = MAIL_HOST, .shard = shard,
-                                   .fence = fence });
+    give(fixture, mail_for_shard(0, shard, MAIL(host, .fence = fence)));
     carry(fixture);
 }
 
@@ -154,7 +152,7 @@ static void tell(struct fixture *fixture, int32_t shard, int n)
     message->entity.shard = shard;
     message->entity.has_shard = 1;
     message->arrived = 1;
-    give(fixture, (struct mail_content){ .kind = MAIL_MESSAGES, .body = message });
+    give(fixture, MAIL(messages, .own = { message }));
     carry(fixture);
 }
 
@@ -225,8 +223,9 @@ static uint64_t asked(struct fixture *fixture, enum remember_verb verb)
     for (uint32_t i = 0; i < count; i++) {
         struct mail_content content = mail_open(&mail[i]);
 
-        if (content.kind == MAIL_REMEMBER && content.count == verb)
-            ticket = content.a;
+        if (content.kind == MAIL_REMEMBER &&
+            mail_remember_of(&content)->verb == verb)
+            ticket = mail_remember_of(&content)->ticket;
         mail_content_free(&content);
     }
     machine_sent(fixture->machine, 0, count);
@@ -236,8 +235,8 @@ static uint64_t asked(struct fixture *fixture, enum remember_verb verb)
 static enum owned_state told(struct fixture *fixture, uint64_t ticket,
                               enum remember_verb verb)
 {
-    give(fixture, (struct mail_content){ .kind = MAIL_REMEMBERED, .shard = 1,
-                                   .a = ticket, .b = 1, .count = verb });
+    give(fixture, mail_for_shard(0, 1, MAIL(remembered, .ticket = ticket,
+                                            .verb = verb)));
     carry(fixture);
     return owned_state(&fixture->machine->lane->types[0].owned, 1);
 }
@@ -252,8 +251,7 @@ static void an_answer_to_an_earlier_start_starts_no_entity(void **state)
     host(&fixture, 1, (struct fence){ 1, 1 });
     first = asked(&fixture, REMEMBER_READ);
     assert_int_not_equal(first, 0);
-    give(&fixture, (struct mail_content){ .kind = MAIL_LOST, .shard = 1,
-                                    .fence = { 2, 1 } });
+    give(&fixture, mail_for_shard(0, 1, MAIL(lost, .fence = { 2, 1 })));
     carry(&fixture);
     assert_int_equal(asked(&fixture, REMEMBER_GIVE_UP), first);
     host(&fixture, 1, (struct fence){ 3, 1 });
@@ -285,9 +283,9 @@ static void give_read(struct fixture *fixture, uint64_t ticket, uint32_t count)
     }
     remember_starts_put(record, buf_slice(&ids), count);
     buf_fini(&ids);
-    give(fixture, (struct mail_content){ .kind = MAIL_REMEMBERED, .shard = 1,
-                                   .a = ticket, .b = 1,
-                                   .count = REMEMBER_READ, .body = record });
+    give(fixture, mail_for_shard(0, 1, MAIL(remembered, .ticket = ticket,
+                                            .verb = REMEMBER_READ,
+                                            .own = { record })));
 }
 
 /* Whether the lane asks for the keys' values. */
@@ -301,7 +299,7 @@ static bool follows(struct fixture *fixture)
         struct mail_content content = mail_open(&mail[i]);
 
         found = found || (content.kind == MAIL_REMEMBER &&
-                          content.count == REMEMBER_FOLLOW);
+                          mail_remember_of(&content)->verb == REMEMBER_FOLLOW);
         mail_content_free(&content);
     }
     machine_sent(fixture->machine, 0, count);
@@ -314,10 +312,10 @@ static void give_changed(struct fixture *fixture, const char *id)
     struct buf *record = mem_alloc(sizeof *record);
 
     remember_starts_put(record, slice_of(NULL, 0), 0);
-    give(fixture, (struct mail_content){ .kind = MAIL_REMEMBERED, .shard = 1,
-                                   .a = remember_key_of(slice_text(id)),
-                                   .count = REMEMBER_CHANGED,
-                                   .body = record });
+    give(fixture,
+         mail_for_shard(0, 1, MAIL(remember_changed,
+                                   .key = remember_key_of(slice_text(id)),
+                                   .own = { record })));
     carry(fixture);
 }
 
@@ -368,14 +366,12 @@ static void a_read_is_taken_in_parts(void **state)
     assert_int_equal(type->readings.count, 0);
 
     /* its shard ends: the rest has no receiver */
-    give(&fixture, (struct mail_content){ .kind = MAIL_LOST, .shard = 1,
-                                    .fence = { 2, 1 } });
+    give(&fixture, mail_for_shard(0, 1, MAIL(lost, .fence = { 2, 1 })));
     carry(&fixture);
     host(&fixture, 1, (struct fence){ 3, 1 });
     ticket = asked(&fixture, REMEMBER_READ);
     give_read(&fixture, ticket, 2500);
-    give(&fixture, (struct mail_content){ .kind = MAIL_LOST, .shard = 1,
-                                    .fence = { 4, 1 } });
+    give(&fixture, mail_for_shard(0, 1, MAIL(lost, .fence = { 4, 1 })));
     carry(&fixture);
     assert_int_equal(type->readings.count, 0);
     host(&fixture, 1, (struct fence){ 5, 1 });
@@ -419,8 +415,8 @@ static void a_stream_stays_short(void **state)
 
 static void give_stray(struct fixture *fixture, int32_t shard, uint64_t term)
 {
-    give(fixture, (struct mail_content){ .kind = MAIL_ORPHAN, .shard = shard,
-                                   .fence = { term, 1 } });
+    give(fixture,
+         mail_for_shard(0, shard, MAIL(orphan, .fence = { term, 1 })));
     carry(fixture);
 }
 
@@ -515,7 +511,7 @@ static void moves_end_with_the_coordinator(void **state)
     assert_in_range(reading, 1, 99);
     assert_int_equal(type->orphans_reading, reading);
     assert_int_not_equal(asked(&fixture, REMEMBER_READ), 0);
-    give(&fixture, (struct mail_content){ .kind = MAIL_ORPHANS_END });
+    give(&fixture, mail_orphans_end_new());
     carry(&fixture);
     assert_int_equal(type->orphans_reading, 0);
     assert_int_not_equal(asked(&fixture, REMEMBER_GIVE_UP), 0);

@@ -47,18 +47,16 @@ static void text_of(char *text, size_t size, uint64_t actor, char content)
                    (int)length, path);
 }
 
-static void give(struct bench *bench, uint64_t what, const char *watchee)
+static void give(struct bench *bench, enum watch_verb verb, const char *watchee)
 {
     struct watching *watching = mem_alloc(sizeof *watching);
-    struct mail_content content = { .kind = MAIL_WATCHED,
-                             .a = what,
-                             .body = watching };
-    struct mail mail;
+    struct mail_content content =
+        MAIL(watched, .verb = verb, .own = { watching });
+    struct mail mail = mail_seal(&content);
 
     watching->peer = jvm;
     buf_put_text(&watching->watchee_text, watchee);
     buf_put_text(&watching->watcher_text, REMOTE_WATCHER);
-    memcpy(&mail, &content, sizeof mail);
     machine_mail(bench->machine, 1, &mail, 1);
     lane_wire(bench->lane);
 }
@@ -90,19 +88,21 @@ static void expect_end(struct bench *bench, const char *watchee, bool was_there)
 {
     const struct mail *mail;
     struct mail_content content;
+    const struct mail_watch *watch;
     const struct watching *watching;
 
     while (machine_outgoing(bench->machine, 0, &mail)) {
-        memcpy(&content, mail, sizeof content);
+        content = mail_open(mail);
         if (content.kind == MAIL_WATCH)
             break;
         mail_free((struct mail *)mail);
         machine_sent(bench->machine, 0, 1);
     }
     assert_int_not_equal(machine_outgoing(bench->machine, 0, &mail), 0);
-    watching = content.body;
-    assert_int_equal(content.a, 2);
-    assert_int_equal(content.b, was_there);
+    watch = mail_watch_of(&content);
+    watching = watch->own.watching;
+    assert_int_equal(watch->verb, WATCH_TERMINATED);
+    assert_int_equal(watch->has_existed, was_there);
     assert_true(watching->peer.uid == jvm.uid);
     assert_true(slice_is(buf_slice(&watching->watchee_text), watchee));
     assert_true(slice_is(buf_slice(&watching->watcher_text), REMOTE_WATCHER));
@@ -117,7 +117,7 @@ static bool is_quiet(struct bench *bench)
     struct mail_content content;
 
     for (uint32_t i = 0; i < count; i++) {
-        memcpy(&content, &mail[i], sizeof content);
+        content = mail_open(&mail[i]);
         if (content.kind == MAIL_WATCH)
             return false;
     }
@@ -134,9 +134,9 @@ static void the_notice_repeats_the_given_texts(void **state)
 
     text_of(text, sizeof text, actor.actor, 'a');
     text_of(other, sizeof other, actor.actor, 'w'); /* the same, under its other name */
-    give(&bench, 1, text);
-    give(&bench, 1, text); /* repeated: still one */
-    give(&bench, 1, other);
+    give(&bench, WATCH_START, text);
+    give(&bench, WATCH_START, text); /* repeated: still one */
+    give(&bench, WATCH_START, other);
     assert_true(is_quiet(&bench));
     stop(&bench, actor);
     expect_end(&bench, other, true); /* the last one first */
@@ -153,7 +153,7 @@ static void an_unknown_actor_has_ended(void **state)
     (void)state;
 
     text_of(text, sizeof text, 0xff, 'a');
-    give(&bench, 1, text);
+    give(&bench, WATCH_START, text);
     lane_drain(bench.lane);
     expect_end(&bench, text, false);
     assert_int_equal(bench.lane->watchers.by_number.count, 0);
@@ -164,20 +164,18 @@ static void ended_watches_are_forgotten(void **state)
 {
     struct bench bench = bench_new();
     struct sherd_ref actor = spawn(&bench);
-    struct mail_content content = { .kind = MAIL_GONE };
-    struct mail mail;
+    struct mail_content content = MAIL(gone, .own = { mail_node(&jvm) });
+    struct mail mail = mail_seal(&content);
     char text[NAME_MAX];
     (void)state;
 
     text_of(text, sizeof text, actor.actor, 'a');
-    give(&bench, 0, text); /* of no watch */
-    give(&bench, 1, text);
+    give(&bench, WATCH_STOP, text); /* of no watch */
+    give(&bench, WATCH_START, text);
     assert_int_equal(bench.lane->watchers.by_number.count, 1);
-    give(&bench, 0, text);
+    give(&bench, WATCH_STOP, text);
     assert_int_equal(bench.lane->watchers.by_number.count, 0);
-    give(&bench, 1, text);
-    content.body = mem_copy(&jvm, sizeof jvm);
-    memcpy(&mail, &content, sizeof mail);
+    give(&bench, WATCH_START, text);
     machine_mail(bench.machine, 1, &mail, 1);
     assert_int_equal(bench.lane->watchers.by_number.count, 0);
     stop(&bench, actor);
