@@ -68,7 +68,7 @@ struct large_link {
     struct way way;
 };
 
-/* Where the peers of a machine send to, and what they need of it; lent. */
+/* Names what the peers of a machine need from it. Everything is lent. */
 struct contacts_options {
     const struct node_settings *settings;
     const struct identity *self;
