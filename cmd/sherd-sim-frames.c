@@ -47,7 +47,8 @@ static void name_frame(char *name, size_t size, struct slice frame)
     bool wraps =
         (error == ENVELOPE_OK || error == ENVELOPE_TABLE) &&
         envelope.serializer == SERIALIZER_SELECTION &&
-        envelope_unwrap_selection(envelope.payload, &selection);
+        envelope_unwrap_selection(envelope.recipient, envelope.payload,
+                                  &selection);
     struct slice manifest = wraps ? selection.manifest : envelope.manifest;
 
     /* A manifest that is a number of the reader's table has no text here. */

@@ -283,6 +283,25 @@ SHERD_API struct sherd_ref sherd_spawn(struct sherd_ctx *ctx,
                                        const struct sherd_behavior *behavior,
                                        struct sherd_bytes init);
 
+/* Starts a plain actor with a name. JVM nodes reach it by the path
+ * "PROTOCOL://SYSTEM@HOST:PORT/user/NAME", also through an ActorSelection, and
+ * see this path as its sender. So does sherd_path_tell on any node.
+ *
+ * name: 1 to SHERD_NAME_MAX letters, digits and signs of "-_.$+:@&=,!~';", not
+ * with "$" in front, not "a" or "w" with 16 hexadecimal digits. Copied.
+ * The rest is as for sherd_spawn; also all zero, if the name is not valid.
+ *
+ * The actor begins when its node has reserved the name, within a few turns.
+ * If an actor of the node has the name, or the node has 16,384 names, the new
+ * actor ends without having run. The log has a warning then, and a watcher gets
+ * SHERD_TERMINATED. A name is free again when its actor has ended. Messages
+ * by the name before and after that end as SHERD_REASON_NO_SUCH_ACTOR, those
+ * through an ActorSelection as SHERD_REASON_NO_MATCH. */
+SHERD_API struct sherd_ref
+sherd_spawn_named(struct sherd_ctx *ctx, const char *name,
+                  const struct sherd_behavior *behavior,
+                  struct sherd_bytes init);
+
 /* Asks an actor to end: it gets SHERD_STOPPING, an entity its stop_msg, after
  * the messages that it already has. */
 SHERD_API void sherd_stop(struct sherd_ctx *ctx, struct sherd_ref actor);
@@ -353,14 +372,15 @@ SHERD_API void sherd_log(struct sherd_ctx *ctx, enum sherd_log_level level,
 #define SHERD_ID_MAX 255   /* bytes of an entity's id */
 #define SHERD_TYPE_MAX 127 /* bytes of an entity type's name */
 #define SHERD_PATH_MAX 255 /* bytes of a path: sherd_path_tell */
+#define SHERD_NAME_MAX 127 /* bytes of an actor's name: sherd_spawn_named */
 
 /* Bytes of an event, and of a message's body. A larger body ends as
  * SHERD_REASON_TOO_LARGE, unless akka.remote.artery.large-message-destinations
  * of this node names the receiver's path. Such a body has its own connection
  * and may have maximum-large-frame-size less 16 KiB, by default 2,080,768
  * bytes. Paths: an actor's is "/user/a" and the 16 hexadecimal digits of
- * sherd_ref.actor; an entity's is "/system/sharding/TYPE"; that of an ask
- * begins with "/temp/". */
+ * sherd_ref.actor, or "/user/NAME"; an entity's is "/system/sharding/TYPE";
+ * that of an ask begins with "/temp/". */
 #define SHERD_BODY_MAX 200000
 
 #ifdef __cplusplus

@@ -88,12 +88,17 @@ enum sherd_error { SHERD_ERRORS(X) };
     X(SHERD_REASON_HANDLER_FAILED, "the handler failed on the message")        \
     /* The message was still in the mailbox, or a job still open. */           \
     X(SHERD_REASON_STOPPED, "the receiver stopped before it read the message") \
-    /* A message from a JVM node in a format that this node cannot read. */    \
+    /* It cannot be read, or no part of this node knows it. */                 \
     X(SHERD_REASON_NO_HANDLER, "no serializer or handler knows the message")   \
     /* This node ends. */                                                      \
     X(SHERD_REASON_SHUTTING_DOWN, "the node is shutting down")                 \
     /* Delivery would have broken the order: see sherd_entity_tell. */         \
-    X(SHERD_REASON_HANDED_OFF, "the shard moved while the message waited")
+    X(SHERD_REASON_HANDED_OFF, "the shard moved while the message waited")     \
+    /* A JVM node sent it with a serializer and manifest that                  \
+     * sherd_options.formats does not have. */                                 \
+    X(SHERD_REASON_NO_FORMAT, "no format for the serializer and manifest")     \
+    /* The path or pattern of a JVM's ActorSelection. */                       \
+    X(SHERD_REASON_NO_MATCH, "the selection matches no actor")
 
 #define X(name, text) name,
 enum sherd_reason { SHERD_REASONS(X) SHERD_REASON_COUNT };

@@ -280,13 +280,23 @@ SHERD_API SHERD_MUST_USE int sherd_on_removed(struct sherd_system *system,
  * behavior: copied. init: the body of its SHERD_STARTED, copied.
  * Result: 0; SHERD_EINVAL: no receive, or init is above SHERD_BODY_MAX;
  * SHERD_EFULL; SHERD_ESTATE.
- * Threads: any, from sherd_start on. The same holds for the next two.
+ * Threads: any, from sherd_start on. The same holds for the next three.
  * Limits: 16,384 calls or 64 MiB of bodies may wait for one lane; then
  * SHERD_EFULL. */
 SHERD_API SHERD_MUST_USE int
 sherd_system_spawn(struct sherd_system *system,
                    const struct sherd_behavior *behavior,
                    struct sherd_bytes init);
+
+/* Starts a plain actor with a name on the first lane: see sherd_spawn_named,
+ * which tells what happens if the name is taken.
+ *
+ * Result: as for sherd_system_spawn; SHERD_EINVAL also if the name is not
+ * valid. */
+SHERD_API SHERD_MUST_USE int
+sherd_system_spawn_named(struct sherd_system *system, const char *name,
+                         const struct sherd_behavior *behavior,
+                         struct sherd_bytes init);
 
 /* Send a message to an actor or an entity, without a sender. Messages from one
  * thread to one receiver arrive in order.
@@ -410,8 +420,22 @@ struct sherd_damaged_key {
     /* Frames of nodes that are unknown, replaced, removed, or of another      \
      * cluster. */                                                             \
     X(SHERD_FRAMES_REFUSED, "frames refused")                                  \
-    /* Messages that cannot be read, or have no receiver here. */              \
+    /* Messages that cannot be read. */                                        \
     X(SHERD_MESSAGES_MALFORMED, "messages malformed")                          \
+    /* The next six: messages of JVM nodes for services that this node does    \
+     * not have. They are normal beside such nodes. The mediator of            \
+     * distributed publish-subscribe: */                                       \
+    X(SHERD_PUBSUB_IGNORED, "pub-sub messages ignored")                        \
+    /* The cluster metrics. */                                                 \
+    X(SHERD_METRICS_IGNORED, "cluster metrics ignored")                        \
+    /* The receptionist of cluster clients. */                                 \
+    X(SHERD_CLIENTS_IGNORED, "cluster client messages ignored")                \
+    /* Managers of singletons. */                                              \
+    X(SHERD_SINGLETONS_IGNORED, "singleton messages ignored")                  \
+    /* Regions and coordinators of types that this node does not have. */      \
+    X(SHERD_SHARDING_IGNORED, "sharding messages ignored")                     \
+    /* Replicators at other paths than this node's. */                         \
+    X(SHERD_REPLICATORS_IGNORED, "replicator messages ignored")                \
     /* Membership messages that are malformed, break a rule, are too late, or  \
      * come from nodes that are no members. */                                 \
     X(SHERD_GOSSIP_DROPPED, "gossip dropped")                                  \
@@ -429,6 +453,8 @@ struct sherd_damaged_key {
     X(SHERD_WATCHES_REFUSED, "watches refused")                                \
     /* JVM actors that can no longer be answered: too many. An ask is one. */  \
     X(SHERD_NAMES_FORGOTTEN, "names forgotten")                                \
+    /* Actors not started: the name was taken, or too many actors have one. */ \
+    X(SHERD_ACTOR_NAMES_REFUSED, "actor names refused")                        \
     /* Downed nodes that are not told so when they come back: too many. */     \
     X(SHERD_REMOVED_FORGOTTEN, "removed forgotten")                            \
     /* Failed tries to shorten the journal's log, which is above its limit: a  \

@@ -214,6 +214,7 @@ void actors_free(struct actors *actors)
         mem_free(actors->peers.items[i].text);
     vec_fini(&actors->peers);
     map_fini(&actors->peer_map);
+    map_fini(&actors->named);
     memory_fini(actors);
     mem_free(actors);
 }

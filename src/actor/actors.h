@@ -110,6 +110,15 @@ void actors_deliver_entities(struct actors *actors, struct message **messages,
 struct sherd_ref actors_spawn(struct actors *actors,
                               const struct sherd_behavior *behavior,
                               struct slice init);
+/* Whether an actor may have that name: sherd_spawn_named. */
+bool actor_name_is_valid(struct slice name);
+/* Does the same with a valid name. The actor begins after ACTORS_NAME and actors_named. If the
+ * running actor's events are not durable, ACTORS_NAME waits for them. */
+struct sherd_ref actors_spawn_named(struct actors *actors, struct slice name,
+                                    const struct sherd_behavior *behavior,
+                                    struct slice init);
+/* Answers ACTORS_NAME; false: the actor ends without having run. Ignored when late. */
+void actors_named(struct actors *actors, uint64_t actor, bool is_granted);
 /* Ends a message, given, that the node cannot deliver: counts it and notifies its sender (NO_ANSWER
  * to an ask, UNDELIVERED if wanted), here or by actors_take_out. A WATCH that ends as NODE_GONE or
  * NO_SUCH_ACTOR is answered by TERMINATED. */
@@ -172,6 +181,8 @@ enum actors_news_kind {
     ACTORS_REMEMBER,
     /* likewise; it has ended permanently: store that, then call actors_forgotten */
     ACTORS_FORGET_STORED,
+    ACTORS_NAME,     /* actor, id: it wants this name; call actors_named */
+    ACTORS_NAME_END, /* actor: it has ended, and needs its name no more */
     /* type, shard: after actors_shard_stop; its last entity has ended and the shard is absent */
     ACTORS_SHARD_EMPTY,
 };

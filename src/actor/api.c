@@ -399,6 +399,25 @@ SHERD_API struct sherd_ref sherd_spawn(struct sherd_ctx *ctx,
     return spawned;
 }
 
+SHERD_API struct sherd_ref
+sherd_spawn_named(struct sherd_ctx *ctx, const char *name,
+                  const struct sherd_behavior *behavior,
+                  struct sherd_bytes init)
+{
+    if (init.size > SHERD_BODY_MAX || !name ||
+        !actor_name_is_valid(slice_text(name))) {
+        ctx->actors->counts.spawns_refused++;
+        trace_put(ctx->actors->settings.trace, TRACE_ERROR, "actor",
+                  "spawn refused: the name is not valid, or its first message "
+                  "is too large name=%.127s hint=\"see sherd_spawn_named in "
+                  "sherd/actor.h\"",
+                  name ? name : "");
+        return (struct sherd_ref){ 0, 0 };
+    }
+    return actors_spawn_named(ctx->actors, slice_text(name), behavior,
+                              slice_of(init.data, init.size));
+}
+
 SHERD_API void sherd_stop(struct sherd_ctx *ctx, struct sherd_ref actor)
 {
     struct message *message;

@@ -59,7 +59,10 @@ void slot_start_now(struct actors *actors, struct message *started)
 {
     struct slot *slot = slot_of(actors, started->to.actor);
 
-    if (slot_is_spawned_later(slot)) {
+    if (slot_is_spawned_later(slot) && started->body_size) {
+        slot_news_put(actors, ACTORS_NAME, TYPE_NONE, 0, started->to.actor,
+                      message_body(started));
+    } else if (slot_is_spawned_later(slot)) {
         slot->status = SLOT_ALIVE;
         slot_queue(actors, actor_id_slot(started->to.actor), slot);
     }

@@ -98,6 +98,13 @@ static void trace_end(const struct actors *actors, const struct slot *slot,
     slot_trace(actors, slot, TRACE_DEBUG, text);
 }
 
+static void name_end(struct actors *actors, uint64_t actor)
+{
+    if (map_take(&actors->named, map_u64(&actor)))
+        slot_news_put(actors, ACTORS_NAME_END, TYPE_NONE, 0, actor,
+                      slice_of(NULL, 0));
+}
+
 void incarnation_close(struct actors *actors, uint32_t index, struct slot *slot,
                        enum end_cause cause)
 {
@@ -119,6 +126,8 @@ void incarnation_close(struct actors *actors, uint32_t index, struct slot *slot,
     slot->status = SLOT_BACKOFF;
     watches_end(actors, index, slot);
     slot->generation++;
+    if (actors->named.count)
+        name_end(actors, actor);
     mailbox_sift(actors, slot);
 }
 

@@ -396,6 +396,7 @@ struct actors {
 
     VEC(struct peer) peers;
     struct map peer_map;
+    struct map named; /* actors that have or want a name; the values mean nothing */
     struct rng rng;
     struct actors_status counts;
     uint64_t nothing[2]; /* `self` of behaviors without state */
@@ -577,7 +578,7 @@ void entity_release(struct actors *actors, uint32_t index, struct slot *slot);
 /* --- incarnation.c --- */
 void incarnation_start(struct actors *actors, uint32_t index,
                        struct slot *slot); /* a new generation: recovers, or is runnable */
-/* Starts a spawned actor, because its MESSAGE_STARTED, given, may happen. */
+/* Starts a spawned actor, or asks for its name, because its MESSAGE_STARTED, given, may happen. */
 void slot_start_now(struct actors *actors, struct message *started);
 void incarnation_release(struct actors *actors, uint32_t index,
                          struct slot *slot); /* its last callback; the state is freed */

@@ -232,13 +232,15 @@ bool envelope_inbound(const struct identity *self, const struct node_id *from,
         inbound->sender = path;
     if (envelope->serializer != SERIALIZER_SELECTION)
         return true;
-    if (!envelope_unwrap_selection(envelope->payload, selection) ||
+    if (!envelope_unwrap_selection(envelope->recipient, envelope->payload,
+                                   selection) ||
         !printable(selection->path))
         return false;
     inbound->recipient = selection->path;
     inbound->manifest = selection->manifest;
     inbound->payload = selection->payload;
     inbound->serializer = selection->serializer;
+    inbound->is_selected = true;
     return true;
 }
 
@@ -292,7 +294,8 @@ static bool is_heartbeat(const struct envelope *envelope)
         return true;
     return envelope->serializer == SERIALIZER_SELECTION &&
            envelope_selects(envelope->payload, SERIALIZER_ARTERY) &&
-           envelope_unwrap_selection(envelope->payload, &selection) &&
+           envelope_unwrap_selection(envelope->recipient, envelope->payload,
+                                     &selection) &&
            selection.serializer == SERIALIZER_ARTERY &&
            slice_is(selection.manifest, ARTERY_HEARTBEAT);
 }

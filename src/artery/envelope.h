@@ -73,9 +73,10 @@ struct selection {
     char path_text[SELECTION_PATH_MAX];
 };
 
-/* Reads the payload of serializer SERIALIZER_SELECTION. False when it is malformed, or has a parent
- * step or a pattern, which no cluster module sends. */
-bool envelope_unwrap_selection(struct slice payload,
+/* Reads the payload of serializer SERIALIZER_SELECTION. Steps start at the recipient, a whole literal,
+ * or at the root if that has no path; a step to the parent removes one. A pattern stands in the path
+ * as it is. False when it is malformed. */
+bool envelope_unwrap_selection(struct slice recipient, struct slice payload,
                                struct selection *selection);
 
 /* Quickly checks whether a selection, if well-formed, encloses this serializer. */

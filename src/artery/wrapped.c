@@ -65,6 +65,16 @@ static void skip_field(struct cursor *cursor, uint64_t key)
 
 /* ---- selection ---- */
 
+enum step_kind { STEP_PARENT, STEP_NAME, STEP_PATTERN };
+
+/* The root is its own parent. */
+static void take_parent(struct selection *selection)
+{
+    while (selection->path.size &&
+           selection->path_text[--selection->path.size] != '/')
+        ;
+}
+
 static bool take_step(struct selection *selection, struct slice step)
 {
     struct cursor cursor = cursor_of(step);
@@ -82,7 +92,11 @@ static bool take_step(struct selection *selection, struct slice step)
         else
             skip_field(&cursor, key);
     }
-    if (cursor.failed || kind != 1 || !name.size ||
+    if (!cursor.failed && kind == STEP_PARENT) {
+        take_parent(selection);
+        return true;
+    }
+    if (cursor.failed || (kind != STEP_NAME && kind != STEP_PATTERN) || !name.size ||
         memchr(name.data, '/', name.size) || memchr(name.data, 0, name.size) ||
         selection->path.size + 1 + name.size > SELECTION_PATH_MAX)
         return false;
@@ -93,7 +107,27 @@ static bool take_step(struct selection *selection, struct slice step)
     return true;
 }
 
-bool envelope_unwrap_selection(struct slice payload,
+/* Begins with the recipient's path, without the "/" of the root. False: it is too long. */
+static bool take_anchor(struct selection *selection, struct slice recipient)
+{
+    const uint8_t *end = recipient.data + recipient.size;
+    const uint8_t *at = recipient.data;
+    struct slice path;
+
+    for (int slashes = 0; at < end && slashes < 3; at++)
+        slashes += *at == '/';
+    selection->path = slice_of(selection->path_text, 0);
+    if (at == end) /* the root, or no literal */
+        return true;
+    path = path_plain(slice_of(at - 1, (size_t)(end - at) + 1));
+    if (path.size > SELECTION_PATH_MAX)
+        return false;
+    memcpy(selection->path_text, path.data, path.size);
+    selection->path.size = path.size;
+    return true;
+}
+
+bool envelope_unwrap_selection(struct slice recipient, struct slice payload,
                                struct selection *selection)
 {
     struct cursor cursor = cursor_of(payload);
@@ -101,7 +135,8 @@ bool envelope_unwrap_selection(struct slice payload,
     bool has_serializer = false;
     unsigned steps = 0;
 
-    selection->path = slice_of(selection->path_text, 0);
+    if (!take_anchor(selection, recipient))
+        return false;
     selection->manifest = selection->payload = slice_text("");
     selection->serializer = 0;
     while (!cursor.failed && cursor.at < cursor.end) {

@@ -399,6 +399,7 @@
  * name */
 #define NAMES_MAX 16384
 #define NAMES_PATH_MAX 255 /* bytes of such a name */
+#define ACTOR_NAMES_MAX 16384 /* named actors of a node: every lane has all names, 3 MiB */
 #define FORMATS_MAX 64 /* kinds of messages in a JVM's format */
 #define SHUTDOWN_TASKS_MAX 1024 /* of actors */
 #define STAGES_MAX 4096 /* asks from other nodes that get reports of their stage */

@@ -29,6 +29,7 @@ struct inbound {
     struct slice manifest;
     struct slice payload;
     int32_t serializer;
+    bool is_selected; /* it came through an ActorSelection; its path may be a pattern */
 };
 
 /* Kinds of messages whose next one brings the current state: a link drops a message if its kind

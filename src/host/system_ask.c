@@ -124,6 +124,23 @@ int sherd_system_spawn(struct sherd_system *system,
     return give_mail(system, machine, mail, init.size);
 }
 
+int sherd_system_spawn_named(struct sherd_system *system, const char *name,
+                             const struct sherd_behavior *behavior,
+                             struct sherd_bytes init)
+{
+    struct mail mail;
+    uint32_t machine;
+
+    if (system_state_of(system) != SYSTEM_RUNNING)
+        return SHERD_ESTATE;
+    if (!name || !behavior || !behavior->receive ||
+        init.size > SHERD_BODY_MAX ||
+        !node_mail_spawn_named(system->node, name, behavior, init, &mail,
+                               &machine))
+        return SHERD_EINVAL;
+    return give_mail(system, machine, mail, init.size);
+}
+
 int sherd_system_tell(struct sherd_system *system, struct sherd_ref to,
                       uint32_t msg, struct sherd_bytes body)
 {

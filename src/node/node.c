@@ -487,6 +487,21 @@ struct mail node_mail_spawn(const struct node *node,
     return mail_seal(&content);
 }
 
+bool node_mail_spawn_named(const struct node *node, const char *name,
+                           const struct sherd_behavior *behavior,
+                           struct sherd_bytes init, struct mail *mail,
+                           uint32_t *to_machine)
+{
+    struct mail_content content;
+
+    if (!actor_name_is_valid(slice_text(name)))
+        return false;
+    *mail = node_mail_spawn(node, behavior, init, to_machine);
+    content = mail_open(mail);
+    buf_put_text(&content.spawn.own.spawning->name, name);
+    return true;
+}
+
 /* Whether the body is small enough. Only a JVM actor's lane knows its path, and so its limit. */
 static bool takes_body(const struct node *node, struct sherd_ref to,
                        size_t size)

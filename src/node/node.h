@@ -201,6 +201,11 @@ void mail_free(struct mail *mail); /* at shutdown: frees what undeliverable mail
 struct mail node_mail_spawn(const struct node *node,
                             const struct sherd_behavior *behavior,
                             struct sherd_bytes init, uint32_t *to_machine);
+/* The same for an actor with a name; false: no actor may have that name. */
+bool node_mail_spawn_named(const struct node *node, const char *name,
+                           const struct sherd_behavior *behavior,
+                           struct sherd_bytes init, struct mail *mail,
+                           uint32_t *to_machine);
 bool node_mail_tell(const struct node *node, struct sherd_ref to, uint32_t msg,
                     struct sherd_bytes body, struct mail *mail,
                     uint32_t *to_machine); /* false: too large or nobody */

@@ -166,6 +166,15 @@ struct mail node_mail_spawn(const struct node *node,
     return (struct mail){ { FAKE_TELL, 1, init.size } };
 }
 
+bool node_mail_spawn_named(const struct node *node, const char *name,
+                           const struct sherd_behavior *behavior,
+                           struct sherd_bytes init, struct mail *mail,
+                           uint32_t *to_machine)
+{
+    *mail = node_mail_spawn(node, behavior, init, to_machine);
+    return *name != 0;
+}
+
 bool node_mail_tell(const struct node *node, struct sherd_ref to, uint32_t msg,
                     struct sherd_bytes body, struct mail *mail,
                     uint32_t *to_machine)

@@ -21,6 +21,10 @@
  * entity ID ends, got number N SIZE SUM from UID ACTOR, got text TEXT from UID, got bytes HEX from
  * UID, terminated UID ACTOR, terminated sender, ended CODE.
  *
+ * The command "spawn NAME" starts an actor with this name, which prints: named NAME begins, named
+ * NAME got TEXT. The command "counters" prints each counter of the status that is not 0, and each reason of
+ * undelivered messages: counter NAME: N, undelivered REASON: N, and then counters end.
+ *
  * ACTOR is a number; on another node this actor has the path /user/a and 16 digits. At the end of
  * its input, the process ends at once. */
 #include <sherd/sherd.h>
@@ -107,6 +111,19 @@ static void print_status(const char *self, uint32_t alike,
                status_names[status->members[i].status],
                status->members[i].reachable, (int64_t)status->members[i].uid);
     printf("\n");
+}
+
+static void print_counters(const struct sherd_status *status)
+{
+    for (int i = 0; i < SHERD_COUNTER_COUNT; i++)
+        if (status->counters[i])
+            printf("counter %s: %" PRIu64 "\n", sherd_counter_text(i),
+                   status->counters[i]);
+    for (int i = 0; i < SHERD_REASON_COUNT; i++)
+        if (status->undelivered[i])
+            printf("undelivered %s: %" PRIu64 "\n", sherd_reason_text(i),
+                   status->undelivered[i]);
+    printf("counters end\n");
 }
 
 /* ---- the actor ----
@@ -301,6 +318,49 @@ static enum sherd_next echo_receive(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
+/* ---- named actors ----
+ *
+ * Each prints its messages, answers a text with "re:" and the text unless that is an answer itself,
+ * and ends at the text "stop". */
+
+static enum sherd_next named_receive(struct sherd_ctx *ctx, void *self,
+                                     const struct sherd_msg *msg)
+{
+    char *name = self;
+    char answer[512];
+
+    switch (msg->kind) {
+    case SHERD_STARTED:
+        memcpy(name, msg->body.data, msg->body.size);
+        printf("named %s begins\n", name);
+        break;
+    case SHERD_MESSAGE:
+        printf("named %s got %.*s\n", name, (int)msg->body.size,
+               (const char *)msg->body.data);
+        if (msg->body.size >= 3 && !memcmp(msg->body.data, "re:", 3))
+            break;
+        snprintf(answer, sizeof answer, "re:%.*s", (int)msg->body.size,
+                 (const char *)msg->body.data);
+        sherd_reply(ctx, TEXT, (struct sherd_bytes){ answer, strlen(answer) });
+        if (!strcmp(answer, "re:stop"))
+            return SHERD_STOP;
+        break;
+    default:
+        break;
+    }
+    return SHERD_CONTINUE;
+}
+
+static int spawn_named(struct sherd_system *system, const char *name)
+{
+    const struct sherd_behavior named = { .name = "named",
+                                          .state_size = SHERD_NAME_MAX + 1,
+                                          .receive = named_receive };
+
+    return sherd_system_spawn_named(system, name, &named,
+                                    (struct sherd_bytes){ name, strlen(name) });
+}
+
 static int spawn_echo(struct sherd_system *system)
 {
     const struct sherd_behavior echo = { .name = "echo",
@@ -443,6 +503,8 @@ static void run_command(struct nodes *nodes, const char *line)
         error = sherd_down(node->system, address);
     else if (sscanf(line, "leave %127s", address) == 1)
         error = sherd_leave_member(node->system, address);
+    else if (sscanf(line, "spawn %127s", address) == 1)
+        error = spawn_named(node->system, address);
     else if (!strcmp(line, "leave\n"))
         sherd_leave(node->system);
     else if (!strcmp(line, "prepare\n"))
@@ -458,6 +520,8 @@ static void run_command(struct nodes *nodes, const char *line)
                                          (struct sherd_bytes){ NULL, 0 });
     else if (!strcmp(line, "status\n"))
         print_status(node->self, alike(nodes), &node->seen);
+    else if (!strcmp(line, "counters\n"))
+        print_counters(&node->seen);
     else if (!order_echo(node->system, line, &error))
         printf("unknown command: %s", line);
     if (error)

@@ -81,50 +81,6 @@ static bool sharding(struct control *control, const struct inbound *inbound)
     return false;
 }
 
-static void for_nobody(struct control *control, const struct inbound *inbound)
-{
-    struct machine *machine = control->machine;
-
-    machine_message_ended(machine, SHERD_REASON_NO_HANDLER,
-                          inbound->serializer, inbound->manifest,
-                          inbound->payload);
-    if (!control->unknown++)
-        trace_put(machine->trace, TRACE_DEBUG, "node",
-                  "message for an unknown recipient serializer=%d "
-                  "manifest=%.*s path=%.*s",
-                  inbound->serializer, (int)inbound->manifest.size,
-                  (const char *)inbound->manifest.data,
-                  (int)inbound->recipient.size,
-                  (const char *)inbound->recipient.data);
-}
-
-/* Answers Identify: an actor's lane knows whether the actor exists; control answers for the node
- * itself. */
-static void identify(struct control *control, const struct inbound *inbound)
-{
-    struct machine *machine = control->machine;
-    struct mail_content content;
-    struct identifying *identifying;
-    uint64_t actor;
-    uint64_t ask;
-    uint32_t lane;
-
-    if (!name_parse(inbound->recipient, &actor, &ask) || ask ||
-        (lane = actor_id_lane(actor)) >= machine->node->machine_count - 1) {
-        (void)identify_answer(machine->self, inbound,
-                              control_identified(control, inbound->recipient),
-                              &machine->outbox); /* malformed: no answer */
-        return;
-    }
-    identifying = mem_alloc(sizeof *identifying);
-    identifying->from = inbound->from;
-    buf_put_slice(&identifying->path, inbound->recipient);
-    buf_put_slice(&identifying->sender, inbound->sender);
-    buf_put_slice(&identifying->payload, inbound->payload);
-    content = MAIL(identify, .actor = actor, .own = { identifying });
-    outputs_post(&machine->outputs, lane + 1, &content);
-}
-
 void control_dispatch(struct control *control, const struct inbound *inbound)
 {
     struct machine *machine = control->machine;
@@ -136,11 +92,11 @@ void control_dispatch(struct control *control, const struct inbound *inbound)
                        (uint64_t)machine->wall_ms, inbound, &machine->outbox);
     } else if (inbound->serializer == SERIALIZER_MISC &&
              slice_is(inbound->manifest, "A"))
-        identify(control, inbound);
+        control_identify(control, inbound);
     else if (!data_receive(control, inbound) &&
              !shard_data_receive(control, inbound) &&
              !sharding(control, inbound))
-        for_nobody(control, inbound);
+        control_unclaimed(control, inbound);
 }
 
 void control_frame(struct control *control, enum stream stream,
@@ -354,6 +310,15 @@ void control_mail(struct control *control, uint32_t from,
         break;
     case MAIL_TASK_DONE:
         control_task_done(control, content);
+        break;
+    case MAIL_NAME:
+        control_name(control, from, mail_name_of(content));
+        break;
+    case MAIL_NAME_SEEN:
+        control_name_seen(control, from, mail_name_seen_of(content)->actor);
+        break;
+    case MAIL_NAME_END:
+        control_name_end(control, mail_name_end_of(content)->actor);
         break;
     case MAIL_DATA_CALL:
     case MAIL_DATA_FOLLOW:

@@ -15,6 +15,7 @@
 #include "node/control/remember_events.h"
 #include "node/control/shard_data.h"
 #include "node/control/turn.h"
+#include "node/peers/actor_names.h"
 #include "resolver/resolver.h"
 #include "shard/coordinator.h"
 #include "shard/region.h"
@@ -31,6 +32,8 @@ struct control_type {
     bool region_stopped;
     bool exit_done;
 };
+
+#define CONTROL_SERVICES 8
 
 enum shutdown_step {
     SHUTDOWN_NOT,
@@ -95,7 +98,11 @@ struct control {
     int error;
     int refusal;         /* error of an end that began gracefully */
     bool has_jvm_peer;  /* a JVM node has shaken hands */
-    uint64_t unknown;    /* messages that no core takes */
+    uint64_t unknown;    /* messages that cannot be read */
+    uint64_t ignored[CONTROL_SERVICES]; /* messages for services that are not here: unclaimed.c */
+    bool is_asked_over;  /* a JVM has asked this node for a singleton or coordinator: it is logged */
+    struct actor_names names; /* of this node's actors */
+    uint64_t names_refused;
 };
 
 /* cluster_events.c: subscribes a lane (from 0). It gets the state, then each event. Wire all member
@@ -202,6 +209,22 @@ void control_judge_removed(struct control *control);
 void control_tell_removed(struct control *control,
                           const struct envelope *envelope);
 void control_removed_fini(struct control *control);
+
+/* names.c */
+void control_name(struct control *control, uint32_t lane,
+                  const struct mail_name *request); /* MAIL_NAME */
+void control_name_seen(struct control *control, uint32_t lane,
+                       uint64_t actor); /* MAIL_NAME_SEEN */
+void control_name_end(struct control *control, uint64_t actor); /* MAIL_NAME_END */
+/* Returns the actor of a path of this node, by number or by name, if it has a lane; else 0. */
+uint64_t control_actor_at(const struct control *control, struct slice path);
+/* Answers Identify: an actor's lane knows whether the actor exists; control answers for the node
+ * itself. */
+void control_identify(struct control *control, const struct inbound *inbound);
+
+/* unclaimed.c: counts a message that no part of the node takes. */
+void control_unclaimed(struct control *control, const struct inbound *inbound);
+void control_unclaimed_status(const struct control *control, uint64_t *counters);
 
 /* control.c */
 void control_dispatch(struct control *control, const struct inbound *inbound);

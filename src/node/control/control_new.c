@@ -184,6 +184,7 @@ void control_free(struct control *control)
             singleton_free(control->types[i].singleton);
         region_free(control->types[i].region);
     }
+    actor_names_fini(&control->names);
     remember_data_fini(control);
     shard_data_fini(control);
     mem_free(control->types);

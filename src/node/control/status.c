@@ -59,6 +59,8 @@ static void put_counters(const struct control *control, uint64_t *counters)
         counters[SHERD_MESSAGES_MALFORMED] +=
             region->malformed + region->unknown;
     }
+    control_unclaimed_status(control, counters);
+    counters[SHERD_ACTOR_NAMES_REFUSED] = control->names_refused;
     add_replicator(control->data.replicator, counters);
     for (uint32_t i = 0; i < control->shard_data.replicators.count; i++)
         add_replicator(control->shard_data.replicators.items[i].replicator,

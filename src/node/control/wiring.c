@@ -312,13 +312,10 @@ static bool watch_ends_here(struct control *control,
     struct machine *machine = control->machine;
     struct address address;
     struct slice path;
-    uint64_t actor;
-    uint64_t ask;
 
     if (!ref_parse(machine->self, news->watchee, &address, &path))
         return true;
-    if (name_parse(path, &actor, &ask) &&
-        actor_id_lane(actor) < machine->node->machine_count - 1)
+    if (control_actor_at(control, path))
         return false;
     if (!control_identified(control, path_plain(path)).size)
         associations_terminated(control->associations, machine->now,

@@ -140,6 +140,7 @@ void lane_free(struct lane *lane)
     mem_free(lane->types);
     watchers_fini(&lane->watchers);
     names_fini(&lane->names);
+    actor_names_fini(&lane->actor_names);
     journal_free(lane->journal);
     actors_free(lane->actors);
     vec_fini(&lane->positions);
@@ -430,8 +431,13 @@ static void deliver_tell(struct lane *lane, const struct tell_content *tell)
 
 static void spawned(struct lane *lane, const struct spawning *spawning)
 {
-    (void)actors_spawn(lane->actors, &spawning->behavior,
-                       buf_slice(&spawning->init));
+    if (spawning->name.size)
+        (void)actors_spawn_named(lane->actors, buf_slice(&spawning->name),
+                                 &spawning->behavior,
+                                 buf_slice(&spawning->init));
+    else
+        (void)actors_spawn(lane->actors, &spawning->behavior,
+                           buf_slice(&spawning->init));
 }
 
 static void take_marker(struct lane *lane, struct lane_type *type,
@@ -553,6 +559,16 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
         break;
     case MAIL_NAMED:
         named(lane, mail_named_of(content)->own.naming);
+        break;
+    case MAIL_NAME_KNOWN:
+        lane_name_known(lane, mail_name_known_of(content));
+        break;
+    case MAIL_NAME_ANSWER:
+        actors_named(lane->actors, mail_name_answer_of(content)->actor,
+                     mail_name_answer_of(content)->is_granted);
+        break;
+    case MAIL_NAME_GONE:
+        actor_names_drop(&lane->actor_names, mail_name_gone_of(content)->actor);
         break;
     case MAIL_IDENTIFY:
         identified(lane, mail_identify_of(content));

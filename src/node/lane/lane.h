@@ -6,6 +6,7 @@
 #include "actor/actors.h"
 #include "journal/journal.h"
 #include "node/machine/machine.h"
+#include "node/peers/actor_names.h"
 #include "node/peers/actor_path.h"
 #include "node/peers/names.h"
 #include "node/peers/watchers.h"
@@ -151,6 +152,7 @@ struct lane {
     uint64_t held_ns_max;
     struct watchers watchers; /* JVM nodes' watches of actors here */
     struct names names;       /* names of JVM actors */
+    struct actor_names actor_names; /* of this node's actors, as control says */
     uint64_t unknown; /* unreadable frames and payloads */
     struct known_name own_address; /* without a path; ref not used */
     struct known_name read;        /* the last sender without an ask */
@@ -189,6 +191,24 @@ struct pending_item *lane_wrap(struct message *message);
 /* Sets whether messages for a shard go straight from actor to entity. Called after each change of
  * its route or state. */
 void lane_open(struct lane *lane, uint32_t type, int32_t shard);
+
+/* ---- receiving.c ---- */
+/* Takes a message to an actor of this node, on any lane. ask: of an answer, or 0. */
+void lane_to_actor(struct lane *lane, enum stream stream,
+                   const struct envelope *envelope, struct sherd_ref to,
+                   uint64_t ask);
+
+/* ---- selecting.c ---- */
+/* Takes a message through an ActorSelection to all actors that it selects. False: it is for
+ * control. */
+bool lane_select(struct lane *lane, enum stream stream,
+                 const struct envelope *envelope);
+/* Finds the actor of a path of this node, by number or by name; false: there is none. */
+bool lane_actor_at(const struct lane *lane, struct slice path, uint64_t *actor,
+                   uint64_t *ask);
+void lane_name(struct lane *lane, const struct actors_news *news); /* ACTORS_NAME */
+void lane_name_end(struct lane *lane, uint64_t actor); /* ACTORS_NAME_END */
+void lane_name_known(struct lane *lane, const struct mail_name_known *known); /* MAIL_NAME_KNOWN */
 
 /* ---- ask_stage.c ---- */
 void lane_ask_stage(struct lane *lane, struct message *message,
@@ -277,6 +297,9 @@ bool name_wants(struct slice literal);
 /* Writes the same for a peer: only the path for an actor of this node, if the peer reads that. */
 struct slice name_for(struct lane *lane, const struct contact *contact,
                       const struct message *message, char *text);
+/* Writes the sender of a message between actors. A JVM node sees the name of an actor that has one. */
+struct slice name_seen_by(struct lane *lane, const struct contact *contact,
+                          const struct message *message, char *text);
 /* Returns the ref of a Sherd actor's literal; nobody if it is none or its node is unknown. */
 struct sherd_ref name_ref(struct lane *lane, uint64_t origin,
                           struct slice literal, uint64_t *ask);

@@ -356,6 +356,12 @@ static bool wire_actors(struct lane *lane)
                           lane->machine->now, news.shard, news.id,
                           news.actor);
             break;
+        case ACTORS_NAME:
+            lane_name(lane, &news);
+            break;
+        case ACTORS_NAME_END:
+            lane_name_end(lane, news.actor);
+            break;
         case ACTORS_SHARD_EMPTY:
             owned_entities_stopped(&lane->types[news.type].owned,
                                     lane->machine->now, news.shard);

@@ -126,6 +126,26 @@ struct slice name_for(struct lane *lane, const struct contact *contact,
     return say_wants(message, text, name_path(text, ref.actor, message->ask));
 }
 
+struct slice name_seen_by(struct lane *lane, const struct contact *contact,
+                          const struct message *message, char *text)
+{
+    struct sherd_ref ref = message->sender;
+    bool is_tell = message->kind == MESSAGE_TELL;
+    char path[ACTOR_NAME_PATH_MAX];
+    size_t size, path_size;
+
+    if (ref.node == lane->machine->self->node.uid &&
+        !(is_tell && message->ask) &&
+        !(contact->capabilities & CAPABILITY_SHERD) &&
+        (path_size = actor_names_path(&lane->actor_names, ref.actor, path))) {
+        size = own_address(lane, text);
+        memcpy(text + size, path, path_size);
+        return slice_of(text, size ? size + path_size : 0);
+    }
+    return is_tell ? name_sender(lane, message, text)
+                   : name_literal(lane, ref, 0, text);
+}
+
 bool name_wants(struct slice literal)
 {
     return literal.size > NAME_WANTS_AT &&
@@ -156,12 +176,17 @@ static struct sherd_ref parse_literal(struct lane *lane, uint64_t origin,
         return name_parse(literal, &ref.actor, ask) ? ref
                                                     : (struct sherd_ref){ 0, 0 };
     }
-    if (!literal.size || !ref_parse(self, literal, &address, &path) ||
-        !name_parse(path, &ref.actor, ask))
+    if (!literal.size || !ref_parse(self, literal, &address, &path))
         return (struct sherd_ref){ 0, 0 };
-    ref.node = address_equal(&address, &self->node.address)
-                   ? self->node.uid
-                   : node_at(lane, origin, &address);
+    if (address_equal(&address, &self->node.address)) {
+        ref.node = self->node.uid;
+        return lane_actor_at(lane, path, &ref.actor, ask)
+                   ? ref
+                   : (struct sherd_ref){ 0, 0 };
+    }
+    if (!name_parse(path, &ref.actor, ask))
+        return (struct sherd_ref){ 0, 0 };
+    ref.node = node_at(lane, origin, &address);
     return ref.node ? ref : (struct sherd_ref){ 0, 0 };
 }
 

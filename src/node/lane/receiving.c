@@ -10,12 +10,18 @@
 #include "shard/shard_id.h"
 #include "shard/wire.h"
 
-/* Drops a frame that is unreadable here, or not allowed. */
+/* Drops a message that is unreadable here, or that no format of this node reads. */
 static void drop(struct lane *lane, const struct envelope *envelope)
 {
-    lane->unknown++;
-    machine_envelope_ended(lane->machine, SHERD_REASON_NO_HANDLER, envelope,
-                           envelope->payload);
+    if (envelope->serializer == SERIALIZER_SHERD) {
+        lane->unknown++;
+        machine_envelope_ended(lane->machine, SHERD_REASON_NO_HANDLER,
+                               envelope, envelope->payload);
+        return;
+    }
+    lane->machine->undelivered[SHERD_REASON_NO_FORMAT]++;
+    machine_frame_ended(lane->machine, SHERD_REASON_NO_FORMAT,
+                        envelope->payload);
 }
 
 static void carry(struct lane *lane, enum stream stream, struct slice frame)
@@ -189,9 +195,9 @@ static bool read_number(const struct lane *lane,
     return false;
 }
 
-static void to_actor(struct lane *lane, enum stream stream,
-                     const struct envelope *envelope, struct sherd_ref to,
-                     uint64_t ask)
+void lane_to_actor(struct lane *lane, enum stream stream,
+                   const struct envelope *envelope, struct sherd_ref to,
+                   uint64_t ask)
 {
     bool notice = envelope_is(envelope, SERIALIZER_SHERD, MANIFEST_UNDELIVERED);
     bool stop = envelope_is(envelope, SERIALIZER_MISC, "P");
@@ -291,9 +297,12 @@ void lane_frame(struct lane *lane, enum stream stream,
     }
     if (answered(lane, envelope, origin))
         return;
+    if (envelope->serializer == SERIALIZER_SELECTION &&
+        lane_select(lane, stream, envelope))
+        return;
     if (!envelope_is(envelope, SERIALIZER_MISC, "A") &&
         ref_parse(lane->machine->self, envelope->recipient, &address, &path) &&
-        name_parse(path, &actor, &ask)) {
+        lane_actor_at(lane, path, &actor, &ask)) {
         if (envelope_is(envelope, SERIALIZER_SHERD, MANIFEST_STAGE)) {
             lane->unknown += !lane_ask_stage_frame(lane, actor, ask, envelope);
             return;
@@ -302,7 +311,7 @@ void lane_frame(struct lane *lane, enum stream stream,
         if (envelope_is(envelope, SHARDING_SERIALIZER, "EB"))
             lane_start_acknowledged(lane, envelope, to);
         else
-            to_actor(lane, stream, envelope, to, ask);
+            lane_to_actor(lane, stream, envelope, to, ask);
         return;
     }
     carry(lane, stream, frame);

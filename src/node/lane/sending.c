@@ -392,9 +392,7 @@ static void write_ref(struct lane *lane, struct message *message)
     }
     outbound.to = contact_node(contact);
     outbound.stream = large_stream(lane->machine->settings, outbound.recipient);
-    outbound.sender = message->kind == MESSAGE_TELL
-                          ? name_sender(lane, message, name)
-                          : name_literal(lane, message->sender, 0, name);
+    outbound.sender = name_seen_by(lane, contact, message, name);
     link = contact_link(contacts, contact, outbound.stream);
     if (!link_send(link, lane->machine->now,
                    contact->tables, &outbound)) {

@@ -41,6 +41,9 @@
     NONE(MAIL_FOLLOW, follow) /* one of the lane's actors subscribes to the cluster */ \
     OWNS(MAIL_TASK, task) \
     LENT(MAIL_TASK_DONE, task_done) \
+    OWNS(MAIL_NAME, name) \
+    LENT(MAIL_NAME_SEEN, name_seen) \
+    LENT(MAIL_NAME_END, name_end) \
     OWNS(MAIL_DATA_CALL, data_call) \
     OWNS(MAIL_DATA_FOLLOW, data_follow) \
     OWNS(MAIL_REMEMBER, remember) \
@@ -78,6 +81,9 @@
     OWNS(MAIL_REMEMBERED, remembered) \
     OWNS(MAIL_REMEMBER_CHANGED, remember_changed) \
     LENT(MAIL_PHASE, phase) \
+    OWNS(MAIL_NAME_KNOWN, name_known) \
+    LENT(MAIL_NAME_ANSWER, name_answer) \
+    LENT(MAIL_NAME_GONE, name_gone) \
     /* the node was downed, and its tasks run: entities end at once, and none begins any more */ \
     NONE(MAIL_DOWNED, downed) \
     LENT(MAIL_END, end) \
@@ -225,6 +231,25 @@ struct mail_task {
 struct mail_task_done {
     uint64_t actor;
     enum sherd_phase phase;
+};
+
+/* An actor wants a name. Control answers MAIL_NAME_ANSWER when every lane has it, or at once if it
+ * cannot have it. */
+struct mail_name {
+    uint64_t actor;
+    struct {
+        struct buf *text;
+    } own;
+};
+
+/* The lane has a name, as told by MAIL_NAME_KNOWN. */
+struct mail_name_seen {
+    uint64_t actor;
+};
+
+/* An actor that wanted a name has ended. */
+struct mail_name_end {
+    uint64_t actor;
 };
 
 /* A task as lane and control keep it. */
@@ -475,6 +500,24 @@ struct mail_phase {
     enum sherd_phase phase;
 };
 
+/* The lane answers MAIL_NAME_SEEN. */
+struct mail_name_known {
+    uint64_t actor;
+    struct {
+        struct buf *text;
+    } own;
+};
+
+struct mail_name_answer {
+    uint64_t actor;
+    bool is_granted;
+};
+
+/* The actor of a name has ended. */
+struct mail_name_gone {
+    uint64_t actor;
+};
+
 /* The node ends: stop all actors. */
 struct mail_end {
     bool is_at_once; /* but actors still handle the cluster's last events */
@@ -484,6 +527,7 @@ struct mail_end {
 
 struct spawning {
     struct sherd_behavior behavior;
+    struct buf name; /* empty: none */
     struct buf init;
 };
 

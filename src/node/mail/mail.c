@@ -73,6 +73,7 @@ static void free_identify(struct identifying *identifying)
 
 static void free_spawn(struct spawning *spawning)
 {
+    buf_fini(&spawning->name);
     buf_fini(&spawning->init);
     mem_free(spawning);
 }
@@ -182,6 +183,12 @@ void mail_content_free(struct mail_content *content)
     case MAIL_REMEMBER_CHANGED:
         free_buf(content->remember_changed.own.ids);
         break;
+    case MAIL_NAME:
+        free_buf(content->name.own.text);
+        break;
+    case MAIL_NAME_KNOWN:
+        free_buf(content->name_known.own.text);
+        break;
     case MAIL_SPAWN:
         free_spawn(content->spawn.own.spawning);
         break;
@@ -200,6 +207,14 @@ void mail_content_free(struct mail_content *content)
 struct node_id *mail_node(const struct node_id *node)
 {
     return node ? mem_copy(node, sizeof *node) : NULL;
+}
+
+static struct buf *copy_buf(const struct buf *buf)
+{
+    struct buf *copy = mem_alloc(sizeof *copy);
+
+    buf_put_slice(copy, buf_slice(buf));
+    return copy;
 }
 
 struct mail_content mail_copy(const struct mail_content *content)
@@ -229,6 +244,9 @@ struct mail_content mail_copy(const struct mail_content *content)
         break;
     case MAIL_ANSWERED:
         copy.answered.own.node = mail_node(content->answered.own.node);
+        break;
+    case MAIL_NAME_KNOWN:
+        copy.name_known.own.text = copy_buf(content->name_known.own.text);
         break;
     case MAIL_ROUTE:
         copy.route.own.home = mail_node(content->route.own.home);

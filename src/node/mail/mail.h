@@ -110,7 +110,7 @@ static inline struct mail_content mail_open(const struct mail *mail)
 
 /* Copies a node for `own`; null gives null. */
 struct node_id *mail_node(const struct node_id *node);
-/* Copies the content with the node that it owns. Only for kinds that own at most a node. */
+/* Copies the content with the node or name that it owns. Only for kinds that own no more. */
 struct mail_content mail_copy(const struct mail_content *content);
 /* Frees what the content owns. Messages in a lane's memory stay with the lane, which must still
  * exist. */

@@ -293,13 +293,46 @@ static void a_selection_is_wrapped_and_unwrapped(void **state)
     buf_fini(&frame);
 }
 
-static void a_selection_with_pattern_or_parent_is_refused(void **state)
+/* Steps: kind (1) 0 parent, 1 name, 2 pattern; text (2). */
+static void a_selection_goes_from_its_anchor_step_by_step(void **state)
+{
+    static const struct {
+        const char *anchor;
+        const char *steps;
+        const char *path;
+    } cases[] = {
+        { "", "1a050801120161", "/a" },
+        { "akka://A@a:1/", "1a050801120161 1a050801120162", "/a/b" },
+        { "akka://A@a:1/user/x#7", "1a050801120161", "/user/x/a" },
+        { "akka://A@a:1/user/x", "1a020800 1a050801120161", "/user/a" },
+        { "akka://A@a:1/", "1a020800 1a050801120161", "/a" }, /* the root's parent */
+        { "akka://A@a:1/", "1a050801120161 1a0508021201 2a", "/a/*" },
+        { "akka://A@a:1/", "1a050802120161", "/a" },
+    };
+    struct selection selection;
+    (void)state;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf payload = from_hex("0a01781005");
+        struct buf steps = from_hex(cases[i].steps);
+
+        buf_put_slice(&payload, buf_slice(&steps));
+        assert_true(envelope_unwrap_selection(slice_text(cases[i].anchor),
+                                              buf_slice(&payload), &selection));
+        assert_true(slice_is(selection.path, cases[i].path));
+        buf_fini(&steps);
+        buf_fini(&payload);
+    }
+}
+
+static void a_malformed_selection_is_refused(void **state)
 {
     static const char *const bad[] = {
-        "0a01781005 1a020800",        /* parent */
-        "0a01781005 1a05080212012a",  /* pattern */
         "0a01781005",                 /* no step */
+        "0a01781005 1a050803120161",  /* an unknown kind of step */
+        "0a01781005 1a03120161",      /* no kind */
         "0a01781005 1a0508011201 2f", /* a slash in a name */
+        "0a01781005 1a0508021201 2f", /* and in a pattern */
         "1005 1a050801120161",        /* no message */
         "0a0178 1a050801120161",      /* no serializer */
         "0a01781005 1a060801120161",  /* truncated */
@@ -311,7 +344,8 @@ static void a_selection_with_pattern_or_parent_is_refused(void **state)
         struct buf payload = from_hex(bad[i]);
 
         assert_false(
-            envelope_unwrap_selection(buf_slice(&payload), &selection));
+            envelope_unwrap_selection(slice_text(""), buf_slice(&payload),
+                                      &selection));
         buf_fini(&payload);
     }
 }
@@ -729,7 +763,8 @@ int main(void)
         cmocka_unit_test(a_refused_handshake_names_the_intended_node),
         cmocka_unit_test(paths_become_refs),
         cmocka_unit_test(a_selection_is_wrapped_and_unwrapped),
-        cmocka_unit_test(a_selection_with_pattern_or_parent_is_refused),
+        cmocka_unit_test(a_selection_goes_from_its_anchor_step_by_step),
+        cmocka_unit_test(a_malformed_selection_is_refused),
         cmocka_unit_test(the_limit_of_a_frame_is_exact),
         cmocka_unit_test(a_literal_has_a_limit),
         cmocka_unit_test(a_broken_envelope_is_refused),

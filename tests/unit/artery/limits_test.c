@@ -301,7 +301,8 @@ static void step_put(struct buf *buf, uint32_t name_size)
 static bool unwraps(struct buf *buf)
 {
     struct selection selection;
-    bool good = envelope_unwrap_selection(buf_slice(buf), &selection);
+    bool good = envelope_unwrap_selection(slice_text(""), buf_slice(buf),
+                                          &selection);
 
     buf_clear(buf);
     return good;

@@ -110,6 +110,10 @@ static struct mail_content make(enum mail_kind kind)
         return MAIL(handshake, .own = { mem_alloc(sizeof(struct handshake)) });
     case MAIL_WATCH:
         return MAIL(watch, .own = { watching() });
+    case MAIL_NAME:
+        return MAIL(name, .own = { text("name") });
+    case MAIL_NAME_KNOWN:
+        return MAIL(name_known, .own = { text("name") });
     case MAIL_TASK:
         return MAIL(task, .own = { mem_text("task") });
     case MAIL_DATA_CALL:

@@ -357,7 +357,7 @@ static void unread_bytes_end_with_a_probe(void **state)
     put_frame(&bytes, "x", slice_text("cut off here"), "/user/x");
     machine_accepted(lane, 1, &(struct arrival){ 1, 1, "b" });
     machine_bytes(lane, 1, 1, slice_of(bytes.data, bytes.size - 3));
-    expect_frame(node, SHERD_REASON_NO_HANDLER, "unread");
+    expect_frame(node, SHERD_REASON_NO_FORMAT, "unread");
     expect_none(node);
     machine_conn_closed(lane, 2, 1);
     assert_true(machine_next_probe(lane, &probe));

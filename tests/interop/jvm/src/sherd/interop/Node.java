@@ -43,10 +43,13 @@ import ${toolkit}.pattern.Patterns;
  * data ...           uses distributed data: see Data
  * remember ...       uses the stores of remembered entities: see Remembering
  * shard ...          uses the toolkit's own sharding: see Shards
+ * service ...        uses the toolkit's other services: see Services
  * count MS           increments a counter of distributed data with WriteAll; prints: counted true,
  *                    or counted false after this time
  * text PATH TEXT     sends a String to the actor with this path; the sender is an actor whose name
  *                    is not a number
+ * select PATH TEXT   sends a String through an ActorSelection, which may have patterns
+ * select ask PATH TEXT   asks in the same way; prints: answer TEXT
  * bytes PATH HEX     sends an array of bytes from the same actor
  * ask PATH TEXT      asks with a String; prints: answer TEXT
  * number PATH N SIZE sends a message with this number and this many bytes
@@ -70,9 +73,10 @@ public final class Node {
     private final Cluster cluster;
     private final ActorRef echo;
     private final ActorRef stranger;
-    private Data data; // null before the first use, as the next two
+    private Data data; // null before the first use, as the next three
     private ActorRef remembering;
     private Shards shards;
+    private Services services;
 
     private Node(String name, Config config) {
         system = ActorSystem.create(name, config);
@@ -132,6 +136,22 @@ public final class Node {
         }
     }
 
+    private void service(String line) {
+        if (services == null) {
+            services = new Services(system);
+        }
+        services.run(line);
+    }
+
+    private void select(String[] words) {
+        if (words[1].equals("ask")) {
+            Patterns.ask(system.actorSelection(words[2]), words[3], ASK_PATIENCE).whenComplete(
+                    (answer, error) -> say("answer " + (error == null ? answer : error)));
+        } else {
+            system.actorSelection(words[1]).tell(words[2], stranger);
+        }
+    }
+
     private void count(Duration patience) {
         DistributedData data = DistributedData.get(system);
         Patterns.ask(data.replicator(), new Replicator.Update<>(COUNTER, GCounter.create(), new Replicator.WriteAll(patience),
@@ -166,6 +186,8 @@ public final class Node {
             case "data" -> data().run(line);
             case "remember" -> remember(line);
             case "shard" -> shard(line);
+            case "service" -> service(line);
+            case "select" -> select(words);
             case "count" -> count(Duration.ofMillis(Integer.parseInt(argument)));
             case "text" -> find(argument).tell(words[2], stranger);
             case "bytes" -> find(argument).tell(HexFormat.of().parseHex(words[2]), stranger);

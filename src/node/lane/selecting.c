@@ -1,0 +1,99 @@
+/* Finds this node's actors by name and through ActorSelections of JVM nodes. */
+#include "node/lane/lane.h"
+
+/* ---- names ---- */
+
+static struct buf *text_new(struct slice text)
+{
+    struct buf *buf = mem_alloc(sizeof *buf);
+
+    buf_put_slice(buf, text);
+    return buf;
+}
+
+static void tell_control(struct lane *lane, struct mail_content content)
+{
+    content = mail_from(lane->own, content);
+    outputs_post(&lane->machine->outputs, 0, &content);
+}
+
+void lane_name(struct lane *lane, const struct actors_news *news)
+{
+    tell_control(lane, MAIL(name, .actor = news->actor,
+                            .own = { text_new(news->id) }));
+}
+
+void lane_name_end(struct lane *lane, uint64_t actor)
+{
+    tell_control(lane, MAIL(name_end, .actor = actor));
+}
+
+void lane_name_known(struct lane *lane, const struct mail_name_known *known)
+{
+    (void)actor_names_put(&lane->actor_names, buf_slice(known->own.text),
+                          known->actor); /* control has room for it */
+    tell_control(lane, MAIL(name_seen, .actor = known->actor));
+}
+
+bool lane_actor_at(const struct lane *lane, struct slice path, uint64_t *actor,
+                   uint64_t *ask)
+{
+    if (name_parse(path, actor, ask))
+        return true;
+    *ask = 0;
+    *actor = actor_names_at(&lane->actor_names, path);
+    return *actor != 0;
+}
+
+/* ---- selections ---- */
+
+static void take(struct lane *lane, enum stream stream,
+                 const struct envelope *envelope, uint64_t actor)
+{
+    lane_to_actor(lane, stream, envelope,
+                  (struct sherd_ref){ lane->machine->self->node.uid, actor },
+                  0);
+}
+
+static void no_match(struct lane *lane, const struct envelope *envelope)
+{
+    lane->machine->undelivered[SHERD_REASON_NO_MATCH]++;
+    machine_frame_ended(lane->machine, SHERD_REASON_NO_MATCH,
+                        envelope->payload);
+}
+
+bool lane_select(struct lane *lane, enum stream stream,
+                 const struct envelope *envelope)
+{
+    struct envelope inside = *envelope;
+    struct selection selection;
+    struct actor_name *name;
+    uint64_t actor, ask;
+    uint32_t at = 0, count = 0;
+
+    /* Control answers Identify, and has the parts of the node itself. */
+    if (!envelope_unwrap_selection(envelope->recipient, envelope->payload,
+                                   &selection) ||
+        (selection.serializer == SERIALIZER_MISC &&
+         slice_is(selection.manifest, "A")))
+        return false;
+    inside.serializer = selection.serializer;
+    inside.manifest = selection.manifest;
+    inside.payload = selection.payload;
+    if (path_is_pattern(selection.path)) {
+        while ((name = actor_names_match(&lane->actor_names, selection.path, &at))) {
+            take(lane, stream, &inside, name->actor);
+            count++;
+        }
+        if (!count)
+            no_match(lane, &inside);
+        return true;
+    }
+    if (!lane_actor_at(lane, selection.path, &actor, &ask))
+        return false;
+    if (ask) /* an ask is no actor */
+        no_match(lane, &inside);
+    else
+        take(lane, stream, &inside, actor);
+    return true;
+}
