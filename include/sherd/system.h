@@ -405,6 +405,16 @@ struct sherd_damaged_key {
     int is_held;   /* 1: calls are answered SHERD_DATA_HELD */
 };
 
+/* A replica of distributed data on this node: of the program's own keys, of
+ * sharding for each role, or of a JVM service, which this node only relays. */
+struct sherd_replica_status {
+    char path[256];   /* of its replicator, as JVM nodes name it */
+    uint32_t keys;    /* number of keys, without deleted ones */
+    uint32_t members; /* members with a replica; 0: it still loads */
+    uint64_t bytes;   /* of all values as sent; at most 1 GiB */
+    uint64_t pruned;  /* values from which a removed member was pruned */
+};
+
 /* Counters since the start: name, text. They count what this node did not
  * accept, did not send, or refused at a limit. Frames of nodes that are no
  * members, late frames of removed nodes and full tables are normal. If a number
@@ -533,6 +543,8 @@ struct sherd_status {
     int plain; /* 1: others reach it, and not by TLS (remote.allow-plain) */
     struct sherd_damaged_key *damaged_keys; /* the first 64 */
     uint32_t damaged_key_count;             /* entries of damaged_keys */
+    struct sherd_replica_status *replicas;  /* those in use */
+    uint32_t replica_count;                 /* entries of replicas */
 };
 
 /* Takes a snapshot of this node. Waits for a turn of every lane, at most 5 s. A

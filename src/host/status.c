@@ -75,6 +75,11 @@ void status_join(struct sherd_status *status, const struct sherd_status *part)
                                              sizeof *part->damaged_keys);
         status->damaged_key_count = part->damaged_key_count;
     }
+    if (part->replica_count) { /* likewise */
+        status->replicas = mem_copy(part->replicas, part->replica_count *
+                                                        sizeof *part->replicas);
+        status->replica_count = part->replica_count;
+    }
     for (int i = 0; i < SHERD_REASON_COUNT; i++)
         status->undelivered[i] += part->undelivered[i];
     for (int i = 0; i < SHERD_COUNTER_COUNT; i++)

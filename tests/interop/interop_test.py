@@ -525,7 +525,8 @@ TRAPS = [partitions.keep_majority, partitions.keep_oldest, partitions.three_side
          traps.pruned_tombstones, traps.full_cluster_shutdown, traps.removed_while_suspended, traps.downed_nodes_end,
          traps.idle_connections, traps.departed_node, traps.slow_entity, traps.wrong_addresses, traps.ipv6_addresses,
          traps.app_versions, traps.two_seed_nodes, traps.many_watches, messages_and_watches_by_lanes, traps.watch_from_outside,
-         traps.ddata_by_role, services.selections_reach_our_actors, services.services_of_jvm_nodes]
+         traps.ddata_by_role, services.selections_reach_our_actors, services.services_of_jvm_nodes,
+         services.receptionist_is_pruned]
 DDATA = [replicas.partitioned_replicas, replicas.changes_of_all_types, replicas.deltas_after_pruning,
          remembering.remembered_beside_jvm_nodes, remembering.remembered_by_jvm_nodes, expiry.unused_keys_expire,
          stored.durable_keys, damaged.damaged_keys]

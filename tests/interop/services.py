@@ -3,8 +3,8 @@ that use the services of their toolkit."""
 import re
 import time
 
-from nodes import Failed, pace, wait
-from steps import identify, trio
+from nodes import Failed, free_ports, pace, wait
+from steps import identify, jvm_pair, trio
 
 HEALTHY = 20  # seconds in which the services of the JVM nodes gossip
 
@@ -110,4 +110,39 @@ def services_of_jvm_nodes(cluster):
     if found.get("messages malformed") or not found.get("pub-sub messages ignored"):
         raise Failed(f"{s1.name}: {found}")
     cluster.check_quiet(start)
+    cluster.check_no_quarantine()
+
+
+def holders(jvm):
+    """Returns the addresses of the nodes that have data in the receptionist of this JVM node."""
+    start = time.monotonic()
+    jvm.say("service replicas")
+    return set(jvm.expect("^service replicas (.*)", start)[1].split(","))
+
+
+def receptionist_is_pruned(cluster):
+    """A JVM node that registered an actor dies. The receptionist's data is pruned from it, which
+    every member's replica must confirm, so also ours."""
+    quick = [f"cluster.distributed-data.{key}" for key in ("pruning-interval=2s", "max-pruning-dissemination=4s")]
+    receptionist = [f"cluster.typed.receptionist.{setting[8:]}" for setting in quick]
+    cluster.settings += quick
+    cluster.jvm_settings += receptionist
+    ports = free_ports(4)
+    j1, j2 = jvm_pair(cluster, ports[:2])
+    s1 = cluster.start("s1", "sherd", ports[2], cluster.seeds)
+    j3 = cluster.start("j3", cluster.toolkit, ports[3], cluster.seeds)
+    cluster.wait_up("three JVM nodes and ours")
+    jvms = {node.address for node in (j1, j2, j3)}
+    for node in (j1, j2, j3):
+        node.say(f"service register at-{node.name}")
+    wait(lambda: all(holders(node) == jvms for node in (j1, j2, j3)), lambda: f"all have registered: {[holders(node) for node in (j1, j2, j3)]}")
+    cluster.crash(j3, by=j1)
+    begin = time.monotonic()
+    rest = {node.address for node in (j1, j2)}
+    wait(lambda: all(holders(node) == rest for node in (j1, j2)), lambda: f"pruned: {[holders(node) for node in (j1, j2)]}, not {rest}", 60)
+    print(f"{cluster.toolkit}: the receptionist's data is pruned {time.monotonic() - begin:.1f} s after the removal", flush=True)
+    s1.expect("replica of a JVM replicator made.*path=/system/clusterReceptionist/replicator")
+    found = counters(s1)
+    if found.get("messages malformed") or found.get("replicator messages ignored") or found.get("values unmerged"):
+        raise Failed(f"{s1.name}: {found}")
     cluster.check_no_quarantine()

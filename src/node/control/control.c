@@ -95,6 +95,7 @@ void control_dispatch(struct control *control, const struct inbound *inbound)
         control_identify(control, inbound);
     else if (!data_receive(control, inbound) &&
              !shard_data_receive(control, inbound) &&
+             !relays_receive(control, inbound) &&
              !sharding(control, inbound))
         control_unclaimed(control, inbound);
 }
@@ -513,6 +514,7 @@ bool control_turn(struct control *control)
     data_step(control);
     shard_data_step(control);
     remember_data_step(control);
+    relays_step(control);
     downing_step(control);
     control_departed_step(control);
     /* A message to this node may cause events, events cause messages, and both may advance the
@@ -544,6 +546,7 @@ uint64_t control_deadline(const struct control *control)
     deadline = earlier(deadline, control_departed_deadline(control));
     deadline = earlier(deadline, data_deadline(control));
     deadline = earlier(deadline, shard_data_deadline(control));
+    deadline = earlier(deadline, relays_deadline(control));
     deadline = earlier(deadline, remember_data_deadline(control));
     return earlier(deadline, control->turn.is_stirred ? types_deadline(control)
                                               : control->turn.types_due);

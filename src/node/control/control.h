@@ -11,6 +11,7 @@
 #include "member/member.h"
 #include "node/control/data.h"
 #include "node/machine/machine.h"
+#include "node/control/relays.h"
 #include "node/control/remember_data.h"
 #include "node/control/remember_events.h"
 #include "node/control/shard_data.h"
@@ -71,6 +72,7 @@ struct control {
     struct data data;
     struct shard_data shard_data;
     struct remember_data remember_data;
+    struct relay relays[RELAY_COUNT];
     struct control_type *types;
     uint32_t type_count;
     struct coordinator_room room;

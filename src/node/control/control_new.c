@@ -159,6 +159,7 @@ struct control *control_new(struct machine *machine)
     control->member = make_member(control);
     downing_init(control);
     data_init(control);
+    relays_init(control);
     shard_data_init(control);
     remember_data_init(control);
     control->type_count = machine->settings->type_count;
@@ -189,6 +190,7 @@ void control_free(struct control *control)
     shard_data_fini(control);
     mem_free(control->types);
     downing_fini(control);
+    relays_fini(control);
     data_fini(control);
     member_free(control->member);
     associations_free(control->associations);

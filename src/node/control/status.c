@@ -65,6 +65,43 @@ static void put_counters(const struct control *control, uint64_t *counters)
     for (uint32_t i = 0; i < control->shard_data.replicators.count; i++)
         add_replicator(control->shard_data.replicators.items[i].replicator,
                        counters);
+    for (uint32_t i = 0; i < RELAY_COUNT; i++)
+        add_replicator(control->relays[i].replicator, counters);
+}
+
+static void put_replica(const struct replicator *replicator,
+                        struct sherd_status *status)
+{
+    struct sherd_replica_status *replica;
+    struct replicator_view view;
+    struct slice path;
+
+    if (!replicator)
+        return;
+    view = replicator_view(replicator);
+    path = path_plain(replicator_path(replicator));
+    replica = &status->replicas[status->replica_count++];
+    (void)snprintf(replica->path, sizeof replica->path, "%.*s", (int)path.size,
+                   (const char *)path.data); /* cut if too long */
+    replica->keys = view.keys;
+    replica->bytes = view.bytes;
+    replica->members = replicator_count(replicator);
+    replica->pruned = replicator_counters(replicator)->pruned;
+}
+
+static void put_replicas(const struct control *control,
+                         struct sherd_status *status)
+{
+    uint32_t sharding = control->shard_data.replicators.count;
+
+    status->replicas = mem_alloc((1 + sharding + RELAY_COUNT) *
+                                 sizeof *status->replicas);
+    put_replica(control->data.replicator, status);
+    for (uint32_t i = 0; i < sharding; i++)
+        put_replica(control->shard_data.replicators.items[i].replicator,
+                    status);
+    for (uint32_t i = 0; i < RELAY_COUNT; i++)
+        put_replica(control->relays[i].replicator, status);
 }
 
 /* The view of a cluster of one stays while the node joins another. */
@@ -98,6 +135,7 @@ void control_status(struct control *control, struct sherd_status *status,
         put_member(&status->members[i], member_at(control->member, i));
     status->up = is_up(control);
     put_counters(control, status->counters);
+    put_replicas(control, status);
     data_durable_status(control, status);
     for (uint32_t i = 0; i < SHERD_REASON_COUNT; i++)
         status->undelivered[i] = machine->undelivered[i];

@@ -48,6 +48,7 @@ static void tell_types(struct control *control, const struct member_view *view)
     control->turn.is_stirred = true;
     data_peer(control, view);
     shard_data_peer(control, view);
+    relays_peer(control, view);
     for (uint32_t i = 0; i < control->type_count; i++) {
         struct control_type *type = &control->types[i];
 
@@ -103,6 +104,7 @@ static void member_gone(struct control *control, const struct member_news *news)
     control->turn.is_stirred = true;
     data_peer_removed(control, &news->node);
     shard_data_peer_removed(control, &news->node);
+    relays_peer_removed(control, &news->node);
     for (uint32_t i = 0; i < control->type_count; i++) {
         struct control_type *type = &control->types[i];
 
@@ -690,6 +692,7 @@ void control_wire(struct control *control)
     downing_wire(control, control_tell_changes);
     wire_member(control, turn_share(&control->turn));
     data_wire(control);
+    relays_wire(control);
     do { /* a state on this node alone is there at once */
         shard_data_wire(control);
         for (uint32_t i = 0; control->turn.is_stirred && i < control->type_count;
