@@ -85,7 +85,8 @@ enum sherd_item_kind {
     /* The JVM's Array[Byte]. Not for sets and keys of maps: the JVM compares
      * arrays by address. */
     SHERD_ITEM_BYTES,
-    /* Bytes of another serializer, in a value from a JVM. Never in a change. */
+    /* Bytes of another serializer, in a value from a JVM. Never in a change. As
+     * a key it finds the value that a map has for it. */
     SHERD_ITEM_OTHER
 };
 
@@ -94,6 +95,9 @@ struct sherd_item {
     enum sherd_item_kind kind; /* which of the fields is set */
     int64_t number;            /* of INT and LONG */
     struct sherd_bytes text;   /* of TEXT, BYTES and OTHER; lent */
+    /* OTHER: the JVM's serializer; 0: text is the path of an actor. */
+    int32_t serializer;
+    struct sherd_bytes manifest; /* OTHER: of the serializer; lent */
 };
 
 /* Return an item of a text, which is lent as long as the item is used, and of a

@@ -196,7 +196,7 @@ static const struct dd_value *find(const struct sherd_value *value,
     const struct dd_value *found = NULL;
     struct dd_element element;
 
-    if (is_map(value->value) && item_to_element(key, &element))
+    if (is_map(value->value) && item_to_key(key, &element))
         found = dd_map_get(value->value, &element);
     return found && dd_kind_of(found) == kind ? found : NULL;
 }
@@ -242,7 +242,7 @@ SHERD_API int sherd_value_has(const struct sherd_value *value,
 {
     struct dd_element element;
 
-    if (!item_to_element(item, &element))
+    if (!item_to_key(item, &element))
         return 0;
     if (is_set(value->value))
         return dd_set_has(value->value, &element);
@@ -270,7 +270,7 @@ sherd_value_inside(const struct sherd_value *value,
     const struct dd_value *found = NULL;
     struct dd_element element;
 
-    if (dd_kind_of(value->value) == DD_ORMAP && item_to_element(key, &element))
+    if (dd_kind_of(value->value) == DD_ORMAP && item_to_key(key, &element))
         found = dd_map_get(value->value, &element);
     return found ? shown(dd_copy(found)) : NULL;
 }

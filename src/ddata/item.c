@@ -42,6 +42,19 @@ bool item_to_element(const struct sherd_item *item, struct dd_element *element)
     return false;
 }
 
+bool item_to_key(const struct sherd_item *item, struct dd_element *element)
+{
+    if (item->kind != SHERD_ITEM_OTHER)
+        return item_to_element(item, element);
+    *element = (struct dd_element){
+        .kind = item->serializer ? DD_OTHER : DD_REF,
+        .text = slice_of(item->text.data, item->text.size),
+        .serializer = item->serializer,
+        .manifest = slice_of(item->manifest.data, item->manifest.size),
+    };
+    return true;
+}
+
 bool item_to_other(const struct sherd_item *item, uint8_t room[8],
                    struct dd_other *other)
 {
@@ -78,6 +91,8 @@ struct sherd_item item_of_element(const struct dd_element *element)
         .kind = SHERD_ITEM_OTHER,
         .number = element->number,
         .text = { element->text.data, element->text.size },
+        .serializer = element->serializer,
+        .manifest = { element->manifest.data, element->manifest.size },
     };
 
     if (element->kind == DD_TEXT)
@@ -93,7 +108,10 @@ struct sherd_item item_of_other(struct dd_other other)
 {
     struct sherd_item item = { .kind = SHERD_ITEM_OTHER,
                                .text = { other.bytes.data,
-                                         other.bytes.size } };
+                                         other.bytes.size },
+                               .serializer = other.serializer,
+                               .manifest = { other.manifest.data,
+                                             other.manifest.size } };
     size_t size = other.serializer == SERIALIZER_INT ? 4 : 8;
     uint64_t number = 0;
 

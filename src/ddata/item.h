@@ -8,6 +8,8 @@
 
 /* Lent from the item. False: its kind cannot be an element. */
 bool item_to_element(const struct sherd_item *item, struct dd_element *element);
+/* The same for a lookup, which may name an element of any kind. */
+bool item_to_key(const struct sherd_item *item, struct dd_element *element);
 /* Serializes as the JVM does; lent from the item, or from room for numbers. False: an unknown
  * kind. */
 bool item_to_other(const struct sherd_item *item, uint8_t room[8],

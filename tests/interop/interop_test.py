@@ -526,7 +526,7 @@ TRAPS = [partitions.keep_majority, partitions.keep_oldest, partitions.three_side
          traps.idle_connections, traps.departed_node, traps.slow_entity, traps.wrong_addresses, traps.ipv6_addresses,
          traps.app_versions, traps.two_seed_nodes, traps.many_watches, messages_and_watches_by_lanes, traps.watch_from_outside,
          traps.ddata_by_role, services.selections_reach_our_actors, services.services_of_jvm_nodes,
-         services.receptionist_is_pruned]
+         services.receptionist_is_pruned, services.role_less_singletons_wait]
 DDATA = [replicas.partitioned_replicas, replicas.changes_of_all_types, replicas.deltas_after_pruning,
          remembering.remembered_beside_jvm_nodes, remembering.remembered_by_jvm_nodes, expiry.unused_keys_expire,
          stored.durable_keys, damaged.damaged_keys]
@@ -541,7 +541,7 @@ FOUNDED_BOTH_WAYS = {
     "jvm_nodes_join_ours", "gossip_of_33_nodes", "join_by_command", "different_settings", "wrong_addresses", "ipv6_addresses",
     "messages_and_watches_by_lanes", "two_seed_nodes", "app_versions", "partitioned_replicas", "changes_of_all_types",
     "deltas_after_pruning", "remembered_beside_jvm_nodes", "remembered_by_jvm_nodes", "unused_keys_expire", "durable_keys",
-    "damaged_keys", "watch_from_outside", "keep_majority", "keep_oldest", "three_sides", "downed_by_command"}
+    "damaged_keys", "role_less_singletons_wait", "watch_from_outside", "keep_majority", "keep_oldest", "three_sides", "downed_by_command"}
 # These cases run one after the other on one cluster of JVM nodes. The first one needs ports below
 # theirs.
 SHARED = ["lifecycle", "messages_and_watches"]

@@ -59,7 +59,10 @@ def selections_reach_our_actors(cluster):
 
     identify(j1, path, re.escape(path))
     identify(j1, s1.path("/user/nobody"), "nobody")
-    j1.say(f"watch {path}")
+    nobody = s1.path("/user/nobody")
+    for watched in (path, nobody):  # in order: the answer for the second shows that the first has arrived
+        j1.say(f"watch {watched}")
+    j1.expect(f"^terminated {re.escape(nobody)} confirmed false address false$")
     s1.say("spawn worker-1")
     s1.expect('actor not started: another actor.*name=worker-1')
     j2.say(f"select {path} stop")
@@ -145,4 +148,26 @@ def receptionist_is_pruned(cluster):
     found = counters(s1)
     if found.get("messages malformed") or found.get("replicator messages ignored") or found.get("values unmerged"):
         raise Failed(f"{s1.name}: {found}")
+    cluster.check_no_quarantine()
+
+
+def role_less_singletons_wait(cluster):
+    """Our node is the oldest member. The JVM's singleton without a role does not start, and our node
+    warns once. The singleton starts when our node has left."""
+    ports = free_ports(2)
+    s1 = cluster.start("s1", "sherd", ports[0], [f"127.0.0.1:{ports[0]}"])
+    cluster.wait_up("our node founded a cluster")
+    j1 = cluster.start("j1", cluster.toolkit, ports[1], [s1.address])
+    cluster.wait_up("a JVM node joined")
+    warning = "^log WARNING node: .*a JVM member waits for this node to hand over a singleton"
+    j1.say("service single -")
+    found = s1.expect(f"{warning}.*member={j1.address}.*path=/user/single")
+    j1.say("shard begin")
+    j1.say("service to early")
+    wait(lambda: counters(s1).get("sharding messages ignored"), lambda: f"{s1.name}: {counters(s1)}")
+    if j1.find("^got text early") or len([line for line in s1.since(0) if re.search(warning, line)]) != 1:
+        raise Failed(f"not one warning, or the singleton runs: {found.string}")
+    counts(s1, "messages malformed", 0)
+    cluster.leave(s1, quiet=False)
+    j1.expect("^got text early from ")
     cluster.check_no_quarantine()

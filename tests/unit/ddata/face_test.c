@@ -217,6 +217,48 @@ static void changes_of_both_kinds_are_not_sure(void **state)
     dd_free(set);
 }
 
+/* A JVM makes such keys; a program gets them from the map, and asks with them. */
+static void a_key_of_another_serializer_finds_its_value(void **state)
+{
+    const struct dd_element keys[] = {
+        { .kind = DD_OTHER, .serializer = 77, .manifest = slice_text("m"), .text = slice_text("one") },
+        { .kind = DD_OTHER, .serializer = 78, .manifest = slice_text("m"), .text = slice_text("one") },
+        { .kind = DD_OTHER, .serializer = 77, .manifest = slice_text(""), .text = slice_text("one") },
+        { .kind = DD_REF, .text = slice_text("akka://S@a:1/user/x#1") },
+    };
+    struct dd_writer writer = { .node = self };
+    struct dd_value *map = dd_new(DD_PNCOUNTERMAP);
+    struct sherd_msg msg = { .kind = SHERD_DATA, .msg = SHERD_DATA_FOUND };
+    struct sherd_change change = { .verb = SHERD_REMOVE };
+    struct sherd_value *value;
+    struct buf body = { 0 };
+    struct sherd_item item;
+    uint32_t at = 0;
+    int64_t sum = 0;
+
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        dd_countermap_add(map, &writer, &keys[i], 1 << i);
+    face_put_body(&body, slice_text("key"), map);
+    msg.body = (struct sherd_bytes){ body.data, body.size };
+    value = sherd_data_value(&msg);
+    assert_non_null(value);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(sherd_value_next(value, &at, &item), 1);
+        assert_int_equal(item.kind, SHERD_ITEM_OTHER);
+        assert_int_equal(sherd_value_has(value, &item), 1);
+        sum += sherd_value_count(value, &item);
+    }
+    assert_int_equal(sum, 15);
+    item.serializer = 79;
+    assert_int_equal(sherd_value_has(value, &item), 0);
+    change.item = item; /* but no change may have one */
+    assert_null(face_change(map, SHERD_PN_COUNTER_MAP, &change, 1, &writer, 1));
+    sherd_value_free(value);
+    buf_fini(&body);
+    dd_free(map);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +266,7 @@ int main(void)
         cmocka_unit_test(a_change_of_another_type_is_not_sure),
         cmocka_unit_test(equal_numbers_of_two_kinds_are_not_in_one_value),
         cmocka_unit_test(changes_of_both_kinds_are_not_sure),
+        cmocka_unit_test(a_key_of_another_serializer_finds_its_value),
     };
 
     return cmocka_run_group_tests_name("ddata_face", tests, NULL, NULL);
