@@ -54,6 +54,7 @@ struct lane *lane_new(struct machine *machine)
         .restart_ms = settings->entity_restart_backoff / MS,
         .large_max = large_any_max(settings),
         .is_large = lane_is_large,
+        .append = lane_append,
         .user = lane,
     };
     struct journal_options journal = {
@@ -142,7 +143,6 @@ void lane_free(struct lane *lane)
     names_fini(&lane->names);
     journal_free(lane->journal);
     actors_free(lane->actors);
-    vec_fini(&lane->positions);
     vec_fini(&lane->remember_writes);
     vec_fini(&lane->flushing);
     vec_fini(&lane->asked);
