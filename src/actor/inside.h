@@ -530,7 +530,6 @@ void mailbox_hand_back(struct actors *actors, struct slot *slot);
  * entity. */
 void mailbox_count_undelivered(struct actors *actors, uint16_t type, struct slice body,
                                enum sherd_reason reason);
-void mailbox_out_put(struct actors *actors, struct message *message);
 /* Turns a failed message into the notice to its sender; false: none is wanted. */
 bool message_notice(struct message *message, enum sherd_reason reason);
 
@@ -547,7 +546,6 @@ void mailbox_message_end(struct actors *actors, struct message *message,
 void entity_flush(struct actors *actors);
 
 /* --- entity_slots.c --- */
-uint32_t shard_row_find(const struct actors *actors, uint16_t type, int32_t shard);
 /* Frees the row of a shard without entities. */
 void shard_row_free(struct actors *actors, uint32_t row);
 /* Reports that the shard is empty, and frees its row. */
