@@ -127,9 +127,8 @@ void lane_mail_end(struct lane *lane, struct mail_content *content)
     if (content->kind == MAIL_MESSAGES)
         end_chain(lane, mail_messages_take(content).own.first);
     else if (content->kind == MAIL_FRAME)
-        machine_frame_ended(
-            lane->machine, SHERD_REASON_SHUTTING_DOWN,
-            buf_slice(&mail_frame_of(content)->own.carried->frame));
+        machine_frame_ended(lane->machine, SHERD_REASON_SHUTTING_DOWN,
+                            mail_frame_of(content)->own.envelope->payload);
 }
 
 void lane_free(struct lane *lane)
