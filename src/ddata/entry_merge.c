@@ -53,6 +53,7 @@ void entry_count_deltas(const struct replicator *replicator,
 enum refusal {
     REFUSAL_KIND = 1,
     REFUSAL_ROOM = 2,
+    REFUSAL_CUSTOM = 4,
 };
 
 /* Members now differ permanently. Logs each key and cause once; of keys that are not here, the
@@ -132,6 +133,32 @@ static struct entry *merge_first(struct replicator *replicator,
     return entry;
 }
 
+/* A type that only JVM programs know: nothing here tells which value is newer. */
+static void tell_replaced(struct replicator *replicator, struct entry *entry)
+{
+    if (!(entry->logged_refusals & REFUSAL_CUSTOM))
+        trace_put(replicator->trace, TRACE_WARNING, "ddata",
+                  "value of a custom type replaced without a merge, so the new "
+                  "one may be older, and its writer gets no confirmation "
+                  "hint=\"keep keys of custom types on JVM members\" "
+                  "key=\"%.*s\"",
+                  (int)entry->key.size, (const char *)entry->key.data);
+    entry->logged_refusals |= REFUSAL_CUSTOM;
+}
+
+/* Maps of one type differ inside. */
+static const char *why_refused(const struct entry *entry,
+                               const struct envelope *envelope)
+{
+    enum dd_kind here = dd_kind_of(entry->envelope.value);
+    enum dd_kind there = dd_kind_of(envelope->value);
+
+    return here == there || there == DD_ORMAP_DELTA
+               ? "inside it is a value of a custom type, or of another type "
+                 "than the one here"
+               : "it is of another type than the one here";
+}
+
 struct entry *entry_merge(struct replicator *replicator, struct slice key,
                           struct envelope *envelope, size_t size)
 {
@@ -163,7 +190,7 @@ struct entry *entry_merge(struct replicator *replicator, struct slice key,
     if (merged == ENVELOPE_REFUSED) {
         replicator->counters.unmerged++;
         tell_refused(replicator, entry, key, REFUSAL_KIND,
-                     "it is of another type than the one here");
+                     why_refused(entry, envelope));
         return NULL;
     }
     SOMETIMES("a value changes while a member is pruned from it",
@@ -177,5 +204,6 @@ struct entry *entry_merge(struct replicator *replicator, struct slice key,
     if (merged != ENVELOPE_REPLACED)
         return entry;
     replicator->counters.unmerged++;
+    tell_replaced(replicator, entry);
     return NULL;
 }

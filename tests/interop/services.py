@@ -159,9 +159,9 @@ def role_less_singletons_wait(cluster):
     cluster.wait_up("our node founded a cluster")
     j1 = cluster.start("j1", cluster.toolkit, ports[1], [s1.address])
     cluster.wait_up("a JVM node joined")
-    warning = "^log WARNING node: .*a JVM member waits for this node to hand over a singleton"
+    warning = "^log WARNING node: .*a JVM member looks for a singleton or a coordinator on this node"
     j1.say("service single -")
-    found = s1.expect(f"{warning}.*member={j1.address}.*path=/user/single")
+    found = s1.expect(f"{warning}.*from={j1.address}.*path=/user/single/singleton")
     j1.say("shard begin")
     j1.say("service to early")
     wait(lambda: counters(s1).get("sharding messages ignored"), lambda: f"{s1.name}: {counters(s1)}")

@@ -226,6 +226,8 @@ void control_identify(struct control *control, const struct inbound *inbound);
 
 /* unclaimed.c: counts a message that no part of the node takes. */
 void control_unclaimed(struct control *control, const struct inbound *inbound);
+/* Nothing is at the path of an Identify: warns if a singleton's proxy asks. */
+void control_unidentified(struct control *control, const struct inbound *inbound);
 void control_unclaimed_status(const struct control *control, uint64_t *counters);
 
 /* control.c */

@@ -118,12 +118,17 @@ void control_identify(struct control *control, const struct inbound *inbound)
 {
     struct machine *machine = control->machine;
     uint64_t actor = control_actor_at(control, inbound->recipient);
+    struct slice path;
 
-    if (actor)
+    if (actor) {
         ask_lane(control, inbound, actor, inbound->recipient);
-    else if (!path_is_pattern(inbound->recipient) ||
-             !ask_all(control, inbound))
-        (void)identify_answer(machine->self, inbound,
-                              control_identified(control, inbound->recipient),
-                              &machine->outbox); /* malformed: no answer */
+        return;
+    }
+    if (path_is_pattern(inbound->recipient) && ask_all(control, inbound))
+        return;
+    path = control_identified(control, inbound->recipient);
+    if (!path.size)
+        control_unidentified(control, inbound);
+    (void)identify_answer(machine->self, inbound, path,
+                          &machine->outbox); /* malformed: no answer */
 }

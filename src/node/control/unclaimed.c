@@ -45,13 +45,25 @@ static void warn_asked_over(struct control *control,
         return;
     control->is_asked_over = true;
     trace_put(control->machine->trace, TRACE_WARNING, "node",
-              "a JVM member waits for this node to hand over a singleton, or "
-              "to register a region, because this node is the oldest "
-              "member=%s path=%.*s hint=\"give the JVM's singletons and "
+              "a JVM member looks for a singleton or a coordinator on this "
+              "node, which has none, because this node is the oldest member "
+              "from=%s path=%.*s hint=\"give the JVM's singletons and "
               "sharding a role that this node does not have\"",
               address_text(&inbound->from.address, text, sizeof text),
               (int)inbound->recipient.size,
               (const char *)inbound->recipient.data);
+}
+
+#define SINGLETON "/singleton" /* a manager's child, to which proxies send */
+
+void control_unidentified(struct control *control, const struct inbound *inbound)
+{
+    struct slice path = inbound->recipient;
+    size_t size = sizeof SINGLETON - 1;
+
+    if (path.size > size &&
+        !memcmp(path.data + path.size - size, SINGLETON, size))
+        warn_asked_over(control, inbound);
 }
 
 void control_unclaimed(struct control *control, const struct inbound *inbound)

@@ -458,6 +458,7 @@ static void foreign_values_are_passed_on(void **state)
                              .count = 1,
                              .from = lone->peer };
     struct message answer;
+    struct trace_line line;
     (void)state;
 
     lone_receive(lone, &write);
@@ -479,6 +480,50 @@ static void foreign_values_are_passed_on(void **state)
     assert_int_equal(answer.kind, MESSAGE_READ_RESULT);
     assert_memory_equal(answer.entries[0].bytes.data + 4, "two", 3);
     message_fini(&answer);
+    assert_true(trace_next(lone->trace, &line));
+    assert_int_equal(line.level, TRACE_WARNING);
+    assert_non_null(strstr(line.text, "custom type replaced"));
+    assert_non_null(strstr(line.text, "key=\"k\""));
+    assert_false(trace_next(lone->trace, &line));
+    lone_free(lone);
+}
+
+/* A map with such values stays as it is. */
+static void a_map_with_foreign_values_is_refused_with_a_reason(void **state)
+{
+    struct replicator_settings settings = { .gossip_off = true };
+    struct lone *lone = lone_new(&settings);
+    struct message_entry part = { .key = slice_text("m") };
+    struct message write = { .kind = MESSAGE_WRITE,
+                             .entries = &part,
+                             .count = 1,
+                             .from = lone->peer };
+    struct dd_element key = dd_text("k");
+    struct trace_line line;
+    (void)state;
+
+    for (int i = 0; i < 3; i++) {
+        struct dd_writer writer = { .node = lone->peer, .versions = i };
+        struct envelope envelope = { .value = dd_new(DD_ORMAP) };
+        struct dd_value *inside = NULL;
+        struct buf bytes = { 0 };
+
+        assert_int_equal(dd_decode((struct dd_other){ .serializer = 99,
+                                                      .bytes = slice_of("abc" + i, 1) },
+                                   &inside),
+                         DD_OK);
+        assert_true(dd_ormap_put(envelope.value, &writer, &key, inside));
+        envelope_encode(&bytes, &envelope, NULL, ENVELOPE_WHOLE);
+        part.bytes = buf_slice(&bytes);
+        lone_receive(lone, &write);
+        assert_int_equal(lone_next_kind(lone), i ? MESSAGE_WRITE_NACK : MESSAGE_WRITE_ACK);
+        buf_fini(&bytes);
+        envelope_fini(&envelope);
+    }
+    assert_true(trace_next(lone->trace, &line)); /* once */
+    assert_non_null(strstr(line.text, "inside it is a value of a custom type"));
+    assert_non_null(strstr(line.text, "key=\"m\""));
+    assert_false(trace_next(lone->trace, &line));
     lone_free(lone);
 }
 
@@ -705,6 +750,7 @@ int main(void)
         cmocka_unit_test(a_key_that_is_not_utf8_is_dropped),
         cmocka_unit_test(only_asked_replicas_count_as_answers),
         cmocka_unit_test(foreign_values_are_passed_on),
+        cmocka_unit_test(a_map_with_foreign_values_is_refused_with_a_reason),
         cmocka_unit_test(a_refused_value_is_logged),
         cmocka_unit_test(a_removed_member_is_pruned),
         cmocka_unit_test(elements_taken_over_are_added_again),

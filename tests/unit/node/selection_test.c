@@ -377,6 +377,26 @@ static void messages_for_absent_services_have_their_own_counters(void **state)
     assert_int_equal(COUNTER(fixture, SHERD_MESSAGES_MALFORMED), 0);
 }
 
+static void a_search_for_a_singleton_here_is_logged(void **state)
+{
+    static const uint8_t question[] = { 0x0a, 5, 0x0a, 1, 'x', 0x10, 20 };
+    static const struct {
+        const char *path;
+        bool is_asked;
+    } cases[] = {
+        { "/user/single/other", false },
+        { "/user/single/singleton", true },
+    };
+    struct fixture *fixture = *state;
+
+    for (int i = 0; i < 2; i++) {
+        select_with(fixture, cases[i].path, SERIALIZER_MISC, "A",
+                    slice_of(question, sizeof question));
+        assert_int_equal(fixture->machines[0]->control->is_asked_over,
+                         cases[i].is_asked);
+    }
+}
+
 static void a_taken_name_ends_the_second_actor(void **state)
 {
     struct fixture *fixture = *state;
@@ -489,6 +509,7 @@ int main(void)
         TEST(a_pattern_selects_all_names_that_match),
         TEST(an_undeliverable_message_is_counted_by_its_reason),
         TEST(messages_for_absent_services_have_their_own_counters),
+        TEST(a_search_for_a_singleton_here_is_logged),
         TEST(a_taken_name_ends_the_second_actor),
         TEST(a_name_is_free_after_its_actor),
         TEST(an_actor_begins_when_all_lanes_have_its_name),
