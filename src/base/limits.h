@@ -315,6 +315,7 @@
 #define CONFIG_LINKS_MAX 96 /* nested ${...} and sections */
 #define CONFIG_INCLUDES_MAX 64
 #define CONFIG_INCLUDE_DEPTH_MAX 8
+#define CONFIG_UNREAD_MAX 256 /* sections and keys that are listed because they are not read */
 #define CONFIG_OVERRIDES_MAX 4096 /* variables; keys set from code */
 
 /* log */

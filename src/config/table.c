@@ -57,8 +57,8 @@
            "off: the phase is skipped; refused for phases that the cluster waits for") \
     SWITCH("coordinated-shutdown.phases." name ".recover", "on", YES,       \
            "off: shutdown stops at a late task; refused from the hand-off of shards on") \
-    LIST("coordinated-shutdown.phases." name ".depends-on", "[" before "]", \
-         YES, "the order of phases is fixed; another value is refused")
+    LIST("coordinated-shutdown.phases." name ".depends-on", "[" before "]", YES, \
+         "the order of phases is fixed; another value is refused")
 
 /* A singleton's settings; sharding's take the values of the general ones. */
 #define SINGLETON(at, name, role, retry, retries, lease, lease_retry)           \
@@ -259,6 +259,7 @@ static const struct row rows[] = {
          "time limit of one request to etcd; must be less than `lease-operation-timeout`")
     LIST("dns.servers", "[]", YES,
          "DNS servers, host or host:port; empty: those of the system")
+    CHOICE("config.unknown-keys", "error", "error|warn", YES, "unknown keys in sections that a node reads are errors or warnings")
     CHOICE("log.level", "$loglevel", LEVELS, YES,
            "most detailed level that is written")
     CHOICE("log.format", "logfmt", "logfmt|json", YES, "format of a log line")
@@ -281,12 +282,11 @@ static const struct row rows[] = {
     MODULE("shard", "level of shards that end")
     MODULE("singleton", "level of singletons")
     MODULE("tls", "level of certificates and keys")
-    TEXT("system-name", "ClusterSystem", YES, "name of the cluster, the same on all nodes")
-    TEXT("protocol.name", "akka", YES,
-         "protocol in addresses, `akka` or `pekko`; the same on all nodes")
+    TEXT("system-name", "ClusterSystem", YES, "name of the cluster, the same on all nodes; not set: that of the seed nodes")
+    TEXT("protocol.name", "", YES, "protocol in addresses, `akka` or `pekko`; empty: see below")
     TEXT("protocol.magic", "AKKA", NOT_YET, "first bytes of every connection")
-    TEXT("protocol.config-prefix", "akka", YES,
-         "prefix of the keys that are compared when a node joins")
+    TEXT("protocol.config-prefix", "", YES, "the name of the protocol; another value is refused")
+    TEXT("remote.protocol-name", "", YES, "Pekko's name of `protocol.name`")
 
     /* Membership */
     LIST("cluster.seed-nodes", "[]", YES, "nodes to join at the start; the first one may found the cluster")
@@ -774,7 +774,7 @@ static const struct row rows[] = {
          "the interval doubles up to this value while nothing is found")
     SPAN(DISCOVERY "resolve-timeout", "3 seconds", NULL, YES,
          "time limit of one DNS look-up")
-    COUNT(BOOTSTRAP "contact-point.fallback-port", "own", "own", 1, 65535, YES,
+    COUNT(BOOTSTRAP "contact-point.fallback-port", "own", "own|<fallback-port>", 1, 65535, YES,
           "port of nodes whose addresses are found; `own`: the port of this node")
 };
 

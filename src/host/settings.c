@@ -76,13 +76,8 @@ static int read_addresses(struct settings *settings, char *error, size_t size)
 
         memset(&address, 0, sizeof address);
         if (!address_parse(&address, text, settings->node.identity.protocol,
-                           settings->node.identity.system)) {
-            return settings_refuse(settings, error, size, "cluster.seed-nodes",
-                          "has \"%s\", which is not an address of "
-                          "%s://%s@HOST:PORT",
-                          text, settings->node.identity.protocol,
-                          settings->node.identity.system);
-        }
+                           settings->node.identity.system))
+            return settings_refuse_seed(settings, error, size, text);
         vec_push(&settings->seeds, address);
     }
     settings->node.seed_nodes = settings->seeds.items;
@@ -116,16 +111,11 @@ static bool is_provider(const char *text)
     return false;
 }
 
-static int check_names(const struct settings *settings, char *error,
-                       size_t size)
+static int check_provider(const struct settings *settings, char *error,
+                          size_t size)
 {
-    const char *protocol = config_text(settings->config, "protocol.name");
     const char *provider = config_text(settings->config, "actor.provider");
 
-    if (strcmp(protocol, "akka") != 0 && strcmp(protocol, "pekko") != 0)
-        return settings_refuse(settings, error, size, "protocol.name",
-                               "is \"%s\"; it must be akka or pekko",
-                               protocol);
     if (!is_provider(provider))
         return settings_refuse(settings, error, size, "actor.provider",
                                "is \"%s\"; it must be cluster, remote, local "
@@ -142,15 +132,10 @@ static int read_self(struct settings *settings, char *error, size_t size)
     int64_t port = config_int(config, "remote.artery.canonical.port");
     int64_t bind_port = config_int(config, "remote.artery.bind.port");
 
-    identity->protocol = config_text(config, "protocol.name");
-    identity->system = config_text(config, "system-name");
     settings->port_any = port == 0;
-    if (check_names(settings, error, size) != 0)
+    if (settings_read_names(settings, error, size) != 0 ||
+        check_provider(settings, error, size) != 0)
         return SHERD_ECONFIG;
-    if (!address_is_system(identity->system))
-        return settings_refuse(settings, error, size, "system-name",
-                      "is \"%s\"; it must be " ADDRESS_SYSTEM_FORM,
-                      identity->system);
     /* The port is set when it is bound; until then it is 1. */
     if (!address_set_named(&identity->node.address, host, strlen(host),
                            port == 0 ? 1 : (uint32_t)port)) {
@@ -382,7 +367,7 @@ static void make_join_config(struct settings *settings)
     char number[16];
 
     buf_put_text(&buf, "{");
-    settings_put_quoted(&buf, config_text(config, "protocol.config-prefix"));
+    settings_put_quoted(&buf, settings->node.identity.protocol);
     buf_put_text(&buf, ":{\"cluster\":{\"downing-provider-class\":");
     settings_put_quoted(&buf, config_text(config, "cluster.downing-provider-class"));
     buf_put_text(&buf, ",\"split-brain-resolver\":{\"active-strategy\":");
@@ -522,5 +507,6 @@ void settings_fini(struct settings *settings)
     settings_fini_members(settings);
     mem_free(settings->join_config);
     mem_free(settings->cluster_id);
+    mem_free(settings->system_name);
     memset(settings, 0, sizeof *settings);
 }
