@@ -148,7 +148,6 @@ const struct row rows_without_effect[] = {
     KEY("coordinated-shutdown.terminate-actor-system")
     KEY("coordination.lease.lease-class")
     KEY("daemonic")
-    KEY("discovery.method")
     KEY("extensions")
     KEY("fail-mixed-versions")
     KEY("home")

@@ -240,35 +240,49 @@ static struct node *join_texts(struct parser *parser, const struct node *join)
     return text;
 }
 
-/* Moves lists or sections into the first of them. */
-static struct node *join_all(struct parser *parser, const struct node *join)
+/* Moves what is in a list or section to the end of another one. */
+static void move(struct parser *parser, struct node *to,
+                 const struct node *from)
 {
-    struct node *first = join->items->node;
+    for (struct item *at = from->items; at; at = at->next)
+        tree_add_item(parser->scan.tree, to, at->node);
+    for (struct field *at = from->fields; at; at = at->next)
+        tree_put(parser->scan.tree, to, at->name, at->place, at->value);
+}
 
-    for (struct item *item = join->items->next; item; item = item->next) {
-        for (struct item *at = item->node->items; at; at = at->next)
-            tree_add_item(parser->scan.tree, first, at->node);
-        for (struct field *at = item->node->fields; at; at = at->next)
-            tree_put(parser->scan.tree, first, at->name, at->place, at->value);
+/* Joins lists, and sections, that stand beside each other. A reference keeps those around it apart. */
+static struct node *join_neighbours(struct parser *parser, struct node *join)
+{
+    struct item *last = join->items; /* never a space */
+
+    for (struct item *item = last->next; item; item = item->next) {
+        enum node_kind kind = item->node->kind;
+
+        if (item->node->blank)
+            continue;
+        if (kind == last->node->kind &&
+            (kind == NODE_ARRAY || kind == NODE_OBJECT)) {
+            move(parser, last->node, item->node);
+            last->next = item->next;
+        } else {
+            last = item;
+        }
     }
-    return first;
+    return join->items->next ? join : join->items->node;
 }
 
 /* Joins parts of one kind into one value, unless a reference is among them. */
 static struct node *fold(struct parser *parser, struct node *join)
 {
-    enum node_kind kind = join->items->node->kind;
-    bool same = kind != NODE_REFERENCE;
+    bool is_text = true;
 
     if (!join->items->next)
         return join->items->node;
     for (struct item *item = join->items; item; item = item->next)
-        same &= item->node->kind == kind || item->node->blank;
-    if (kind == NODE_TEXT && same)
+        is_text &= item->node->kind == NODE_TEXT;
+    if (is_text)
         return join_texts(parser, join);
-    if (!check_kinds(parser, join))
-        return NULL;
-    return same ? join_all(parser, join) : join;
+    return check_kinds(parser, join) ? join_neighbours(parser, join) : NULL;
 }
 
 /* Reads adjacent parts up to the end of the line or of the enclosing value. */

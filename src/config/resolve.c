@@ -14,6 +14,7 @@ struct resolver {
     const struct map *environment;
     struct config_problem *problem;
     config_skip skip; /* or null */
+    struct place place; /* of the last reference */
     uint32_t steps;
     uint32_t depth;
     bool failed;
@@ -35,6 +36,8 @@ static bool go_on(struct resolver *resolver, struct place place)
 {
     if (resolver->failed)
         return false;
+    if (!place.source[0]) /* the root */
+        place = resolver->place;
     if (++resolver->steps > CONFIG_STEPS_MAX || tree_is_full(resolver->tree)) {
         resolver->failed = true;
         return config_problem_set(
@@ -105,10 +108,11 @@ static struct node *find(struct resolver *resolver,
                          const struct node *reference)
 {
     struct node *root = resolver->tree->root;
-    struct node *found = reference->below
-                             ? lookup(resolver, root, reference->below, 0)
-                             : NULL;
+    struct node *found;
 
+    resolver->place = reference->place;
+    found = reference->below ? lookup(resolver, root, reference->below, 0)
+                             : NULL;
     return found ? found : lookup(resolver, root, reference->path, 0);
 }
 
@@ -550,6 +554,7 @@ struct node *tree_resolve(struct tree *tree, const struct map *environment,
         .environment = environment,
         .problem = problem,
         .skip = skip,
+        .place = tree->root->place,
         .used = UINT32_MAX,
     };
     struct buf key = {0};

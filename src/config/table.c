@@ -568,8 +568,7 @@ static const struct row rows[] = {
          "largest frame of an unknown sender, including its length")
     SIZE("remote.unauthenticated.tls-handshake-size", "16 KiB", NULL, YES,
          "bytes that a peer may send before its certificate is verified")
-    TEXT("remote.tls.certificate", "$" ROTATING "cert-file", YES, "PEM file: certificate of this node, then those up "
-         "to its CA")
+    TEXT("remote.tls.certificate", "$" ROTATING "cert-file", YES, "PEM file: certificate of this node, then those up to its CA")
     TEXT("remote.tls.key", "$" ROTATING "key-file", YES, "PEM file: key of this certificate, without a password")
     TEXT("remote.tls.ca", "$" ROTATING "ca-cert-file", YES, "PEM file: CAs that sign the certificates of nodes")
     TEXT("remote.tls.crl", "", YES, "PEM file: certificate revocation lists, one for each CA; empty: no check")
@@ -754,7 +753,8 @@ static const struct row rows[] = {
     SWITCH(BOOTSTRAP "new-cluster-enabled", "on", YES,
            "on: a node that finds no cluster may found one")
     TEXT(DISCOVERY "discovery-method", "akka.discovery", YES,
-         "`akka-dns`: seed nodes are looked up by DNS unless they are given; any other value: no look-up")
+         "`akka-dns`: seed nodes are looked up by DNS unless they are given; any other method is refused")
+    TEXT("discovery.method", "<method>", YES, "the same, if `discovery-method` is not set")
     TEXT(DISCOVERY "service-name", "<service-name>", YES,
          "name in DNS; when not set, the system name in lower case")
     TEXT(DISCOVERY "service-namespace", "<service-namespace>", YES,

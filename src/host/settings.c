@@ -134,7 +134,9 @@ static int read_self(struct settings *settings, char *error, size_t size)
 
     settings->port_any = port == 0;
     if (settings_read_names(settings, error, size) != 0 ||
-        check_provider(settings, error, size) != 0)
+        check_provider(settings, error, size) != 0 ||
+        settings_read_host_name(settings, "remote.artery.canonical.hostname",
+                                &host, error, size) != 0)
         return SHERD_ECONFIG;
     /* The port is set when it is bound; until then it is 1. */
     if (!address_set_named(&identity->node.address, host, strlen(host),
@@ -145,6 +147,9 @@ static int read_self(struct settings *settings, char *error, size_t size)
                       host, HOST_MAX);
     }
     settings->bind_host = config_text(config, "remote.artery.bind.hostname");
+    if (settings_read_host_name(settings, "remote.artery.bind.hostname",
+                                &settings->bind_host, error, size) != 0)
+        return SHERD_ECONFIG;
     if (!settings->bind_host[0])
         settings->bind_host = host;
     settings->bind_port =
@@ -405,6 +410,29 @@ static void read_cluster_id(struct settings *settings)
     buf_fini(&id);
 }
 
+/* SQLite takes some names of files for something else. */
+static int check_journal(const struct settings *settings, char *error,
+                         size_t size)
+{
+    static const char key[] = "journal.sqlite.path";
+    const char *path = config_text(settings->config, key);
+    const char *why = NULL;
+
+    if (strcmp(config_text(settings->config, "journal.plugin"), "sqlite") != 0)
+        return 0;
+    if (!path[0])
+        why = "names no file; write the path of the journal";
+    else if (strcmp(path, ":memory:") == 0)
+        why = "is SQLite's name of a database in memory, which each thread "
+              "would have for itself; set journal.plugin = memory, or write "
+              "the path of a file";
+    else if (strncmp(path, "file:", 5) == 0)
+        why = "is a URI; write the path alone";
+    return why ? settings_refuse(settings, error, size, key, "\"%s\" %s", path,
+                                 why)
+               : 0;
+}
+
 static void read_host(struct settings *settings)
 {
     const struct config *config = settings->config;
@@ -481,6 +509,9 @@ int settings_read(struct settings *settings,
     result = settings_read_data(settings, error, size);
     if (result != 0)
         return result;
+    result = check_journal(settings, error, size);
+    if (result != 0)
+        return result;
     read_sharding(settings);
     read_host(settings);
     make_join_config(settings);
@@ -508,5 +539,7 @@ void settings_fini(struct settings *settings)
     mem_free(settings->join_config);
     mem_free(settings->cluster_id);
     mem_free(settings->system_name);
+    mem_free(settings->own_host[0]);
+    mem_free(settings->own_host[1]);
     memset(settings, 0, sizeof *settings);
 }

@@ -63,6 +63,7 @@ struct settings {
     VEC(struct sherd_format) formats; /* owns manifests */
     char *join_config;
     char *cluster_id; /* if not configured */
+    char *own_host[2]; /* the machine's address and name, if they are used */
     char *system_name; /* of the seed nodes, if not configured */
     const char *protocol_reason; /* why it is not the default, if not configured; or null */
 };
@@ -93,6 +94,10 @@ int settings_read_names(struct settings *settings, char *error, size_t size);
 /* Refuses a seed node's address with the reason. */
 int settings_refuse_seed(const struct settings *settings, char *error,
                          size_t size, const char *seed);
+
+/* settings_host.c: replaces the words <getHostAddress> and <getHostName>. */
+int settings_read_host_name(struct settings *settings, const char *key,
+                            const char **host, char *error, size_t size);
 
 /* settings_phases.c: coordinated shutdown. */
 int settings_read_phases(struct settings *settings, char *error, size_t size);

@@ -98,6 +98,7 @@ struct news {
     bool up;
     bool exiting;
     bool refused; /* to be reported */
+    bool gave_up; /* it is the end of a search, not a cluster's answer */
     bool stopped;
 };
 
@@ -290,7 +291,8 @@ void join_step(struct member *member, uint64_t now, struct outbox *outbox);
 /* Outside: enters by a large gossip that was read in an earlier step. */
 void join_enter_step(struct member *member, uint64_t now,
                      struct outbox *outbox);
-void join_refuse(struct member *member, const char *reason); /* Gives up, for that reason. */
+void join_refuse(struct member *member, const char *reason); /* The cluster does not take this node. */
+void join_give_up(struct member *member, const char *reason); /* No cluster answered in time. */
 void join_receive(struct member *member, uint64_t now,
                   const struct inbound *inbound, struct outbox *outbox);
 void welcome_receive(struct member *member, uint64_t now,

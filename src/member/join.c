@@ -31,9 +31,11 @@ void member_join_no_more(struct member *member)
     gossip_receive_forget(member); /* a waiting Welcome */
 }
 
-void join_refuse(struct member *member, const char *reason)
+static void end_joining(struct member *member, const char *reason,
+                        bool is_refused)
 {
     stay_outside(member);
+    member->news.gave_up = !is_refused;
     buf_clear(&member->news.refusal);
     buf_put_text(&member->news.refusal, reason);
     buf_put_u8(&member->news.refusal, 0);
@@ -42,6 +44,16 @@ void join_refuse(struct member *member, const char *reason)
     trace_put(member->trace, TRACE_ERROR, "member", "not joining reason=\"%s\" "
               "hint=\"remove the reason, then start this node again\"",
               reason);
+}
+
+void join_refuse(struct member *member, const char *reason)
+{
+    end_joining(member, reason, true);
+}
+
+void join_give_up(struct member *member, const char *reason)
+{
+    end_joining(member, reason, false);
 }
 
 static void send_join(struct member *member, uint64_t now,
@@ -150,8 +162,8 @@ static void ask_again(struct member *member, uint64_t now,
 void join_step(struct member *member, uint64_t now, struct outbox *outbox)
 {
     if (member->give_up_at <= now)
-        join_refuse(member, "The member that was asked sent no welcome in "
-                            "time.");
+        join_give_up(member, "The member that was asked sent no welcome in "
+                             "time.");
     else if (member->retry_at > now)
         return;
     else if (member->is_by_seeds)

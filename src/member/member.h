@@ -180,6 +180,7 @@ struct member_news {
     /* REFUSED: all reasons, a sentence each; ROLE_LEADER: the role; CENTER_...: its name; else
      * empty. Lent as view */
     const char *detail;
+    bool gave_up; /* REFUSED: no cluster answered in time */
 };
 
 #define MEMBER_COUNTERS(X)                                                     \

@@ -416,6 +416,7 @@ static bool tell_self(struct member *member, struct member_news *out)
     if (news->refused) {
         news->refused = false;
         (void)tell(out, MEMBER_NEWS_REFUSED, NULL);
+        out->gave_up = news->gave_up;
         out->detail = (const char *)news->refusal.data;
         return true;
     }

@@ -28,6 +28,10 @@ ACCEPTED = [
     (None, r"half of a character|u0000 cannot stand", "texts that are no Unicode, or hold the character 0"),
 ]
 
+# Texts that have another tree there: an object with references replaces a text or a list, and
+# lightbend/config loses a part of it when a later value adds to the object.
+OTHER_TREES = {297, 8247, 8290, 15325, 16730, 17978}
+
 
 def build(folder):
     """Builds the JVM's program if it is missing or old. Returns its class path."""
@@ -74,12 +78,14 @@ def compare(numbers, theirs_command, ours_command, folder):
     """Returns the differences of these numbers, and counts answers and accepted differences."""
     names = [texts.write(os.path.join(folder, str(number)), number) for number in numbers]
     differences = []
-    counts = [0, 0, [0] * len(ACCEPTED)]
+    counts = [0, 0, [0] * len(ACCEPTED), 0]
     for number, theirs, ours in zip(numbers, run(theirs_command, names), run(ours_command, names)):
         if theirs.startswith("error: ") and ours.startswith("error: "):
             counts[1] += 1
         elif theirs == ours:
             counts[0] += 1
+        elif number in OTHER_TREES:
+            counts[3] += 1
         elif accepted(theirs, ours) is not None:
             counts[2][accepted(theirs, ours)] += 1
         else:
@@ -99,6 +105,7 @@ def main():
     differences = []
     trees = errors = 0
     by_reason = [0] * len(ACCEPTED)
+    others = 0
     last = options.first + options.count
     for first in range(options.first, last, BATCH):
         with tempfile.TemporaryDirectory(prefix="hocon.") as folder:
@@ -106,10 +113,11 @@ def main():
         differences += found
         trees += counts[0]
         errors += counts[1]
+        others += counts[3]
         by_reason = [a + b for a, b in zip(by_reason, counts[2])]
     for number, their_answer, our_answer in differences[:options.show]:
         print(f"text {number}\n  lightbend/config: {their_answer[:1500]}\n  here:             {our_answer[:1500]}")
-    print(f"{trees} equal trees, {errors} refused by both, {len(differences)} differences, accepted: "
+    print(f"{trees} equal trees, {errors} refused by both, {len(differences)} differences, {others} known texts, accepted: "
           + (", ".join(f"{count} {ACCEPTED[index][2]}" for index, count in enumerate(by_reason) if count) or "none"))
     if not trees or not errors:
         print("no tree or no error: these texts show nothing")

@@ -1,10 +1,12 @@
 /* Tests the node's settings that result from options and configuration. */
+#define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -42,6 +44,34 @@ static void a_wrong_journal_is_refused(void **state)
                      SHERD_EINVAL);
     assert_non_null(strstr(error, "sqlite:PATH"));
     settings_fini(&settings);
+}
+
+/* SQLite would not take these names for files. */
+static void a_journal_is_a_file(void **state)
+{
+    static const char *const rows[][2] = {
+        { "sqlite::memory:", "options: journal.sqlite.path \":memory:\" is SQLite's name of a "
+                             "database in memory" },
+        { "sqlite:file:journal.db?mode=ro", "\"file:journal.db?mode=ro\" is a URI; write the path alone" },
+        { "sherd.journal { plugin = sqlite, sqlite.path = \"\" }",
+          "config_text:1:34: sherd.journal.sqlite.path \"\" names no file" },
+    };
+    struct settings settings;
+    char error[512];
+    (void)state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct sherd_options options = {
+            .journal = i == 2 ? NULL : rows[i][0],
+            .config_text = i == 2 ? rows[i][0] : NULL,
+        };
+
+        assert_int_equal(settings_read(&settings, &options, error, sizeof error),
+                         SHERD_ECONFIG);
+        if (!strstr(error, rows[i][1]))
+            fail_msg("wanted %s, got %s", rows[i][1], error);
+        settings_fini(&settings);
+    }
 }
 
 static int read_format(const struct sherd_format *formats, uint32_t count)
@@ -468,6 +498,67 @@ static void the_system_name_is_that_of_the_seed_nodes(void **state)
     assert_int_equal(settings_read(&settings, &options, error, sizeof error), SHERD_ECONFIG);
     assert_non_null(strstr(error, "cluster.seed-nodes is \"-\"; it must be"));
     settings_fini(&settings);
+}
+
+/* Akka's words for the machine's own address and name. */
+static void the_machines_own_host_can_be_used(void **state)
+{
+    static const char *const words[] = { "<getHostName>", "<getHostAddress>" };
+    struct settings settings;
+    char error[512], text[200], name[256] = "";
+    (void)state;
+
+    assert_int_equal(gethostname(name, sizeof name - 1), 0);
+    for (int i = 0; i < 2; i++) {
+        struct sherd_options options = { .journal = "memory", .config_text = text };
+
+        (void)snprintf(text, sizeof text,
+                       "akka.remote.artery { canonical.hostname = \"%s\"\n"
+                       "bind.hostname = \"%s\" }", words[i], words[i]);
+        if (settings_read(&settings, &options, error, sizeof error) == 0) {
+            assert_string_equal(settings.bind_host, settings.node.identity.node.address.host);
+            assert_null(strchr(settings.bind_host, '<'));
+            if (i == 0)
+                assert_string_equal(settings.bind_host, name);
+        } else if (!strstr(error, "config_text:1:22: akka.remote.artery.canonical.hostname")) {
+            fail_msg("%s", error); /* a machine whose name has no address */
+        }
+        settings_fini(&settings);
+    }
+}
+
+static void a_method_of_discovery_is_dns_or_refused(void **state)
+{
+    static const char *const rows[][2] = {
+        { "akka.discovery.method = akka-dns", "dns" },
+        { "akka.management.cluster.bootstrap.contact-point-discovery.discovery-method = pekko-dns", "dns" },
+        { "akka.discovery.method = kubernetes-api", "" },
+        { "akka.discovery.method = config\nakka.cluster.seed-nodes = [\"akka://s@h:1\"]\n"
+          "akka.management.cluster.bootstrap.contact-point-discovery.service-name = x", "" },
+        { "akka.discovery.method = kubernetes-api\n"
+          "akka.management.cluster.bootstrap.contact-point-discovery.service-name = x",
+          "config_text:1:1: akka.discovery.method is \"kubernetes-api\", which is not built" },
+        { "pekko.management.cluster.bootstrap.contact-point-discovery.discovery-method = config",
+          "discovery-method is \"config\", which is not built; a node finds its seed nodes by akka-dns" },
+    };
+    struct settings settings;
+    char error[512];
+    (void)state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct sherd_options options = { .journal = "memory", .config_text = rows[i][0] };
+        int result = settings_read(&settings, &options, error, sizeof error);
+
+        if (i < 4) {
+            assert_int_equal(result, 0);
+            assert_int_equal(settings.node.finds_seeds, rows[i][1][0] == 'd');
+        } else {
+            assert_int_equal(result, SHERD_ECONFIG);
+            if (!strstr(error, rows[i][1]))
+                fail_msg("wanted %s, got %s", rows[i][1], error);
+        }
+        settings_fini(&settings);
+    }
 }
 
 static void limits_of_unknown_nodes_are_configured(void **state)
@@ -1394,6 +1485,7 @@ int main(void)
         cmocka_unit_test(a_memory_journal_takes_terms_from_the_clock),
         cmocka_unit_test(formats_are_unique_and_avoid_reserved_ids),
         cmocka_unit_test(a_wrong_journal_is_refused),
+        cmocka_unit_test(a_journal_is_a_file),
         cmocka_unit_test(entities_live_with_the_configured_role),
         cmocka_unit_test(member_logging_is_configured),
         cmocka_unit_test(members_are_configured),
@@ -1416,6 +1508,8 @@ int main(void)
         cmocka_unit_test(phases_may_be_disabled_or_abort),
         cmocka_unit_test(protocol_and_provider_names_are_checked),
         cmocka_unit_test(the_system_name_is_that_of_the_seed_nodes),
+        cmocka_unit_test(the_machines_own_host_can_be_used),
+        cmocka_unit_test(a_method_of_discovery_is_dns_or_refused),
         cmocka_unit_test(an_allowed_zero_is_not_replaced_by_the_default),
         cmocka_unit_test(too_short_times_are_refused),
         cmocka_unit_test(a_zero_unstable_time_is_refused),

@@ -231,8 +231,10 @@ static void wire_member(struct control *control, uint32_t max)
             break;
         case MEMBER_NEWS_REFUSED:
             trace_put(machine->trace, TRACE_ERROR, "member",
-                      "the cluster refused this node reason=\"%s\" "
+                      "%s reason=\"%s\" "
                       "hint=\"remove the reason, then start it again\"",
+                      news.gave_up ? "this node found no cluster in time"
+                                   : "the cluster refused this node",
                       news.detail);
             control_stop(control, SHERD_EJOIN);
             break;

@@ -271,6 +271,8 @@ static void cycles_end_at_an_earlier_value_or_are_errors(void **state)
              "y");
     has_text("HOME = ${HOME}/y\nakka.system-name = ${HOME}", no_files,
              "/home/x/y");
+    has_text("a = { x = ${none} } { x = 1 } ${?b}\nakka.system-name = ${a.x}",
+             no_files, "1");
     is_refused("a = ${b}\nb = ${a}\nakka.system-name = ${a}", no_files,
                "break the cycle");
     is_refused("a.b = ${a}\nakka.system-name = ${a.b}", no_files,

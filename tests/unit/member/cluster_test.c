@@ -64,7 +64,7 @@ static void a_search_without_success_logs_silent_seeds(void **state)
         assert_string_equal(line.module, "member");
         assert_non_null(strstr(line.text, "no seed node accepted this node"));
         assert_non_null(strstr(line.text, " attempt=2 seeds=2 waited_ms="));
-        assert_non_null(strstr(line.text, " silent=10.0.0.1:2551"));
+        assert_non_null(strstr(line.text, " no_answer=10.0.0.1:2551"));
         assert_null(strstr(line.text, ":2552"));
         lines++;
     }
@@ -98,7 +98,7 @@ static void a_search_without_a_silent_seed_logs_the_remedy(void **state)
     while (trace_next(net->trace, &line)) {
         assert_non_null(strstr(line.text, "no seed node accepted this node"));
         assert_non_null(strstr(line.text, " key=akka.cluster.seed-node-timeout "
-                                          "silent=none hint=\"the seed nodes are "
+                                          "no_answer=none hint=\"the seed nodes are "
                                           "in no cluster yet: start the first "
                                           "seed node of akka://"));
         lines++;

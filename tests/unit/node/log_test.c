@@ -36,9 +36,9 @@ static void a_joiner_names_the_reasons_of_a_silent_seed_node(void **state)
     assert_true(world_logged(world, 0, "handshake refused"));
     assert_true(world_logged(world, 0, "akka://Other@n1:2551"));
     assert_true(world_logged(world, 1, "no seed node accepted this node"));
-    assert_true(world_logged(world, 1, " silent=n0:2551 "));
+    assert_true(world_logged(world, 1, " no_answer=n0:2551 "));
     assert_true(world_logged(
-        world, 1, "the lines of module link say why nodes are silent; "
+        world, 1, "the lines of module link say why nodes do not answer; "
                   "all need the system akka://Other"));
     assert_true(world_logged(world, 1, "handshake not answered peer=n0:2551"));
     assert_false(world_logged(world, 1, "and cannot be joined"));
