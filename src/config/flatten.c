@@ -9,28 +9,6 @@
 
 static const char *const prefixes[] = { "akka", "pekko", "sherd" };
 
-void config_add_unread(struct config *config, enum config_unread_kind kind,
-                       const char *name, const char *meant,
-                       struct place place)
-{
-    struct unread *unread;
-
-    if (config->unread_count == CONFIG_UNREAD_MAX)
-        return;
-    config->unread_count++;
-    unread = tree_alloc(&config->tree, sizeof *unread);
-    unread->kind = kind;
-    unread->name = tree_text(&config->tree, name, strlen(name));
-    unread->meant =
-        meant ? tree_text(&config->tree, meant, strlen(meant)) : NULL;
-    unread->place = place;
-    if (config->last_unread)
-        config->last_unread->next = unread;
-    else
-        config->unread = unread;
-    config->last_unread = unread;
-}
-
 static bool is_foreign(const struct field *field, const char *key,
                        const struct node *node)
 {

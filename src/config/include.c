@@ -90,7 +90,7 @@ static bool include_text(struct parser *parser, struct node *object,
             parser->scan.problem, scan_here(&parser->scan),
             "the include %.100s has %zu bytes; at most %d", label, text.size,
             CONFIG_SIZE_MAX);
-    if (!parser_has_room(parser) ||
+    if (!scan_has_room(&parser->scan) ||
         !config_check_utf8(text, label, parser->scan.problem))
         return false;
     /* A copy, because the next include may reuse the callback's memory. */
@@ -108,7 +108,7 @@ static bool include_text(struct parser *parser, struct node *object,
         return properties_read(&inner, object, depth,
                                slice_of(inner.scan.at, text.size),
                                scan_here(&inner.scan));
-    return parser_read_root(&inner, object, depth);
+    return inner.read_root(&inner, object, depth);
 }
 
 /* Returns an included text's name, relative to the source. */

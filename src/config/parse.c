@@ -12,17 +12,6 @@ static struct node *parse_value(struct parser *parser, uint32_t depth);
 static bool parse_members(struct parser *parser, struct node *object,
                           uint32_t depth, struct place opened);
 
-bool parser_has_room(struct parser *parser)
-{
-    if (!tree_is_full(parser->scan.tree))
-        return true;
-    return config_problem_set(parser->scan.problem, scan_here(&parser->scan),
-                              "more than %d keys, %d values or %d bytes; "
-                              "use fewer",
-                              CONFIG_KEYS_MAX, CONFIG_NODES_MAX,
-                              CONFIG_MEMORY_MAX);
-}
-
 static bool check_depth(struct parser *parser, uint32_t depth)
 {
     if (depth <= CONFIG_DEPTH_MAX)
@@ -123,7 +112,7 @@ static struct node *read_array(struct parser *parser, uint32_t depth)
             return NULL;
         }
         item = parse_value(parser, depth);
-        if (!item || !parser_has_room(parser))
+        if (!item || !scan_has_room(&parser->scan))
             return NULL;
         tree_add_item(parser->scan.tree, array, item);
         if (!skip_separator(&parser->scan) &&
@@ -311,7 +300,7 @@ static struct node *parse_value(struct parser *parser, uint32_t depth)
             tree_add_item(parser->scan.tree, join, part);
         }
         part = read_part(parser, depth);
-        if (!part || !parser_has_room(parser))
+        if (!part || !scan_has_room(&parser->scan))
             return NULL;
         tree_add_item(parser->scan.tree, join, part);
         size += part->kind == NODE_TEXT ? part->size : 0;
@@ -385,7 +374,7 @@ static bool parse_member(struct parser *parser, struct node *object,
     if (value->kind == NODE_APPEND)
         value->place = place;
     tree_put_path(parser->scan.tree, object, &path, place, value);
-    return parser_has_room(parser);
+    return scan_has_room(&parser->scan);
 }
 
 /* Reads up to the closing brace, or to the end of the text if none was opened (opened.line is
@@ -420,7 +409,8 @@ static bool parse_members(struct parser *parser, struct node *object,
     }
 }
 
-bool parser_read_root(struct parser *parser, struct node *object,
+/* Reads a whole text, with or without braces around it, into an object. */
+static bool read_root(struct parser *parser, struct node *object,
                       uint32_t depth)
 {
     struct place opened;
@@ -457,6 +447,7 @@ static struct parser parser_of(struct tree *tree,
                   .problem = problem },
         .options = options,
         .root = tree->root,
+        .read_root = read_root,
     };
 }
 
@@ -480,7 +471,7 @@ bool config_parse_text(struct tree *tree, const struct parse_options *options,
         parser.scan.at += 3;
         parser.scan.line_start = parser.scan.at;
     }
-    return parser_read_root(&parser, tree->root, 1);
+    return read_root(&parser, tree->root, 1);
 }
 
 struct node *config_parse_list(struct tree *tree, struct slice text,

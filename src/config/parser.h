@@ -12,13 +12,10 @@ struct parser {
     uint32_t include_depth;
     struct path scope; /* where the text was included; empty: at the root */
     struct path here;  /* the enclosing names of this text */
-};
-
-/* False at a limit of the tree; see the problem. */
-bool parser_has_room(struct parser *parser);
-/* Reads a whole text, with or without braces around it, into an object. */
-bool parser_read_root(struct parser *parser, struct node *object,
+    /* Reads the parser's text into an object. */
+    bool (*read_root)(struct parser *parser, struct node *object,
                       uint32_t depth);
+};
 
 /* include.c: does an include stand here? */
 bool include_starts(const struct parser *parser);

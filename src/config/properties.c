@@ -233,7 +233,7 @@ static bool read_line(struct parser *parser, struct line *line,
     }
     buf_fini(&key);
     buf_fini(&value);
-    return good && parser_has_room(parser);
+    return good && scan_has_room(&parser->scan);
 }
 
 bool properties_read(struct parser *parser, struct node *object,

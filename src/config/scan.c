@@ -72,6 +72,17 @@ void scan_blank(struct scan *scan)
     }
 }
 
+bool scan_has_room(const struct scan *scan)
+{
+    if (!tree_is_full(scan->tree))
+        return true;
+    return config_problem_set(scan->problem, scan_here(scan),
+                              "more than %d keys, %d values or %d bytes; "
+                              "use fewer",
+                              CONFIG_KEYS_MAX, CONFIG_NODES_MAX,
+                              CONFIG_MEMORY_MAX);
+}
+
 bool scan_is_bare(const struct scan *scan)
 {
     char c = scan_peek(scan);

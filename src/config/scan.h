@@ -34,6 +34,8 @@ void scan_blank(struct scan *scan); /* the same, over lines */
 bool scan_is_bare(const struct scan *scan);
 /* Skips one bare word, which begins here. A number may have a plus sign in its exponent. */
 bool scan_word(struct scan *scan);
+/* False at a limit of the tree. */
+bool scan_has_room(const struct scan *scan);
 void scan_put_utf8(struct buf *buf, uint32_t code);
 /* Starts at a quotation mark. Appends to buf. */
 bool scan_quoted(struct scan *scan, struct buf *buf);
