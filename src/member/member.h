@@ -14,29 +14,11 @@
 #include <stdint.h>
 
 #include "base/address.h"
+#include "base/member_info.h"
 #include "base/outbox.h"
 #include "base/probe.h"
 #include "base/trace.h"
 #include "member/profile.h"
-
-/* Values are those of the wire. */
-#define MEMBER_STATUSES(X)                                                     \
-    X(MEMBER_JOINING, 0, "joining")                                            \
-    X(MEMBER_UP, 1, "up")                                                      \
-    X(MEMBER_LEAVING, 2, "leaving")                                            \
-    X(MEMBER_EXITING, 3, "exiting")                                            \
-    X(MEMBER_DOWN, 4, "down")                                                  \
-    X(MEMBER_REMOVED, 5, "removed")                                            \
-    X(MEMBER_WEAKLY_UP, 6, "weakly-up")                                        \
-    X(MEMBER_PREPARING_FOR_SHUTDOWN, 7, "preparing-for-shutdown")              \
-    X(MEMBER_READY_FOR_SHUTDOWN, 8, "ready-for-shutdown")
-
-enum member_status {
-#define X(name, value, text) name = value,
-    MEMBER_STATUSES(X)
-#undef X
-};
-#define MEMBER_STATUS_COUNT 9
 
 #define UP_NUMBER_NONE INT32_MAX /* of a member that was never up */
 

@@ -3,14 +3,14 @@
 
 #include "member/version.h"
 
-struct peer control_peer_of_all(const struct control *control,
-                                const struct member_view *view)
+struct member_info control_peer_of_all(const struct control *control,
+                                       const struct member_view *view)
 {
     struct version version = { { 0 }, "" };
-    struct peer peer = {
+    struct member_info peer = {
         .node = profile_node(view->profile),
         .up_number = view->up_number,
-        .status = (enum peer_status)view->status,
+        .status = view->status,
         .reachable = view->reachable,
     };
 
@@ -36,10 +36,10 @@ bool control_has_role(const struct control *control,
                   of->data_center ? of->data_center : own) == 0;
 }
 
-struct peer control_peer(const struct control *control,
-                         const struct member_view *view, uint32_t type)
+struct member_info control_peer(const struct control *control,
+                                const struct member_view *view, uint32_t type)
 {
-    struct peer peer = control_peer_of_all(control, view);
+    struct member_info peer = control_peer_of_all(control, view);
 
     peer.has_role = control_has_role(control, view, type);
     return peer;

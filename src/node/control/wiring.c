@@ -19,7 +19,7 @@ static uint32_t owning_machine(const struct control *control, uint32_t type,
 static void tell_coordinator(struct control *control,
                              struct coordinator *coordinator,
                              const struct member_view *view,
-                             const struct peer *peer)
+                             const struct member_info *peer)
 {
     struct machine *machine = control->machine;
 
@@ -33,7 +33,7 @@ static void tell_coordinator(struct control *control,
 static void tell_region(struct control *control, const struct member_view *view,
                         uint32_t type)
 {
-    struct peer peer = control_peer(control, view, type);
+    struct member_info peer = control_peer(control, view, type);
 
     peer.has_role &= !control_is_jvm_peer(control, view);
     region_peer(control->types[type].region, control->machine->now, &peer);
@@ -42,7 +42,7 @@ static void tell_region(struct control *control, const struct member_view *view,
 static void tell_types(struct control *control, const struct member_view *view)
 {
     struct machine *machine = control->machine;
-    struct peer peer = control_peer_of_all(control, view);
+    struct member_info peer = control_peer_of_all(control, view);
     uint64_t now = machine->now;
 
     control->turn.is_stirred = true;
@@ -461,7 +461,7 @@ static void start_coordinator(struct control *control, uint32_t index)
     shard_data_begin(control, index);
     for (uint32_t i = 0; i < member_count(control->member); i++) {
         const struct member_view *view = member_at(control->member, i);
-        struct peer peer = control_peer(control, view, index);
+        struct member_info peer = control_peer(control, view, index);
 
         tell_coordinator(control, of->coordinator, view, &peer);
     }
