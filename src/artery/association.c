@@ -3,7 +3,7 @@
 #include "artery/association.h"
 
 #include "artery/extension.h"
-#include "artery/peers.h"
+#include "artery/association_inside.h"
 #include "base/bound.h"
 #include "base/check.h"
 #include "base/fetch.h"
@@ -21,8 +21,8 @@ struct associations *associations_new(const struct association_options *options)
     return associations;
 }
 
-static void peer_free(const struct associations *associations,
-                      struct peer *peer)
+static void association_free(const struct associations *associations,
+                             struct association *peer)
 {
     if (!associations->options.lasting)
         mem_free((void *)(uintptr_t)peer->address);
@@ -38,7 +38,7 @@ void associations_free(struct associations *associations)
     if (!associations)
         return;
     while (map_next(&associations->by_address, &at, &entry))
-        peer_free(associations, entry.value);
+        association_free(associations, entry.value);
     map_fini(&associations->by_address);
     map_fini(&associations->by_uid);
     map_fini(&associations->retired);
@@ -51,8 +51,8 @@ void associations_free(struct associations *associations)
 
 /* ---- peers ---- */
 
-struct peer *peers_at(const struct associations *associations,
-                      const struct address *address)
+struct association *association_at(const struct associations *associations,
+                                   const struct address *address)
 {
     struct address_key key;
 
@@ -60,24 +60,24 @@ struct peer *peers_at(const struct associations *associations,
     return map_get(&associations->by_address, slice_of(key.bytes, key.size));
 }
 
-struct peer *peers_find(const struct associations *associations, uint64_t uid)
+struct association *association_find(const struct associations *associations, uint64_t uid)
 {
-    struct peer *last = associations->last;
+    struct association *last = associations->last;
 
     return last && last->uid == uid && uid
                ? last
                : map_get(&associations->by_uid, map_u64(&uid));
 }
 
-struct peer *peers_add(struct associations *associations,
-                       const struct address *address)
+struct association *association_add(struct associations *associations,
+                                    const struct address *address)
 {
     const struct association_options *options = &associations->options;
-    struct peer *peer = peers_at(associations, address);
+    struct association *peer = association_at(associations, address);
 
     if (peer)
         return peer;
-    if (associations->by_address.count >= ASSOCIATIONS_MAX) {
+    if (associations->by_address.count >= PEERS_MAX) {
         associations->counts.refused++;
         return NULL;
     }
@@ -89,11 +89,11 @@ struct peer *peers_add(struct associations *associations,
     peer->tables[0].reported_version = peer->tables[1].reported_version = -1;
     peer->tables[0].send_at = peer->tables[1].send_at = NEVER;
     map_put(&associations->by_address, kept_address_key(peer->address), peer);
-    BOUNDED("peers that are known", associations->by_address.count, ASSOCIATIONS_MAX);
+    BOUNDED("peers that are known", associations->by_address.count, PEERS_MAX);
     return peer;
 }
 
-void peers_due(struct associations *associations, uint64_t at)
+void associations_due(struct associations *associations, uint64_t at)
 {
     if (at < associations->due)
         associations->due = at;
@@ -117,7 +117,7 @@ static void retire(struct associations *associations, uint64_t uid,
 
     if (!uid || map_get(&associations->retired, map_u64(&uid)))
         return;
-    if (associations->retired_ring.count < RETIRED_UIDS_MAX) {
+    if (associations->retired_ring.count < RETIRED_PEERS_MAX) {
         vec_push(&associations->retired_ring, retired);
     } else {
         struct retired *oldest =
@@ -127,7 +127,7 @@ static void retire(struct associations *associations, uint64_t uid,
         associations->counts.forgotten += oldest->uid != 0;
         *oldest = retired;
         associations->retired_at =
-            (associations->retired_at + 1) % RETIRED_UIDS_MAX;
+            (associations->retired_at + 1) % RETIRED_PEERS_MAX;
     }
     map_put(&associations->retired, map_u64(&uid), associations);
 }
@@ -157,7 +157,7 @@ static void gone(struct associations *associations, uint64_t uid)
         retired->by = 0;
 }
 
-static void remove_peer(struct associations *associations, struct peer *peer)
+static void remove_association(struct associations *associations, struct association *peer)
 {
     uint64_t uid = peer->uid;
 
@@ -168,24 +168,24 @@ static void remove_peer(struct associations *associations, struct peer *peer)
     }
     associations->last = NULL;
     associations->freed++;
-    peer_free(associations, peer);
+    association_free(associations, peer);
 }
 
 void associations_quarantine(struct associations *associations,
                              const struct node_id *node)
 {
-    struct peer *peer = peers_at(associations, &node->address);
+    struct association *peer = association_at(associations, &node->address);
 
     check(node->uid != 0);
     gone(associations, node->uid);
     if (peer && (peer->uid == node->uid || peer->intended == node->uid))
-        remove_peer(associations, peer);
+        remove_association(associations, peer);
 }
 
 void associations_left(struct associations *associations,
                        const struct node_id *node)
 {
-    struct peer *peer = peers_find(associations, node->uid);
+    struct association *peer = association_find(associations, node->uid);
     struct retired *retired = find_retired(associations, node->uid);
 
     check(node->uid != 0);
@@ -199,7 +199,7 @@ void associations_left(struct associations *associations,
 uint64_t associations_uid(const struct associations *associations,
                           const struct address *address)
 {
-    const struct peer *peer = peers_at(associations, address);
+    const struct association *peer = association_at(associations, address);
 
     return peer ? peer->uid : 0;
 }
@@ -207,17 +207,17 @@ uint64_t associations_uid(const struct associations *associations,
 bool associations_find(const struct associations *associations, uint64_t uid,
                        struct node_id *node)
 {
-    const struct peer *peer = uid ? peers_find(associations, uid) : NULL;
+    const struct association *peer = uid ? association_find(associations, uid) : NULL;
 
     if (peer)
-        *node = peers_node(peer);
+        *node = association_node(peer);
     return peer != NULL;
 }
 
 uint64_t associations_capabilities(const struct associations *associations,
                                    const struct address *address)
 {
-    const struct peer *peer = peers_at(associations, address);
+    const struct association *peer = association_at(associations, address);
 
     return peer ? peer->capabilities : 0;
 }
@@ -230,7 +230,7 @@ void associations_fetch(const struct associations *associations)
 struct association_place
 associations_place(const struct associations *associations, uint64_t uid)
 {
-    return (struct association_place){ peers_find(associations, uid),
+    return (struct association_place){ association_find(associations, uid),
                                        associations->freed };
 }
 
@@ -238,7 +238,7 @@ void associations_expect(struct associations *associations,
                          const struct association_place *place)
 {
     associations->last =
-        place->freed == associations->freed ? place->peer : NULL;
+        place->freed == associations->freed ? place->association : NULL;
 }
 
 bool associations_quarantined(const struct associations *associations,
@@ -255,20 +255,20 @@ associations_counts(const struct associations *associations)
 
 /* ---- news ---- */
 
-bool peers_news_full(const struct associations *associations)
+bool associations_news_full(const struct associations *associations)
 {
     return associations->news.count - associations->news_head >=
                ASSOCIATION_NEWS_MAX ||
            associations->news_bytes.size > ASSOCIATION_NEWS_SIZE_MAX;
 }
 
-void peers_tell(struct associations *associations,
-                const struct association_news *news)
+void associations_tell(struct associations *associations,
+                       const struct association_news *news)
 {
     struct kept_news kept = {.news = *news,
                              .at = associations->news_bytes.size};
 
-    if (peers_news_full(associations)) {
+    if (associations_news_full(associations)) {
         associations->counts.refused++;
         return;
     }
@@ -313,8 +313,8 @@ bool associations_next_news(struct associations *associations,
 /* ---- handshakes ---- */
 
 /* Always counts it, logs each node of another cluster once: it retries each second. */
-static void report_stranger(struct associations *associations,
-                            enum handshake_fault fault, const char *text)
+static void report_foreign(struct associations *associations,
+                           enum handshake_fault fault, const char *text)
 {
     if (fault == HANDSHAKE_FOREIGN)
         associations->counts.foreign++;
@@ -340,12 +340,12 @@ static void report_stranger(struct associations *associations,
                         : "give each node an address of its own");
 }
 
-static void tell_up(struct associations *associations, const struct peer *peer,
+static void tell_up(struct associations *associations, const struct association *peer,
                     uint64_t replaced)
 {
-    peers_tell(associations,
-               &(struct association_news){.kind = ASSOCIATION_UP,
-                                          .peer = peers_node(peer),
+    associations_tell(associations,
+                      &(struct association_news){.kind = ASSOCIATION_UP,
+                                          .peer = association_node(peer),
                                           .replaced = replaced,
                                           .order = peer->order,
                                           .capabilities = peer->capabilities,
@@ -355,12 +355,12 @@ static void tell_up(struct associations *associations, const struct peer *peer,
 /* Whether the connection of a handshake came after, or before, all of those of the known
  * incarnation. Connections of incarnations at one address come in the incarnations' order, but may
  * be read in another. */
-static bool is_later(const struct peer *peer, const struct handshake *handshake)
+static bool is_later(const struct association *peer, const struct handshake *handshake)
 {
     return peer->order && handshake->order > peer->order;
 }
 
-static bool is_earlier(const struct peer *peer,
+static bool is_earlier(const struct association *peer,
                        const struct handshake *handshake)
 {
     return handshake->order && handshake->order < peer->order;
@@ -370,7 +370,7 @@ static bool is_earlier(const struct peer *peer,
 static void come_back(struct associations *associations,
                       const struct handshake *handshake)
 {
-    const struct peer *peer = peers_at(associations, &handshake->from.address);
+    const struct association *peer = association_at(associations, &handshake->from.address);
     uint64_t uid = handshake->from.uid;
     struct retired *retired;
 
@@ -384,12 +384,12 @@ static void come_back(struct associations *associations,
 }
 
 /* Returns the peer of a handshake, now of that incarnation; null when it is not accepted. */
-static struct peer *associate(struct associations *associations,
-                              const struct handshake *handshake)
+static struct association *associate(struct associations *associations,
+                                     const struct handshake *handshake)
 {
     uint64_t uid = handshake->from.uid;
-    struct peer *other = peers_find(associations, uid);
-    struct peer *peer;
+    struct association *other = association_find(associations, uid);
+    struct association *peer;
     char text[ADDRESS_TEXT_MAX];
 
     if (associations_quarantined(associations, uid))
@@ -406,7 +406,7 @@ static struct peer *associate(struct associations *associations,
         return NULL;
     }
     peer = other ? other
-                 : peers_add(associations, &handshake->from.address);
+                 : association_add(associations, &handshake->from.address);
     if (!peer)
         return NULL;
     if (peer->uid && peer->uid != uid &&
@@ -432,12 +432,12 @@ static struct peer *associate(struct associations *associations,
               peer->uid ? "new incarnation" : "associated",
               kept_address_text(peer->address, text, sizeof text),
               (unsigned long long)uid, (unsigned long long)peer->uid);
-    peers_renew(associations, peer, uid, handshake->order);
+    association_renew(associations, peer, uid, handshake->order);
     return peer;
 }
 
-void peers_renew(struct associations *associations, struct peer *peer,
-                 uint64_t uid, uint64_t order)
+void association_renew(struct associations *associations, struct association *peer,
+                       uint64_t uid, uint64_t order)
 {
     uint64_t before = peer->uid;
 
@@ -462,9 +462,9 @@ void peers_renew(struct associations *associations, struct peer *peer,
     peer->tables[0].send_at = peer->tables[1].send_at = NEVER;
     peer->is_advertised = false;
     map_put(&associations->by_uid, map_u64(&peer->uid), peer);
-    peers_taken(associations, peer, uid, PROBE_TAKEN_HANDSHAKE);
+    association_taken(associations, peer, uid, PROBE_TAKEN_HANDSHAKE);
     tell_up(associations, peer, before);
-    peers_due(associations, sequence_deadline(&peer->sequence));
+    associations_due(associations, sequence_deadline(&peer->sequence));
 }
 
 static void respond(struct associations *associations,
@@ -498,7 +498,7 @@ static bool take_request(struct associations *associations, uint64_t now,
                          const struct handshake *handshake,
                          struct outbox *outbox)
 {
-    struct peer *peer = associate(associations, handshake);
+    struct association *peer = associate(associations, handshake);
 
     if (!peer)
         return false;
@@ -506,7 +506,7 @@ static bool take_request(struct associations *associations, uint64_t now,
     respond(associations, handshake, outbox);
     if (stream != STREAM_CONTROL && !peer->is_advertised) {
         peer->is_advertised = true;
-        peers_advertise(associations, now, peer, outbox);
+        association_advertise(associations, now, peer, outbox);
     }
     return true;
 }
@@ -540,7 +540,7 @@ static bool receive_handshake(struct associations *associations, uint64_t now,
         return false;
     }
     if (fault != HANDSHAKE_OK) {
-        report_stranger(associations, fault, text);
+        report_foreign(associations, fault, text);
         return false;
     }
     handshake.order = order;
@@ -548,8 +548,8 @@ static bool receive_handshake(struct associations *associations, uint64_t now,
         return take_request(associations, now, stream, &handshake, outbox);
     if (!associate(associations, &handshake))
         return false;
-    peers_tell(associations,
-               &(struct association_news){.kind = ASSOCIATION_ANSWERED,
+    associations_tell(associations,
+                      &(struct association_news){.kind = ASSOCIATION_ANSWERED,
                                           .peer = handshake.from,
                                           .order = order,
                                           .lane = handshake.lane,
@@ -570,15 +570,15 @@ static void report_unknown(struct associations *associations, uint64_t uid)
 void associations_terminating(struct associations *associations, uint64_t now,
                               uint64_t uid)
 {
-    struct peer *peer = peers_find(associations, uid);
+    struct association *peer = association_find(associations, uid);
 
     if (!peer || peer->gone_at != NEVER)
         return;
     peer->gone_at = now + TERMINATING_MS * MS;
-    peers_due(associations, peer->gone_at);
-    peers_tell(associations,
-               &(struct association_news){.kind = ASSOCIATION_TERMINATING,
-                                          .peer = peers_node(peer)});
+    associations_due(associations, peer->gone_at);
+    associations_tell(associations,
+                      &(struct association_news){.kind = ASSOCIATION_TERMINATING,
+                                          .peer = association_node(peer)});
 }
 
 enum association_verdict associations_receive(struct associations *associations,
@@ -592,7 +592,7 @@ enum association_verdict associations_receive(struct associations *associations,
     bool artery = envelope->serializer == SERIALIZER_ARTERY;
     const struct identity *self = associations->options.self;
     struct node_id node;
-    struct peer *peer;
+    struct association *peer;
 
     if (artery && (slice_is(envelope->manifest, ARTERY_HANDSHAKE_REQUEST) ||
                    slice_is(envelope->manifest, ARTERY_HANDSHAKE_RESPONSE)))
@@ -600,19 +600,19 @@ enum association_verdict associations_receive(struct associations *associations,
                                  outbox)
                    ? ASSOCIATION_TAKEN
                    : ASSOCIATION_DROPPED;
-    peer = peers_find(associations, envelope->origin);
+    peer = association_find(associations, envelope->origin);
     if (!peer) {
         report_unknown(associations, envelope->origin);
         return ASSOCIATION_DROPPED;
     }
-    node = peers_node(peer);
+    node = association_node(peer);
     if (control_answer(self, &node, envelope, outbox)) {
         if (envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_TERMINATING))
             associations_terminating(associations, now, envelope->origin);
         return ASSOCIATION_TAKEN;
     }
     if (artery) {
-        if (peers_control(associations, now, stream, peer, envelope, outbox))
+        if (association_control(associations, now, stream, peer, envelope, outbox))
             return ASSOCIATION_TAKEN;
         associations->counts.malformed++;
         return ASSOCIATION_DROPPED;
@@ -630,15 +630,15 @@ enum association_verdict associations_receive(struct associations *associations,
 
 /* ---- time ---- */
 
-static void tick_peer(struct associations *associations, uint64_t now,
-                      struct peer *peer, struct outbox *outbox)
+static void tick_association(struct associations *associations, uint64_t now,
+                             struct association *peer, struct outbox *outbox)
 {
     struct sequence *sequence = &peer->sequence;
 
     if (sequence_hopeless(sequence, now)) {
-        peers_fail(associations, peer);
+        association_fail(associations, peer);
     } else if (now >= sequence_deadline(sequence)) {
-        struct node_id node = peers_node(peer);
+        struct node_id node = association_node(peer);
 
         if (peer->uid)
             associations->counts.system_resent += sequence_resend(
@@ -646,11 +646,11 @@ static void tick_peer(struct associations *associations, uint64_t now,
         else /* they wait in the link for the handshake */
             sequence_postpone(sequence, now);
     }
-    peers_readvertise(associations, now, peer, outbox);
-    peers_due(associations, sequence_deadline(sequence));
-    peers_due(associations, peer->tables[0].send_at);
-    peers_due(associations, peer->tables[1].send_at);
-    peers_due(associations, peer->gone_at);
+    association_readvertise(associations, now, peer, outbox);
+    associations_due(associations, sequence_deadline(sequence));
+    associations_due(associations, peer->tables[0].send_at);
+    associations_due(associations, peer->tables[1].send_at);
+    associations_due(associations, peer->gone_at);
 }
 
 void associations_tick(struct associations *associations, uint64_t now,
@@ -663,12 +663,12 @@ void associations_tick(struct associations *associations, uint64_t now,
         return;
     associations->due = NEVER;
     while (map_next(&associations->by_address, &at, &entry)) {
-        struct peer *peer = entry.value;
+        struct association *peer = entry.value;
 
         if (now >= peer->gone_at)
-            remove_peer(associations, peer);
+            remove_association(associations, peer);
         else
-            tick_peer(associations, now, peer, outbox);
+            tick_association(associations, now, peer, outbox);
     }
 }
 

@@ -73,7 +73,7 @@ struct association_counts {
     uint64_t unknown;      /* messages of a UID without handshake */
     uint64_t malformed;
     uint64_t refused;      /* by a full table or queue */
-    uint64_t forgotten;    /* retired incarnations that made room at RETIRED_UIDS_MAX */
+    uint64_t forgotten;    /* retired incarnations that made room at RETIRED_PEERS_MAX */
     uint64_t system_sent;
     uint64_t system_received; /* delivered as news */
     uint64_t system_resent;
@@ -156,7 +156,7 @@ uint64_t associations_capabilities(const struct associations *associations,
 void associations_fetch(const struct associations *associations);
 /* Locates a peer by its UID, or null: to prefetch its memory without reading it. */
 struct association_place {
-    struct peer *peer;
+    struct association *association;
     uint64_t freed; /* the place is valid while no peer is freed */
 };
 struct association_place

@@ -57,12 +57,12 @@ static uint32_t ms(uint64_t duration)
 static enum peer_form form_of(const void *user, const struct node_id *node)
 {
     const struct control *control = user;
-    const struct contact *contact =
-        contacts_uid(&control->machine->contacts, node->uid);
+    const struct peer *peer =
+        peers_uid(&control->machine->peers, node->uid);
 
-    if (!contact || !contact->met)
+    if (!peer || !peer->met)
         return PEER_UNKNOWN;
-    return contact->capabilities & CAPABILITY_GOSSIP_DIGEST ? PEER_GOSSIP_DIGEST : PEER_USUAL;
+    return peer->capabilities & CAPABILITY_GOSSIP_DIGEST ? PEER_GOSSIP_DIGEST : PEER_USUAL;
 }
 
 static void fetch_contacts(const void *user, const uint64_t *uids,
@@ -70,7 +70,7 @@ static void fetch_contacts(const void *user, const uint64_t *uids,
 {
     const struct control *control = user;
 
-    contacts_fetch(&control->machine->contacts, uids, count);
+    peer_links_fetch(&control->machine->links, uids, count);
 }
 
 static struct member *make_member(struct control *control)
@@ -150,8 +150,8 @@ struct control *control_new(struct machine *machine)
         .tables = &machine->tables,
         .trace = machine->trace,
         .probes = machine->probes,
-        .lasting = contacts_lasting,
-        .user = &machine->contacts,
+        .lasting = peers_lasting,
+        .user = &machine->peers,
     };
 
     control->machine = machine;

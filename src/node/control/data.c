@@ -83,8 +83,8 @@ static struct member_info peer_of(const struct control *control,
 {
     return (struct member_info){
         .node = profile_node(view->profile),
-        .lasting = contacts_lasting(&control->machine->contacts,
-                                    &PROFILE_NODE(view->profile)->address),
+        .lasting = peers_lasting(&control->machine->peers,
+                                 &PROFILE_NODE(view->profile)->address),
         .up_number = view->up_number,
         .status = view->status,
         .reachable = view->reachable,

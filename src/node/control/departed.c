@@ -9,6 +9,7 @@ static void silence(struct control *control, uint32_t at)
 
     vec_remove(&control->departed, at);
     associations_quarantine(control->associations, &node);
+    peers_forget(&control->machine->peers, node.uid);
     outputs_post_lanes(&control->machine->outputs, &content);
 }
 

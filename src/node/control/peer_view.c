@@ -16,8 +16,8 @@ struct member_info control_peer_of_all(const struct control *control,
 
     peer.is_far = strcmp(view->profile->traits->data_center,
                          control->machine->settings->data_center) != 0;
-    peer.lasting = contacts_lasting(&control->machine->contacts,
-                                    &PROFILE_NODE(view->profile)->address);
+    peer.lasting = peers_lasting(&control->machine->peers,
+                                 &PROFILE_NODE(view->profile)->address);
     (void)version_parse(&version, view->profile->traits->app_version); /* checked when received */
     memcpy(peer.version.numbers, version.numbers, sizeof version.numbers);
     peer.version.rest = version.rest;

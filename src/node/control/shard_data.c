@@ -98,8 +98,8 @@ static void tell_peer(struct control *control, struct shard_replicator *of,
     struct machine *machine = control->machine;
     struct member_info peer = {
         .node = profile_node(view->profile),
-        .lasting = contacts_lasting(&machine->contacts,
-                                    &PROFILE_NODE(view->profile)->address),
+        .lasting = peers_lasting(&machine->peers,
+                                 &PROFILE_NODE(view->profile)->address),
         .up_number = view->up_number,
         .status = view->status,
         .reachable = view->reachable,

@@ -75,7 +75,7 @@ static void member_leaves(struct control *control,
     default:
         return;
     }
-    contacts_leaves(&machine->contacts, PROFILE_NODE(view->profile));
+    peers_leaves(&machine->peers, PROFILE_NODE(view->profile));
     content = MAIL(leaves, .own = { mail_node(PROFILE_NODE(view->profile)) });
     outputs_post_lanes(&machine->outputs, &content);
 }
@@ -116,11 +116,12 @@ static void member_gone(struct control *control, const struct member_news *news)
     outputs_post_lanes(&machine->outputs, &content);
     if (news->previous == MEMBER_DOWN) {
         associations_quarantine(control->associations, &news->node);
+        peers_forget(&machine->peers, news->node.uid);
         control_remember(control, news->node.uid);
     } else {
         control_departs(control, &news->node);
     }
-    contacts_gone(&machine->contacts, &news->node);
+    peer_links_gone(&machine->links, &news->node);
 }
 
 /* Returns the level by akka.cluster.log-info and log-info-verbose. By default the node that makes a
@@ -263,13 +264,14 @@ static void association_up(struct control *control,
 {
     struct machine *machine = control->machine;
     const struct member_view *view;
-    struct contact *contact = contacts_learn(
-        &machine->contacts, &news->peer, news->order);
+    struct peer *peer;
     struct mail_content content =
-        MAIL(contact, .capabilities = news->capabilities, .order = news->order,
+        MAIL(peer, .capabilities = news->capabilities, .order = news->order,
              .lanes = news->lanes, .own = { mail_node(&news->peer) });
 
-    contact_describe(contact, news->capabilities, news->lanes);
+    (void)peers_learn(&machine->peers, &news->peer, news->order, &peer);
+    if (peer && peer->uid == news->peer.uid)
+        peer_describe(peer, news->capabilities, news->lanes);
     outputs_post_lanes(&machine->outputs, &content);
     if (news->capabilities)
         return;
@@ -292,7 +294,7 @@ static void peer_table(struct control *control,
 {
     struct machine *machine = control->machine;
 
-    contacts_table(&machine->contacts, &news->peer, news->table, news->payload);
+    peer_links_table(&machine->links, &news->peer, news->table, news->payload);
     for (uint32_t i = 1; i < machine->node->machine_count; i++) {
         struct buf *payload = mem_alloc(sizeof *payload);
         struct mail_content content =
@@ -375,7 +377,7 @@ static void wire_associations(struct control *control)
             association_up(control, &news);
             break;
         case ASSOCIATION_ANSWERED:
-            contacts_answered(&machine->contacts, &news.peer, news.order,
+            peer_links_answered(&machine->links, &news.peer, news.order,
                               news.lane, news.generation);
             answered(machine, &news);
             break;

@@ -13,7 +13,7 @@
 #include "artery/extension.h"
 #include "artery/inlet.h"
 #include "artery/link.h"
-#include "artery/origin.h"
+#include "artery/peers.h"
 #include "artery/unique_address.h"
 #include "base/check.h"
 #include "base/rng.h"
@@ -27,7 +27,7 @@ struct side {
     struct identity self;
     uint64_t capabilities;
     struct associations *associations;
-    struct origins *origins;
+    struct peers peers;
     struct own_tables own;
     struct peer_tables tables;
     struct kept_address *there; /* the other side's address, for the links */
@@ -63,7 +63,7 @@ static void side_open(struct side *side, uint64_t uid, uint16_t port,
     options.self = &side->self;
     options.tables = &side->own;
     side->associations = associations_new(&options);
-    side->origins = origins_new(NULL, NULL);
+    peers_init(&side->peers, &(struct peers_options){ 0 });
     side->there = address_keep(&(struct address){"h", peer_port});
     for (uint32_t i = 0; i < 2; i++) {
         struct link_options link = {.sender = &side->senders[i],
@@ -86,7 +86,7 @@ static void side_open(struct side *side, uint64_t uid, uint16_t port,
 static void side_close(struct side *side)
 {
     associations_free(side->associations);
-    origins_free(side->origins);
+    peers_fini(&side->peers);
     own_tables_fini(&side->own);
     peer_tables_fini(&side->tables);
     buf_fini(&side->scratch);
@@ -183,7 +183,7 @@ static void receive(struct side *side, uint64_t now, int i, struct slice frame)
                                                 &handshake, NULL),
                          HANDSHAKE_OK);
         handshake.order = inlet_order(side->inlets[i]);
-        if (!origins_learn(side->origins, stream, &handshake)) {
+        if (!peers_accept(&side->peers, stream, &handshake)) {
             inlet_close(side->inlets[i], INLET_SUPERSEDED);
             return;
         }
@@ -1301,19 +1301,19 @@ static void the_table_of_peers_is_bounded(void **state)
     struct association_news news;
     (void)state;
 
-    for (uint32_t i = 0; i <= ASSOCIATIONS_MAX; i++) {
+    for (uint32_t i = 0; i <= PEERS_MAX; i++) {
         handshake.from.address.port = (uint16_t)(2 + i);
         handshake.from.uid = 1000 + i;
         assert_int_equal(
             associations_handshake(associations, 1, &handshake, &outbox),
-            i < ASSOCIATIONS_MAX);
+            i < PEERS_MAX);
         outbox_fini(&outbox);
     }
     assert_int_equal(associations_counts(associations).refused, 1);
     while (associations_next_news(associations, &news))
         ;
     /* Retired UIDs are forgotten oldest first. */
-    for (uint64_t uid = 1; uid <= RETIRED_UIDS_MAX + 1; uid++) {
+    for (uint64_t uid = 1; uid <= RETIRED_PEERS_MAX + 1; uid++) {
         handshake.from.uid = 1000000 + uid;
         associations_quarantine(associations, &handshake.from);
     }

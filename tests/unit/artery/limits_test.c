@@ -10,7 +10,7 @@
 
 #include "artery/association.h"
 #include "artery/link.h"
-#include "artery/origin.h"
+#include "artery/peers.h"
 #include "artery/sequence.h"
 #include "base/check.h"
 #include "base/timers.h"
@@ -29,40 +29,42 @@ static struct handshake from(uint16_t port, uint64_t uid, uint32_t lane)
     return handshake;
 }
 
-static bool learn(struct origins *origins, uint64_t uid, uint32_t lane)
+static bool learn(struct peers *peers, uint64_t uid, uint32_t lane)
 {
     struct handshake handshake = from(1, uid, lane);
 
-    return origins_learn(origins, STREAM_ORDINARY, &handshake);
+    return peers_accept(peers, STREAM_ORDINARY, &handshake);
 }
 
 /* A ring: the incarnation that was retired first would be accepted again. */
 static void the_number_of_retired_incarnations_is_limited(void **state)
 {
-    struct origins *origins = origins_new(NULL, NULL);
+    struct peers peers;
     (void)state;
 
-    for (uint64_t uid = 1; uid <= ORIGINS_RETIRED_MAX + 1; uid++)
-        assert_true(learn(origins, uid, 0)); /* each replaces the previous one */
-    assert_false(learn(origins, 1, 0));
-    assert_int_equal(origins_forgotten(origins), 0);
-    assert_true(learn(origins, ORIGINS_RETIRED_MAX + 2, 0));
-    assert_int_equal(origins_forgotten(origins), 1);
-    assert_false(learn(origins, 2, 0));
-    assert_true(learn(origins, 1, 0));
-    origins_free(origins);
+    peers_init(&peers, &(struct peers_options){ 0 });
+    for (uint64_t uid = 1; uid <= RETIRED_PEERS_MAX + 1; uid++)
+        assert_true(learn(&peers, uid, 0)); /* each replaces the previous one */
+    assert_false(learn(&peers, 1, 0));
+    assert_int_equal(peers.forgotten, 0);
+    assert_true(learn(&peers, RETIRED_PEERS_MAX + 2, 0));
+    assert_int_equal(peers.forgotten, 1);
+    assert_false(learn(&peers, 2, 0));
+    assert_true(learn(&peers, 1, 0));
+    peers_fini(&peers);
 }
 
 static void the_lanes_of_a_sender_are_limited(void **state)
 {
-    struct origins *origins = origins_new(NULL, NULL);
+    struct peers peers;
     (void)state;
 
-    assert_true(learn(origins, 1, ORIGIN_LANES_MAX - 1));
-    assert_int_equal(origins_refused(origins), 0);
-    assert_false(learn(origins, 1, ORIGIN_LANES_MAX));
-    assert_int_equal(origins_refused(origins), 1);
-    origins_free(origins);
+    peers_init(&peers, &(struct peers_options){ 0 });
+    assert_true(learn(&peers, 1, PEER_LANES_MAX - 1));
+    assert_int_equal(peers.refused, 0);
+    assert_false(learn(&peers, 1, PEER_LANES_MAX));
+    assert_int_equal(peers.refused, 1);
+    peers_fini(&peers);
 }
 
 /* ---- system messages ---- */

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "artery/association.h"
-#include "artery/origin.h"
+#include "artery/peers.h"
 #include "base/limits.h"
 #include "cast.h"
 #include "node/control/control.h"
@@ -29,17 +29,17 @@ static bool is_heard(struct world *world, uint64_t uid)
     struct machine *lane = node_machine(world_node(world, 0)->node, 1);
     bool is_over = associations_quarantined(control_of(world)->associations, uid);
 
-    assert_int_equal(origins_is_over(lane->origins, uid), is_over);
+    assert_int_equal(peers_is_over(&lane->peers, uid), is_over);
     return !is_over;
 }
 
 static bool is_gone(struct world *world, void *uid)
 {
     struct machine *lane = node_machine(world_node(world, 0)->node, 1);
-    struct contact *contact =
-        contacts_uid(&lane->contacts, *(const uint64_t *)uid);
+    struct peer *peer =
+        peers_uid(&lane->peers, *(const uint64_t *)uid);
 
-    return contact && contact->gone;
+    return peer && peer->gone;
 }
 
 /* Makes three nodes; the last two have written to an actor of the first. */
