@@ -4,6 +4,7 @@
 #define SHERD_ARTERY_ASSOCIATION_INSIDE_H
 
 #include "artery/association.h"
+#include "artery/peers.h"
 #include "artery/sequence.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -16,13 +17,10 @@ struct peer_table {
 };
 
 struct association {
-    const struct kept_address *address;
-    uint64_t uid;        /* 0: no handshake yet */
-    uint64_t order; /* highest of this incarnation's connections, see inlet_order; 0 = unknown */
+    struct peer *peer;
+    uint64_t uid;        /* of the peer that the rest is about; 0: no handshake yet */
     /* without a handshake: the incarnation that the waiting system messages are for; 0 = any */
     uint64_t intended;
-    uint64_t capabilities;
-    uint32_t lanes;
     struct sequence sequence;
     struct peer_table tables[2]; /* by enum table_kind */
     bool is_advertised;  /* it has a connection for messages to us, so it receives our tables */
@@ -30,14 +28,6 @@ struct association {
     bool terminate_sent;         /* we announced our termination */
     bool terminate_acked;
     bool failed; /* reported as ASSOCIATION_FAILED */
-    bool has_left; /* it has left, but its last messages are accepted */
-};
-
-/* An incarnation that is over. */
-struct retired {
-    uint64_t uid; /* 0: it returned */
-    /* UID that took its address, while it is open which of the two is older; 0 = it is gone */
-    uint64_t by;
 };
 
 struct kept_news {
@@ -47,13 +37,10 @@ struct kept_news {
 
 struct associations {
     struct association_options options;
-    struct map by_address; /* owns the peers */
-    struct map by_uid;     /* with a handshake */
-    struct association *last;     /* found last, or named by associations_expect; null = none */
-    uint64_t freed;        /* peers so far */
-    struct map retired;    /* over; the value is unused */
-    VEC(struct retired) retired_ring; /* of RETIRED_PEERS_MAX */
-    uint32_t retired_at;
+    VEC(struct association *) all;     /* in order of creation */
+    VEC(struct association *) by_peer; /* by the peer's index; null: none */
+    struct association *last; /* found last, or named by associations_expect; null = none */
+    uint64_t freed;           /* associations so far */
     struct map foreign; /* texts of nodes of other clusters already logged */
     VEC(struct kept_news) news;
     uint32_t news_head;
@@ -62,20 +49,19 @@ struct associations {
     struct association_counts counts;
 };
 
-static inline struct node_id association_node(const struct association *peer)
+static inline struct node_id association_node(const struct association *association)
 {
-    return (struct node_id){ address_again(peer->address), peer->uid };
+    return (struct node_id){ address_again(association->peer->address), association->uid };
 }
 
 /* association.c */
-struct association *association_at(const struct associations *associations,
-                                   const struct address *address);
 struct association *association_find(const struct associations *associations,
                                      uint64_t uid);
+/* Finds or makes it; null when full, counted. */
 struct association *association_add(struct associations *associations,
-                                    const struct address *address); /* finds or makes; null when full, counted */
-void association_renew(struct associations *associations, struct association *peer,
-                       uint64_t uid, uint64_t order);
+                                    const struct address *address);
+void association_renew(struct associations *associations,
+                       struct association *association, uint64_t uid);
 void associations_due(struct associations *associations, uint64_t at);
 void associations_tell(struct associations *associations,
                        const struct association_news *news); /* copied; counted when full */
@@ -84,16 +70,23 @@ bool associations_news_full(const struct associations *associations);
 /* association_messages.c */
 /* Reports to probes that a message of that incarnation had an effect. */
 void association_taken(const struct associations *associations,
-                       const struct association *peer, uint64_t uid, enum probe_taken what);
+                       const struct association *association, uint64_t uid,
+                       enum probe_taken what);
+/* False: malformed. */
 bool association_control(struct associations *associations, uint64_t now,
-                         enum stream stream, struct association *peer,
+                         enum stream stream, struct association *association,
                          const struct envelope *envelope,
-                         struct outbox *outbox); /* false: malformed */
+                         struct outbox *outbox);
+/* Advertises both tables. */
 void association_advertise(struct associations *associations, uint64_t now,
-                           struct association *peer, struct outbox *outbox); /* both tables */
+                           struct association *association,
+                           struct outbox *outbox);
+/* Advertises those that are due. */
 void association_readvertise(struct associations *associations, uint64_t now,
-                             struct association *peer, struct outbox *outbox); /* the due ones */
+                             struct association *association,
+                             struct outbox *outbox);
 /* Gives up system messages, with news. */
-void association_fail(struct associations *associations, struct association *peer);
+void association_fail(struct associations *associations,
+                      struct association *association);
 
 #endif

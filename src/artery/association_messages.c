@@ -10,40 +10,40 @@
 /* ---- helpers ---- */
 
 static bool is_from(const struct associations *associations,
-                    const struct association *peer,
+                    const struct association *association,
                     const Artery__UniqueAddress *unique)
 {
     const struct identity *self = associations->options.self;
     struct address address;
 
-    return unique->uid == peer->uid &&
+    return unique->uid == association->uid &&
            !strcmp(unique->address->protocol, self->protocol) &&
            !strcmp(unique->address->system, self->system) &&
            address_set(&address, unique->address->hostname,
                        strlen(unique->address->hostname),
                        unique->address->port) &&
-           kept_address_equal(peer->address, &address);
+           kept_address_equal(association->peer->address, &address);
 }
 
 void association_taken(const struct associations *associations,
-                       const struct association *peer, uint64_t uid, enum probe_taken what)
+                       const struct association *association, uint64_t uid, enum probe_taken what)
 {
     struct probe probe = { .kind = PROBE_TAKEN,
                            .type = PROBE_TYPE_NONE,
-                           .node = { address_again(peer->address), uid },
+                           .node = { address_again(association->peer->address), uid },
                            .first = what,
-                           .second = peer->uid };
+                           .second = association->uid };
 
     if (associations->options.probes)
         probes_put(associations->options.probes, &probe);
 }
 
-static struct outbound control_message(const struct association *peer,
+static struct outbound control_message(const struct association *association,
                                        const char *manifest,
                                        const struct buf *payload)
 {
     return (struct outbound){
-        .to = association_node(peer),
+        .to = association_node(association),
         .manifest = slice_text(manifest),
         .payload = buf_slice(payload),
         .serializer = SERIALIZER_ARTERY,
@@ -54,19 +54,19 @@ static struct outbound control_message(const struct association *peer,
 /* ---- compression tables ---- */
 
 static void advertise(struct associations *associations, uint64_t now,
-                      struct association *peer, enum table_kind kind,
+                      struct association *association, enum table_kind kind,
                       struct outbox *outbox)
 {
     const struct table *table =
         own_tables_newest(associations->options.tables, kind);
-    struct peer_table *state = &peer->tables[kind];
+    struct peer_table *state = &association->tables[kind];
     struct buf payload = {0};
     struct outbound message;
 
     table_advertisement_put(&payload, associations->options.self,
-                            peer->uid, table);
+                            association->uid, table);
     message = control_message(
-        peer, kind == TABLE_REFS ? ARTERY_REFS_TABLE : ARTERY_MANIFESTS_TABLE,
+        association, kind == TABLE_REFS ? ARTERY_REFS_TABLE : ARTERY_MANIFESTS_TABLE,
         &payload);
     outbox_put(outbox, &message);
     buf_fini(&payload);
@@ -77,63 +77,60 @@ static void advertise(struct associations *associations, uint64_t now,
 }
 
 void association_advertise(struct associations *associations, uint64_t now,
-                           struct association *peer, struct outbox *outbox)
+                           struct association *association, struct outbox *outbox)
 {
     for (int kind = TABLE_REFS; kind <= TABLE_MANIFESTS; kind++) {
-        struct peer_table *state = &peer->tables[kind];
+        struct peer_table *state = &association->tables[kind];
 
         state->sent = 0;
         state->send_at = NEVER;
-        if (peer->uid && associations->options.tables &&
+        if (association->uid && associations->options.tables &&
             own_tables_newest(associations->options.tables,
                               (enum table_kind)kind))
-            advertise(associations, now, peer, (enum table_kind)kind, outbox);
+            advertise(associations, now, association, (enum table_kind)kind, outbox);
     }
 }
 
 void association_readvertise(struct associations *associations, uint64_t now,
-                             struct association *peer, struct outbox *outbox)
+                             struct association *association, struct outbox *outbox)
 {
     for (int kind = TABLE_REFS; kind <= TABLE_MANIFESTS; kind++)
-        if (now >= peer->tables[kind].send_at)
-            advertise(associations, now, peer, (enum table_kind)kind, outbox);
+        if (now >= association->tables[kind].send_at)
+            advertise(associations, now, association, (enum table_kind)kind, outbox);
 }
 
 void associations_advertise(struct associations *associations, uint64_t now,
                             struct outbox *outbox)
 {
-    struct map_entry entry;
-    uint32_t at = 0;
+    for (uint32_t i = 0; i < associations->all.count; i++) {
+        struct association *association = associations->all.items[i];
 
-    while (map_next(&associations->by_address, &at, &entry)) {
-        struct association *peer = entry.value;
-
-        if (peer->is_advertised)
-            association_advertise(associations, now, peer, outbox);
+        if (association->is_advertised)
+            association_advertise(associations, now, association, outbox);
     }
 }
 
 /* Passes a table to the links; false when there is no room for the news. */
-static bool tell_table(struct associations *associations, struct association *peer,
+static bool tell_table(struct associations *associations, struct association *association,
                        enum table_kind kind, uint8_t version,
                        struct slice payload)
 {
-    if (peer->tables[kind].reported_version == version)
+    if (association->tables[kind].reported_version == version)
         return true;
     if (associations_news_full(associations)) {
         associations->counts.refused++;
         return false;
     }
-    peer->tables[kind].reported_version = version;
+    association->tables[kind].reported_version = version;
     associations_tell(associations,
                       &(struct association_news){ .kind = ASSOCIATION_TABLE,
-                                           .peer = association_node(peer),
+                                           .peer = association_node(association),
                                            .table = kind,
                                            .payload = payload });
     return true;
 }
 
-static bool receive_table(struct associations *associations, struct association *peer,
+static bool receive_table(struct associations *associations, struct association *association,
                           enum table_kind kind, struct slice payload,
                           struct outbox *outbox)
 {
@@ -146,16 +143,17 @@ static bool receive_table(struct associations *associations, struct association 
     /* A table is bound to its advertiser and to us, its user. */
     bool good =
         table_advertisement_read(self, payload, &from, &origin, &table) &&
-        from.uid == peer->uid && kept_address_equal(peer->address, &from.address) &&
+        from.uid == association->uid &&
+        kept_address_equal(association->peer->address, &from.address) &&
         origin == self->node.uid;
 
     /* Unreported tables are not acknowledged: they come again. */
-    if (good && tell_table(associations, peer, kind, table.version, payload)) {
+    if (good && tell_table(associations, association, kind, table.version, payload)) {
         unique_address_put(&ack, 1, self, &self->node);
         buf_put_u8(&ack, 2 << 3);
         buf_put_varint(&ack, table.version);
         message =
-            control_message(peer,
+            control_message(association,
                             kind == TABLE_REFS ? ARTERY_REFS_TABLE_ACK
                                                : ARTERY_MANIFESTS_TABLE_ACK,
                             &ack);
@@ -167,7 +165,7 @@ static bool receive_table(struct associations *associations, struct association 
 }
 
 static bool receive_table_ack(struct associations *associations,
-                              struct association *peer, enum table_kind kind,
+                              struct association *association, enum table_kind kind,
                               struct slice payload)
 {
     Artery__TableAck *message =
@@ -176,10 +174,10 @@ static bool receive_table_ack(struct associations *associations,
         associations->options.tables
             ? own_tables_newest(associations->options.tables, kind)
             : NULL;
-    bool good = message && is_from(associations, peer, message->from);
+    bool good = message && is_from(associations, association, message->from);
 
     if (good && newest && message->version == newest->version)
-        peer->tables[kind].send_at = NEVER;
+        association->tables[kind].send_at = NEVER;
     if (message)
         artery__table_ack__free_unpacked(message, NULL);
     return good;
@@ -222,10 +220,10 @@ static bool read_system_message(const Artery__SystemMessage *message,
     return printable(news->watchee) && printable(news->watcher);
 }
 
-static void deliver(struct associations *associations, const struct association *peer,
+static void deliver(struct associations *associations, const struct association *association,
                     struct slice recipient, const Artery__SystemEnvelope *sent)
 {
-    struct association_news news = {.peer = association_node(peer)};
+    struct association_news news = {.peer = association_node(association)};
     Artery__SystemMessage *message =
         sent->serializer == SERIALIZER_SYSTEM
             ? artery__system_message__unpack(NULL, sent->message.len,
@@ -235,7 +233,7 @@ static void deliver(struct associations *associations, const struct association 
     /* An unusable message is acknowledged too: it would come again for six hours. */
     if (message && read_system_message(message, recipient, &news)) {
         associations->counts.system_received++;
-        association_taken(associations, peer, sent->reply_to->uid,
+        association_taken(associations, association, sent->reply_to->uid,
                           PROBE_TAKEN_SYSTEM);
         associations_tell(associations, &news);
     } else {
@@ -246,11 +244,11 @@ static void deliver(struct associations *associations, const struct association 
 }
 
 static bool receive_system(struct associations *associations,
-                           enum stream stream, struct association *peer,
+                           enum stream stream, struct association *association,
                            const struct envelope *envelope,
                            struct outbox *outbox)
 {
-    struct node_id node = association_node(peer);
+    struct node_id node = association_node(association);
     Artery__SystemEnvelope *message;
     bool good;
 
@@ -260,13 +258,13 @@ static bool receive_system(struct associations *associations,
     message = artery__system_envelope__unpack(NULL, envelope->payload.size,
                                               envelope->payload.data);
     good = message && message->seq > 0 &&
-           is_from(associations, peer, message->reply_to);
+           is_from(associations, association, message->reply_to);
     if (good && associations_news_full(associations)) {
         associations->counts.refused++; /* not acknowledged: it comes again */
     } else if (good) {
-        if (sequence_receive(&peer->sequence, associations->options.self,
+        if (sequence_receive(&association->sequence, associations->options.self,
                              &node, message->seq, outbox))
-            deliver(associations, peer, envelope->recipient, message);
+            deliver(associations, association, envelope->recipient, message);
         else {
             REACHED("a system message arrives twice, or after a gap");
             associations->counts.system_repeated++;
@@ -278,15 +276,15 @@ static bool receive_system(struct associations *associations,
 }
 
 static bool receive_system_ack(struct associations *associations, uint64_t now,
-                               struct association *peer, struct slice payload)
+                               struct association *association, struct slice payload)
 {
     Artery__SystemAck *message =
         artery__system_ack__unpack(NULL, payload.size, payload.data);
-    bool good = message && is_from(associations, peer, message->from) &&
-                sequence_acknowledge(&peer->sequence, now, message->seq);
+    bool good = message && is_from(associations, association, message->from) &&
+                sequence_acknowledge(&association->sequence, now, message->seq);
 
     if (good)
-        association_taken(associations, peer, message->from->uid,
+        association_taken(associations, association, message->from->uid,
                           PROBE_TAKEN_ACKNOWLEDGEMENT);
     if (message)
         artery__system_ack__free_unpacked(message, NULL);
@@ -295,22 +293,22 @@ static bool receive_system_ack(struct associations *associations, uint64_t now,
 
 /* ---- outgoing system messages ---- */
 
-void association_fail(struct associations *associations, struct association *peer)
+void association_fail(struct associations *associations, struct association *association)
 {
     char text[ADDRESS_TEXT_MAX];
 
-    if (peer->failed)
+    if (association->failed)
         return;
-    peer->failed = true;
+    association->failed = true;
     trace_put(associations->options.trace, TRACE_WARNING, "association",
               "system messages not delivered, peer counts as failed peer=%s "
               "waiting=%u hint=\"check that node; down it if it does not run\"",
-              kept_address_text(peer->address, text, sizeof text),
-              sequence_waiting(&peer->sequence));
-    sequence_give_up(&peer->sequence);
+              kept_address_text(association->peer->address, text, sizeof text),
+              sequence_waiting(&association->sequence));
+    sequence_give_up(&association->sequence);
     associations_tell(associations,
                       &(struct association_news){.kind = ASSOCIATION_FAILED,
-                                          .peer = association_node(peer)});
+                                          .peer = association_node(association)});
 }
 
 static void put_text(struct buf *buf, const struct identity *self,
@@ -329,40 +327,40 @@ static void send_system(struct associations *associations, uint64_t now,
                         struct outbox *outbox)
 {
     const struct identity *self = associations->options.self;
-    struct association *peer;
+    struct association *association;
     struct node_id target = *to;
     struct buf packed = {0};
 
-    if (to->uid && associations_quarantined(associations, to->uid)) {
+    if (to->uid && peers_is_over(associations->options.peers, to->uid)) {
         associations->counts.stale++;
         return;
     }
-    peer = association_add(associations, &to->address);
-    if (!peer)
+    association = association_add(associations, &to->address);
+    if (!association)
         return;
-    if (peer->failed) { /* a gap in the numbers can never be closed */
+    if (association->failed) { /* a gap in the numbers can never be closed */
         associations->counts.refused++;
         return;
     }
-    if (to->uid && peer->uid && to->uid != peer->uid) {
+    if (to->uid && association->uid && to->uid != association->uid) {
         associations->counts.stale++;
         return;
     }
-    if (!peer->uid && to->uid)
-        peer->intended = to->uid;
-    if (peer->uid)
-        target.uid = peer->uid;
+    if (!association->uid && to->uid)
+        association->intended = to->uid;
+    if (association->uid)
+        target.uid = association->uid;
     (void)buf_reserve(&packed,
                       protobuf_c_message_get_packed_size(&message->base));
     packed.size = protobuf_c_message_pack(&message->base, packed.data);
     if (recipient.size <= REF_SIZE_MAX && packed.size <= FRAME_SIZE_MAX / 2 &&
-        sequence_send(&peer->sequence, now, self, &target, recipient,
+        sequence_send(&association->sequence, now, self, &target, recipient,
                       buf_slice(&packed), outbox)) {
         associations->counts.system_sent++;
-        associations_due(associations, sequence_deadline(&peer->sequence));
+        associations_due(associations, sequence_deadline(&association->sequence));
     } else {
         associations->counts.refused++;
-        association_fail(associations, peer);
+        association_fail(associations, association);
     }
     buf_fini(&packed);
 }
@@ -439,47 +437,42 @@ void associations_terminate(struct associations *associations,
                             struct slice sender, struct outbox *outbox)
 {
     struct buf payload = {0};
-    struct map_entry entry;
-    uint32_t at = 0;
 
     unique_address_put(&payload, 1, associations->options.self,
                        &associations->options.self->node);
-    while (map_next(&associations->by_address, &at, &entry)) {
-        struct association *peer = entry.value;
+    for (uint32_t i = 0; i < associations->all.count; i++) {
+        struct association *association = associations->all.items[i];
         struct outbound message;
 
-        if (!peer->uid || peer->gone_at != NEVER)
+        if (!association->uid || association->gone_at != NEVER)
             continue;
-        message = control_message(peer, ARTERY_TERMINATING, &payload);
+        message = control_message(association, ARTERY_TERMINATING, &payload);
         message.sender = sender; /* a JVM treats a missing one as an error */
         outbox_put(outbox, &message);
-        peer->terminate_sent = true;
-        peer->terminate_acked = false;
+        association->terminate_sent = true;
+        association->terminate_acked = false;
     }
     buf_fini(&payload);
 }
 
 bool associations_terminating_acked(const struct associations *associations)
 {
-    struct map_entry entry;
-    uint32_t at = 0;
+    for (uint32_t i = 0; i < associations->all.count; i++) {
+        const struct association *association = associations->all.items[i];
 
-    while (map_next(&associations->by_address, &at, &entry)) {
-        const struct association *peer = entry.value;
-
-        if (peer->terminate_sent && !peer->terminate_acked)
+        if (association->terminate_sent && !association->terminate_acked)
             return false;
     }
     return true;
 }
 
 static bool receive_quarantined(struct associations *associations,
-                                const struct association *peer, struct slice payload)
+                                const struct association *association, struct slice payload)
 {
     Artery__Quarantined *message =
         artery__quarantined__unpack(NULL, payload.size, payload.data);
     const struct identity *self = associations->options.self;
-    bool good = message && is_from(associations, peer, message->from);
+    bool good = message && is_from(associations, association, message->from);
     char text[ADDRESS_TEXT_MAX];
 
     /* Ignores one that means an earlier incarnation of ours. */
@@ -487,11 +480,11 @@ static bool receive_quarantined(struct associations *associations,
         trace_put(associations->options.trace, TRACE_WARNING, "association",
                   "this node is quarantined by a peer peer=%s hint=\"start the "
                   "node again once it has stopped\"",
-                  kept_address_text(peer->address, text, sizeof text));
+                  kept_address_text(association->peer->address, text, sizeof text));
         associations_tell(associations,
                           &(struct association_news){
                        .kind = ASSOCIATION_QUARANTINED_US,
-                       .peer = association_node(peer)});
+                       .peer = association_node(association)});
     }
     if (message)
         artery__quarantined__free_unpacked(message, NULL);
@@ -499,7 +492,7 @@ static bool receive_quarantined(struct associations *associations,
 }
 
 static bool receive_flush_ack(struct associations *associations,
-                              const struct association *peer,
+                              const struct association *association,
                               const struct envelope *envelope)
 {
     uint32_t expected;
@@ -509,14 +502,14 @@ static bool receive_flush_ack(struct associations *associations,
         return false;
     associations_tell(associations,
                       &(struct association_news){.kind = ASSOCIATION_FLUSHED,
-                                          .peer = association_node(peer),
+                                          .peer = association_node(association),
                                           .lanes = expected,
                                           .watcher = envelope->recipient});
     return true;
 }
 
 bool association_control(struct associations *associations, uint64_t now,
-                         enum stream stream, struct association *peer,
+                         enum stream stream, struct association *association,
                          const struct envelope *envelope, struct outbox *outbox)
 {
     struct slice payload = envelope->payload;
@@ -525,28 +518,28 @@ bool association_control(struct associations *associations, uint64_t now,
         return false;
     switch (envelope->manifest.data[0]) {
     case 'a':
-        return receive_quarantined(associations, peer, payload);
+        return receive_quarantined(associations, association, payload);
     case 'c':
-        peer->terminate_acked = true;
+        association->terminate_acked = true;
         return true;
     case 'f':
-        return receive_table(associations, peer, TABLE_REFS, payload, outbox);
+        return receive_table(associations, association, TABLE_REFS, payload, outbox);
     case 'h':
-        return receive_table(associations, peer, TABLE_MANIFESTS, payload,
+        return receive_table(associations, association, TABLE_MANIFESTS, payload,
                              outbox);
     case 'g':
-        return receive_table_ack(associations, peer, TABLE_REFS, payload);
+        return receive_table_ack(associations, association, TABLE_REFS, payload);
     case 'i':
-        return receive_table_ack(associations, peer, TABLE_MANIFESTS, payload);
+        return receive_table_ack(associations, association, TABLE_MANIFESTS, payload);
     case 'j':
-        return receive_system(associations, stream, peer, envelope, outbox);
+        return receive_system(associations, stream, association, envelope, outbox);
     case 'k': /* Nack too acknowledges all up to its number; the next tick resends the rest */
     case 'l':
-        return receive_system_ack(associations, now, peer, payload);
+        return receive_system_ack(associations, now, association, payload);
     case 'n': /* an answer to a heartbeat that we do not send */
         return true;
     case 'p':
-        return receive_flush_ack(associations, peer, envelope);
+        return receive_flush_ack(associations, association, envelope);
     default:
         return false;
     }

@@ -176,7 +176,7 @@ struct member_news {
     X(join_received, "joins taken in")                                         \
     X(dropped_malformed, "messages that could not be decoded")                 \
     X(dropped_hostile, "gossips that decode but break a rule")                 \
-    X(dropped_stranger, "messages of nodes that are no members")               \
+    X(dropped_no_member, "messages of nodes that are no members")               \
     X(dropped_misdirected, "messages for another incarnation")                 \
     X(dropped_unreachable, "gossips of members this node cannot reach")        \
     X(dropped_state, "messages that do not fit this node's state")             \

@@ -65,7 +65,7 @@ static enum peer_form form_of(const void *user, const struct node_id *node)
     return peer->capabilities & CAPABILITY_GOSSIP_DIGEST ? PEER_GOSSIP_DIGEST : PEER_USUAL;
 }
 
-static void fetch_contacts(const void *user, const uint64_t *uids,
+static void fetch_peers(const void *user, const uint64_t *uids,
                            uint32_t count)
 {
     const struct control *control = user;
@@ -129,7 +129,7 @@ static struct member *make_member(struct control *control)
         .log_info_off = from->log_info_off,
         .probes = control->machine->probes,
         .form_of = form_of,
-        .fetch = fetch_contacts,
+        .fetch = fetch_peers,
         .user = control,
     };
 
@@ -144,14 +144,13 @@ struct control *control_new(struct machine *machine)
 {
     struct control *control = mem_alloc(sizeof *control);
     struct association_options options = {
+        .peers = &machine->peers,
         .self = machine->self,
         .capabilities = CAPABILITIES,
         .lanes = machine->settings->lanes,
         .tables = &machine->tables,
         .trace = machine->trace,
         .probes = machine->probes,
-        .lasting = peers_lasting,
-        .user = &machine->peers,
     };
 
     control->machine = machine;

@@ -9,7 +9,6 @@ static void silence(struct control *control, uint32_t at)
 
     vec_remove(&control->departed, at);
     associations_quarantine(control->associations, &node);
-    peers_forget(&control->machine->peers, node.uid);
     outputs_post_lanes(&control->machine->outputs, &content);
 }
 
@@ -21,7 +20,6 @@ void control_departs(struct control *control, const struct node_id *node)
         .until = control->machine->now + (within ? within : DEPARTED_MS * MS),
     };
 
-    associations_left(control->associations, node);
     if (control->departed.count == DEPARTED_MAX)
         silence(control, 0);
     vec_push(&control->departed, departed);

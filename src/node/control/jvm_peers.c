@@ -10,11 +10,10 @@ bool control_is_jvm_peer(struct control *control,
                         const struct member_view *view)
 {
     const struct node_id *node = PROFILE_NODE(view->profile);
+    const struct peer *peer = peers_uid(&control->machine->peers, node->uid);
 
-    /* The peer's entry gets it later in the turn. */
-    return associations_uid(control->associations, &node->address) ==
-               node->uid &&
-           !associations_capabilities(control->associations, &node->address);
+    return peer && !peer->capabilities &&
+           associations_uid(control->associations, &node->address) == node->uid;
 }
 
 /* Logs the types whose role that member has; false if there are none. */

@@ -116,7 +116,6 @@ static void member_gone(struct control *control, const struct member_news *news)
     outputs_post_lanes(&machine->outputs, &content);
     if (news->previous == MEMBER_DOWN) {
         associations_quarantine(control->associations, &news->node);
-        peers_forget(&machine->peers, news->node.uid);
         control_remember(control, news->node.uid);
     } else {
         control_departs(control, &news->node);
@@ -264,14 +263,10 @@ static void association_up(struct control *control,
 {
     struct machine *machine = control->machine;
     const struct member_view *view;
-    struct peer *peer;
     struct mail_content content =
         MAIL(peer, .capabilities = news->capabilities, .order = news->order,
              .lanes = news->lanes, .own = { mail_node(&news->peer) });
 
-    (void)peers_learn(&machine->peers, &news->peer, news->order, &peer);
-    if (peer && peer->uid == news->peer.uid)
-        peer_describe(peer, news->capabilities, news->lanes);
     outputs_post_lanes(&machine->outputs, &content);
     if (news->capabilities)
         return;

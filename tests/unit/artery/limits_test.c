@@ -126,10 +126,28 @@ arrive(struct associations *associations, const struct identity *sender,
     return verdict;
 }
 
+static struct peers alone_peers; /* of the associations that a test has */
+
+static struct associations *alone_new(const struct association_options *options)
+{
+    struct association_options all = *options;
+
+    all.self = &me;
+    all.peers = &alone_peers;
+    peers_init(&alone_peers, &(struct peers_options){ 0 });
+    return associations_new(&all);
+}
+
+static void alone_free(struct associations *associations)
+{
+    associations_free(associations);
+    peers_fini(&alone_peers);
+}
+
 static struct associations *met(struct trace *trace)
 {
-    struct association_options options = { .self = &me, .trace = trace };
-    struct associations *associations = associations_new(&options);
+    struct associations *associations =
+        alone_new(&(struct association_options){ .trace = trace });
     struct handshake handshake = { .from = you.node };
     struct outbox outbox = { 0 };
     struct association_news news;
@@ -162,7 +180,7 @@ static void the_number_of_news_is_limited(void **state)
         count++;
     assert_int_equal(count, ASSOCIATION_NEWS_MAX);
     buf_fini(&payload);
-    associations_free(associations);
+    alone_free(associations);
 }
 
 /* Receives the next version of your table, about 240 KiB, or the same again. */
@@ -218,7 +236,7 @@ static void news_have_a_limit_of_bytes(void **state)
     assert_true(associations_next_news(associations, &news));
     assert_false(associations_next_news(associations, &news));
     own_tables_fini(&own);
-    associations_free(associations);
+    alone_free(associations);
 }
 
 static void the_number_of_logged_foreign_nodes_is_limited(void **state)
@@ -249,7 +267,7 @@ static void the_number_of_logged_foreign_nodes_is_limited(void **state)
     assert_int_equal(associations_counts(associations).foreign,
                      FOREIGN_TRACED_MAX + 1);
     buf_fini(&payload);
-    associations_free(associations);
+    alone_free(associations);
     trace_free(trace);
 }
 
@@ -258,7 +276,6 @@ static void advertisements_of_a_table_are_limited(void **state)
 {
     struct own_tables own = { 0 };
     struct slice refs[] = { slice_text(""), slice_text("akka://S@h:1/user/x") };
-    struct association_options options = { .self = &me, .tables = &own };
     struct associations *associations;
     struct handshake handshake = { .from = you.node };
     struct outbox outbox = { 0 };
@@ -267,7 +284,8 @@ static void advertisements_of_a_table_are_limited(void **state)
     (void)state;
 
     own_tables_set(&own, TABLE_REFS, refs, 2);
-    associations = associations_new(&options);
+    associations =
+        alone_new(&(struct association_options){ .tables = &own });
     assert_true(associations_handshake(associations, 1, &handshake, &outbox));
     for (uint64_t now = 1; now < 2 * ADVERTISE_MAX * ADVERTISE_MS * MS;
          now += ADVERTISE_MS * MS) {
@@ -278,7 +296,7 @@ static void advertisements_of_a_table_are_limited(void **state)
     }
     assert_int_equal(count, ADVERTISE_MAX);
     assert_true(associations_deadline(associations) == NEVER);
-    associations_free(associations);
+    alone_free(associations);
     own_tables_fini(&own);
 }
 
