@@ -176,8 +176,6 @@ void lane_flush(struct lane *lane, uint32_t type, int32_t shard);
 void lane_hold(struct lane *lane, const struct mail_content *content);
 void lane_sending_step(struct lane *lane);
 bool lane_sending_waits(const struct lane *lane);
-/* Another incarnation is at a peer's address: forgets homes at the former one. */
-void lane_contact_renewed(void *machine, uint32_t contact);
 /* Lets a message wait in a type's routes; it ends as undelivered if there is no room. */
 void lane_wait(struct lane *lane, struct message *message);
 struct message *lane_unwrap(struct lane *lane, struct pending_item *held); /* null for null */
@@ -199,7 +197,7 @@ void lane_ask_stage_read(struct lane *lane, const struct mail_stage *report); /*
 /* Takes a report from another node for an ask here; false: malformed. */
 bool lane_ask_stage_frame(struct lane *lane, uint64_t actor, uint64_t ask,
                       const struct envelope *envelope);
-uint16_t lane_peer_name(struct lane *lane, struct contact *contact);
+uint16_t lane_peer_name(struct lane *lane, struct peer *peer);
 
 /* ---- tasks.c ---- */
 void lane_task(struct lane *lane, uint64_t actor, enum sherd_phase phase,
@@ -246,14 +244,14 @@ bool lane_is_mover(struct sherd_ref ref);
 void lane_moved(struct lane *lane, struct message *ack);
 /* Writes a MESSAGE_START to the peer's region, which acknowledges it to the sender, if there is
  * one. False: no room; the message stays the caller's. */
-bool lane_write_start(struct lane *lane, struct contact *contact,
+bool lane_write_start(struct lane *lane, struct peer *peer,
                       struct message *message);
 /* Writes a MESSAGE_START_ACK, given. If it is lost, the sender asks again. */
-void lane_write_start_ack(struct lane *lane, struct contact *contact,
+void lane_write_start_ack(struct lane *lane, struct peer *peer,
                           struct message *message);
 /* Turns StartEntity of any node into a message to the entity, which acknowledges it. */
 void lane_start_entity(struct lane *lane, const struct envelope *envelope,
-                       const struct origin *origin, uint32_t type);
+                       const struct peer *peer, uint32_t type);
 void lane_start_acknowledged(struct lane *lane, const struct envelope *envelope,
                              struct sherd_ref to);
 
@@ -271,7 +269,7 @@ struct slice name_sender(struct lane *lane, const struct message *message,
                          char *text);
 bool name_wants(struct slice literal);
 /* Writes the same for a peer: only the path for an actor of this node, if the peer reads that. */
-struct slice name_for(struct lane *lane, const struct contact *contact,
+struct slice name_for(struct lane *lane, const struct peer *peer,
                       const struct message *message, char *text);
 /* Returns the ref of a Sherd actor's literal; nobody if it is none or its node is unknown. */
 struct sherd_ref name_ref(struct lane *lane, uint64_t origin,

@@ -48,7 +48,7 @@
     NONE(MAIL_ENDED, ended) /* no actor is left on the lane */ \
     \
     /* ---- control -> every lane, or one ---- */ \
-    OWNS(MAIL_CONTACT, contact) \
+    OWNS(MAIL_PEER, peer) \
     OWNS(MAIL_LEAVES, leaves) \
     OWNS(MAIL_GONE, gone) \
     OWNS(MAIL_OVER, over) \
@@ -283,7 +283,7 @@ struct mail_suspect {
 /* ---- control -> every lane, or one ---- */
 
 /* An incarnation is at its address. */
-struct mail_contact {
+struct mail_peer {
     uint64_t capabilities;
     uint64_t order;
     uint32_t lanes; /* of the node */
