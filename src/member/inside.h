@@ -55,6 +55,7 @@ struct reported_member {
     int32_t up_number;
     enum member_status status;
     bool is_unreachable;
+    bool leaves_well; /* exiting and reachable in the last version that has it */
 };
 
 enum news_step { /* in the order of reports */

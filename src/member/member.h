@@ -177,6 +177,9 @@ struct member_news {
     /* null if the member was removed; lent until the next call on this core */
     const struct member_view *view;
     enum member_status previous; /* REMOVED, SELF_STOPPED: last status seen */
+    /* REMOVED: it was exiting and reachable to the last, so it has confirmed that it runs nothing
+     * any more */
+    bool has_left;
     /* REFUSED: all reasons, a sentence each; ROLE_LEADER: the role; CENTER_...: its name; else
      * empty. Lent as view */
     const char *detail;

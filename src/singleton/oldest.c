@@ -149,7 +149,7 @@ bool singleton_take_delayed(struct singleton *singleton, uint64_t number)
 }
 
 void singleton_peer_removed(struct singleton *singleton, uint64_t now,
-                            const struct node_id *node)
+                            const struct node_id *node, bool has_left)
 {
     uint64_t margin = singleton->settings.removal_margin_ms;
     struct node_id copy = *node;
@@ -157,6 +157,8 @@ void singleton_peer_removed(struct singleton *singleton, uint64_t now,
     struct kept_peer kept = { 0 };
 
     singleton->now = now;
+    if (has_left)
+        margin = 0;
     if (is_self(singleton, &copy)) {
         if (member)
             kept_drop(&singleton->members, member);
@@ -339,6 +341,16 @@ void singleton_put_previous(struct singleton *singleton,
         (void)kept_add_again(&singleton->previous, member);
     else
         (void)kept_add(&singleton->previous, &(struct peer){ .node = *node });
+}
+
+void singleton_put_head(struct singleton *singleton, const struct node_id *node)
+{
+    struct kept_peer *present =
+        kept_find(&singleton->previous, node->uid, &node->address);
+
+    if (present)
+        kept_drop(&singleton->previous, present);
+    singleton_put_previous(singleton, node);
 }
 
 /* Adds removed members to `previous` that are not younger and whose margin is not over. True if

@@ -92,6 +92,18 @@ static void cluster_ends(struct control *control,
                                 control->machine->now);
 }
 
+/* True if the member's singletons have ended for certain. A JVM that could not hand them over in
+ * time confirms its exit while they still run. */
+static bool has_left(const struct control *control,
+                     const struct member_news *news)
+{
+    const struct contact *contact =
+        contacts_uid(&control->machine->contacts, news->node.uid);
+
+    return news->has_left &&
+           !(contact && contact->met && !contact->capabilities);
+}
+
 static void member_gone(struct control *control, const struct member_news *news)
 {
     struct machine *machine = control->machine;
@@ -108,7 +120,8 @@ static void member_gone(struct control *control, const struct member_news *news)
 
         region_peer_removed(type->region, now, &news->node);
         if (type->singleton)
-            singleton_peer_removed(type->singleton, now, &news->node);
+            singleton_peer_removed(type->singleton, now, &news->node,
+                                   has_left(control, news));
         if (type->coordinator)
             coordinator_peer_removed(type->coordinator, now, &news->node,
                                      &machine->outbox);
