@@ -213,9 +213,10 @@ static void count_merged(struct member *member, const uint8_t *reach)
     }
 }
 
-/* The leader removes an exiting member that is reachable only after its confirmation, and every
- * member of the data center has seen the version before that. */
-static void note_exits(struct member *member, const uint8_t *reach)
+/* A change and the removal that follows may be reported as one. The leader removes an exiting member
+ * that is reachable only after its confirmation, and every member of the data center has seen the
+ * version before that. */
+static void note_last(struct member *member, const uint8_t *reach)
 {
     const struct gossip *gossip = &member->gossip;
 
@@ -226,11 +227,12 @@ static void note_exits(struct member *member, const uint8_t *reach)
                profile_compare(gossip->members.items[at].profile,
                                reported->profile) < 0)
             at++;
-        if (at < gossip->members.count &&
-            profile_same(gossip->members.items[at].profile, reported->profile))
-            reported->leaves_well =
-                gossip->members.items[at].status == MEMBER_EXITING &&
-                reach[at] == REACHABLE;
+        if (at == gossip->members.count ||
+            !profile_same(gossip->members.items[at].profile, reported->profile))
+            continue;
+        reported->last = gossip->members.items[at].status;
+        reported->leaves_well =
+            reported->last == MEMBER_EXITING && reach[at] == REACHABLE;
     }
 }
 
@@ -248,7 +250,7 @@ void member_settle(struct member *member, uint64_t now)
     member->counters.forgotten = member->gossip.forgotten;
     reach = state_reach(&member->gossip, member->self, ALL_OBSERVERS);
     count_merged(member, reach);
-    note_exits(member, reach);
+    note_last(member, reach);
     view_members(member, reach);
     leader = state_leader(&member->gossip, member->self, reach);
     member->leader = leader ? profile_node(leader->profile) : (struct node_id){ 0 };
@@ -304,7 +306,7 @@ static bool tell_removed(struct member *member, struct member_news *out)
             continue;
         (void)tell(out, MEMBER_NEWS_REMOVED, NULL);
         out->node = profile_node(old->profile);
-        out->previous = old->status;
+        out->previous = old->last;
         out->has_left = old->leaves_well;
         member_probe(member, PROBE_MEMBER_SEEN, &out->node, MEMBER_REMOVED);
         profile_drop(old->profile);
@@ -340,7 +342,7 @@ static bool tell_members(struct member *member, struct member_news *out)
             old = &news->members.items[news->at];
             *old = added;
         }
-        old->status = from->status;
+        old->status = old->last = from->status;
         old->up_number = from->up_number;
         member_probe(member, PROBE_MEMBER_SEEN, PROFILE_NODE(from->profile),
                      from->status);

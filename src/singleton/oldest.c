@@ -105,6 +105,21 @@ static bool counts(const struct singleton *singleton, const struct peer *peer,
     return true;
 }
 
+/* A new incarnation is a member: an exiting one at its address has ended, even if its confirmation
+ * was lost. Its margin is over with this view. */
+static void end_former(struct singleton *singleton, const struct peer *peer)
+{
+    for (uint32_t i = 0; i < singleton->delayed.count; i++) {
+        struct delayed_removal *removal = &singleton->delayed.items[i];
+
+        if (!removal->number || !has_mark(&removal->peer, MARK_EXITED) ||
+            !kept_address_equal(removal->peer.address, &peer->node.address))
+            continue;
+        REACHED("a new incarnation ends the margin of an exiting one");
+        removal->number = 0;
+    }
+}
+
 void singleton_peer(struct singleton *singleton, uint64_t now,
                     const struct peer *peer)
 {
@@ -121,7 +136,13 @@ void singleton_peer(struct singleton *singleton, uint64_t now,
     told.up_number = member->up_number;
     is_counting = counts(singleton, &told, known);
     member->marks = (uint8_t)((is_counting ? MARK_COUNTS : 0) |
-                              (may_run(&told) ? MARK_MAY_RUN : 0));
+                              (may_run(&told) ? MARK_MAY_RUN : 0) |
+                              (peer->status == PEER_EXITING ||
+                                       has_mark(member, MARK_EXITED)
+                                   ? MARK_EXITED
+                                   : 0));
+    if (!known)
+        end_former(singleton, peer);
     if (!is_self(singleton, &peer->node))
         return;
     if (peer->status == PEER_PREPARING_FOR_SHUTDOWN ||
@@ -251,9 +272,10 @@ void singleton_view_anew(struct singleton *singleton)
     for (uint32_t at = 0; (member = kept_next(&singleton->members, &at));) {
         if (peer_equal(member, &singleton->identity->node))
             continue;
-        member->marks = has_mark(member, MARK_MAY_RUN)
-                            ? MARK_MAY_RUN | MARK_COUNTS
-                            : 0;
+        member->marks = (uint8_t)((member->marks & MARK_EXITED) |
+                                  (has_mark(member, MARK_MAY_RUN)
+                                       ? MARK_MAY_RUN | MARK_COUNTS
+                                       : 0));
     }
     look(singleton);
 }

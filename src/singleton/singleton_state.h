@@ -14,7 +14,8 @@ enum singleton_timer { TIMER_RETRY, TIMER_REMOVED, TIMER_CLEANUP };
 
 enum {
     MARK_COUNTS = 1, /* may be the oldest */
-    MARK_MAY_RUN = 2 /* may still run the instance, counted or not */
+    MARK_MAY_RUN = 2, /* may still run the instance, counted or not */
+    MARK_EXITED = 4   /* was exiting */
 };
 
 struct removals {

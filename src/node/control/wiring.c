@@ -80,6 +80,15 @@ static void member_leaves(struct control *control,
     outputs_post_lanes(&machine->outputs, &content);
 }
 
+static void tell_reach(struct control *control, const struct member_news *news)
+{
+    struct mail_content content =
+        MAIL(reach, .is_reachable = news->kind == MEMBER_NEWS_REACHABLE,
+             .own = { mail_node(&news->node) });
+
+    outputs_post_lanes(&control->machine->outputs, &content);
+}
+
 /* The whole cluster shuts down: no shard has to move. */
 static void cluster_ends(struct control *control,
                          const struct member_view *view)
@@ -218,9 +227,11 @@ static void wire_member(struct control *control, uint32_t max)
         case MEMBER_NEWS_CENTER_UNREACHABLE:
         case MEMBER_NEWS_CENTER_REACHABLE:
             break;
-        case MEMBER_NEWS_MEMBER:
         case MEMBER_NEWS_UNREACHABLE:
         case MEMBER_NEWS_REACHABLE:
+            tell_reach(control, &news);
+            /* fall through */
+        case MEMBER_NEWS_MEMBER:
             tell_types(control, news.view);
             member_leaves(control, news.view);
             control_replaces_departed(control, PROFILE_NODE(news.view->profile));

@@ -152,6 +152,8 @@ struct lane {
     struct watchers watchers; /* JVM nodes' watches of actors here */
     struct names names;       /* names of JVM actors */
     uint64_t unknown; /* unreadable frames and payloads */
+    uint64_t frames_until; /* frames in links count as waiting; 0: the node does not leave */
+    VEC(uint64_t) unreachable;   /* uids of unreachable members */
     struct known_name own_address; /* without a path; ref not used */
     struct known_name read;        /* the last sender without an ask */
     struct frame_run run;
@@ -166,6 +168,13 @@ static inline enum stream lane_stream(const struct lane *lane, uint32_t type)
 
 /* Called by actors, and for messages of the program's threads. */
 bool lane_is_large(void *lane, const struct destination *destination);
+
+/* ---- reach.c ---- */
+void lane_reach(struct lane *lane, const struct mail_reach *reach);
+void lane_reach_gone(struct lane *lane, uint64_t uid); /* The member was removed. */
+/* True if the message is an ask of this lane to an unreachable member, and its caller lets it fail. */
+bool lane_reach_fails(const struct lane *lane, const struct contact *contact,
+                      const struct message *message);
 
 /* ---- sending.c: takes a message, given, to its place ---- */
 void lane_send(struct lane *lane, struct message *message); /* from an actor here */

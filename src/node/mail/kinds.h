@@ -50,6 +50,7 @@
     /* ---- control -> every lane, or one ---- */ \
     OWNS(MAIL_CONTACT, contact) \
     OWNS(MAIL_LEAVES, leaves) \
+    OWNS(MAIL_REACH, reach) \
     OWNS(MAIL_GONE, gone) \
     OWNS(MAIL_OVER, over) \
     OWNS(MAIL_NO_MEMBER, no_member) \
@@ -298,6 +299,14 @@ struct mail_contact {
 
 /* The incarnation is leaving. */
 struct mail_leaves {
+    struct {
+        struct node_id *node;
+    } own;
+};
+
+/* The members can no longer reach the incarnation, or can again. */
+struct mail_reach {
+    bool is_reachable;
     struct {
         struct node_id *node;
     } own;

@@ -519,6 +519,36 @@ static void a_member_that_ended_long_ago_hinders_no_hand_over(void **state)
     }
 }
 
+/* The end of the first node's hand-over and its confirmation are lost. It is downed, but a new
+ * incarnation shows that it has ended. */
+static void a_new_incarnation_of_an_exiting_member_ends_its_margin(void **state)
+{
+    (void)state;
+
+    for (int exits = 0; exits < 2; exits++) {
+        struct world *world = world_with_margin(2);
+
+        if (exits) {
+            world->peers[0].status = PEER_EXITING;
+            view(world);
+        }
+        world->nodes[0].is_dead = true;
+        world->peers[0].status = PEER_DOWN;
+        view(world);
+        remove_node(world, 0);
+        pass(world, 1000);
+        assert_int_equal(runner(world), -1);
+        world->peers[0].node.uid += 1000;
+        world->peers[0].up_number = INT32_MAX;
+        world->peers[0].status = PEER_JOINING;
+        view(world);
+        assert_int_equal(runner(world), exits ? 1 : -1);
+        pass(world, 20000);
+        assert_int_equal(runner(world), 1);
+        world_free(world);
+    }
+}
+
 /* The first node says that it hands over, and ends before it does. */
 static void the_next_member_is_asked_when_the_one_asked_is_removed(void **state)
 {
@@ -835,6 +865,7 @@ int main(void)
         cmocka_unit_test(the_margin_delays_a_take_over),
         cmocka_unit_test(nodes_that_leave_one_after_another_hand_over_at_once),
         cmocka_unit_test(a_member_that_ended_long_ago_hinders_no_hand_over),
+        cmocka_unit_test(a_new_incarnation_of_an_exiting_member_ends_its_margin),
         cmocka_unit_test(the_next_member_is_asked_when_the_one_asked_is_removed),
         cmocka_unit_test(neighbours_leaving_together_never_overlap),
         cmocka_unit_test(a_downed_node_does_not_take_over),
