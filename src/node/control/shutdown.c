@@ -331,13 +331,13 @@ static bool may_open(enum link_state state)
 
 /* Counts control's unwritten frames to a peer that can be reached, or that perhaps can. */
 static uint32_t frames_waiting(const struct control *control,
-                               const struct contact *contact, bool perhaps)
+                               const struct peer *peer, bool perhaps)
 {
     uint32_t count = 0;
 
-    for (uint32_t j = 0; j < CONTACT_LINKS; j++) {
+    for (uint32_t j = 0; j < PEER_LINKS; j++) {
         const struct link *link =
-            contact_link_at(&control->machine->contacts, contact, j);
+            peer_link_at(&control->machine->links, peer, j);
 
         if (link && (link_state(link) == LINK_OPEN ||
                      (perhaps && may_open(link_state(link)))))
@@ -348,29 +348,29 @@ static uint32_t frames_waiting(const struct control *control,
 
 static bool links_empty(const struct control *control, bool perhaps)
 {
-    const struct contacts *contacts = &control->machine->contacts;
+    const struct peers *peers = &control->machine->peers;
 
-    for (uint32_t i = 0; i < contacts->all.count; i++)
-        if (frames_waiting(control, contacts->all.items[i], perhaps))
+    for (uint32_t i = 0; i < peers->all.count; i++)
+        if (frames_waiting(control, peers->all.items[i], perhaps))
             return false;
     return true;
 }
 
 static void name_late_links(struct control *control)
 {
-    const struct contacts *contacts = &control->machine->contacts;
+    const struct peers *peers = &control->machine->peers;
     char text[ADDRESS_TEXT_MAX];
 
     control->late++;
-    for (uint32_t i = 0; i < contacts->all.count; i++) {
-        const struct contact *contact = contacts->all.items[i];
-        uint32_t count = frames_waiting(control, contact, false);
+    for (uint32_t i = 0; i < peers->all.count; i++) {
+        const struct peer *peer = peers->all.items[i];
+        uint32_t count = frames_waiting(control, peer, false);
 
         if (count)
             trace_put_all(control->machine->trace, TRACE_WARNING, "node",
                       "last frames not sent in time peer=%s frames=%u "
                       "hint=\"check that node and the network\"",
-                      kept_address_text(contact->address, text, sizeof text),
+                      kept_address_text(peer->address, text, sizeof text),
                       count);
     }
 }

@@ -19,7 +19,7 @@ void lane_reach(struct lane *lane, const struct mail_reach *reach)
     actors_node_unreachable(lane->actors, uid);
 }
 
-bool lane_reach_fails(const struct lane *lane, const struct contact *contact,
+bool lane_reach_fails(const struct lane *lane, const struct peer *peer,
                       const struct message *message)
 {
     if (message->kind != MESSAGE_TELL || !message->ask ||
@@ -28,7 +28,7 @@ bool lane_reach_fails(const struct lane *lane, const struct contact *contact,
         !actors_ask_may_fail(lane->actors, message->ask))
         return false;
     for (uint32_t i = 0; i < lane->unreachable.count; i++)
-        if (lane->unreachable.items[i] == contact->uid)
+        if (lane->unreachable.items[i] == peer->uid)
             return true;
     return false;
 }
