@@ -86,6 +86,7 @@
 #define MEMBER_OVER_MAX 2
 #define MEMBER_WAITING_MAX 4 /* inflated gossips to be merged; one more merges the first at once */
 #define MEMBER_SEEDS_MAX 128 /* seed nodes */
+#define MEMBER_JOINERS_MAX 64 /* nodes that wait until the member at their address is removed */
 #define MEMBER_EXITING_MAX 5000 /* confirmed; as many as members */
 
 /* artery */

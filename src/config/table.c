@@ -296,7 +296,7 @@ static const struct row rows[] = {
     SPAN_MS("cluster.shutdown-after-unsuccessful-join-seed-nodes", "off", OFF, YES,
          "the node ends when it could not join for this long")
     TIME("cluster.down-removal-margin", "off", OFF, YES,
-         "waits this long after a downed member's removal before its shards and singletons start elsewhere; `off`: "
+         "waits this long after a member's removal before its shards and singletons start elsewhere, unless it left; `off`: "
          "`stable-after` with the resolver, else no wait")
     TEXT("cluster.downing-provider-class", "", YES,
          "`akka.cluster.sbr.SplitBrainResolverProvider`: the split brain resolver; empty: an operator downs "
@@ -325,7 +325,7 @@ static const struct row rows[] = {
     SPAN_MS("cluster.gossip-interval", "1s", NULL, YES, "interval of gossip")
     TIME("cluster.gossip-time-to-live", "2s", NULL, NOT_YET,
          "none is kept here: it is read when it arrives")
-    SPAN_MS("cluster.leader-actions-interval", "1s", NULL, YES, "interval of the leader's actions")
+    SPAN_MS("cluster.leader-actions-interval", "1s", NULL, YES, "longest time between actions of the leader")
     SPAN_MS("cluster.unreachable-nodes-reaper-interval", "1s", NULL, YES, "interval of reading the failure detector")
     SPAN_MS("cluster.publish-stats-interval", "off", OFF, YES, "interval of a log line with gossip statistics")
     IGNORED("cluster.use-dispatcher")
