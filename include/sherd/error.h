@@ -94,6 +94,8 @@ enum sherd_error { SHERD_ERRORS(X) };
     X(SHERD_REASON_SHUTTING_DOWN, "the node is shutting down")                 \
     /* Delivery would have broken the order: see sherd_entity_tell. */         \
     X(SHERD_REASON_HANDED_OFF, "the shard moved while the message waited")     \
+    /* Only asks that choose it: see sherd_entity_ask_or_fail. */              \
+    X(SHERD_REASON_UNREACHABLE, "the node cannot be reached at the moment")     \
     /* A JVM node sent it with a serializer and manifest that                  \
      * sherd_options.formats does not have. */                                 \
     X(SHERD_REASON_NO_FORMAT, "no format for the serializer and manifest")     \

@@ -67,7 +67,7 @@ struct link_counts {
 /* Settings of all links of a machine. Its pointers are lent for the links' lifetime. */
 struct link_sender {
     const struct identity *self;
-    uint32_t lane; /* the sending machine: 0 = control, lanes from 1; below ORIGIN_LANES_MAX */
+    uint32_t lane; /* the sending machine: 0 = control, lanes from 1; below PEER_LANES_MAX */
     uint32_t lanes;        /* of this node; announced to the peer */
     uint64_t capabilities; /* extension.h; announced to the peer */
     const char *magic;     /* four bytes, "AKKA" */
@@ -136,8 +136,8 @@ void link_closed(struct link *link, uint64_t now, const char *reason);
  * another link is ignored. */
 void link_answered(struct link *link, uint64_t now, uint64_t uid, uint32_t lane,
                    uint64_t generation);
-/* Another incarnation is at the peer's address (ASSOCIATION_UP): drops what waits for the previous
- * one, and closes a connection to it. */
+/* Another incarnation is at the peer's address (ASSOCIATION_UP), and runs: drops what waits for the
+ * previous one, closes a connection to it, and connects at once. */
 void link_expect(struct link *link, uint64_t now, uint64_t uid);
 /* The peer left or is quarantined: drops all and counts it as stale, closes the connection. The
  * link stays usable for a new incarnation. */

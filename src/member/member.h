@@ -14,29 +14,11 @@
 #include <stdint.h>
 
 #include "base/address.h"
+#include "base/member_info.h"
 #include "base/outbox.h"
 #include "base/probe.h"
 #include "base/trace.h"
 #include "member/profile.h"
-
-/* Values are those of the wire. */
-#define MEMBER_STATUSES(X)                                                     \
-    X(MEMBER_JOINING, 0, "joining")                                            \
-    X(MEMBER_UP, 1, "up")                                                      \
-    X(MEMBER_LEAVING, 2, "leaving")                                            \
-    X(MEMBER_EXITING, 3, "exiting")                                            \
-    X(MEMBER_DOWN, 4, "down")                                                  \
-    X(MEMBER_REMOVED, 5, "removed")                                            \
-    X(MEMBER_WEAKLY_UP, 6, "weakly-up")                                        \
-    X(MEMBER_PREPARING_FOR_SHUTDOWN, 7, "preparing-for-shutdown")              \
-    X(MEMBER_READY_FOR_SHUTDOWN, 8, "ready-for-shutdown")
-
-enum member_status {
-#define X(name, value, text) name = value,
-    MEMBER_STATUSES(X)
-#undef X
-};
-#define MEMBER_STATUS_COUNT 9
 
 #define UP_NUMBER_NONE INT32_MAX /* of a member that was never up */
 
@@ -93,7 +75,10 @@ struct member_settings {
     uint32_t join_retry_ms; /* without a Welcome, start again [10000] */
     uint32_t join_give_up_ms; /* without a cluster, news MEMBER_NEWS_REFUSED [0 = never] */
     uint32_t gossip_interval_ms; /* [1000] */
-    uint32_t leader_interval_ms; /* leader actions [1000] */
+    uint32_t leader_interval_ms; /* leader actions that no event caused [1000] */
+    /* changes wait for the next round, and leader actions for their interval, as in Akka [false: in
+     * small clusters they do not] */
+    bool waits_for_rounds;
     uint32_t reaper_interval_ms; /* check of the failure detectors [1000] */
     uint32_t stats_interval_ms; /* between two log lines about gossip [0 = none] */
     /* before the first of the four above and the first heartbeat; at least their own interval
@@ -176,10 +161,14 @@ struct member_news {
     struct node_id node; /* the member; zero if none */
     /* null if the member was removed; lent until the next call on this core */
     const struct member_view *view;
-    enum member_status previous; /* REMOVED, SELF_STOPPED: last status seen */
+    enum member_status previous; /* REMOVED, SELF_STOPPED: last status, reported or not */
+    /* REMOVED: it was exiting and reachable to the last, so it has confirmed that it runs nothing
+     * any more */
+    bool has_left;
     /* REFUSED: all reasons, a sentence each; ROLE_LEADER: the role; CENTER_...: its name; else
      * empty. Lent as view */
     const char *detail;
+    bool gave_up; /* REFUSED: no cluster answered in time */
 };
 
 #define MEMBER_COUNTERS(X)                                                     \
@@ -194,7 +183,7 @@ struct member_news {
     X(join_received, "joins taken in")                                         \
     X(dropped_malformed, "messages that could not be decoded")                 \
     X(dropped_hostile, "gossips that decode but break a rule")                 \
-    X(dropped_stranger, "messages of nodes that are no members")               \
+    X(dropped_no_member, "messages of nodes that are no members")               \
     X(dropped_misdirected, "messages for another incarnation")                 \
     X(dropped_unreachable, "gossips of members this node cannot reach")        \
     X(dropped_state, "messages that do not fit this node's state")             \

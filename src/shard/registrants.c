@@ -21,20 +21,43 @@ void coordinator_member_drop(struct coordinator_member *member)
 bool coordinator_member_is_asked(const struct coordinator_member *member)
 {
     switch (member->peer.status) {
-    case PEER_UP:
-    case PEER_LEAVING:
-    case PEER_EXITING:
-    case PEER_PREPARING_FOR_SHUTDOWN:
-    case PEER_READY_FOR_SHUTDOWN:
+    case MEMBER_UP:
+    case MEMBER_LEAVING:
+    case MEMBER_EXITING:
+    case MEMBER_PREPARING_FOR_SHUTDOWN:
+    case MEMBER_READY_FOR_SHUTDOWN:
         break;
-    case PEER_JOINING:
-    case PEER_WEAKLY_UP:
-    case PEER_DOWN:
-    case PEER_REMOVED:
+    case MEMBER_JOINING:
+    case MEMBER_WEAKLY_UP:
+    case MEMBER_DOWN:
+    case MEMBER_REMOVED:
         return false;
     }
     return member->peer.has_role && !member->has_answered &&
            (!member->is_late || member->peer.reachable);
+}
+
+/* A stored proxy whose node may have messages on its way to homes. Without its markers they would
+ * come too late. */
+static bool awaits(const struct coordinator *coordinator,
+                   const struct registrant *region)
+{
+    const struct coordinator_member *member;
+
+    if (!region->is_proxy || region->is_registered)
+        return false;
+    member = coordinator_member_of(coordinator, &region->node);
+    return member && member->peer.reachable && !member->is_jvm &&
+           (member->peer.status == MEMBER_UP ||
+            member->peer.status == MEMBER_LEAVING);
+}
+
+bool coordinator_awaits_proxies(const struct coordinator *coordinator)
+{
+    for (uint32_t i = 0; i < coordinator->regions.count; i++)
+        if (awaits(coordinator, coordinator->regions.items[i]))
+            return true;
+    return false;
 }
 
 bool coordinator_has_to_ask(const struct coordinator *coordinator)

@@ -245,17 +245,17 @@ static void hand_over(struct singleton *singleton,
 static bool is_head(const struct singleton *singleton,
                     const struct node_id *node)
 {
-    const struct kept_peer *head = kept_last(&singleton->previous);
+    const struct kept_member *head = kept_members_last(&singleton->previous);
 
-    return head && peer_equal(head, node);
+    return head && kept_member_is(head, node);
 }
 
 static bool previous_are_removed(const struct singleton *singleton)
 {
-    const struct kept_peer *peer;
+    const struct kept_member *peer;
 
-    for (uint32_t at = 0; (peer = kept_next(&singleton->previous, &at));) {
-        struct node_id node = peer_node(peer);
+    for (uint32_t at = 0; (peer = kept_members_next(&singleton->previous, &at));) {
+        struct node_id node = kept_member_node(peer);
 
         if (!singleton_is_removed(singleton, &node))
             return false;
@@ -296,7 +296,7 @@ static void younger_changed(struct singleton *singleton, uint64_t now,
     } else if (previous_are_removed(singleton)) {
         become_oldest(singleton);
     } else {
-        struct node_id head = peer_node(kept_last(&singleton->previous));
+        struct node_id head = kept_member_node(kept_members_last(&singleton->previous));
 
         enter(singleton, SINGLETON_BECOMING_OLDEST);
         retry_later(singleton, now);
@@ -331,9 +331,31 @@ static void oldest_changed(struct singleton *singleton, uint64_t now,
         send_peer(singleton, &change->node, take_over_from_me, outbox);
 }
 
+/* Asks the head of `previous`, which became it when the former one was removed. Akka asks it after
+ * hand-over-retry-interval, and never if the former one had said that it hands over. */
+static void ask_next_head(struct singleton *singleton, uint64_t now,
+                          struct outbox *outbox)
+{
+    const struct kept_member *head = kept_members_last(&singleton->previous);
+    struct node_id node;
+
+    singleton->has_next_head = false;
+    if (singleton->state != SINGLETON_BECOMING_OLDEST || !head ||
+        singleton_self_exits(singleton))
+        return;
+    REACHED("the member asked for the hand-over is removed, and the next is asked");
+    node = kept_member_node(head);
+    singleton->generation++;
+    singleton->retry = 0;
+    retry_later(singleton, now);
+    send_peer(singleton, &node, hand_over_to_me, outbox);
+}
+
 void singleton_settle(struct singleton *singleton, uint64_t now,
                       struct outbox *outbox)
 {
+    if (singleton->has_next_head)
+        ask_next_head(singleton, now, outbox);
     if (singleton->state == SINGLETON_STARTING &&
         singleton_self_counts(singleton))
         start(singleton, now);
@@ -352,12 +374,12 @@ void singleton_settle(struct singleton *singleton, uint64_t now,
 }
 
 void singleton_removed(struct singleton *singleton,
-                       const struct kept_peer *peer)
+                       const struct kept_member *peer)
 {
-    struct node_id copy = peer_node(peer);
+    struct node_id copy = kept_member_node(peer);
     const struct node_id *node = &copy;
-    struct kept_peer *previous =
-        kept_find(&singleton->previous, node->uid, &node->address);
+    struct kept_member *previous =
+        kept_members_find(&singleton->previous, node->uid, &node->address);
 
     singleton_remember_removed(singleton, peer);
     /* An exiting node does not take over: the removed member may have handed over to a younger
@@ -370,8 +392,11 @@ void singleton_removed(struct singleton *singleton,
     if (singleton->state != SINGLETON_YOUNGER &&
         singleton->state != SINGLETON_BECOMING_OLDEST)
         return;
-    if (previous)
-        kept_drop(&singleton->previous, previous);
+    if (!previous)
+        return;
+    singleton->has_next_head |= singleton->state == SINGLETON_BECOMING_OLDEST &&
+                                is_head(singleton, node);
+    kept_members_remove(&singleton->previous, previous);
 }
 
 void singleton_self_lost(struct singleton *singleton, bool is_removed)
@@ -449,6 +474,14 @@ static void receive_hand_over_to_me(struct singleton *singleton,
     }
 }
 
+static bool is_previous(const struct singleton *singleton,
+                        const struct node_id *node)
+{
+    return kept_members_find(&singleton->previous, node->uid, &node->address);
+}
+
+/* The sender has the instance: it would not offer it otherwise. Akka ignores the offer if it awaits
+ * the hand-over from another member, which may have ended long ago. */
 static void receive_take_over(struct singleton *singleton,
                               const struct inbound *inbound,
                               struct outbox *outbox)
@@ -458,11 +491,14 @@ static void receive_take_over(struct singleton *singleton,
         return;
     }
     if (singleton->state != SINGLETON_BECOMING_OLDEST ||
-        (singleton->previous.count && !is_head(singleton, &inbound->from))) {
+        (singleton->previous.count &&
+         !is_previous(singleton, &inbound->from))) {
         singleton->counters.ignored++;
         return;
     }
-    singleton_put_previous(singleton, &inbound->from);
+    SOMETIMES("a take-over is offered by another member than the one asked",
+              !is_head(singleton, &inbound->from));
+    singleton_put_head(singleton, &inbound->from);
     answer(singleton, inbound, hand_over_to_me, outbox);
 }
 
@@ -560,7 +596,7 @@ static void retry_hand_over(struct singleton *singleton, uint64_t now,
     if (singleton->retry <= singleton->hand_over_retries) {
         if (singleton->previous.count) {
             struct node_id head =
-                peer_node(kept_last(&singleton->previous));
+                kept_member_node(kept_members_last(&singleton->previous));
 
             singleton->counters.retries++;
             REACHED("the request for a hand-over is repeated");

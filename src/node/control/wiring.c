@@ -19,7 +19,7 @@ static uint32_t owning_machine(const struct control *control, uint32_t type,
 static void tell_coordinator(struct control *control,
                              struct coordinator *coordinator,
                              const struct member_view *view,
-                             const struct peer *peer)
+                             const struct member_info *peer)
 {
     struct machine *machine = control->machine;
 
@@ -33,7 +33,7 @@ static void tell_coordinator(struct control *control,
 static void tell_region(struct control *control, const struct member_view *view,
                         uint32_t type)
 {
-    struct peer peer = control_peer(control, view, type);
+    struct member_info peer = control_peer(control, view, type);
 
     peer.has_role &= !control_is_jvm_peer(control, view);
     region_peer(control->types[type].region, control->machine->now, &peer);
@@ -42,7 +42,7 @@ static void tell_region(struct control *control, const struct member_view *view,
 static void tell_types(struct control *control, const struct member_view *view)
 {
     struct machine *machine = control->machine;
-    struct peer peer = control_peer_of_all(control, view);
+    struct member_info peer = control_peer_of_all(control, view);
     uint64_t now = machine->now;
 
     control->turn.is_stirred = true;
@@ -76,9 +76,18 @@ static void member_leaves(struct control *control,
     default:
         return;
     }
-    contacts_leaves(&machine->contacts, PROFILE_NODE(view->profile));
+    peers_leaves(&machine->peers, PROFILE_NODE(view->profile));
     content = MAIL(leaves, .own = { mail_node(PROFILE_NODE(view->profile)) });
     outputs_post_lanes(&machine->outputs, &content);
+}
+
+static void tell_reach(struct control *control, const struct member_news *news)
+{
+    struct mail_content content =
+        MAIL(reach, .is_reachable = news->kind == MEMBER_NEWS_REACHABLE,
+             .own = { mail_node(&news->node) });
+
+    outputs_post_lanes(&control->machine->outputs, &content);
 }
 
 /* The whole cluster shuts down: no shard has to move. */
@@ -91,6 +100,18 @@ static void cluster_ends(struct control *control,
     for (uint32_t i = 0; i < control->type_count; i++)
         region_prepare_shutdown(control->types[i].region,
                                 control->machine->now);
+}
+
+/* True if the member's singletons have ended for certain. A JVM that could not hand them over in
+ * time confirms its exit while they still run. */
+static bool has_left(const struct control *control,
+                     const struct member_news *news)
+{
+    const struct peer *peer =
+        peers_uid(&control->machine->peers, news->node.uid);
+
+    return news->has_left &&
+           !(peer && peer->met && !peer->capabilities);
 }
 
 static void member_gone(struct control *control, const struct member_news *news)
@@ -110,7 +131,8 @@ static void member_gone(struct control *control, const struct member_news *news)
 
         region_peer_removed(type->region, now, &news->node);
         if (type->singleton)
-            singleton_peer_removed(type->singleton, now, &news->node);
+            singleton_peer_removed(type->singleton, now, &news->node,
+                                   has_left(control, news));
         if (type->coordinator)
             coordinator_peer_removed(type->coordinator, now, &news->node,
                                      &machine->outbox);
@@ -122,7 +144,7 @@ static void member_gone(struct control *control, const struct member_news *news)
     } else {
         control_departs(control, &news->node);
     }
-    contacts_gone(&machine->contacts, &news->node);
+    peer_links_gone(&machine->links, &news->node);
 }
 
 /* Returns the level by akka.cluster.log-info and log-info-verbose. By default the node that makes a
@@ -207,9 +229,11 @@ static void wire_member(struct control *control, uint32_t max)
         case MEMBER_NEWS_CENTER_UNREACHABLE:
         case MEMBER_NEWS_CENTER_REACHABLE:
             break;
-        case MEMBER_NEWS_MEMBER:
         case MEMBER_NEWS_UNREACHABLE:
         case MEMBER_NEWS_REACHABLE:
+            tell_reach(control, &news);
+            /* fall through */
+        case MEMBER_NEWS_MEMBER:
             tell_types(control, news.view);
             member_leaves(control, news.view);
             control_replaces_departed(control, PROFILE_NODE(news.view->profile));
@@ -233,8 +257,10 @@ static void wire_member(struct control *control, uint32_t max)
             break;
         case MEMBER_NEWS_REFUSED:
             trace_put(machine->trace, TRACE_ERROR, "member",
-                      "the cluster refused this node reason=\"%s\" "
+                      "%s reason=\"%s\" "
                       "hint=\"remove the reason, then start it again\"",
+                      news.gave_up ? "this node found no cluster in time"
+                                   : "the cluster refused this node",
                       news.detail);
             control_stop(control, SHERD_EJOIN);
             break;
@@ -265,13 +291,10 @@ static void association_up(struct control *control,
 {
     struct machine *machine = control->machine;
     const struct member_view *view;
-    struct contact *contact = contacts_learn(
-        &machine->contacts, &news->peer, news->order);
     struct mail_content content =
-        MAIL(contact, .capabilities = news->capabilities, .order = news->order,
+        MAIL(peer, .capabilities = news->capabilities, .order = news->order,
              .lanes = news->lanes, .own = { mail_node(&news->peer) });
 
-    contact_describe(contact, news->capabilities, news->lanes);
     outputs_post_lanes(&machine->outputs, &content);
     if (news->capabilities)
         return;
@@ -294,7 +317,7 @@ static void peer_table(struct control *control,
 {
     struct machine *machine = control->machine;
 
-    contacts_table(&machine->contacts, &news->peer, news->table, news->payload);
+    peer_links_table(&machine->links, &news->peer, news->table, news->payload);
     for (uint32_t i = 1; i < machine->node->machine_count; i++) {
         struct buf *payload = mem_alloc(sizeof *payload);
         struct mail_content content =
@@ -374,7 +397,7 @@ static void wire_associations(struct control *control)
             association_up(control, &news);
             break;
         case ASSOCIATION_ANSWERED:
-            contacts_answered(&machine->contacts, &news.peer, news.order,
+            peer_links_answered(&machine->links, &news.peer, news.order,
                               news.lane, news.generation);
             answered(machine, &news);
             break;
@@ -460,7 +483,7 @@ static void start_coordinator(struct control *control, uint32_t index)
     shard_data_begin(control, index);
     for (uint32_t i = 0; i < member_count(control->member); i++) {
         const struct member_view *view = member_at(control->member, i);
-        struct peer peer = control_peer(control, view, index);
+        struct member_info peer = control_peer(control, view, index);
 
         tell_coordinator(control, of->coordinator, view, &peer);
     }

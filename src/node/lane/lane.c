@@ -10,6 +10,7 @@
 
 #define RUN_BUDGET 2048 /* messages in one turn */
 #define STOP_TIME (3 * SECOND) /* for actors to stop at the node's end */
+#define FRAMES_TIME (2 * SECOND) /* for frames in links, before the node leaves */
 #define LAST_TIME (4 * SECOND) /* and for their last frames: less than control waits */
 #define HEARING_TIME SECOND /* on a downed node, for actors to handle the last events */
 
@@ -148,6 +149,7 @@ void lane_free(struct lane *lane)
     vec_fini(&lane->asked);
     vec_fini(&lane->markers);
     vec_fini(&lane->tasks);
+    vec_fini(&lane->unreachable);
     mem_free(lane);
 }
 
@@ -169,68 +171,71 @@ static void take_route(struct lane *lane, const struct mail_content *content)
 {
     struct lane_type *type = &lane->types[content->type];
     const struct node_id *home = mail_route_of(content)->own.home;
-    struct contact *contact;
+    struct peer *peer;
 
     if (address_equal(&home->address, &lane->machine->self->node.address))
         routes_set_local(&type->routes, content->shard,
                          (uint16_t)shard_lane(content->type, content->shard,
                                               lane->machine->settings->lanes));
-    else if ((contact = contacts_meant(&lane->machine->contacts, home)))
-        routes_set_remote(&type->routes, content->shard, contact->index);
+    else if ((peer = peers_meant(&lane->machine->peers, home)))
+        routes_set_remote(&type->routes, content->shard, peer->index);
     else
         routes_set_gone(&type->routes, content->shard);
     lane_open(lane, content->type, content->shard);
 }
 
-void lane_contact_renewed(void *machine, uint32_t contact)
+void lane_peer_renewed(struct lane *lane, uint32_t peer)
 {
-    struct lane *lane = ((struct machine *)machine)->lane;
-
     for (uint32_t i = 0; i < lane->type_count; i++) {
-        routes_peer_gone(&lane->types[i].routes, contact);
+        routes_peer_gone(&lane->types[i].routes, peer);
         routes_ask_again(&lane->types[i].routes);
     }
+}
+
+static void forget(struct lane *lane, uint64_t uid)
+{
+    peers_forget(&lane->machine->peers, uid);
+    peers_silence(&lane->machine->peers, uid);
 }
 
 static void node_gone(struct lane *lane, const struct mail_gone *gone)
 {
     const struct node_id *node = gone->own.node;
-    struct contact *contact =
-        contacts_uid(&lane->machine->contacts, node->uid);
+    struct peer *peer =
+        peers_uid(&lane->machine->peers, node->uid);
 
+    lane_reach_gone(lane, node->uid);
     actors_node_gone(lane->actors, node->uid);
     watchers_node_gone(&lane->watchers, node->uid);
     names_node_gone(&lane->names, node->uid);
     for (uint32_t i = 0; i < lane->type_count; i++) {
-        if (contact)
-            routes_peer_gone(&lane->types[i].routes, contact->index);
+        if (peer)
+            routes_peer_gone(&lane->types[i].routes, peer->index);
         routes_ask_again(&lane->types[i].routes); /* control has forgotten its homes there */
         owned_node_gone(&lane->types[i].owned, lane->machine->now, node->uid);
     }
-    contacts_gone(&lane->machine->contacts, node);
-    if (gone->is_heard)
-        origins_left(lane->machine->origins, node->uid);
-    else
-        origins_forget(lane->machine->origins, node->uid);
+    peer_links_gone(&lane->machine->links, node);
+    if (!gone->is_heard)
+        forget(lane, node->uid);
 }
 
-static void learn_contact(struct lane *lane, const struct mail_contact *contact)
+static void learn_peer(struct lane *lane, const struct mail_peer *peer)
 {
-    const struct known_node heard = { *contact->own.node, contact->capabilities,
-                                      contact->lanes };
+    const struct heard_peer heard = { *peer->own.node, peer->capabilities,
+                                      peer->lanes };
 
-    contacts_heard(&lane->machine->contacts, &heard, contact->order);
+    peers_heard(&lane->machine->peers, &heard, peer->order);
 }
 
 static void answered(struct lane *lane, const struct mail_answered *answer)
 {
-    contacts_answered(&lane->machine->contacts, answer->own.node, answer->order,
+    peer_links_answered(&lane->machine->links, answer->own.node, answer->order,
                       answer->lane, answer->generation);
 }
 
 static void take_table(struct lane *lane, const struct mail_table *table)
 {
-    contacts_table(&lane->machine->contacts, table->own.node, table->kind,
+    peer_links_table(&lane->machine->links, table->own.node, table->kind,
                    buf_slice(table->own.payload));
 }
 
@@ -428,17 +433,6 @@ static void deliver_tell(struct lane *lane, const struct tell_content *tell)
         lane_send(lane, message);
 }
 
-static void spawned(struct lane *lane, const struct spawning *spawning)
-{
-    if (spawning->name.size)
-        (void)actors_spawn_named(lane->actors, buf_slice(&spawning->name),
-                                 &spawning->behavior,
-                                 buf_slice(&spawning->init));
-    else
-        (void)actors_spawn(lane->actors, &spawning->behavior,
-                           buf_slice(&spawning->init));
-}
-
 static void take_marker(struct lane *lane, struct lane_type *type,
                         const struct mail_content *content)
 {
@@ -491,21 +485,23 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
     case MAIL_STAGE:
         lane_ask_stage_read(lane, mail_stage_of(content));
         break;
-    case MAIL_CONTACT:
-        learn_contact(lane, mail_contact_of(content));
+    case MAIL_PEER:
+        learn_peer(lane, mail_peer_of(content));
         break;
     case MAIL_LEAVES:
-        contacts_leaves(&machine->contacts, mail_leaves_of(content)->own.node);
+        peers_leaves(&machine->peers, mail_leaves_of(content)->own.node);
+        break;
+    case MAIL_REACH:
+        lane_reach(lane, mail_reach_of(content));
         break;
     case MAIL_GONE:
         node_gone(lane, mail_gone_of(content));
         break;
     case MAIL_OVER:
-        origins_forget(machine->origins,
-                       mail_over_of(content)->own.node->uid);
+        forget(lane, mail_over_of(content)->own.node->uid);
         break;
     case MAIL_NO_MEMBER:
-        contacts_stranger(&machine->contacts,
+        peer_links_no_member(&machine->links,
                           mail_no_member_of(content)->own.node);
         break;
     case MAIL_ANSWERED:
@@ -551,6 +547,8 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
         break;
     case MAIL_COUNT_WAITING:
         type->reporting = true;
+        if (!lane->frames_until)
+            lane->frames_until = machine->now + FRAMES_TIME;
         type->waiting_report = WAITING_UNREPORTED;
         break;
     case MAIL_WATCHED:
@@ -560,14 +558,9 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
         named(lane, mail_named_of(content)->own.naming);
         break;
     case MAIL_NAME_KNOWN:
-        lane_name_known(lane, mail_name_known_of(content));
-        break;
     case MAIL_NAME_ANSWER:
-        actors_named(lane->actors, mail_name_answer_of(content)->actor,
-                     mail_name_answer_of(content)->is_granted);
-        break;
     case MAIL_NAME_GONE:
-        actor_names_drop(&lane->actor_names, mail_name_gone_of(content)->actor);
+        lane_name_mail(lane, content);
         break;
     case MAIL_IDENTIFY:
         identified(lane, mail_identify_of(content));
@@ -607,7 +600,7 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
         end(lane, mail_end_of(content)->is_at_once);
         break;
     case MAIL_SPAWN:
-        spawned(lane, mail_spawn_of(content)->own.spawning);
+        lane_spawned(lane, mail_spawn_of(content)->own.spawning);
         break;
     case MAIL_TELL:
         deliver_tell(lane, mail_tell_of(content)->own.content);
@@ -665,19 +658,25 @@ static void ask_store(struct lane *lane)
     actors_set_storing_room(lane->actors, journal_has_room(lane->journal, 0));
 }
 
+/* Frames that wait in links count as waiting messages for a while. After the node's removal, homes
+ * wait no longer for what its actors sent before. */
 static void report_waiting(struct lane *lane)
 {
+    bool has_frames = lane->machine->now < lane->frames_until &&
+                      peer_links_waiting(&lane->machine->links);
+
     for (uint32_t i = 0; i < lane->type_count; i++) {
         struct lane_type *type = &lane->types[i];
         struct mail_content content;
-        enum waiting_report waits = type->budget.count ? WAITING_SOME : WAITING_NONE;
+        uint64_t count = type->budget.count + has_frames;
+        enum waiting_report waits = count ? WAITING_SOME : WAITING_NONE;
 
         if (!type->reporting || type->waiting_report == waits)
             continue;
         type->waiting_report = waits;
         content = mail_from(
             lane->own,
-            mail_for_type(i, MAIL(waiting, .count = type->budget.count)));
+            mail_for_type(i, MAIL(waiting, .count = count)));
         outputs_post(&lane->machine->outputs, 0, &content);
     }
 }
@@ -705,7 +704,7 @@ static bool may_end(const struct lane *lane)
     if (lane->ends_at_once)
         return is_late || !actors_cluster_unheard(lane->actors);
     return !actors_alive(lane->actors) &&
-           (is_late || !contacts_waiting(&lane->machine->contacts));
+           (is_late || !peer_links_waiting(&lane->machine->links));
 }
 
 bool lane_turn(struct lane *lane)
@@ -742,6 +741,9 @@ uint64_t lane_deadline(const struct lane *lane)
     if (lane->ended)
         return NEVER;
     deadline = other < deadline ? other : deadline;
+    if (lane->frames_until > lane->machine->now &&
+        lane->frames_until < deadline)
+        deadline = lane->frames_until;
     for (uint32_t i = 0; i < lane->type_count; i++) {
         other = owned_deadline(&lane->types[i].owned);
         deadline = other < deadline ? other : deadline;
@@ -768,7 +770,7 @@ void lane_status(struct lane *lane, struct sherd_status *status)
         status->undelivered[i] =
             actors.undelivered[i] + lane->machine->undelivered[i];
     status->undelivered[SHERD_REASON_LINK_LOST] +=
-        lane->machine->contacts.lost;
+        lane->machine->links.lost;
     status->held_max = lane->held_max;
     status->held_total = lane->held_total;
     status->held_ms_max = lane->held_ns_max / MS;

@@ -147,6 +147,8 @@ struct lane {
     struct names names;       /* names of JVM actors */
     struct actor_names actor_names; /* of this node's actors, as control says */
     uint64_t unknown; /* unreadable frames and payloads */
+    uint64_t frames_until; /* frames in links count as waiting; 0: the node does not leave */
+    VEC(uint64_t) unreachable;   /* uids of unreachable members */
     struct known_name own_address; /* without a path; ref not used */
     struct known_name read;        /* the last sender without an ask */
     struct frame_run run;
@@ -165,6 +167,13 @@ bool lane_is_large(void *lane, const struct destination *destination);
 uint64_t lane_append(void *lane, uint64_t actor, uint32_t event_type,
                      struct slice event);
 
+/* ---- reach.c ---- */
+void lane_reach(struct lane *lane, const struct mail_reach *reach);
+void lane_reach_gone(struct lane *lane, uint64_t uid); /* The member was removed. */
+/* True if the message is an ask of this lane to an unreachable member, and its caller lets it fail. */
+bool lane_reach_fails(const struct lane *lane, const struct peer *peer,
+                      const struct message *message);
+
 /* ---- sending.c: takes a message, given, to its place ---- */
 void lane_send(struct lane *lane, struct message *message); /* from an actor here */
 /* Takes a message from a link or a ring, or one that was given back. */
@@ -178,8 +187,6 @@ void lane_flush(struct lane *lane, uint32_t type, int32_t shard);
 void lane_hold(struct lane *lane, const struct mail_content *content);
 void lane_sending_step(struct lane *lane);
 bool lane_sending_waits(const struct lane *lane);
-/* Another incarnation is at a peer's address: forgets homes at the former one. */
-void lane_contact_renewed(void *machine, uint32_t contact);
 /* Lets a message wait in a type's routes; it ends as undelivered if there is no room. */
 void lane_wait(struct lane *lane, struct message *message);
 struct message *lane_unwrap(struct lane *lane, struct pending_item *held); /* null for null */
@@ -204,7 +211,9 @@ bool lane_actor_at(const struct lane *lane, struct slice path, uint64_t *actor,
                    uint64_t *ask);
 void lane_name(struct lane *lane, const struct actors_news *news); /* ACTORS_NAME */
 void lane_name_end(struct lane *lane, uint64_t actor); /* ACTORS_NAME_END */
-void lane_name_known(struct lane *lane, const struct mail_name_known *known); /* MAIL_NAME_KNOWN */
+void lane_name_mail(struct lane *lane,
+                    const struct mail_content *content); /* MAIL_NAME_KNOWN, _ANSWER, _GONE */
+void lane_spawned(struct lane *lane, const struct spawning *spawning); /* MAIL_SPAWN */
 
 /* ---- ask_stage.c ---- */
 void lane_ask_stage(struct lane *lane, struct message *message,
@@ -219,7 +228,7 @@ void lane_ask_stage_read(struct lane *lane, const struct mail_stage *report); /*
 /* Takes a report from another node for an ask here; false: malformed. */
 bool lane_ask_stage_frame(struct lane *lane, uint64_t actor, uint64_t ask,
                       const struct envelope *envelope);
-uint16_t lane_peer_name(struct lane *lane, struct contact *contact);
+uint16_t lane_peer_name(struct lane *lane, struct peer *peer);
 
 /* ---- tasks.c ---- */
 void lane_task(struct lane *lane, uint64_t actor, enum sherd_phase phase,
@@ -266,14 +275,14 @@ bool lane_is_mover(struct sherd_ref ref);
 void lane_moved(struct lane *lane, struct message *ack);
 /* Writes a MESSAGE_START to the peer's region, which acknowledges it to the sender, if there is
  * one. False: no room; the message stays the caller's. */
-bool lane_write_start(struct lane *lane, struct contact *contact,
+bool lane_write_start(struct lane *lane, struct peer *peer,
                       struct message *message);
 /* Writes a MESSAGE_START_ACK, given. If it is lost, the sender asks again. */
-void lane_write_start_ack(struct lane *lane, struct contact *contact,
+void lane_write_start_ack(struct lane *lane, struct peer *peer,
                           struct message *message);
 /* Turns StartEntity of any node into a message to the entity, which acknowledges it. */
 void lane_start_entity(struct lane *lane, const struct envelope *envelope,
-                       const struct origin *origin, uint32_t type);
+                       const struct peer *peer, uint32_t type);
 void lane_start_acknowledged(struct lane *lane, const struct envelope *envelope,
                              struct sherd_ref to);
 
@@ -291,10 +300,10 @@ struct slice name_sender(struct lane *lane, const struct message *message,
                          char *text);
 bool name_wants(struct slice literal);
 /* Writes the same for a peer: only the path for an actor of this node, if the peer reads that. */
-struct slice name_for(struct lane *lane, const struct contact *contact,
+struct slice name_for(struct lane *lane, const struct peer *peer,
                       const struct message *message, char *text);
 /* Writes the sender of a message between actors. A JVM node sees the name of an actor that has one. */
-struct slice name_seen_by(struct lane *lane, const struct contact *contact,
+struct slice name_seen_by(struct lane *lane, const struct peer *peer,
                           const struct message *message, char *text);
 /* Returns the ref of a Sherd actor's literal; nobody if it is none or its node is unknown. */
 struct sherd_ref name_ref(struct lane *lane, uint64_t origin,

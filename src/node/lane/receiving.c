@@ -110,7 +110,7 @@ static uint32_t body_max(const struct lane *lane, enum stream stream)
 
 static void begin_run(struct lane *lane, enum stream stream,
                       const struct envelope *envelope, struct slice frame,
-                      const struct origin *origin, uint32_t type)
+                      const struct peer *peer, uint32_t type)
 {
     struct frame_run *run = &lane->run;
 
@@ -118,7 +118,7 @@ static void begin_run(struct lane *lane, enum stream stream,
     run->sender = name_any(lane, envelope->origin, envelope->sender, &run->ask);
     run->wants_undelivered =
         name_wants(envelope->sender) && !names_has(run->sender);
-    run->arrived = (origin->capabilities & CAPABILITY_SHERD) != 0;
+    run->arrived = (peer->capabilities & CAPABILITY_SHERD) != 0;
     run->body_max = body_max(lane, stream);
     run->type = (uint16_t)type;
 }
@@ -234,7 +234,7 @@ void lane_to_actor(struct lane *lane, enum stream stream,
 
 /* Answers Flush, termination and heartbeats, which concern the connection itself. */
 static bool answered(struct lane *lane, const struct envelope *envelope,
-                     const struct origin *origin)
+                     const struct peer *peer)
 {
     struct machine *machine = lane->machine;
     struct mail_content content;
@@ -244,11 +244,11 @@ static bool answered(struct lane *lane, const struct envelope *envelope,
         envelope->serializer != SERIALIZER_SELECTION)
         return false;
     lane_batch_end(lane);
-    from = (struct node_id){ address_again(origin->address), origin->uid };
+    from = peer_node(peer);
     if (!control_answer(machine->self, &from, envelope, &machine->outbox))
         return false;
     if (envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_TERMINATING)) {
-        content = mail_from(lane->own, MAIL(terminating, .uid = origin->uid));
+        content = mail_from(lane->own, MAIL(terminating, .uid = peer->uid));
         outputs_post(&machine->outputs, 0, &content);
     }
     return true;
@@ -258,7 +258,7 @@ void lane_frame(struct lane *lane, enum stream stream,
                 const struct envelope *envelope, struct slice frame,
                 struct inlet *inlet)
 {
-    const struct origin *origin;
+    const struct peer *peer;
     struct address address;
     struct sherd_ref to;
     struct slice path;
@@ -271,8 +271,8 @@ void lane_frame(struct lane *lane, enum stream stream,
           envelope->serializer == SERIALIZER_SHARDING_TYPED) &&
         !machine_handshake(lane->machine, stream, envelope, inlet))
         return;
-    origin = origins_find(lane->machine->origins, envelope->origin);
-    if (!origin) {
+    peer = peers_sender(&lane->machine->peers, envelope->origin);
+    if (!peer) {
         lane->machine->refused++;
         machine_envelope_ended(lane->machine, SHERD_REASON_NODE_GONE, envelope,
                                frame);
@@ -280,7 +280,7 @@ void lane_frame(struct lane *lane, enum stream stream,
     }
     if (envelope->serializer == SERIALIZER_SHARDING_TYPED &&
         (type = region_type(lane, envelope)) >= 0) {
-        begin_run(lane, stream, envelope, frame, origin, (uint32_t)type);
+        begin_run(lane, stream, envelope, frame, peer, (uint32_t)type);
         sharded(lane, envelope->payload);
         return;
     }
@@ -291,10 +291,10 @@ void lane_frame(struct lane *lane, enum stream stream,
     }
     if (envelope_is(envelope, SHARDING_SERIALIZER, "EA") &&
         (type = region_type(lane, envelope)) >= 0) {
-        lane_start_entity(lane, envelope, origin, (uint32_t)type);
+        lane_start_entity(lane, envelope, peer, (uint32_t)type);
         return;
     }
-    if (answered(lane, envelope, origin))
+    if (answered(lane, envelope, peer))
         return;
     if (envelope->serializer == SERIALIZER_SELECTION &&
         lane_select(lane, stream, envelope))

@@ -28,11 +28,33 @@ void lane_name_end(struct lane *lane, uint64_t actor)
     tell_control(lane, MAIL(name_end, .actor = actor));
 }
 
-void lane_name_known(struct lane *lane, const struct mail_name_known *known)
+static void known(struct lane *lane, const struct mail_name_known *name)
 {
-    (void)actor_names_put(&lane->actor_names, buf_slice(known->own.text),
-                          known->actor); /* control has room for it */
-    tell_control(lane, MAIL(name_seen, .actor = known->actor));
+    (void)actor_names_put(&lane->actor_names, buf_slice(name->own.text),
+                          name->actor); /* control has room for it */
+    tell_control(lane, MAIL(name_seen, .actor = name->actor));
+}
+
+void lane_name_mail(struct lane *lane, const struct mail_content *content)
+{
+    if (content->kind == MAIL_NAME_KNOWN)
+        known(lane, mail_name_known_of(content));
+    else if (content->kind == MAIL_NAME_ANSWER)
+        actors_named(lane->actors, mail_name_answer_of(content)->actor,
+                     mail_name_answer_of(content)->is_granted);
+    else
+        actor_names_drop(&lane->actor_names, mail_name_gone_of(content)->actor);
+}
+
+void lane_spawned(struct lane *lane, const struct spawning *spawning)
+{
+    if (spawning->name.size)
+        (void)actors_spawn_named(lane->actors, buf_slice(&spawning->name),
+                                 &spawning->behavior,
+                                 buf_slice(&spawning->init));
+    else
+        (void)actors_spawn(lane->actors, &spawning->behavior,
+                           buf_slice(&spawning->init));
 }
 
 bool lane_actor_at(const struct lane *lane, struct slice path, uint64_t *actor,

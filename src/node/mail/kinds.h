@@ -51,8 +51,9 @@
     NONE(MAIL_ENDED, ended) /* no actor is left on the lane */ \
     \
     /* ---- control -> every lane, or one ---- */ \
-    OWNS(MAIL_CONTACT, contact) \
+    OWNS(MAIL_PEER, peer) \
     OWNS(MAIL_LEAVES, leaves) \
+    OWNS(MAIL_REACH, reach) \
     OWNS(MAIL_GONE, gone) \
     OWNS(MAIL_OVER, over) \
     OWNS(MAIL_NO_MEMBER, no_member) \
@@ -308,7 +309,7 @@ struct mail_suspect {
 /* ---- control -> every lane, or one ---- */
 
 /* An incarnation is at its address. */
-struct mail_contact {
+struct mail_peer {
     uint64_t capabilities;
     uint64_t order;
     uint32_t lanes; /* of the node */
@@ -319,6 +320,14 @@ struct mail_contact {
 
 /* The incarnation is leaving. */
 struct mail_leaves {
+    struct {
+        struct node_id *node;
+    } own;
+};
+
+/* The members can no longer reach the incarnation, or can again. */
+struct mail_reach {
+    bool is_reachable;
     struct {
         struct node_id *node;
     } own;

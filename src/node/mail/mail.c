@@ -122,11 +122,14 @@ void mail_content_free(struct mail_content *content)
     case MAIL_SUSPECT:
         mem_free(content->suspect.own.node);
         break;
-    case MAIL_CONTACT:
-        mem_free(content->contact.own.node);
+    case MAIL_PEER:
+        mem_free(content->peer.own.node);
         break;
     case MAIL_LEAVES:
         mem_free(content->leaves.own.node);
+        break;
+    case MAIL_REACH:
+        mem_free(content->reach.own.node);
         break;
     case MAIL_GONE:
         mem_free(content->gone.own.node);
@@ -221,11 +224,14 @@ struct mail_content mail_copy(const struct mail_content *content)
     case MAIL_SUSPECT:
         copy.suspect.own.node = mail_node(content->suspect.own.node);
         break;
-    case MAIL_CONTACT:
-        copy.contact.own.node = mail_node(content->contact.own.node);
+    case MAIL_PEER:
+        copy.peer.own.node = mail_node(content->peer.own.node);
         break;
     case MAIL_LEAVES:
         copy.leaves.own.node = mail_node(content->leaves.own.node);
+        break;
+    case MAIL_REACH:
+        copy.reach.own.node = mail_node(content->reach.own.node);
         break;
     case MAIL_GONE:
         copy.gone.own.node = mail_node(content->gone.own.node);

@@ -70,7 +70,7 @@ static bool says_hello(struct machine *machine, uint64_t uid, uint64_t order,
         closed |= request.kind == DRIVER_CLOSE_CONN && request.conn == order;
     assert_int_equal(
         !closed,
-        contacts_find(&machine->contacts, &peer.node.address)->uid == uid);
+        peers_find(&machine->peers, &peer.node.address)->uid == uid);
     return !closed;
 }
 
@@ -199,13 +199,13 @@ static void each_actor_and_ask_has_one_name(void **state)
 static void a_named_sender_makes_no_entry(void **state)
 {
     struct fixture *fixture = *state;
-    uint32_t before = fixture->machine->contacts.all.count;
+    uint32_t before = fixture->machine->peers.all.count;
 
     put(fixture->machine, "akka://S@a:1/user/a0000000000000001",
         "akka://S@nowhere:9/user/a0000000000000002", "m1", SERIALIZER_SHERD,
         slice_text("x"));
     assert_int_equal(undelivered(fixture), 1);
-    assert_int_equal(fixture->machine->contacts.all.count, before);
+    assert_int_equal(fixture->machine->peers.all.count, before);
 }
 
 static void refused(struct fixture *fixture)
@@ -244,7 +244,7 @@ static void a_handshake_of_another_than_its_sender_is_refused(void **state)
 
     shake(fixture->machine, &third, &self.node.address);
     refused(fixture);
-    assert_null(origins_find(fixture->machine->origins, third.node.uid));
+    assert_null(peers_sender(&fixture->machine->peers, third.node.uid));
 }
 
 static void put_sharded(struct buf *bytes, const char *sender, const char *id,

@@ -116,8 +116,8 @@ static struct mail_content make(enum mail_kind kind)
         return MAIL(remember, .own = { text("records") });
     case MAIL_SUSPECT:
         return MAIL(suspect, .own = { mail_node(&node) });
-    case MAIL_CONTACT:
-        return MAIL(contact, .own = { mail_node(&node) });
+    case MAIL_PEER:
+        return MAIL(peer, .own = { mail_node(&node) });
     case MAIL_LEAVES:
         return MAIL(leaves, .own = { mail_node(&node) });
     case MAIL_GONE:

@@ -34,9 +34,9 @@ static void tell(struct replicator *replicator, const struct node_id *node,
                  uint32_t up_number)
 {
     replicator_peer(replicator, 0,
-                    &(struct peer){ .node = *node,
+                    &(struct member_info){ .node = *node,
                                     .up_number = up_number,
-                                    .status = PEER_UP,
+                                    .status = MEMBER_UP,
                                     .reachable = true,
                                     .has_role = true });
 }

@@ -28,9 +28,9 @@ static uint64_t uid_of(struct world *world, uint32_t index)
 /* The node considers the other one a JVM's from now on. */
 static void take_for_jvm(struct world *world, uint32_t at, uint32_t index)
 {
-    struct contacts *contacts = &control_of(world, at)->machine->contacts;
+    struct peers *peers = &control_of(world, at)->machine->peers;
 
-    contacts_uid(contacts, uid_of(world, index))->capabilities = 0;
+    peers_uid(peers, uid_of(world, index))->capabilities = 0;
 }
 
 static void part_last(struct world *world, bool cut)
@@ -46,6 +46,7 @@ static struct world *cut_off(uint64_t seed, bool by_the_others)
     struct world *world = cast_world(seed, COUNT, 1);
     const uint32_t last = COUNT - 1;
 
+    world_run(world, 3 * SECOND); /* heartbeats: each node has met all others */
     part_last(world, true);
     world_run(world, 20 * SECOND);
     for (uint32_t i = 0; i < last; i++) {

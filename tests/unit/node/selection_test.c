@@ -115,7 +115,7 @@ static int setup(void **state)
     for (uint32_t i = 0; i < MACHINES; i++) {
         fixture->machines[i] = node_machine(fixture->node, i);
         machine_start(fixture->machines[i], 1, 0);
-        (void)contacts_learn(&fixture->machines[i]->contacts, &jvm.node, 0);
+        (void)peers_meant(&fixture->machines[i]->peers, &jvm.node);
     }
     handshake_request_put(&payload, &jvm, &self.node.address, &handshake);
     put(fixture->machines[1], "", ARTERY_HANDSHAKE_REQUEST, SERIALIZER_ARTERY,
@@ -232,13 +232,13 @@ static void expect(const char *wanted)
 static void expect_sender(struct fixture *fixture, uint32_t lane,
                           const char *wanted)
 {
-    struct contacts *contacts = &fixture->machines[lane + 1]->contacts;
-    struct contact *contact = contacts_uid(contacts, jvm.node.uid);
+    struct machine *machine = fixture->machines[lane + 1];
+    struct peer *peer = peers_uid(&machine->peers, jvm.node.uid);
     struct envelope envelope;
     struct slice frame;
 
     assert_true(link_take_back(
-        contact_link(contacts, contact, STREAM_ORDINARY), &frame));
+        peer_link(&machine->links, peer, STREAM_ORDINARY), &frame));
     assert_int_equal(envelope_read(slice_of(frame.data + 4, frame.size - 4),
                                    NULL, &envelope),
                      ENVELOPE_OK);

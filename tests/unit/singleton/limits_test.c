@@ -22,11 +22,11 @@ static struct node_id node_of(uint32_t n)
 
 static void remember(struct singleton *singleton, const struct node_id *node)
 {
-    struct kept_peer kept = { 0 };
+    struct kept_member kept = { 0 };
 
-    peer_keep(&kept, &(struct peer){ .node = *node });
+    kept_member_set(&kept, &(struct member_info){ .node = *node });
     singleton_remember_removed(singleton, &kept);
-    peer_forget(&kept);
+    kept_member_fini(&kept);
 }
 
 /* A ring: it forgets the oldest. */
@@ -72,7 +72,7 @@ static void removed_members_are_forgotten_by_age(void **state)
     for (uint32_t n = 1; n <= 9; n++) {
         struct node_id node = node_of(n);
 
-        singleton_peer_removed(singleton, n / 4 * 120 * SECOND, &node);
+        singleton_peer_removed(singleton, n / 4 * 120 * SECOND, &node, false);
         singleton_peers_done(singleton, n / 4 * 120 * SECOND, &outbox);
     }
     for (uint32_t minute = 0; minute < 25; minute++) {
@@ -93,8 +93,8 @@ static void removed_members_are_forgotten_by_age(void **state)
 static void tell_up(struct singleton *singleton, uint32_t n)
 {
     singleton_peer(singleton, SECOND,
-                   &(struct peer){ .node = node_of(n),
-                                   .status = PEER_UP,
+                   &(struct member_info){ .node = node_of(n),
+                                   .status = MEMBER_UP,
                                    .up_number = (int32_t)n,
                                    .reachable = true,
                                    .has_role = true });
@@ -121,7 +121,7 @@ static void a_member_takes_over_when_all_older_members_end(void **state)
     for (uint32_t i = 0; i < OLDER; i++) {
         struct node_id node = node_of(1 + i * 11 % OLDER);
 
-        singleton_peer_removed(singleton, SECOND, &node);
+        singleton_peer_removed(singleton, SECOND, &node, false);
     }
     singleton_peers_done(singleton, SECOND, &outbox);
     assert_int_equal(singleton_state(singleton), SINGLETON_OLDEST);
@@ -178,13 +178,13 @@ static void many_members_join_and_leave(void **state)
 
             if (ages[n] && rng_below(&rng, 2)) {
                 ages[n] = 0;
-                singleton_peer_removed(singleton, SECOND, &node);
+                singleton_peer_removed(singleton, SECOND, &node, false);
                 continue;
             }
             ages[n] = ages[n] ? ages[n] : 1 + (int32_t)(round * NODES + n);
             singleton_peer(singleton, SECOND,
-                           &(struct peer){ .node = node,
-                                           .status = PEER_UP,
+                           &(struct member_info){ .node = node,
+                                           .status = MEMBER_UP,
                                            .up_number = ages[n],
                                            .reachable = true,
                                            .has_role = true });

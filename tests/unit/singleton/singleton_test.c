@@ -37,7 +37,7 @@ struct node {
 
 struct world {
     struct node nodes[NODES_MAX];
-    struct peer peers[NODES_MAX]; /* the true status */
+    struct member_info peers[NODES_MAX]; /* the true status */
     int count;
     uint64_t now;
     struct singleton_settings settings;
@@ -107,23 +107,26 @@ static void view(struct world *world)
         if (node->is_dead)
             continue;
         for (int j = 0; j < world->count; j++)
-            if (world->peers[j].status != PEER_REMOVED)
+            if (world->peers[j].status != MEMBER_REMOVED)
                 singleton_peer(node->singleton, world->now, &world->peers[j]);
         singleton_peers_done(node->singleton, world->now, &node->outbox);
         listen(world, i);
     }
 }
 
+/* An exiting member has confirmed that it runs nothing any more. */
 static void remove_node(struct world *world, int n)
 {
-    world->peers[n].status = PEER_REMOVED;
+    bool has_left = world->peers[n].status == MEMBER_EXITING;
+
+    world->peers[n].status = MEMBER_REMOVED;
     for (int i = 0; i < world->count; i++) {
         struct node *node = &world->nodes[i];
 
         if (node->is_dead)
             continue;
         singleton_peer_removed(node->singleton, world->now,
-                               &world->peers[n].node);
+                               &world->peers[n].node, has_left);
         singleton_peers_done(node->singleton, world->now, &node->outbox);
         listen(world, i);
     }
@@ -141,9 +144,9 @@ static void add(struct world *world)
                                      .settings = world->settings,
                                      .seed = (uint64_t)n },
         world->now);
-    world->peers[n] = (struct peer){ .node = node->identity.node,
+    world->peers[n] = (struct member_info){ .node = node->identity.node,
                                      .up_number = n + 1,
-                                     .status = PEER_UP,
+                                     .status = MEMBER_UP,
                                      .reachable = true,
                                      .has_role = true };
     view(world);
@@ -246,10 +249,10 @@ static int runner(const struct world *world)
 /* Leaving, exiting, the exit phase and removal, as in a cluster. */
 static void leave(struct world *world, int n)
 {
-    world->peers[n].status = PEER_LEAVING;
+    world->peers[n].status = MEMBER_LEAVING;
     view(world);
     flow(world);
-    world->peers[n].status = PEER_EXITING;
+    world->peers[n].status = MEMBER_EXITING;
     view(world);
     flow(world);
     singleton_exit(world->nodes[n].singleton, world->now,
@@ -297,17 +300,17 @@ static void roles_and_joining_members_do_not_count(void **state)
             &(struct singleton_options){ .identity = &world->nodes[n].identity,
                                          .path = PATH },
             world->now);
-        world->peers[n] = (struct peer){ .node = world->nodes[n].identity.node,
+        world->peers[n] = (struct member_info){ .node = world->nodes[n].identity.node,
                                          .up_number = n + 1,
-                                         .status = PEER_UP,
+                                         .status = MEMBER_UP,
                                          .has_role = n == 1 };
     }
-    world->peers[1].status = PEER_JOINING;
+    world->peers[1].status = MEMBER_JOINING;
     world->peers[1].up_number = INT32_MAX;
     view(world);
     assert_int_equal(runner(world), -1);
     assert_string_equal(state_at(world, 1), "starting");
-    world->peers[1].status = PEER_UP;
+    world->peers[1].status = MEMBER_UP;
     world->peers[1].up_number = 2;
     view(world);
     assert_int_equal(runner(world), 1); /* n0 is older, but lacks the role */
@@ -341,7 +344,7 @@ static void a_member_without_its_number_runs_it_until_it_exits(void **state)
     struct world *world = world_of(2);
     (void)state;
 
-    world->peers[0].status = PEER_LEAVING;
+    world->peers[0].status = MEMBER_LEAVING;
     world->peers[0].up_number = INT32_MAX;
     view(world);
     pass(world, 60000);
@@ -386,7 +389,7 @@ static void a_take_over_is_offered(void **state)
     assert_string_equal(state_at(world, 0), "was-oldest");
     assert_int_equal(runner(world), 0);
     pass(world, 1000);
-    world->peers[0].status = PEER_EXITING;
+    world->peers[0].status = MEMBER_EXITING;
     view(world);
     flow(world);
     assert_int_equal(runner(world), 1);
@@ -429,7 +432,7 @@ static void a_crash_is_taken_over_after_removal(void **state)
 
     world->nodes[0].is_dead = true;
     world->nodes[1].is_dead = true;
-    world->peers[0].status = PEER_DOWN;
+    world->peers[0].status = MEMBER_DOWN;
     view(world);
     flow(world);
     pass(world, 20000);
@@ -462,6 +465,118 @@ static void the_margin_delays_a_take_over(void **state)
     world_free(world);
 }
 
+static struct world *world_with_margin(int count)
+{
+    struct world *world = mem_alloc(sizeof *world);
+
+    world->now = SECOND;
+    world->settings.removal_margin_ms = 20000;
+    for (int i = 0; i < count; i++)
+        add(world);
+    return world;
+}
+
+/* A rolling restart: the oldest node leaves, joins again, and then the next one leaves. All of it
+ * takes less than the margin. */
+static void nodes_that_leave_one_after_another_hand_over_at_once(void **state)
+{
+    struct world *world = world_with_margin(3);
+    (void)state;
+
+    for (int n = 0; n + 3 < NODES_MAX; n++) {
+        assert_int_equal(runner(world), n);
+        leave(world, n);
+        assert_int_equal(runner(world), n + 1);
+        assert_true(world->nodes[n].has_exited);
+        world->nodes[n].is_dead = true;
+        pass(world, 500);
+        remove_node(world, n);
+        add(world);
+        pass(world, 1000);
+    }
+    world_free(world);
+}
+
+/* The leader has not removed the first node when the second one leaves, or counts it as crashed. */
+static void a_member_that_ended_long_ago_hinders_no_hand_over(void **state)
+{
+    (void)state;
+
+    for (int removes = 0; removes < 2; removes++) {
+        struct world *world = world_with_margin(3);
+
+        leave(world, 0);
+        world->nodes[0].is_dead = true;
+        world->peers[0].status = MEMBER_DOWN;
+        view(world);
+        if (removes)
+            remove_node(world, 0);
+        pass(world, 1000);
+        leave(world, 1);
+        assert_true(world->nodes[1].has_exited);
+        assert_int_equal(runner(world), 2);
+        world_free(world);
+    }
+}
+
+/* The end of the first node's hand-over and its confirmation are lost. It is downed, but a new
+ * incarnation shows that it has ended. */
+static void a_new_incarnation_of_an_exiting_member_ends_its_margin(void **state)
+{
+    (void)state;
+
+    for (int exits = 0; exits < 2; exits++) {
+        struct world *world = world_with_margin(2);
+
+        if (exits) {
+            world->peers[0].status = MEMBER_EXITING;
+            view(world);
+        }
+        world->nodes[0].is_dead = true;
+        world->peers[0].status = MEMBER_DOWN;
+        view(world);
+        remove_node(world, 0);
+        pass(world, 1000);
+        assert_int_equal(runner(world), -1);
+        world->peers[0].node.uid += 1000;
+        world->peers[0].up_number = INT32_MAX;
+        world->peers[0].status = MEMBER_JOINING;
+        view(world);
+        assert_int_equal(runner(world), exits ? 1 : -1);
+        pass(world, 20000);
+        assert_int_equal(runner(world), 1);
+        world_free(world);
+    }
+}
+
+/* The first node says that it hands over, and ends before it does. */
+static void the_next_member_is_asked_when_the_one_asked_is_removed(void **state)
+{
+    struct world *world = world_of(3);
+    struct mail_content last;
+    (void)state;
+
+    world->nodes[0].stop_delay = 1000000;
+    world->peers[0].status = world->peers[1].status = MEMBER_EXITING;
+    view(world);
+    flow(world);
+    assert_string_equal(state_at(world, 0), "handing-over");
+    world->nodes[0].is_dead = true;
+    world->nodes[0].is_running = false;
+    remove_node(world, 0);
+    last = world->history.items[world->history.count - 1];
+    assert_string_equal(last.manifest, "A");
+    assert_int_equal(last.from, 2);
+    assert_int_equal(last.to, 1);
+    pass(world, 1000);
+    last = world->history.items[world->history.count - 1];
+    assert_string_equal(last.manifest, "A"); /* again, because n1 does not answer */
+    assert_int_equal(last.to, 1);
+    remove_node(world, 1);
+    assert_int_equal(runner(world), 2);
+    world_free(world);
+}
+
 /* The two oldest members leave together. */
 static void neighbours_leaving_together_never_overlap(void **state)
 {
@@ -484,7 +599,7 @@ static void neighbours_leaving_together_never_overlap(void **state)
             case 0:
                 if (left[n] == 0 || left[n] == 1) {
                     world->peers[n].status =
-                        left[n] ? PEER_EXITING : PEER_LEAVING;
+                        left[n] ? MEMBER_EXITING : MEMBER_LEAVING;
                     left[n]++;
                     view(world);
                 }
@@ -535,7 +650,7 @@ static void neighbours_leaving_together_never_overlap(void **state)
         for (int i = 0; i < leaving; i++) {
             while (left[i] < 2) {
                 world->peers[i].status =
-                    left[i] ? PEER_EXITING : PEER_LEAVING;
+                    left[i] ? MEMBER_EXITING : MEMBER_LEAVING;
                 left[i]++;
                 view(world);
             }
@@ -563,13 +678,13 @@ static void a_downed_node_does_not_take_over(void **state)
 {
     struct world *world = world_of(2);
     struct node *node = &world->nodes[1];
-    struct peer self = world->peers[1];
+    struct member_info self = world->peers[1];
     (void)state;
 
-    self.status = PEER_DOWN;
+    self.status = MEMBER_DOWN;
     singleton_peer(node->singleton, world->now, &self);
     singleton_peer_removed(node->singleton, world->now,
-                           &world->peers[0].node);
+                           &world->peers[0].node, false);
     singleton_peers_done(node->singleton, world->now, &node->outbox);
     listen(world, 1);
     assert_int_equal(runner(world), 0);
@@ -579,7 +694,7 @@ static void a_downed_node_does_not_take_over(void **state)
     world = world_of(2);
     node = &world->nodes[0];
     self = world->peers[0];
-    self.status = PEER_DOWN;
+    self.status = MEMBER_DOWN;
     singleton_peer(node->singleton, world->now, &self);
     singleton_peers_done(node->singleton, world->now, &node->outbox);
     listen(world, 0);
@@ -623,7 +738,7 @@ static void unknown_senders_and_malformed_messages_are_ignored(void **state)
 static void a_hand_over_to_a_dead_node_comes_back(void **state)
 {
     struct world *world = world_of(2);
-    struct peer older = world->peers[1];
+    struct member_info older = world->peers[1];
     (void)state;
 
     /* n0 learns of an older member that dies at once. */
@@ -635,7 +750,8 @@ static void a_hand_over_to_a_dead_node_comes_back(void **state)
     listen(world, 0);
     assert_string_equal(state_at(world, 0), "was-oldest");
     assert_true(world->nodes[0].is_running); /* until it is asked */
-    singleton_peer_removed(world->nodes[0].singleton, world->now, &older.node);
+    singleton_peer_removed(world->nodes[0].singleton, world->now, &older.node,
+                           false);
     singleton_peers_done(world->nodes[0].singleton, world->now,
                          &world->nodes[0].outbox);
     listen(world, 0);
@@ -653,7 +769,7 @@ static void a_stuck_hand_over_starts_again(void **state)
     /* n0 is silent but never removed. */
     world->nodes[0].is_dead = true;
     world->nodes[0].is_running = false;
-    world->peers[0].status = PEER_EXITING;
+    world->peers[0].status = MEMBER_EXITING;
     view(world);
     pass(world, 15500);
     assert_int_equal(singleton_counters(world->nodes[1].singleton)->retries,
@@ -682,9 +798,10 @@ static void a_restarted_hand_over_waits_for_the_margin(void **state)
     add(world);
     world->nodes[0].is_dead = true;
     world->nodes[0].is_running = false;
-    world->peers[0].status = PEER_EXITING;
+    world->peers[0].status = MEMBER_EXITING;
     view(world);
     pass(world, 14000);
+    world->peers[0].status = MEMBER_DOWN;
     remove_node(world, 0);
     pass(world, 4000);
     assert_int_equal(singleton_counters(world->nodes[1].singleton)->stuck, 1);
@@ -704,12 +821,12 @@ static void a_node_that_learns_late_of_its_exit_does_not_take_over(void **state)
 
     world->nodes[0].is_dead = true;
     world->nodes[0].is_running = false;
-    world->peers[0].status = PEER_EXITING;
+    world->peers[0].status = MEMBER_EXITING;
     view(world);
     assert_string_equal(state_at(world, 1), "becoming-oldest");
-    world->peers[1].status = PEER_EXITING;
+    world->peers[1].status = MEMBER_EXITING;
     singleton_peer_removed(node->singleton, world->now,
-                           &world->peers[0].node);
+                           &world->peers[0].node, false);
     singleton_peer(node->singleton, world->now, &world->peers[1]);
     singleton_peers_done(node->singleton, world->now, &node->outbox);
     listen(world, 1);
@@ -723,7 +840,7 @@ static void a_cluster_that_stops_hands_nothing_over(void **state)
     (void)state;
 
     for (int i = 0; i < 2; i++)
-        world->peers[i].status = PEER_PREPARING_FOR_SHUTDOWN;
+        world->peers[i].status = MEMBER_PREPARING_FOR_SHUTDOWN;
     view(world);
     leave(world, 0);
     assert_int_equal(world->history.count, 0);
@@ -746,6 +863,10 @@ int main(void)
         cmocka_unit_test(a_hand_over_is_given_up),
         cmocka_unit_test(a_crash_is_taken_over_after_removal),
         cmocka_unit_test(the_margin_delays_a_take_over),
+        cmocka_unit_test(nodes_that_leave_one_after_another_hand_over_at_once),
+        cmocka_unit_test(a_member_that_ended_long_ago_hinders_no_hand_over),
+        cmocka_unit_test(a_new_incarnation_of_an_exiting_member_ends_its_margin),
+        cmocka_unit_test(the_next_member_is_asked_when_the_one_asked_is_removed),
         cmocka_unit_test(neighbours_leaving_together_never_overlap),
         cmocka_unit_test(a_downed_node_does_not_take_over),
         cmocka_unit_test(unknown_senders_and_malformed_messages_are_ignored),
