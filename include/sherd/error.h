@@ -95,7 +95,7 @@ enum sherd_error { SHERD_ERRORS(X) };
     /* Delivery would have broken the order: see sherd_entity_tell. */         \
     X(SHERD_REASON_HANDED_OFF, "the shard moved while the message waited")     \
     /* Only asks that choose it: see sherd_entity_ask_or_fail. */              \
-    X(SHERD_REASON_UNREACHABLE, "the node cannot be reached at the moment")     \
+    X(SHERD_REASON_UNREACHABLE, "the node cannot be reached at the moment")    \
     /* A JVM node sent it with a serializer and manifest that                  \
      * sherd_options.formats does not have. */                                 \
     X(SHERD_REASON_NO_FORMAT, "no format for the serializer and manifest")     \

@@ -118,6 +118,8 @@ static struct mail_content make(enum mail_kind kind)
         return MAIL(suspect, .own = { mail_node(&node) });
     case MAIL_PEER:
         return MAIL(peer, .own = { mail_node(&node) });
+    case MAIL_REACH:
+        return MAIL(reach, .own = { mail_node(&node) });
     case MAIL_LEAVES:
         return MAIL(leaves, .own = { mail_node(&node) });
     case MAIL_GONE:
