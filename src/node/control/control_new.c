@@ -65,6 +65,16 @@ static enum peer_form form_of(const void *user, const struct node_id *node)
     return contact->capabilities & CAPABILITY_GOSSIP_DIGEST ? PEER_GOSSIP_DIGEST : PEER_USUAL;
 }
 
+static bool has_answered(const void *user, const struct node_id *node)
+{
+    const struct control *control = user;
+    const struct contact *contact =
+        contacts_uid(&control->machine->contacts, node->uid);
+
+    return contact && contact->has_answered &&
+           kept_address_equal(contact->address, &node->address);
+}
+
 static void fetch_contacts(const void *user, const uint64_t *uids,
                            uint32_t count)
 {
@@ -129,6 +139,7 @@ static struct member *make_member(struct control *control)
         .log_info_off = from->log_info_off,
         .probes = control->machine->probes,
         .form_of = form_of,
+        .has_answered = has_answered,
         .fetch = fetch_contacts,
         .user = control,
     };

@@ -273,6 +273,7 @@ static void renew(struct contacts *contacts, struct contact *contact,
     contact->uid = uid;
     contact->order = 0;
     contact->met = false;
+    contact->has_answered = false;
     contact->gone = false;
     contact->shares = false;
     contact->leaves = false;
@@ -412,6 +413,7 @@ void contacts_answered(struct contacts *contacts, const struct node_id *node,
             continue;
         link_answered(link, *contacts->options.now, node->uid, lane,
                       generation);
+        contact->has_answered |= link_state(link) == LINK_OPEN;
         contact_touched(contacts, contact, stream_of(i));
     }
 }

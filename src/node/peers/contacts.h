@@ -55,6 +55,7 @@ struct contact {
     struct way ways[2];
     bool leaves;           /* it is leaving, or was downed */
     bool met : 1;
+    bool has_answered : 1; /* this incarnation answered on a connection to its address */
     bool gone : 1;         /* it left the cluster */
     bool shares : 1;       /* control: the log says that it shares a type's role */
     bool has_large : 1;    /* its link is in contacts.large */
