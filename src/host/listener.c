@@ -23,7 +23,7 @@
 #define SECOND_NS 1000000000ull
 #define MS_NS 1000000ull
 #define PREAMBLE_SIZE 5 /* magic and stream: docs/protocol/link.md */
-#define GRACE_PART 5 /* of the time for the first bytes: then others may displace a slow connection */
+#define GRACE_PART 5 /* part of preamble_ms after which others may displace a slow connection */
 #define READ_SIZE 4096 /* more than a handshake; the machine reads the rest */
 
 /* A connection whose machine is not known yet. */
@@ -447,7 +447,7 @@ static void name_peer(const struct sockaddr_storage *peer, char *text,
     (void)snprintf(text, size, "%s:%u", host, (unsigned)port_of(peer));
 }
 
-/* What one more connection would exceed. */
+/* The limit that one more connection would exceed. */
 enum crowd {
     CROWD_NONE,
     CROWD_ADDRESS,   /* connections of its address */
