@@ -12,7 +12,9 @@
 
 #include "artery/extension.h"
 #include "base/check.h"
+#include "base/host_name.h"
 #include "base/limits.h"
+#include "host/own_host.h"
 
 #define MS_NS 1000000ull
 #define SHARDING "cluster.sharding."
@@ -77,11 +79,16 @@ static int read_addresses(struct settings *settings, char *error, size_t size)
         memset(&address, 0, sizeof address);
         if (!address_parse(&address, text, settings->node.identity.protocol,
                            settings->node.identity.system)) {
+            const char *fault = host_name_fault_in(text);
+            char sign[HOST_SIGN_MAX] = "";
+
             return settings_refuse(settings, error, size, "cluster.seed-nodes",
                           "has \"%s\", which is not an address of "
-                          "%s://%s@HOST:PORT",
+                          "%s://%s@HOST:PORT%s%s",
                           text, settings->node.identity.protocol,
-                          settings->node.identity.system);
+                          settings->node.identity.system,
+                          fault ? ": no host has " : "",
+                          fault ? host_name_sign(fault, sign) : "");
         }
         vec_push(&settings->seeds, address);
     }
@@ -138,7 +145,10 @@ static int read_self(struct settings *settings, char *error, size_t size)
 {
     const struct config *config = settings->config;
     struct identity *identity = &settings->node.identity;
-    const char *host = config_text(config, "remote.artery.canonical.hostname");
+    const char *host = own_host_of(config_text(config, "remote.artery.canonical.hostname"),
+                                   settings->own_host);
+    const char *fault = host_name_fault(host, strlen(host));
+    char sign[HOST_SIGN_MAX];
     int64_t port = config_int(config, "remote.artery.canonical.port");
     int64_t bind_port = config_int(config, "remote.artery.bind.port");
 
@@ -152,6 +162,17 @@ static int read_self(struct settings *settings, char *error, size_t size)
                       "is \"%s\"; it must be " ADDRESS_SYSTEM_FORM,
                       identity->system);
     /* The port is set when it is bound; until then it is 1. */
+    if (fault == host && host[0] == '<')
+        return settings_refuse(settings, error, size,
+                               "remote.artery.canonical.hostname",
+                               "is %s, and the name of this machine has no address: "
+                               "add the name to /etc/hosts, or set a host",
+                               host);
+    if (fault)
+        return settings_refuse(settings, error, size,
+                               "remote.artery.canonical.hostname",
+                               "is \"%s\"; no host has %s", host,
+                               host_name_sign(fault, sign));
     if (!address_set_named(&identity->node.address, host, strlen(host),
                            port == 0 ? 1 : (uint32_t)port)) {
         return settings_refuse(settings, error, size,
@@ -159,7 +180,8 @@ static int read_self(struct settings *settings, char *error, size_t size)
                       "is \"%s\", which is not a host's name (1 to %d bytes)",
                       host, HOST_MAX);
     }
-    settings->bind_host = config_text(config, "remote.artery.bind.hostname");
+    settings->bind_host = own_host_of(config_text(config, "remote.artery.bind.hostname"),
+                                      settings->own_bind_host);
     if (!settings->bind_host[0])
         settings->bind_host = host;
     settings->bind_port =

@@ -27,6 +27,7 @@ struct settings {
     struct config *config; /* owns most texts of the node's settings */
     struct node_settings node; /* without types; no port if any is allowed */
     const char *bind_host;
+    char own_host[HOST_MAX + 1], own_bind_host[HOST_MAX + 1]; /* looked up, see own_host.h */
     uint16_t bind_port; /* 0 = any */
     bool port_any;      /* the canonical port is the bound one */
     enum poll_mode poll;

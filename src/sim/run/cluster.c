@@ -400,7 +400,7 @@ static bool hand_foreign(void *user, uint32_t node, bool on)
     return true;
 }
 
-/* Nobody listens there. */
+/* No node listens at these addresses. */
 static void hand_fake_joins(void *user, uint32_t node)
 {
     struct cluster *cluster = user;
