@@ -1,8 +1,8 @@
 /* Implements sherd_run: SIGINT and SIGTERM call sherd_leave, the second signal ends the system at
  * once.
  *
- * A signal handler writes to a pipe, which the thread in sherd_run reads. That thread takes both
- * signals even if the program blocks them: a mask is inherited from whoever started the program. */
+ * A signal handler writes to a pipe, which the thread in sherd_run reads. The thread unblocks both
+ * signals, because a program inherits its mask from the program that started it. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
