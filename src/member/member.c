@@ -209,7 +209,7 @@ static void receive_address_command(struct member *member,
     }
     /* Unknown addresses and unexpected statuses are ignored. Members alone may end members. */
     if (!gossip_find(&member->gossip, &inbound->from))
-        member->counters.dropped_stranger++;
+        member->counters.dropped_no_member++;
     else if (slice_is(inbound->manifest, "L"))
         (void)leave_address(member, &address, outbox);
     else
@@ -258,7 +258,7 @@ static void receive_response(struct member *member, uint64_t now,
              cross_dc_response(&member->cross, &heartbeat.from, now))
         member_take_response(member, &heartbeat.from);
     else
-        member->counters.dropped_stranger++;
+        member->counters.dropped_no_member++;
 }
 
 /* Handles messages that need a member here. */

@@ -48,7 +48,7 @@
     NONE(MAIL_ENDED, ended) /* no actor is left on the lane */ \
     \
     /* ---- control -> every lane, or one ---- */ \
-    OWNS(MAIL_CONTACT, contact) \
+    OWNS(MAIL_PEER, peer) \
     OWNS(MAIL_LEAVES, leaves) \
     OWNS(MAIL_GONE, gone) \
     OWNS(MAIL_OVER, over) \
@@ -88,6 +88,7 @@
     OWNS(MAIL_COMMAND, command) \
     OWNS(MAIL_STATUS, status)
 
+struct envelope;
 struct handshake;
 struct message;
 struct owing;
@@ -137,16 +138,11 @@ struct mail_named {
 
 /* ---- lane -> control ---- */
 
-/* An envelope on its way to another machine. */
-struct carried {
-    struct buf frame;
-    enum stream stream;
-};
-
-/* An envelope that is not for actors. */
+/* An envelope that is not for actors, with its bytes. The lane has checked its sender's handshake. */
 struct mail_frame {
+    enum stream stream;
     struct {
-        struct carried *carried;
+        struct envelope *envelope; /* of envelope_keep */
     } own;
 };
 
@@ -287,7 +283,7 @@ struct mail_suspect {
 /* ---- control -> every lane, or one ---- */
 
 /* An incarnation is at its address. */
-struct mail_contact {
+struct mail_peer {
     uint64_t capabilities;
     uint64_t order;
     uint32_t lanes; /* of the node */

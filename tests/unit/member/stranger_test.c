@@ -263,7 +263,7 @@ static void commands_of_strangers_are_ignored(void **state)
     put(fixture, &stranger, "D", &payload);
     put(fixture, &stranger, "L", &payload);
     assert_int_equal(member_find(fixture->member, &b)->status, MEMBER_UP);
-    assert_int_equal(member_counters(fixture->member)->dropped_stranger, 2);
+    assert_int_equal(member_counters(fixture->member)->dropped_no_member, 2);
     put(fixture, &b, "D", &payload);
     assert_int_equal(member_find(fixture->member, &b)->status, MEMBER_DOWN);
     buf_fini(&payload);
