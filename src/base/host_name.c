@@ -29,15 +29,15 @@ const char *host_name_fault_in(const char *address)
     return host_name_fault(host, colon ? (size_t)(colon - host) : strlen(host));
 }
 
-const char *host_name_sign(const char *fault, char text[HOST_SIGN_MAX])
+const char *host_name_sign(const char *fault, char text[HOST_SIGN_SIZE])
 {
     unsigned char c = (unsigned char)*fault;
 
     if (c == ' ')
-        (void)snprintf(text, HOST_SIGN_MAX, "a blank");
+        (void)snprintf(text, HOST_SIGN_SIZE, "a blank");
     else if (c < ' ' || c >= 0x7f)
-        (void)snprintf(text, HOST_SIGN_MAX, "byte 0x%02x", c);
+        (void)snprintf(text, HOST_SIGN_SIZE, "byte 0x%02x", c);
     else
-        (void)snprintf(text, HOST_SIGN_MAX, "'%c'", c);
+        (void)snprintf(text, HOST_SIGN_SIZE, "'%c'", c);
     return text;
 }

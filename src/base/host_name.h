@@ -10,7 +10,7 @@ const char *host_name_fault(const char *host, size_t size);
 /* The same for an address, "protocol://System@host:port" or a part from its end. */
 const char *host_name_fault_in(const char *address);
 /* Describes the character in words, such as a blank or 'x'. Returns text. */
-#define HOST_SIGN_MAX 16
-const char *host_name_sign(const char *fault, char text[HOST_SIGN_MAX]);
+#define HOST_SIGN_SIZE 16
+const char *host_name_sign(const char *fault, char text[HOST_SIGN_SIZE]);
 
 #endif

@@ -80,7 +80,7 @@ static int read_addresses(struct settings *settings, char *error, size_t size)
         if (!address_parse(&address, text, settings->node.identity.protocol,
                            settings->node.identity.system)) {
             const char *fault = host_name_fault_in(text);
-            char sign[HOST_SIGN_MAX] = "";
+            char sign[HOST_SIGN_SIZE] = "";
 
             return settings_refuse(settings, error, size, "cluster.seed-nodes",
                           "has \"%s\", which is not an address of "
@@ -148,7 +148,7 @@ static int read_self(struct settings *settings, char *error, size_t size)
     const char *host = own_host_of(config_text(config, "remote.artery.canonical.hostname"),
                                    settings->own_host);
     const char *fault = host_name_fault(host, strlen(host));
-    char sign[HOST_SIGN_MAX];
+    char sign[HOST_SIGN_SIZE];
     int64_t port = config_int(config, "remote.artery.canonical.port");
     int64_t bind_port = config_int(config, "remote.artery.bind.port");
 

@@ -62,7 +62,7 @@ static int refuse_address(struct sherd_system *system, const char *verb,
     struct address address;
     const char *why = "another system";
     const char *fault = host_name_fault_in(text);
-    char sign[HOST_SIGN_MAX], named[HOST_SIGN_MAX + 16];
+    char sign[HOST_SIGN_SIZE], named[HOST_SIGN_SIZE + 16];
 
     if (fault) {
         (void)snprintf(named, sizeof named, "no host has %s",
