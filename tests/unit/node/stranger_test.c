@@ -4,6 +4,7 @@
 #include "artery/control.h"
 #include "base/limits.h"
 #include "base/timers.h"
+#include "journal/backend.h"
 #include "member/profile.h"
 #include "member/wire.h"
 #include "node/control/control.h"
@@ -27,6 +28,8 @@ static void turn(struct fixture *fixture)
     while (machine_next_request(fixture->machine, &request))
         if (request.kind == DRIVER_CONNECT)
             fixture->link = request.link;
+        else if (request.kind == DRIVER_STORE)
+            journal_request_free(request.journal); /* there is no answer */
 }
 
 static int setup(void **state)
