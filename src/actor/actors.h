@@ -267,6 +267,10 @@ enum sherd_stage actors_asked_stage(const struct actors *actors, uint16_t type,
 /* The node's incarnation was removed: watched actors there are TERMINATED, watchers there are
  * dropped, asks that were SENT, RECOVERING or QUEUED there end with SHERD_REASON_NODE_GONE. */
 void actors_node_gone(struct actors *actors, uint64_t node);
+/* The node is unreachable: such asks that may fail end with SHERD_REASON_UNREACHABLE. */
+void actors_node_unreachable(struct actors *actors, uint64_t node);
+/* True for an ask of this lane that ends at once if the receiver's node is unreachable. */
+bool actors_ask_may_fail(const struct actors *actors, uint64_t ask);
 
 /* Reports a change or initial state of the cluster. Lent. */
 void actors_cluster(struct actors *actors, const struct cluster_change *change);

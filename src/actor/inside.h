@@ -173,7 +173,8 @@ struct entry {
         uint16_t laps; /* TIMER: ACTOR_TIMER_MS_MAX passes this often before it expires */
     };
     uint8_t stage;
-    uint8_t kind;
+    uint8_t kind : 7;
+    bool may_fail : 1; /* ASK: ends if the receiver's node is unreachable */
 };
 
 #define WHEEL_LEVELS 4
@@ -668,6 +669,7 @@ bool ask_close(struct actors *actors, struct message *message);
  * 0. */
 uint32_t entry_fire(struct actors *actors, uint32_t index);
 void asks_node_gone(struct actors *actors, uint64_t node);
+void ask_may_fail(struct actors *actors, uint64_t ask); /* Chosen by its caller. */
 void timer_set(struct actors *actors, uint32_t index, struct slot *slot,
                uint32_t tag, uint64_t delay_ms);
 void timer_cancel(struct actors *actors, struct slot *slot, uint32_t tag);

@@ -213,6 +213,29 @@ static void count_merged(struct member *member, const uint8_t *reach)
     }
 }
 
+/* A change and the removal that follows may be reported as one. The leader removes an exiting member
+ * that is reachable only after its confirmation, and every member of the data center has seen the
+ * version before that. */
+static void note_last(struct member *member, const uint8_t *reach)
+{
+    const struct gossip *gossip = &member->gossip;
+
+    for (uint32_t i = 0, at = 0; i < member->news.members.count; i++) {
+        struct reported_member *reported = &member->news.members.items[i];
+
+        while (at < gossip->members.count &&
+               profile_compare(gossip->members.items[at].profile,
+                               reported->profile) < 0)
+            at++;
+        if (at == gossip->members.count ||
+            !profile_same(gossip->members.items[at].profile, reported->profile))
+            continue;
+        reported->last = gossip->members.items[at].status;
+        reported->leaves_well =
+            reported->last == MEMBER_EXITING && reach[at] == REACHABLE;
+    }
+}
+
 void member_settle(struct member *member, uint64_t now)
 {
     const struct gossip_member *leader;
@@ -227,6 +250,7 @@ void member_settle(struct member *member, uint64_t now)
     member->counters.forgotten = member->gossip.forgotten;
     reach = state_reach(&member->gossip, member->self, ALL_OBSERVERS);
     count_merged(member, reach);
+    note_last(member, reach);
     view_members(member, reach);
     leader = state_leader(&member->gossip, member->self, reach);
     member->leader = leader ? profile_node(leader->profile) : (struct node_id){ 0 };
@@ -282,7 +306,8 @@ static bool tell_removed(struct member *member, struct member_news *out)
             continue;
         (void)tell(out, MEMBER_NEWS_REMOVED, NULL);
         out->node = profile_node(old->profile);
-        out->previous = old->status;
+        out->previous = old->last;
+        out->has_left = old->leaves_well;
         member_probe(member, PROBE_MEMBER_SEEN, &out->node, MEMBER_REMOVED);
         profile_drop(old->profile);
         vec_remove(&news->members, news->at);
@@ -317,7 +342,7 @@ static bool tell_members(struct member *member, struct member_news *out)
             old = &news->members.items[news->at];
             *old = added;
         }
-        old->status = from->status;
+        old->status = old->last = from->status;
         old->up_number = from->up_number;
         member_probe(member, PROBE_MEMBER_SEEN, PROFILE_NODE(from->profile),
                      from->status);
@@ -416,6 +441,7 @@ static bool tell_self(struct member *member, struct member_news *out)
     if (news->refused) {
         news->refused = false;
         (void)tell(out, MEMBER_NEWS_REFUSED, NULL);
+        out->gave_up = news->gave_up;
         out->detail = (const char *)news->refusal.data;
         return true;
     }

@@ -145,6 +145,8 @@ struct lane {
     struct watchers watchers; /* JVM nodes' watches of actors here */
     struct names names;       /* names of JVM actors */
     uint64_t unknown; /* unreadable frames and payloads */
+    uint64_t frames_until; /* frames in links count as waiting; 0: the node does not leave */
+    VEC(uint64_t) unreachable;   /* uids of unreachable members */
     struct known_name own_address; /* without a path; ref not used */
     struct known_name read;        /* the last sender without an ask */
     struct frame_run run;
@@ -162,6 +164,13 @@ bool lane_is_large(void *lane, const struct destination *destination);
 /* Called by actors, to append an event to the journal. */
 uint64_t lane_append(void *lane, uint64_t actor, uint32_t event_type,
                      struct slice event);
+
+/* ---- reach.c ---- */
+void lane_reach(struct lane *lane, const struct mail_reach *reach);
+void lane_reach_gone(struct lane *lane, uint64_t uid); /* The member was removed. */
+/* True if the message is an ask of this lane to an unreachable member, and its caller lets it fail. */
+bool lane_reach_fails(const struct lane *lane, const struct peer *peer,
+                      const struct message *message);
 
 /* ---- sending.c: takes a message, given, to its place ---- */
 void lane_send(struct lane *lane, struct message *message); /* from an actor here */

@@ -50,6 +50,7 @@
     /* ---- control -> every lane, or one ---- */ \
     OWNS(MAIL_PEER, peer) \
     OWNS(MAIL_LEAVES, leaves) \
+    OWNS(MAIL_REACH, reach) \
     OWNS(MAIL_GONE, gone) \
     OWNS(MAIL_OVER, over) \
     OWNS(MAIL_NO_MEMBER, no_member) \
@@ -294,6 +295,14 @@ struct mail_peer {
 
 /* The incarnation is leaving. */
 struct mail_leaves {
+    struct {
+        struct node_id *node;
+    } own;
+};
+
+/* The members can no longer reach the incarnation, or can again. */
+struct mail_reach {
+    bool is_reachable;
     struct {
         struct node_id *node;
     } own;

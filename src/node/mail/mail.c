@@ -127,6 +127,9 @@ void mail_content_free(struct mail_content *content)
     case MAIL_LEAVES:
         mem_free(content->leaves.own.node);
         break;
+    case MAIL_REACH:
+        mem_free(content->reach.own.node);
+        break;
     case MAIL_GONE:
         mem_free(content->gone.own.node);
         break;
@@ -211,6 +214,9 @@ struct mail_content mail_copy(const struct mail_content *content)
         break;
     case MAIL_LEAVES:
         copy.leaves.own.node = mail_node(content->leaves.own.node);
+        break;
+    case MAIL_REACH:
+        copy.reach.own.node = mail_node(content->reach.own.node);
         break;
     case MAIL_GONE:
         copy.gone.own.node = mail_node(content->gone.own.node);
