@@ -56,7 +56,10 @@ struct sherd_format {
 struct sherd_options {
     /* The cluster's name; default "ClusterSystem". */
     const char *name;
-    /* The host that other nodes reach this node by; default "127.0.0.1". */
+    /* The host that other nodes reach this node by; default "127.0.0.1".
+     * Letters, digits and -._:[]%; JVM nodes cannot answer a host with an
+     * underscore. "<getHostAddress>" is an address of this machine's name,
+     * "<getHostName>" the name, as in Akka. */
     const char *host;
     /* Its port; default 25520. */
     uint16_t port;
@@ -70,7 +73,8 @@ struct sherd_options {
     const char *data_center;
     /* Threads that run actors, 1 to 64; default: one for each processor. */
     uint32_t lanes;
-    /* The path of a HOCON file. An unknown key in it is an error. */
+    /* The path of a HOCON file. An unknown key in it is an error. A FIFO is
+     * read to its end, but a file that it includes must be a regular file. */
     const char *config_file;
     /* HOCON as a text. It is read after the file. */
     const char *config_text;
@@ -104,7 +108,15 @@ struct sherd_options {
 /* ---- a node's life ---- */
 
 /* Opens a node: checks the options, the configuration and the files of TLS,
- * binds the port and opens the journal. No thread that runs actors exists yet.
+ * binds the port and opens the journal. No thread that runs actors exists yet,
+ * but the journal may have threads.
+ *
+ * Fork, or call daemon(3), before. In a child that is forked after this call,
+ * sherd_start and sherd_run are refused, with a line in the log. Every other
+ * function gives SHERD_ESTATE or does nothing, sherd_close too: sockets, files
+ * and locks are the parent's. A standard descriptor (0 to 2) that is closed is
+ * opened on /dev/null, here and in sherd_start, so that no file of the node
+ * gets its number. Do not close descriptors that the library opened.
  *
  * system: gets the system, to be closed by sherd_close; null on failure.
  * options: copied; null for defaults.
@@ -175,7 +187,8 @@ struct sherd_entity_type {
  * valid until sherd_close returns.
  * Result: 0. SHERD_EINVAL: a field is wrong, or a persistent type has no
  * journal. SHERD_EEXIST: another type has the name or one of the paths.
- * SHERD_ESTATE. The log explains the first two. A type NAME has the paths
+ * SHERD_EFULL: it would be the 257th type. SHERD_ESTATE. The log explains all
+ * but the last. A type NAME has the paths
  * NAME, NAMEProxy, NAMECoordinator and NAME-DATA_CENTER. Akka's replicators
  * have the paths replicator and ROLEReplicator.
  * Threads: the one that opened the system. */
@@ -185,10 +198,13 @@ sherd_entity_register(struct sherd_system *system,
 
 /* Runs the node until it has ended: calls sherd_start, makes SIGINT and
  * SIGTERM mean sherd_leave, a second one sherd_halt, and then calls sherd_wait.
- * Do not call sherd_start before. The function of sherd_on_up may spawn actors.
+ * The calling thread takes both signals even if the program blocks or ignores
+ * them; a child that it forks does not. Do not call sherd_start before. The
+ * function of sherd_on_up may spawn actors.
  *
  * Result: as sherd_start and sherd_wait; SHERD_ESTATE also if another system
- * of this process is in sherd_run. The signals' former handlers are back then.
+ * of this process is in sherd_run. Then the signals' former handlers and mask
+ * are back.
  * Threads: threads of the program. */
 SHERD_API int sherd_run(struct sherd_system *system);
 

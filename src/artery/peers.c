@@ -196,6 +196,7 @@ static void renew(struct peers *peers, struct peer *peer, uint64_t uid)
     peer->uid = uid;
     peer->order = 0;
     peer->met = false;
+    peer->has_answered = false;
     peer->gone = false;
     peer->over = false;
     peer->shares = false;

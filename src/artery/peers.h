@@ -41,6 +41,7 @@ struct peer {
     struct way ways[2];
     bool leaves;           /* it is leaving, or was downed */
     bool met : 1;          /* a handshake named the incarnation */
+    bool has_answered : 1; /* it answered on a connection to its address */
     bool gone : 1;         /* it left the cluster: nothing is sent to it */
     bool over : 1;         /* removed permanently: nothing is accepted from it */
     bool shares : 1;       /* control: the log says that it shares a type's role */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/host_name.h"
 
 /* The first bytes of a name as a number. Zero bytes follow a name, so numbers compare as the texts
  * do. */
@@ -156,24 +157,6 @@ char *kept_address_text(const struct kept_address *address, char *text,
     return text;
 }
 
-/* Accepts what a JVM accepts as a host: IPv6 addresses too, and an underscore only before the last
- * dot. */
-static bool is_host(const char *text, size_t size)
-{
-    bool last = true;
-
-    for (size_t i = size; i-- > 0;) {
-        char c = text[i];
-
-        last = last && c != '.';
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-              (c >= '0' && c <= '9') || (c && strchr("-.:[]%", c)) ||
-              (c == '_' && !last)))
-            return false;
-    }
-    return true;
-}
-
 bool address_parse(struct address *address, const char *text,
                    const char *protocol, const char *system)
 {
@@ -208,7 +191,7 @@ bool address_parse(struct address *address, const char *text,
             return false;
         port = port * 10 + (uint32_t)(*p - '0');
     }
-    return is_host(text, (size_t)(colon - text)) &&
+    return !host_name_fault(text, (size_t)(colon - text)) &&
            address_set_named(address, text, (size_t)(colon - text), port);
 }
 

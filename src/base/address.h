@@ -102,8 +102,8 @@ char *address_text(const struct address *address, char *text, size_t size);
 char *kept_address_text(const struct kept_address *address, char *text,
                         size_t size);
 /* Reads "host:port", "System@host:port" or "protocol://System@host:port"; protocol and system, if
- * present, must equal those given (null = any). False when malformed or different. As on a JVM, a
- * host has letters, digits, -.:[]% and, before its last dot, _. */
+ * present, must equal those given (null = any). False when malformed or different. See host_name.h
+ * for the characters of a host. */
 bool address_parse(struct address *address, const char *text,
                    const char *protocol, const char *system);
 /* Is it a valid system name on a JVM? The name becomes part of every ref. */

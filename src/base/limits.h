@@ -88,6 +88,10 @@
 #define MEMBER_SEEDS_MAX 128 /* seed nodes */
 #define MEMBER_JOINERS_MAX 64 /* nodes that wait until the member at their address is removed */
 #define MEMBER_EXITING_MAX 5000 /* confirmed; as many as members */
+/* requests to join until the joiner's address has answered: an honest one waits for a round trip */
+#define JOINS_WAITING_MAX 64
+#define JOINS_WAITING_BYTES_MAX (1024 * 1024) /* bytes of these; one has 200 */
+#define JOIN_WAIT_MS 5000 /* for that answer; a connection attempt takes as long */
 
 /* artery */
 #define FRAME_SIZE_MAX (256 * 1024) /* without the length field; Akka's maximum-frame-size */

@@ -23,6 +23,7 @@
 #define SECOND_NS 1000000000ull
 #define MS_NS 1000000ull
 #define PREAMBLE_SIZE 5 /* magic and stream: docs/protocol/link.md */
+#define GRACE_PART 5 /* part of preamble_ms after which others may displace a slow connection */
 #define READ_SIZE 4096 /* more than a handshake; the machine reads the rest */
 
 /* A connection whose machine is not known yet. */
@@ -446,9 +447,17 @@ static void name_peer(const struct sockaddr_storage *peer, char *text,
     (void)snprintf(text, size, "%s:%u", host, (unsigned)port_of(peer));
 }
 
+/* The limit that one more connection would exceed. */
+enum crowd {
+    CROWD_NONE,
+    CROWD_ADDRESS,   /* connections of its address */
+    CROWD_STRANGERS, /* connections of unknown addresses */
+    CROWD_ALL
+};
+
 /* Unknown nodes cannot keep peers out. */
-static bool too_many(const struct listener *listener,
-                     const struct in6_addr *address, bool known)
+static enum crowd crowd_of(const struct listener *listener,
+                           const struct in6_addr *address, bool known)
 {
     const struct listener_limits *limits = &listener->owner.limits;
     uint32_t same = 0, strangers = 0;
@@ -460,9 +469,72 @@ static bool too_many(const struct listener *listener,
         same += IN6_ARE_ADDR_EQUAL(&others, address) ? 1 : 0;
         strangers += !other->is_known;
     }
-    return listener->waiting.count >= limits->waiting_max ||
-           same >= limits->waiting_each_max ||
-           (!known && strangers >= limits->strangers_max);
+    if (same >= limits->waiting_each_max)
+        return CROWD_ADDRESS;
+    if (!known && strangers >= limits->strangers_max)
+        return CROWD_STRANGERS;
+    return listener->waiting.count >= limits->waiting_max ? CROWD_ALL
+                                                          : CROWD_NONE;
+}
+
+/* A stranger displaces strangers only. */
+static bool may_displace(const struct waiting *other, enum crowd crowd,
+                         const struct in6_addr *address, bool known)
+{
+    struct in6_addr others = address_of(&other->peer);
+
+    return crowd == CROWD_ADDRESS ? IN6_ARE_ADDR_EQUAL(&others, address)
+                                  : known || !other->is_known;
+}
+
+/* Nothing was read, and nothing waits to be read. */
+static bool is_silent(const struct waiting *waiting)
+{
+    char byte;
+
+    return !waiting->said_something &&
+           recv(waiting->accepted->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
+}
+
+/* A peer sends its first frame at once, so the oldest silent connection is none of a peer. If all
+ * have said something, it is the oldest that had a part of its time and did not finish. */
+static struct waiting *idle_one(struct listener *listener, enum crowd crowd,
+                                const struct in6_addr *address, bool known)
+{
+    uint64_t grace = listener->owner.limits.preamble_ms * MS_NS / GRACE_PART;
+    uint64_t now = uv_hrtime();
+    struct waiting *slow = NULL;
+
+    for (uint32_t i = 0; i < listener->waiting.count; i++) {
+        struct waiting *other = listener->waiting.items[i];
+
+        if (!may_displace(other, crowd, address, known))
+            continue;
+        if (is_silent(other))
+            return other;
+        if (!slow && now - other->accepted_at >= grace)
+            slow = other;
+    }
+    return slow;
+}
+
+/* Returns false if the new connection has no room. */
+static bool make_room(struct listener *listener,
+                      const struct in6_addr *address, bool known)
+{
+    enum crowd crowd = crowd_of(listener, address, known);
+    struct waiting *idle;
+
+    if (crowd == CROWD_NONE)
+        return true;
+    idle = idle_one(listener, crowd, address, known);
+    if (!idle)
+        return false;
+    listener->counters.refused++;
+    refuse(listener, idle->accepted->remote,
+           "too many connections wait for their first bytes, and this one is silent");
+    forget(idle);
+    return true;
 }
 
 static void add(struct listener *listener, int fd,
@@ -476,7 +548,7 @@ static void add(struct listener *listener, int fd,
     accepted->fd = fd;
     accepted->order = ++listener->order;
     name_peer(peer, accepted->remote, sizeof accepted->remote);
-    if (too_many(listener, &address, known)) {
+    if (!make_room(listener, &address, known)) {
         listener->counters.refused++;
         refuse(listener, accepted->remote, "too many connections wait for their first bytes");
         accepted_free(accepted);

@@ -4,7 +4,8 @@
  * Bounds what unknown nodes can occupy, by default: ACCEPT_WAITING_MAX connections whose machine is
  * not known, and ACCEPT_WAITING_EACH_MAX for each address. ACCEPT_STRANGERS_MAX of these may come
  * from unknown addresses. An address is known if it is expected, or among the last ACCEPT_KNOWN_MAX
- * with an accepted connection. Each connection has ACCEPT_PREAMBLE_MS, ACCEPT_FRAME_MS and
+ * with an accepted connection. At a limit the oldest connection that has said nothing is closed, so
+ * that silent ones keep no peer out. Each connection has ACCEPT_PREAMBLE_MS, ACCEPT_FRAME_MS and
  * ACCEPT_BYTES_MAX. A TLS handshake must end within the first time, and within
  * TLS_HANDSHAKE_BYTES_MAX.
  *

@@ -59,6 +59,8 @@ void log_drain(struct log *log, struct trace *trace, const char *node,
 uint64_t log_lost(struct log *log); /* lines dropped because the reader did not read */
 uint64_t
 log_similar(struct log *log); /* repeated lines that were not written */
+/* In a forked child: frees the lock, which a thread of the parent may have held. */
+void log_forked(struct log *log);
 /* Writes the due counts of repeats, then frees. No other thread may use it. Null is allowed. */
 void log_close(struct log *log);
 

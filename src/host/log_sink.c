@@ -60,6 +60,10 @@ struct log *log_open(const struct log_options *options)
     return log;
 }
 
+void log_forked(struct log *log)
+{
+    check(pthread_mutex_init(&log->lock, NULL) == 0);
+}
 
 /* Under the lock. */
 static struct module_level *find_module(struct log *log, const char *module)

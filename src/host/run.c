@@ -1,7 +1,8 @@
 /* Implements sherd_run: SIGINT and SIGTERM call sherd_leave, the second signal ends the system at
  * once.
  *
- * A signal handler writes to a pipe, which the thread in sherd_run reads. */
+ * A signal handler writes to a pipe, which the thread in sherd_run reads. The thread unblocks both
+ * signals, because a program inherits its mask from the program that started it. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -10,19 +11,43 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "host/standard_files.h"
 #include "host/system.h"
 
 /* Handlers have no argument: the process's only pipe, -1 while no system is in sherd_run. */
 static _Atomic int handler_pipe = -1;
+static _Atomic int handler_process; /* the process that the pipe belongs to */
+
+/* A forked child shares its parent's pipe: its signal must not end the parent's node. */
+static void end_child(int number)
+{
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
+}
 
 static void on_signal(int number)
 {
     int error = errno;
-    ssize_t written = write(atomic_load(&handler_pipe), "s", 1);
+    ssize_t written = 0;
 
-    (void)number;
+    if (atomic_load(&handler_process) != getpid()) /* also before fork has returned */
+        end_child(number);
+    else
+        written = write(atomic_load(&handler_pipe), "s", 1);
     (void)written; /* a full pipe has enough signals */
     errno = error;
+}
+
+/* Returns the mask that it replaces. */
+static sigset_t take_signals(void)
+{
+    sigset_t both, before;
+
+    check(sigemptyset(&both) == 0);
+    check(sigaddset(&both, SIGINT) == 0);
+    check(sigaddset(&both, SIGTERM) == 0);
+    check(pthread_sigmask(SIG_UNBLOCK, &both, &before) == 0);
+    return before;
 }
 
 static void set_pipe(struct sherd_system *system, int end)
@@ -63,10 +88,15 @@ int sherd_run(struct sherd_system *system)
                                 .sa_flags = SA_RESTART };
     struct sigaction old_int, old_term;
     int ends[2], free_pipe = -1, result;
+    sigset_t before;
 
-    if (pipe2(ends, O_CLOEXEC) != 0)
+    if (system_is_lost(system))
+        return sherd_start(system); /* refuses, with the reason */
+    if (!standard_files_keep() || pipe2(ends, O_CLOEXEC) != 0)
         return SHERD_ESYSTEM;
     check(fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0);
+    if (atomic_exchange(&handler_process, getpid()) != getpid())
+        atomic_store(&handler_pipe, -1); /* the parent's */
     if (!atomic_compare_exchange_strong(&handler_pipe, &free_pipe, ends[1])) {
         result = SHERD_ESTATE;
         goto close_pipe;
@@ -77,8 +107,10 @@ int sherd_run(struct sherd_system *system)
     result = sherd_start(system);
     if (result == 0) {
         set_pipe(system, ends[1]);
+        before = take_signals();
         obey_signals(system, ends[0]);
         result = sherd_wait(system);
+        check(pthread_sigmask(SIG_SETMASK, &before, NULL) == 0);
         set_pipe(system, -1);
     }
     check(sigaction(SIGINT, &old_int, NULL) == 0);

@@ -12,6 +12,7 @@
 
 #include "artery/extension.h"
 #include "base/check.h"
+#include "base/host_name.h"
 #include "base/limits.h"
 
 #define MS_NS 1000000ull
@@ -131,6 +132,8 @@ static int read_self(struct settings *settings, char *error, size_t size)
     const char *host = config_text(config, "remote.artery.canonical.hostname");
     int64_t port = config_int(config, "remote.artery.canonical.port");
     int64_t bind_port = config_int(config, "remote.artery.bind.port");
+    char sign[HOST_SIGN_SIZE];
+    const char *fault;
 
     settings->port_any = port == 0;
     if (settings_read_names(settings, error, size) != 0 ||
@@ -138,6 +141,12 @@ static int read_self(struct settings *settings, char *error, size_t size)
         settings_read_host_name(settings, "remote.artery.canonical.hostname",
                                 &host, error, size) != 0)
         return SHERD_ECONFIG;
+    fault = host_name_fault(host, strlen(host));
+    if (fault)
+        return settings_refuse(settings, error, size,
+                               "remote.artery.canonical.hostname",
+                               "is \"%s\"; no host has %s", host,
+                               host_name_sign(fault, sign));
     /* The port is set when it is bound; until then it is 1. */
     if (!address_set_named(&identity->node.address, host, strlen(host),
                            port == 0 ? 1 : (uint32_t)port)) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/host_name.h"
 
 #define NAME "protocol.name"
 #define PREFIX "protocol.config-prefix"
@@ -152,6 +153,8 @@ int settings_refuse_seed(const struct settings *settings, char *error,
     char protocol[8];
     char *system = seed_system(seed);
     const char *hint = "write it like that";
+    const char *fault = host_name_fault_in(seed);
+    char sign[HOST_SIGN_SIZE], named[HOST_SIGN_SIZE + 16];
 
     if (strncmp(seed, "akka.", 5) == 0)
         hint = "akka.tcp and akka.ssl.tcp are classic remoting, which is not "
@@ -163,6 +166,11 @@ int settings_refuse_seed(const struct settings *settings, char *error,
     else if (system && strcmp(system, identity->system) != 0)
         hint = "all nodes of a cluster need the same system name: correct the "
                "address, or sherd.system-name and options.name";
+    else if (fault) {
+        (void)snprintf(named, sizeof named, "no host has %s",
+                       host_name_sign(fault, sign));
+        hint = named;
+    }
     mem_free(system);
     return settings_refuse(settings, error, size, SEEDS,
                            "has \"%s\", which is not an address of "

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/check.h"
@@ -145,11 +146,26 @@ static bool read_file(const char *path, struct buf *text)
     return !failed;
 }
 
+struct includes {
+    struct buf kept; /* the last one */
+    char refused[512]; /* the first one that is no file; empty: none */
+};
+
+/* A FIFO or a device may never end. A folder counts as missing, as on a JVM. */
+static bool is_endless(const char *path)
+{
+    struct stat about;
+
+    return stat(path, &about) == 0 && !S_ISREG(about.st_mode) &&
+           !S_ISDIR(about.st_mode);
+}
+
 /* Looks for included files beside the including one. */
 static bool include_file(void *user, const char *name, const char *from,
                          struct slice *text)
 {
-    struct buf *kept = user;
+    struct includes *includes = user;
+    struct buf *kept = &includes->kept;
     const char *folder = strrchr(from, '/');
     char path[4096];
     int size;
@@ -160,7 +176,17 @@ static bool include_file(void *user, const char *name, const char *from,
         size = snprintf(path, sizeof path, "%.*s/%s", (int)(folder - from),
                         from, name);
     buf_clear(kept);
-    if (size < 0 || (size_t)size >= sizeof path || !read_file(path, kept))
+    if (size < 0 || (size_t)size >= sizeof path)
+        return false;
+    if (is_endless(path)) {
+        if (!includes->refused[0])
+            (void)snprintf(includes->refused, sizeof includes->refused,
+                           "%.150s: cannot include \"%.200s\": it is no regular file, "
+                           "and may never end; copy it to a file",
+                           from, path);
+        return false;
+    }
+    if (!read_file(path, kept))
         return false;
     *text = buf_slice(kept);
     return true;
@@ -170,7 +196,8 @@ static int read_texts(struct config *config,
                       const struct sherd_options *options, char *error,
                       size_t size)
 {
-    struct buf text = { 0 }, included = { 0 };
+    struct includes included = { .kept = { 0 } };
+    struct buf text = { 0 };
     struct config_problem problem;
     int result = 0;
 
@@ -190,8 +217,12 @@ static int read_texts(struct config *config,
         (void)snprintf(error, size, "%s", problem.text);
         result = SHERD_ECONFIG;
     }
+    if (included.refused[0]) {
+        (void)snprintf(error, size, "%s", included.refused);
+        result = SHERD_ECONFIG;
+    }
     buf_fini(&text);
-    buf_fini(&included);
+    buf_fini(&included.kept);
     return result;
 }
 

@@ -24,7 +24,7 @@ int sherd_is_ready(struct sherd_system *system)
     if (!atomic_load(&system->ready) || /* and so are its threads */
         atomic_load(&system->leaving) ||
         atomic_load(&system->durable_fails) ||
-        atomic_load(&system->state) != SYSTEM_RUNNING)
+        system_state_of(system) != SYSTEM_RUNNING)
         return 0;
     for (uint32_t i = 0; i < system->thread_count; i++)
         if (thread_is_stalled(&system->threads[i], now))
@@ -190,7 +190,7 @@ int sherd_get_status(struct sherd_system *system, struct sherd_status *status)
 
     check(system != NULL && status != NULL);
     memset(status, 0, sizeof *status);
-    if (atomic_load(&system->state) != SYSTEM_RUNNING)
+    if (system_state_of(system) != SYSTEM_RUNNING)
         return SHERD_ESTATE;
     call = mem_alloc(sizeof *call +
                      system->machine_count * sizeof call->parts[0]);

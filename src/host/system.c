@@ -16,6 +16,7 @@
 #include "host/dns_lookup.h"
 #include "host/lease_provider.h"
 #include "host/log.h"
+#include "host/standard_files.h"
 #include "host/status.h"
 #include "host/backend_memory.h"
 #include "host/backend_sqlite.h"
@@ -377,7 +378,10 @@ int sherd_open(struct sherd_system **system,
         return SHERD_EINVAL;
     *system = NULL;
     check_set_hook(last_words);
+    if (!standard_files_keep())
+        return SHERD_ESYSTEM;
     opened = mem_alloc(sizeof *opened);
+    opened->mark = fork_watch_mark();
     opened->signal_pipe = -1;
     opened->lookups = dns_lookups_new();
     check(uv_mutex_init(&opened->mutex) == 0);
@@ -517,6 +521,13 @@ int sherd_entity_register(struct sherd_system *system,
                    center_of(system, type)) == 0)
             return SHERD_EEXIST;
     }
+    if (system->types.count >= ACTOR_TYPES_MAX) {
+        system_log(system, TRACE_ERROR, "host",
+                   "too many entity types type=\"%s\" limit=%d "
+                   "hint=\"one type can serve several kinds of entities: put the kind into the id\"",
+                   type->name, ACTOR_TYPES_MAX);
+        return SHERD_EFULL;
+    }
     if (!has_journal(system, type))
         return SHERD_EINVAL;
     if (clashes(system, type))
@@ -575,12 +586,26 @@ static int make_threads(struct sherd_system *system)
     return 0;
 }
 
+static int refuse_child(struct sherd_system *system)
+{
+    log_forked(system->log);
+    system_log(system, TRACE_ERROR, "host",
+               "cannot start: the process was forked after sherd_open, and the "
+               "threads of its journal stayed in the parent "
+               "hint=\"call fork or daemon before sherd_open\"");
+    return SHERD_ESTATE;
+}
+
 int sherd_start(struct sherd_system *system)
 {
     int expected = SYSTEM_OPEN;
     int result;
 
     check(system != NULL);
+    if (system_is_lost(system))
+        return refuse_child(system);
+    if (!standard_files_keep())
+        return SHERD_ESYSTEM;
     if (!atomic_compare_exchange_strong(&system->state, &expected,
                                         SYSTEM_RUNNING))
         return SHERD_ESTATE;
@@ -629,7 +654,7 @@ int sherd_wait(struct sherd_system *system)
 {
     int error;
 
-    if (system_state_of(system) == SYSTEM_OPEN)
+    if (system_state_of(system) == SYSTEM_OPEN || system_is_lost(system))
         return SHERD_ESTATE;
     uv_mutex_lock(&system->mutex);
     while (system_state_of(system) != SYSTEM_ENDED)
@@ -642,7 +667,8 @@ int sherd_wait(struct sherd_system *system)
 void sherd_halt(struct sherd_system *system)
 {
     check(system != NULL);
-    system_end(system, 0);
+    if (!system_is_lost(system))
+        system_end(system, 0);
 }
 
 static void free_types(struct sherd_system *system)
@@ -657,7 +683,7 @@ static void free_types(struct sherd_system *system)
 
 void sherd_close(struct sherd_system *system)
 {
-    if (!system)
+    if (!system || system_is_lost(system)) /* the parent uses what it has */
         return;
     system_end(system, 0);
     for (uint32_t i = 0; system->threads && i < system->thread_count; i++)

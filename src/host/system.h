@@ -13,6 +13,7 @@
 #include <uv.h>
 
 #include "base/check.h"
+#include "host/fork_watch.h"
 #include "host/listener.h"
 #include "host/ring.h"
 #include "host/settings.h"
@@ -81,6 +82,7 @@ struct sherd_system {
     _Atomic bool leave_due; /* control has not been told yet */
     _Atomic uint32_t leave_from; /* enum sherd_phase; written before leave_due */
     _Atomic int state;     /* enum system_state */
+    uint32_t mark; /* of the process that opened it: fork_watch_mark */
     _Atomic bool has_threads; /* they can be woken; set before the first one runs */
 
     uv_mutex_t mutex;
@@ -96,10 +98,18 @@ struct sherd_system {
 /* The thread that machine `index` runs on. */
 struct thread *system_thread(struct sherd_system *system, uint32_t machine);
 
+/* The process was forked: threads and locks of the system are the parent's, so nothing of it may be
+ * used here. */
+static inline bool system_is_lost(const struct sherd_system *system)
+{
+    return fork_watch_is_child(system->mark);
+}
+
 static inline enum system_state system_state_of(struct sherd_system *system)
 {
     check(system != NULL); /* a failed sherd_open returned none */
-    return (enum system_state)atomic_load(&system->state);
+    return system_is_lost(system) ? SYSTEM_ENDED
+                                  : (enum system_state)atomic_load(&system->state);
 }
 
 /* False: threads that start later see what was stored before this call. */

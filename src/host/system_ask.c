@@ -1,8 +1,10 @@
 /* Carries requests of the program's threads to a running system: leave, join, down, spawn, tell. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/host_name.h"
 #include "host/system.h"
 #include "host/thread.h"
 
@@ -59,8 +61,14 @@ static int refuse_address(struct sherd_system *system, const char *verb,
     const struct identity *self = &system->settings.node.identity;
     struct address address;
     const char *why = "another system";
+    const char *fault = host_name_fault_in(text);
+    char sign[HOST_SIGN_SIZE], named[HOST_SIGN_SIZE + 16];
 
-    if (!address_parse(&address, text, NULL, NULL))
+    if (fault) {
+        (void)snprintf(named, sizeof named, "no host has %s",
+                       host_name_sign(fault, sign));
+        why = named;
+    } else if (!address_parse(&address, text, NULL, NULL))
         why = "no address";
     else if (!address_parse(&address, text, self->protocol, NULL))
         why = "another protocol";

@@ -142,6 +142,14 @@ struct waiting {
     bool was_merged;
 };
 
+/* A request to join whose sender's address has not answered this node's handshake. */
+struct waiting_join {
+    struct node_id from;
+    struct buf path; /* of the sender */
+    struct buf payload;
+    uint64_t until;
+};
+
 /* Long work has steps of its own. At most one of each kind runs, in this order, with two more to
  * merge and apply what was read, and PACK_STEPS_MAX to pack. Then one step does all else that is
  * due, so that nothing is late under constant load. */
@@ -192,6 +200,9 @@ struct member {
     bool is_by_seeds;       /* contact is a seed node, or was named by one */
     uint64_t retry_at;      /* without a Welcome, try again */
     uint64_t give_up_at;    /* NEVER: never */
+
+    VEC(struct waiting_join) joins; /* in order of arrival, each incarnation once */
+    size_t joins_size; /* bytes of their texts */
 
     struct gossip gossip;
     uint32_t own_at;   /* index of this node among the members when last looked for */
@@ -329,6 +340,21 @@ void welcome_receive(struct member *member, uint64_t now,
  * are gone. */
 void join_receive_gossip(struct member *member, uint64_t now,
                          const struct inbound *inbound, struct outbox *outbox);
+
+/* join_wait.c */
+/* True if nothing at that address has answered this node's handshake as that incarnation. A request
+ * to join then waits: a stranger may claim an address where no node listens. */
+bool join_must_wait(const struct member *member, const struct node_id *from);
+/* Keeps the request for JOIN_WAIT_MS. Refuses the oldest ones beyond JOINS_WAITING_MAX. */
+void join_wait(struct member *member, uint64_t now,
+               const struct inbound *inbound);
+bool join_waits(const struct member *member, const struct node_id *node);
+/* Gives the request of that incarnation, with its texts. False: none waits. */
+bool join_wait_take(struct member *member, const struct node_id *node,
+                    struct waiting_join *join);
+void join_wait_step(struct member *member, uint64_t now); /* Refuses late ones. */
+uint64_t join_wait_deadline(const struct member *member);
+void join_wait_forget(struct member *member);
 
 /* gossip_send.c */
 void gossip_send_step(struct member *member, uint64_t now, struct outbox *outbox);

@@ -86,6 +86,8 @@ void member_free(struct member *member)
     member_fini_news(member);
     vec_fini(&member->confirmed);
     vec_fini(&member->refusers);
+    join_wait_forget(member);
+    vec_fini(&member->joins);
     gossip_send_forget_replies(member);
     vec_fini(&member->replies);
     gossip_receive_forget(member);
@@ -213,8 +215,10 @@ static void receive_address_command(struct member *member,
         member->counters.dropped_malformed++;
         return;
     }
-    /* Unknown addresses and unexpected statuses are ignored. */
-    if (slice_is(inbound->manifest, "L"))
+    /* Unknown addresses and unexpected statuses are ignored. Members alone may end members. */
+    if (!gossip_find(&member->gossip, &inbound->from))
+        member->counters.dropped_no_member++;
+    else if (slice_is(inbound->manifest, "L"))
         (void)leave_address(member, &address, outbox);
     else
         (void)leave_down_address(member, &address, PROBE_DOWN_REMOTE, outbox);
@@ -292,6 +296,12 @@ static bool needs_inside(struct slice manifest)
            slice_is(manifest, "L") || slice_is(manifest, "D");
 }
 
+static bool is_joinable(const struct member *member,
+                        const struct inbound *inbound)
+{
+    return member->phase == PHASE_INSIDE || join_crosses(member, inbound);
+}
+
 static void take_in(struct member *member, uint64_t now,
                     const struct inbound *inbound, struct outbox *outbox)
 {
@@ -302,6 +312,11 @@ static void take_in(struct member *member, uint64_t now,
     if (is_asking && slice_is(manifest, "GE")) {
         join_receive_gossip(member, now, inbound, outbox);
         settle(member, now);
+        return;
+    }
+    if (slice_is(manifest, "J") && is_joinable(member, inbound) &&
+        join_must_wait(member, &inbound->from)) {
+        join_wait(member, now, inbound);
         return;
     }
     if (slice_is(manifest, "J") && join_crosses(member, inbound)) {
@@ -360,6 +375,30 @@ void member_receive(struct member *member, uint64_t now, uint64_t wall_ms,
                   (unsigned long long)count);
 }
 
+bool member_awaits_answer(const struct member *member,
+                          const struct node_id *node)
+{
+    return join_waits(member, node);
+}
+
+void member_answered(struct member *member, uint64_t now, uint64_t wall_ms,
+                     const struct node_id *node, struct outbox *outbox)
+{
+    struct waiting_join join;
+    struct inbound inbound = { .from = *node,
+                               .recipient = slice_text(MEMBER_DAEMON_PATH),
+                               .manifest = slice_text("J"),
+                               .serializer = MEMBER_SERIALIZER };
+
+    if (join_must_wait(member, node) || !join_wait_take(member, node, &join))
+        return;
+    inbound.sender = buf_slice(&join.path);
+    inbound.payload = buf_slice(&join.payload);
+    member_receive(member, now, wall_ms, &inbound, outbox);
+    buf_fini(&join.path);
+    buf_fini(&join.payload);
+}
+
 /* If the caller wants each change, an unreachable member is reported before its removal: the leader
  * acts in the next step. The same holds in a small cluster, where it may act at once. */
 static bool leads_now(const struct member *member, uint64_t now)
@@ -399,6 +438,7 @@ bool member_step(struct member *member, uint64_t now, uint64_t wall_ms,
                  struct outbox *outbox)
 {
     member->wall_ms = wall_ms;
+    join_wait_step(member, now);
     if (gossip_receive_let_go_step(member))
         return true;
     finding_step(member, now);
@@ -472,12 +512,14 @@ uint64_t member_deadline(const struct member *member)
     switch (member->phase) {
     case PHASE_OUTSIDE:
     case PHASE_STOPPED:
-        return NEVER;
+        return join_wait_deadline(member);
     case PHASE_SEEDING:
         at = earlier(seeds_deadline(member), finding_deadline(member));
+        at = earlier(at, join_wait_deadline(member));
         return earlier(at, member->give_up_at);
     case PHASE_JOINING:
         at = earlier(member->retry_at, finding_deadline(member));
+        at = earlier(at, join_wait_deadline(member));
         return earlier(at, member->give_up_at);
     case PHASE_INSIDE:
         if (member->replies.count || member->brought.packed.size ||
@@ -486,7 +528,7 @@ uint64_t member_deadline(const struct member *member)
         at = earlier(member->gossip_at, member->extra_at);
         at = earlier(at, joiners_deadline(member));
         at = earlier(at, earlier(member->leader_at, member->reaper_at));
-        at = earlier(at, member->stats_at);
+        at = earlier(at, earlier(member->stats_at, join_wait_deadline(member)));
         at = earlier(at, cross_dc_deadline(&member->cross));
         return earlier(at, heart_deadline(&member->heart));
     }

@@ -109,6 +109,9 @@ struct member_settings {
     struct probes *probes; /* lent until member_free [none] */
     /* The form for messages to that incarnation [PEER_USUAL for all]. */
     enum peer_form (*form_of)(const void *user, const struct node_id *node);
+    /* Whether that incarnation answered a handshake of this node at the address that it claims. A
+     * request to join waits until it has: see member_answered [every one has]. */
+    bool (*has_answered)(const void *user, const struct node_id *node);
     /* Prefetches the memory that this and sending to these nodes need [nothing]. */
     void (*fetch)(const void *user, const uint64_t *uids, uint32_t count);
     const void *user; /* lent until member_free */
@@ -187,6 +190,7 @@ struct member_news {
     X(dropped_misdirected, "messages for another incarnation")                 \
     X(dropped_unreachable, "gossips of members this node cannot reach")        \
     X(dropped_state, "messages that do not fit this node's state")             \
+    X(dropped_unanswered, "joins refused: the joiner's address did not answer a handshake") \
     X(dropped_full, "joins and confirmed ends refused: too many members")      \
     X(changes_merged, "changes of members that a later change replaced before the report") \
     X(forgotten, "tombstones dropped: too many removals in a day")             \
@@ -264,6 +268,12 @@ void member_refused(struct member *member, uint64_t now,
 /* Receives a message of MEMBER_SERIALIZER, lent. Counts and drops malformed and unexpected ones. */
 void member_receive(struct member *member, uint64_t now, uint64_t wall_ms,
                     const struct inbound *inbound, struct outbox *outbox);
+/* True if a request to join of that incarnation waits until has_answered. */
+bool member_awaits_answer(const struct member *member,
+                          const struct node_id *node);
+/* Receives the request to join of an incarnation that has answered, if one waits. */
+void member_answered(struct member *member, uint64_t now, uint64_t wall_ms,
+                     const struct node_id *node, struct outbox *outbox);
 /* Does what is due at now. wall_ms: milliseconds since 1970, for tombstones only. True: this was
  * enough work for a turn of the node, and the news should wait for the next one. True only a few
  * times in a row. */

@@ -241,7 +241,7 @@ static const char *settings_error(const struct node_settings *settings)
         return "the node needs an address and a uid";
     if (!settings->lanes || settings->lanes > LANES_MAX)
         return "lanes must be 1 to 64";
-    if (settings->type_count >= ACTOR_TYPES_MAX)
+    if (settings->type_count > ACTOR_TYPES_MAX)
         return "too many entity types";
     return NULL;
 }

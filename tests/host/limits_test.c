@@ -136,6 +136,19 @@ static void becomes_known(struct place *place, uint32_t host)
     close(fd);
 }
 
+/* Connects, and begins to speak: nobody displaces it. */
+static int speak_from(struct place *place, uint32_t host)
+{
+    int fd = call_from(listener_port(place->listener), host);
+    size_t before = place->first = 0;
+
+    assert_int_equal(send(fd, "A", 1, MSG_NOSIGNAL), 1);
+    for (int i = 0; i < 1000 && place->first == before; i++)
+        (void)uv_run(&place->loop, UV_RUN_NOWAIT);
+    assert_int_equal(place->first, 1);
+    return fd;
+}
+
 /* Connects up to the limit, a number from each host; one more is refused. */
 static void fills(struct place *place, int *fds, uint32_t from, uint32_t to, uint32_t host)
 {
@@ -143,10 +156,8 @@ static void fills(struct place *place, int *fds, uint32_t from, uint32_t to, uin
     uint16_t port = listener_port(place->listener);
     int more;
 
-    for (uint32_t i = from; i < to; i++) {
-        fds[i] = call_from(port, host + (i - from) / ACCEPT_WAITING_EACH_MAX);
-        (void)uv_run(&place->loop, UV_RUN_NOWAIT);
-    }
+    for (uint32_t i = from; i < to; i++)
+        fds[i] = speak_from(place, host + (i - from) / ACCEPT_WAITING_EACH_MAX);
     assert_false(is_hung_up(place, fds[to - 1]));
     assert_int_equal(listener_counters(place->listener).refused, refused);
     more = call_from(port, host + (to - from) / ACCEPT_WAITING_EACH_MAX);
@@ -156,7 +167,7 @@ static void fills(struct place *place, int *fds, uint32_t from, uint32_t to, uin
 }
 
 /* Unknown nodes up to their limit, known peers up to the rest. */
-static void silent_connections_are_bounded(void **state)
+static void waiting_connections_are_bounded(void **state)
 {
     static int fds[ACCEPT_WAITING_MAX];
     struct place place;
@@ -179,6 +190,111 @@ static void silent_connections_are_bounded(void **state)
     assert_false(is_hung_up(&place, fds[0]));
     for (uint32_t i = 0; i < ACCEPT_WAITING_MAX; i++)
         close(fds[i]);
+    place_close(&place);
+}
+
+static int silent_from(struct place *place, uint32_t host)
+{
+    int fd = call_from(listener_port(place->listener), host);
+
+    (void)uv_run(&place->loop, UV_RUN_NOWAIT);
+    return fd;
+}
+
+/* As after a restart of a member, while others hold connections from its address. */
+static void silent_connections_keep_no_peer_out(void **state)
+{
+    int fds[ACCEPT_WAITING_EACH_MAX], fd;
+    struct place place;
+    (void)state;
+
+    place_open(&place);
+    becomes_known(&place, 9);
+    fds[0] = speak_from(&place, 9);
+    for (uint32_t i = 1; i < ACCEPT_WAITING_EACH_MAX; i++)
+        fds[i] = silent_from(&place, 9);
+    fd = speak_from(&place, 9);
+    assert_true(is_hung_up(&place, fds[1])); /* the oldest that is silent */
+    assert_false(is_hung_up(&place, fds[0]));
+    assert_false(is_hung_up(&place, fds[2]));
+    assert_false(is_hung_up(&place, fd));
+    assert_int_equal(listener_counters(place.listener).refused, 1);
+    becomes_known(&place, 9); /* and it gets through */
+    close(fd);
+    for (uint32_t i = 0; i < ACCEPT_WAITING_EACH_MAX; i++)
+        close(fds[i]);
+    place_close(&place);
+}
+
+static void silent_strangers_displace_no_peer(void **state)
+{
+    struct place place;
+    int peer, stranger, later, last;
+    (void)state;
+
+    place_open_with(&place, &(struct listener_limits){ .waiting_max = 2,
+                                                       .strangers_max = 1,
+                                                       .preamble_ms = HOUR_MS,
+                                                       .frame_ms = HOUR_MS });
+    becomes_known(&place, 9);
+    peer = silent_from(&place, 9);
+    stranger = silent_from(&place, 1);
+    later = silent_from(&place, 2);
+    assert_true(is_hung_up(&place, stranger));
+    assert_false(is_hung_up(&place, peer));
+    last = silent_from(&place, 9);
+    assert_true(is_hung_up(&place, peer)); /* of the same rank, and older */
+    assert_false(is_hung_up(&place, last));
+    close(peer);
+    close(stranger);
+    close(later);
+    close(last);
+    place_close(&place);
+}
+
+/* The loop did not read them yet. */
+static void a_connection_with_unread_bytes_is_not_silent(void **state)
+{
+    struct place place;
+    int first, second, third;
+    (void)state;
+
+    place_open_with(&place, &(struct listener_limits){ .waiting_each_max = 2,
+                                                       .preamble_ms = HOUR_MS,
+                                                       .frame_ms = HOUR_MS });
+    first = call_from(listener_port(place.listener), 1);
+    assert_int_equal(send(first, "A", 1, MSG_NOSIGNAL), 1);
+    second = call_from(listener_port(place.listener), 1);
+    third = call_from(listener_port(place.listener), 1);
+    assert_true(is_hung_up(&place, second));
+    assert_false(is_hung_up(&place, first));
+    assert_false(is_hung_up(&place, third));
+    close(first);
+    close(second);
+    close(third);
+    place_close(&place);
+}
+
+/* A single byte must not save a connection for the whole time. */
+static void slow_connections_make_room_after_a_part_of_their_time(void **state)
+{
+    const struct listener_limits limits = { .waiting_each_max = 1,
+                                            .preamble_ms = 2500,
+                                            .frame_ms = HOUR_MS };
+    struct place place;
+    int slow, next;
+    (void)state;
+
+    place_open_with(&place, &limits);
+    slow = speak_from(&place, 1);
+    assert_int_equal(send(slow, "KKA\1", 4, MSG_NOSIGNAL), 4); /* no time limit now */
+    assert_false(is_hung_up(&place, slow));
+    uv_sleep(501);
+    next = call_from(listener_port(place.listener), 1);
+    assert_true(is_hung_up(&place, slow));
+    assert_false(is_hung_up(&place, next));
+    close(slow);
+    close(next);
     place_close(&place);
 }
 
@@ -210,7 +326,7 @@ static void known_addresses_are_bounded(void **state)
     place_close(&place);
 }
 
-/* Tells whether this host connects while unknown nodes fill their limit. */
+/* Tells whether this host connects while unknown nodes that speak fill their limit. */
 static bool comes_through(struct place *place, uint32_t host)
 {
     int fd = call_from(listener_port(place->listener), host);
@@ -375,19 +491,19 @@ static void limits_of_unknown_nodes_follow_settings(void **state)
     port = listener_port(place.listener);
     becomes_known(&place, 9);
     for (uint32_t i = 0; i < 3; i++) {
-        fds[i] = call_from(port, 1 + i / 2);
+        fds[i] = speak_from(&place, 1 + i / 2);
         assert_false(is_hung_up(&place, fds[i]));
         more = i == 0 ? fds[i] : call_from(port, i == 1 ? 1 : 5);
         assert_true(i == 0 || is_hung_up(&place, more));
         if (i)
             close(more);
     }
-    fds[3] = call_from(port, 9); /* it is known */
+    fds[3] = speak_from(&place, 9); /* it is known */
     assert_false(is_hung_up(&place, fds[3]));
     more = call_from(port, 9);
     assert_true(is_hung_up(&place, more));
     close(more);
-    assert_int_equal(send(fds[0], bytes, 115, MSG_NOSIGNAL), 115);
+    assert_int_equal(send(fds[0], bytes + 1, 114, MSG_NOSIGNAL), 114);
     assert_false(is_hung_up(&place, fds[0]));
     assert_int_equal(place.first, 115);
     assert_int_equal(send(fds[0], bytes, 1, MSG_NOSIGNAL), 1);
@@ -516,7 +632,11 @@ static void calls_for_status_are_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(silent_connections_are_bounded),
+        cmocka_unit_test(waiting_connections_are_bounded),
+        cmocka_unit_test(silent_connections_keep_no_peer_out),
+        cmocka_unit_test(silent_strangers_displace_no_peer),
+        cmocka_unit_test(a_connection_with_unread_bytes_is_not_silent),
+        cmocka_unit_test(slow_connections_make_room_after_a_part_of_their_time),
         cmocka_unit_test(known_addresses_are_bounded),
         cmocka_unit_test(expected_peers_pass_when_the_limit_is_full),
         cmocka_unit_test(bytes_of_an_unknown_node_are_bounded),

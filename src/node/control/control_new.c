@@ -65,6 +65,15 @@ static enum peer_form form_of(const void *user, const struct node_id *node)
     return peer->capabilities & CAPABILITY_GOSSIP_DIGEST ? PEER_GOSSIP_DIGEST : PEER_USUAL;
 }
 
+static bool has_answered(const void *user, const struct node_id *node)
+{
+    const struct control *control = user;
+    const struct peer *peer = peers_uid(&control->machine->peers, node->uid);
+
+    return peer && peer->has_answered &&
+           kept_address_equal(peer->address, &node->address);
+}
+
 static void fetch_peers(const void *user, const uint64_t *uids,
                            uint32_t count)
 {
@@ -129,6 +138,7 @@ static struct member *make_member(struct control *control)
         .log_info_off = from->log_info_off,
         .probes = control->machine->probes,
         .form_of = form_of,
+        .has_answered = has_answered,
         .fetch = fetch_peers,
         .user = control,
     };

@@ -45,7 +45,8 @@ static void put_counters(const struct control *control, uint64_t *counters)
     counters[SHERD_MESSAGES_MALFORMED] = counts.malformed + control->unknown;
     counters[SHERD_GOSSIP_DROPPED] =
         member->dropped_malformed + member->dropped_hostile +
-        member->dropped_no_member + member->dropped_misdirected +
+        member->dropped_no_member + member->dropped_unanswered +
+        member->dropped_misdirected +
         member->dropped_unreachable + member->dropped_state +
         member->dropped_full + member->unknown_manifest;
     counters[SHERD_GOSSIP_LEFT_OUT] = links->left_out[REPEATS_MEMBERS];

@@ -386,6 +386,18 @@ static void answered(struct machine *machine,
         outputs_post_lanes(&machine->outputs, &content);
 }
 
+static void joiner_answered(struct control *control,
+                            const struct node_id *node)
+{
+    struct machine *machine = control->machine;
+
+    if (!member_awaits_answer(control->member, node))
+        return;
+    control_tell_changes(control);
+    member_answered(control->member, machine->now, (uint64_t)machine->wall_ms,
+                    node, &machine->outbox);
+}
+
 static void wire_associations(struct control *control)
 {
     struct machine *machine = control->machine;
@@ -400,6 +412,7 @@ static void wire_associations(struct control *control)
             peer_links_answered(&machine->links, &news.peer, news.order,
                               news.lane, news.generation);
             answered(machine, &news);
+            joiner_answered(control, &news.peer);
             break;
         case ASSOCIATION_QUARANTINED_US:
             member_refused(control->member, machine->now, &news.peer);

@@ -190,6 +190,7 @@ void peer_links_answered(struct peer_links *links, const struct node_id *node,
             continue;
         link_answered(link, *links->options.now, node->uid, lane,
                       generation);
+        peer->has_answered |= link_state(link) == LINK_OPEN;
         peer_touched(links, peer, stream_of(i));
     }
 }

@@ -27,7 +27,7 @@ struct incarnation {
     bool has_ended;
     bool is_downed;
     bool is_commanded;
-    bool is_foreign; /* of another cluster's name */
+    bool is_foreign; /* of another cluster's name, or a stranger's invention */
 };
 
 struct check_member {
@@ -499,6 +499,11 @@ void check_member_node_started(struct check_member *check, uint32_t node,
 void check_member_node_foreign(struct check_member *check, uint32_t node)
 {
     incarnation_of(check, check->uids[node])->is_foreign = true;
+}
+
+void check_member_stranger(struct check_member *check, uint64_t uid)
+{
+    incarnation_of(check, uid)->is_foreign = true;
 }
 
 void check_member_node_ended(struct check_member *check, uint32_t node)

@@ -36,6 +36,8 @@ void check_member_free(struct check_member *check);
 void check_member_node_foreign(struct check_member *check,
                                /* the running incarnation has another cluster's name */
                                uint32_t node);
+/* A stranger claims to be that incarnation; no node may see it as a member. */
+void check_member_stranger(struct check_member *check, uint64_t uid);
 void check_member_node_started(struct check_member *check, uint32_t node,
                                uint64_t uid);
 void check_member_node_ended(struct check_member *check, uint32_t node);

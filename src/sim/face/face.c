@@ -238,7 +238,7 @@ int face_wrong(const struct sherd_sim_options *options, char *text, size_t size)
         { "nodes", options->nodes, SHERD_SIM_NODES_MAX },
         { "lanes", options->lanes, LANES_MAX },
         { "shards", options->shards, TYPE_SHARDS_MAX },
-        { "type_count", options->type_count, ACTOR_TYPES_MAX - 1 },
+        { "type_count", options->type_count, ACTOR_TYPES_MAX },
         { "faults", options->faults, SHERD_SIM_ALL }, /* each number up to it is a set */
     };
 

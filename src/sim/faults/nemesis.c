@@ -275,7 +275,8 @@ static bool down(struct nemesis *nemesis, uint32_t node)
     X(DISK_SYNC, "syncs failed")                                               \
     X(POWER, "losses of power")                                                \
     X(POWER_OFF, "writes cut off")                                             \
-    X(FOREIGN, "handshakes refused")
+    X(FOREIGN, "handshakes refused")                                           \
+    X(FAKE_JOINS, "joins refused")
 
 static const char *const effect_texts[FAULT_VERBS] = {
 #define X(id, text) [FAULT_VERB_##id] = (text),
@@ -352,6 +353,7 @@ static uint64_t harm_of(struct nemesis *nemesis, const struct fault *fault)
     case FAULT_VERB_POWER:
     case FAULT_VERB_POWER_OFF:
     case FAULT_VERB_FOREIGN:
+    case FAULT_VERB_FAKE_JOINS:
         return nemesis->hands.harm(nemesis->hands.user, fault->verb);
     case FAULT_VERBS:
         break;
@@ -462,6 +464,10 @@ static bool begin(struct nemesis *nemesis, const struct fault *fault)
     case FAULT_VERB_FOREIGN:
         return !is_alive && fault->node < nemesis->nodes &&
                nemesis->hands.foreign(nemesis->hands.user, fault->node, true);
+    case FAULT_VERB_FAKE_JOINS:
+        if (is_alive)
+            nemesis->hands.fake_joins(nemesis->hands.user, fault->node);
+        return is_alive;
     case FAULT_VERBS:
         break;
     }

@@ -36,7 +36,9 @@ struct nemesis_hands {
     /* Starts a node of another cluster at a free place, with this cluster's nodes as seed nodes;
      * without `on` kills it. False: no node runs that it could ask. */
     bool (*foreign)(void *user, uint32_t node, bool on);
-    /* Effects so far of storage faults, "foreign", "power-off" or "down". */
+    /* A stranger that listens nowhere asks the running node to join, under many addresses. */
+    void (*fake_joins)(void *user, uint32_t node);
+    /* Effects so far of storage faults, "foreign", "fake-joins", "power-off" or "down". */
     uint64_t (*harm)(void *user, enum fault_verb verb);
     /* The states of a node, as machine_states (node/states.h), empty if none runs. May be null. */
     uint64_t (*states)(void *user, uint32_t node);

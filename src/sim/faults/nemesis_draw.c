@@ -335,6 +335,17 @@ static void draw_foreign(struct drawer *drawer)
     comes_back(drawer, fault.node, fault.at + fault.length);
 }
 
+/* It lasts until the node gives up on the stranger. */
+static void draw_fake_joins(struct drawer *drawer)
+{
+    struct fault fault = fault_now(drawer, FAULT_VERB_FAKE_JOINS);
+
+    if (!draw_victim(drawer, &fault.node))
+        return;
+    fault.length = between(drawer, 6000, 20000) * MS;
+    add(drawer, fault);
+}
+
 static void draw_node_fault(struct drawer *drawer, enum fault_verb verb,
                             int64_t amount)
 {
@@ -663,6 +674,9 @@ static void draw_fault(struct drawer *drawer, enum sim_option kind)
         break;
     case OPTION_FOREIGN:
         draw_foreign(drawer);
+        break;
+    case OPTION_FAKE_JOINS:
+        draw_fake_joins(drawer);
         break;
     case OPTION_POWER_OFF:
         draw_power_off(drawer);

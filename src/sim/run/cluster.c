@@ -15,6 +15,7 @@
 
 #define APPEARS (5 * SECOND) /* most ns */
 #define FOREIGN_SYSTEM "Other" /* system name of the foreign cluster */
+#define FAKE_JOINS 20 /* of a stranger at a time */
 #define LOOK (MS / 4) /* between two looks whether a disk writes */
 #define VANISHES (40 * SECOND)
 
@@ -81,7 +82,7 @@ static void find_seeds_by_itself(const struct cluster *cluster, uint32_t node,
         settings->founds_never |= i != node && cluster_lives(cluster, i);
 }
 
-/* Counts refused handshakes of another cluster. */
+/* Counts refused handshakes of another cluster, and refused joins of strangers. */
 static void hear(void *user, uint32_t node, const struct trace_line *line)
 {
     struct cluster *cluster = user;
@@ -89,6 +90,8 @@ static void hear(void *user, uint32_t node, const struct trace_line *line)
     (void)node;
     cluster->refused += !strcmp(line->module, "association") &&
                         strstr(line->text, "://" FOREIGN_SYSTEM "@") != NULL;
+    cluster->fake_joins += !strcmp(line->module, "member") &&
+                           strstr(line->text, "join refused: nothing at") != NULL;
 }
 
 void cluster_init(struct cluster *cluster)
@@ -397,6 +400,22 @@ static bool hand_foreign(void *user, uint32_t node, bool on)
     return true;
 }
 
+/* No node listens at these addresses. */
+static void hand_fake_joins(void *user, uint32_t node)
+{
+    struct cluster *cluster = user;
+
+    for (uint32_t i = 0; i < FAKE_JOINS; i++) {
+        struct node_id claimed = { .uid = UINT64_C(1) << 62 | ++cluster->strangers };
+        char host[16];
+
+        (void)snprintf(host, sizeof host, "x%u", cluster->strangers);
+        check(address_set(&claimed.address, host, strlen(host), 2551));
+        check_member_stranger(cluster->checks->member, claimed.uid);
+        world_fake_join(cluster->world, node, &claimed);
+    }
+}
+
 static uint64_t hand_harm(void *user, enum fault_verb verb)
 {
     struct cluster *cluster = user;
@@ -405,6 +424,8 @@ static uint64_t hand_harm(void *user, enum fault_verb verb)
         return check_member_counts(cluster->checks->member).downed;
     if (verb == FAULT_VERB_FOREIGN)
         return cluster->refused;
+    if (verb == FAULT_VERB_FAKE_JOINS)
+        return cluster->fake_joins;
     return backend_harm(cluster->world, verb) +
            (verb == FAULT_VERB_POWER && cluster->power.until); /* planned */
 }
@@ -432,6 +453,7 @@ struct nemesis_hands cluster_hands(struct cluster *cluster, uint64_t delay_min,
                                    .disk = hand_disk,
                                    .power_off = hand_power_off,
                                    .foreign = hand_foreign,
+                                   .fake_joins = hand_fake_joins,
                                    .harm = hand_harm,
                                    .states = hand_states };
 }

@@ -53,6 +53,8 @@ struct cluster {
     bool power_waits; /* a loss of power waits for a backend that writes */
     struct power_wait power;
     uint64_t refused; /* handshakes with another cluster's name, each counted once by a node */
+    uint64_t fake_joins; /* of strangers, refused */
+    uint32_t strangers;  /* addresses invented by them */
     struct cluster_power *powers; /* of all places */
     struct address (*seeds)[CLUSTER_SEEDS]; /* of each incarnation */
 };

@@ -38,7 +38,8 @@ bool option_is_fault(enum sim_option option)
 {
     return (option >= OPTION_CRASH && option < OPTION_FAULTS_END) ||
            option == OPTION_RESTART || option == OPTION_CRASH_SEVERAL ||
-           option == OPTION_POWER_OFF || option == OPTION_FOREIGN;
+           option == OPTION_POWER_OFF || option == OPTION_FOREIGN ||
+           option == OPTION_FAKE_JOINS;
 }
 
 static bool is_setting(enum sim_option option)
@@ -91,7 +92,7 @@ static bool mode_is_unusual(enum sim_mode mode, enum sim_option option)
         return mode == MODE_CENTERS;
     if (option == OPTION_SHARDS_AFTER)
         return mode == MODE_SWARM || mode == MODE_STORAGE;
-    if (option == OPTION_FOREIGN)
+    if (option == OPTION_FOREIGN || option == OPTION_FAKE_JOINS)
         return mode == MODE_SWARM || mode == MODE_CHURN;
     if (option == OPTION_POWER_OFF)
         return mode == MODE_SWARM || mode == MODE_STORAGE || mode == MODE_DATA;

@@ -240,7 +240,8 @@ enum sim_resolver {
     X(POWER_OFF, "fault_power_off", 0, 0, 5, 10)                               \
     X(FOREIGN, "fault_foreign", 0, SELDOM(0, 0, 0, 0, 0, 0, 0, 0, 1))          \
     X(FOLLOWERS, "followers", 1, 2, 2, 2, 0, 1, 5)                             \
-    X(CALLERS, "callers", 0, 0, 0, 0, 0, 0, 0, 1, 2)
+    X(CALLERS, "callers", 0, 0, 0, 0, 0, 0, 0, 1, 2)                           \
+    X(FAKE_JOINS, "fault_fake_joins", 0, SELDOM(0, 0, 0, 0, 0, 0, 1))
 
 /* Meanings that the names do not tell:
  *

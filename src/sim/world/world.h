@@ -159,6 +159,10 @@ void world_tell_entity(struct world *world, uint32_t node, const char *type,
 void world_tell(struct world *world, uint32_t node, struct sherd_ref to,
                 uint32_t msg, struct sherd_bytes body);
 void world_leave(struct world *world, uint32_t node);
+/* A stranger connects to the running node, says that it is `claimed`, answers the node's handshake
+ * unasked, asks to join, and hangs up. It listens nowhere. */
+void world_fake_join(struct world *world, uint32_t node,
+                     const struct node_id *claimed);
 void world_leave_from(struct world *world, uint32_t node,
                       enum sherd_phase from);
 void world_prepare_shutdown(struct world *world, uint32_t node);

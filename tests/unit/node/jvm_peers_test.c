@@ -67,25 +67,6 @@ static void open_node(struct fixture *fixture, const char *role, bool alone)
     machine_start(fixture->machine, fixture->now, 0);
 }
 
-static void run(struct fixture *fixture, uint64_t time)
-{
-    const uint64_t end = fixture->now + time;
-    struct trace_line line;
-    struct driver_request request;
-
-    for (; fixture->now < end; fixture->now += 20 * MS) {
-        (void)machine_turn(fixture->machine, fixture->now,
-                           (int64_t)(fixture->now / MS));
-        while (machine_next_request(fixture->machine, &request))
-            if (request.kind == DRIVER_END)
-                fixture->error = request.error;
-            else if (request.kind == DRIVER_STORE)
-                journal_request_free(request.journal); /* there is no answer */
-        while (trace_next(machine_trace(fixture->machine), &line))
-            fixture->logged |= strstr(line.text, "JVM member has the role") != NULL;
-    }
-}
-
 static void put(struct fixture *fixture, bool to_daemon, const char *manifest,
                 int32_t serializer, const struct buf *payload)
 {
@@ -103,6 +84,39 @@ static void put(struct fixture *fixture, bool to_daemon, const char *manifest,
                   buf_slice(&bytes));
     envelope_head_fini(&head);
     buf_fini(&bytes);
+}
+
+/* The other node listens at its address. */
+static void answer(struct fixture *fixture, uint64_t link)
+{
+    const struct handshake handshake = { 0 };
+    struct buf bytes = { 0 };
+
+    machine_connected(fixture->machine, fixture->now, link);
+    handshake_response_put(&bytes, &other, &handshake);
+    put(fixture, false, ARTERY_HANDSHAKE_RESPONSE, SERIALIZER_ARTERY, &bytes);
+    buf_fini(&bytes);
+}
+
+static void run(struct fixture *fixture, uint64_t time)
+{
+    const uint64_t end = fixture->now + time;
+    struct trace_line line;
+    struct driver_request request;
+
+    for (; fixture->now < end; fixture->now += 20 * MS) {
+        (void)machine_turn(fixture->machine, fixture->now,
+                           (int64_t)(fixture->now / MS));
+        while (machine_next_request(fixture->machine, &request))
+            if (request.kind == DRIVER_END)
+                fixture->error = request.error;
+            else if (request.kind == DRIVER_STORE)
+                journal_request_free(request.journal); /* there is no answer */
+            else if (request.kind == DRIVER_CONNECT)
+                answer(fixture, request.link);
+        while (trace_next(machine_trace(fixture->machine), &line))
+            fixture->logged |= strstr(line.text, "JVM member has the role") != NULL;
+    }
 }
 
 /* The other node connects, with these capabilities. */

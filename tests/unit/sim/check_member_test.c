@@ -382,6 +382,17 @@ static void a_node_of_another_cluster_is_judged_alone(void **state)
     expect_only("no-cluster-merge");
 }
 
+static void a_stranger_that_is_seen_as_a_member_is_found(void **state)
+{
+    (void)state;
+    tell(0, PROBE_CLUSTER_FOUNDED, 0, 0);
+    check_member_stranger(check, 100 + 2);
+    see(0, 0, PEER_UP);
+    expect_only(NULL);
+    see(0, 2, PEER_JOINING);
+    expect_only("no-cluster-merge");
+}
+
 static void a_member_that_another_clusters_node_sees_is_found(void **state)
 {
     (void)state;
@@ -524,6 +535,7 @@ int main(void)
         TEST(nodes_that_join_one_cluster_pass),
         TEST(two_clusters_that_merge_are_found),
         TEST(a_node_of_another_cluster_is_judged_alone),
+        TEST(a_stranger_that_is_seen_as_a_member_is_found),
         TEST(a_member_that_another_clusters_node_sees_is_found),
         TEST(a_node_of_another_cluster_that_enters_is_found),
         TEST(a_node_of_two_clusters_is_found),

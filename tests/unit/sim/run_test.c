@@ -977,6 +977,25 @@ static void a_node_of_another_cluster_is_refused(void **state)
     assert_int_equal(result.work.members.joined, 5);
 }
 
+/* Strangers cannot end the cluster by joins for addresses where nobody listens. */
+static void joins_of_a_stranger_change_nothing(void **state)
+{
+    static const char faults[] = "at 5s fake-joins 0 for 10s\n"
+                                 "at 6s fake-joins 2 for 10s\n";
+    struct run_result result;
+    struct options options;
+
+    (void)state;
+    set(&options, 8);
+    options.value[OPTION_LENGTH] = 60;
+    run_with_faults(&options, faults, &result);
+    assert_int_equal(result.faults[FAULT_VERB_FAKE_JOINS], 2);
+    assert_int_equal(result.faults_skipped, 0);
+    assert_true(result.effects[FAULT_VERB_FAKE_JOINS].harm >= 40);
+    /* two at first, two after the restart of all */
+    assert_int_equal(result.work.members.joined, 4);
+}
+
 /* A node that is cut off while it leaves does not wait forever to see itself exiting. */
 static void shutdown_completes_a_node_that_waits_for_ever_is_found(void **state)
 {
@@ -1048,6 +1067,7 @@ int main(void)
         cmocka_unit_test(a_power_loss_that_waits_hits_writes),
         cmocka_unit_test(faults_of_own_disks_are_counted),
         cmocka_unit_test(a_node_of_another_cluster_is_refused),
+        cmocka_unit_test(joins_of_a_stranger_change_nothing),
         cmocka_unit_test(
             no_lost_update_a_disk_that_loses_acknowledged_updates_is_found),
         cmocka_unit_test(shutdown_completes_a_node_that_waits_for_ever_is_found),
