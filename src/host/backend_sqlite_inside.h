@@ -19,6 +19,9 @@ enum statement {
     SQL_SHARDS,
     SQL_TERM,
     SQL_TERM_SET,
+    SQL_PROOF,        /* a term's proof, and the lowest term with one */
+    SQL_PROOF_ADD,
+    SQL_PROOF_CUT,
     SQL_ENTITY,
     SQL_ENTITY_ADD,
     SQL_LAST,         /* an entity's highest sequence number */
@@ -48,6 +51,7 @@ struct sqlite_store {
     char *path;
     char *cluster;
     enum backend_mode mode;
+    struct backend_identity identity; /* the writer's */
     uint32_t lock_wait_ms;
     sqlite3_stmt *statements[SQL_COUNT];
     struct map entities; /* persistence id -> struct known */
@@ -66,6 +70,20 @@ void sqlite_forget(struct sqlite_store *store); /* clears the caches */
 void sqlite_locked(const struct sqlite_store *store, char *error);
 /* Without rows. SQLITE_OK or the error. */
 int sqlite_run(struct sqlite_store *store, enum statement which);
+
+bool sqlite_is_busy(int result);
+/* Runs SQL without rows, again while another process holds a lock. */
+int sqlite_run_text(struct sqlite_store *store, const char *sql);
+/* Both write a line to `error` and return -1. */
+int sqlite_failed(struct sqlite_store *store, char *error);
+int sqlite_refused(struct sqlite_store *store, char *error,
+                   const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* backend_sqlite_schema.c */
+/* Creates the tables of a new file, upgrades those of an older version, checks the file's owner,
+ * and reads the store's identity. 0, or -1 with a line in `error`. */
+int sqlite_set_up_schema(struct sqlite_store *store, char *error);
 
 /* backend_sqlite_write.c, backend_sqlite_read.c */
 void sqlite_write(void *opened, struct journal_request **requests,

@@ -12,11 +12,6 @@ struct verdict {
     struct backend_found found;
 };
 
-static bool is_busy(int result)
-{
-    return (result & 0xff) == SQLITE_BUSY || (result & 0xff) == SQLITE_LOCKED;
-}
-
 static void describe(struct sqlite_store *store, char *error)
 {
     (void)snprintf(error, BACKEND_ERROR_MAX, "journal %s: %s", store->path,
@@ -52,12 +47,12 @@ static int begin(struct sqlite_store *store, char *error)
     uint64_t end = sqlite_now() + store->lock_wait_ms * UINT64_C(1000000);
     int result = sqlite_run(store, SQL_BEGIN);
 
-    for (uint32_t attempt = 0; is_busy(result) && sqlite_now() < end;
+    for (uint32_t attempt = 0; sqlite_is_busy(result) && sqlite_now() < end;
          attempt++) {
         sqlite_pause(attempt);
         result = sqlite_run(store, SQL_BEGIN);
     }
-    if (is_busy(result))
+    if (sqlite_is_busy(result))
         sqlite_locked(store, error);
     else if (result != SQLITE_OK)
         describe(store, error);
@@ -114,14 +109,59 @@ static int stored_fence(struct sqlite_store *store, struct slice type,
     return SQLITE_OK;
 }
 
+/* Reads what proves that a request of the coordinator is meant for this store. */
+static int read_proofs(struct sqlite_store *store, struct slice type,
+                       uint64_t term, struct backend_proofs *proofs)
+{
+    sqlite3_stmt *statement = store->statements[SQL_TERM];
+    int result;
+
+    bind_text(statement, 1, type);
+    result = step(statement);
+    if (result == SQLITE_ROW) {
+        proofs->last = (uint64_t)sqlite3_column_int64(statement, 0);
+        (void)sqlite3_reset(statement); /* after a row: no error */
+    } else if (result != SQLITE_DONE) {
+        return result;
+    }
+    statement = store->statements[SQL_PROOF];
+    bind_text(statement, 1, type);
+    bind_number(statement, 2, term);
+    result = step(statement);
+    if (result != SQLITE_ROW)
+        return result == SQLITE_DONE ? SQLITE_CORRUPT : result;
+    proofs->value = (uint64_t)sqlite3_column_int64(statement, 0);
+    proofs->lowest = (uint64_t)sqlite3_column_int64(statement, 1);
+    (void)sqlite3_reset(statement); /* after a row: no error */
+    return SQLITE_OK;
+}
+
+/* Sets the request's result: DONE if the coordinator's proof is here, or was not given. */
+static int prove(struct sqlite_store *store, struct journal_request *request)
+{
+    struct backend_proofs proofs = { 0 };
+    int result = SQLITE_OK;
+
+    if (request->proof.value)
+        result = read_proofs(store, backend_slice(request, request->type),
+                             request->proof.term, &proofs);
+    request->result = backend_prove(request->proof, &proofs);
+    if (request->result == BACKEND_FENCED && request->verb == BACKEND_CLAIM)
+        request->fence = (struct fence){ proofs.lowest, 0 };
+    return result;
+}
+
 static int claim(struct sqlite_store *store, struct journal_request *request)
 {
     struct slice type = backend_slice(request, request->type);
     struct slice shard = backend_slice(request, request->shard);
     sqlite3_stmt *statement = store->statements[SQL_FENCE_SET];
     struct fence *stored;
-    int result = stored_fence(store, type, shard, &stored);
+    int result = prove(store, request);
 
+    if (result != SQLITE_OK || request->result != BACKEND_DONE)
+        return result;
+    result = stored_fence(store, type, shard, &stored);
     if (result != SQLITE_OK)
         return result;
     if (request->next)
@@ -170,13 +210,34 @@ static int list_shards(struct sqlite_store *store,
     return result == SQLITE_DONE ? SQLITE_OK : result;
 }
 
+static int add_proof(struct sqlite_store *store,
+                     const struct journal_request *request)
+{
+    struct slice type = backend_slice(request, request->type);
+    sqlite3_stmt *statement = store->statements[SQL_PROOF_ADD];
+    int result;
+
+    bind_text(statement, 1, type);
+    bind_number(statement, 2, request->fence.term);
+    bind_number(statement, 3, request->next_proof);
+    result = sqlite_run(store, SQL_PROOF_ADD);
+    if (result != SQLITE_OK)
+        return result;
+    statement = store->statements[SQL_PROOF_CUT];
+    bind_text(statement, 1, type);
+    bind_number(statement, 2, BACKEND_PROOFS_MAX);
+    return sqlite_run(store, SQL_PROOF_CUT);
+}
+
 static int take_term(struct sqlite_store *store, struct journal_request *request)
 {
     struct slice type = backend_slice(request, request->type);
     sqlite3_stmt *statement = store->statements[SQL_TERM];
     uint64_t term = 0;
-    int result;
+    int result = prove(store, request);
 
+    if (result != SQLITE_OK || request->result == BACKEND_OTHER_STORE)
+        return result;
     bind_text(statement, 1, type);
     result = step(statement);
     if (result == SQLITE_ROW) {
@@ -198,7 +259,10 @@ static int take_term(struct sqlite_store *store, struct journal_request *request
     statement = store->statements[SQL_TERM_SET];
     bind_text(statement, 1, backend_slice(request, request->type));
     bind_number(statement, 2, request->fence.term);
-    return sqlite_run(store, SQL_TERM_SET);
+    result = sqlite_run(store, SQL_TERM_SET);
+    if (result != SQLITE_OK || !request->next_proof)
+        return result;
+    return add_proof(store, request);
 }
 
 /* Reads a statement's only number for an entity; null counts as 0. */
@@ -451,7 +515,7 @@ static enum outcome commit(struct sqlite_store *store, char *error)
     uint64_t end = sqlite_now() + store->lock_wait_ms * UINT64_C(1000000);
     int result = sqlite_run(store, SQL_COMMIT);
 
-    for (uint32_t attempt = 0; is_busy(result) && sqlite_now() < end;
+    for (uint32_t attempt = 0; sqlite_is_busy(result) && sqlite_now() < end;
          attempt++) {
         sqlite_pause(attempt);
         result = sqlite_run(store, SQL_COMMIT);
@@ -460,7 +524,7 @@ static enum outcome commit(struct sqlite_store *store, char *error)
         return GROUP_DONE;
     describe(store, error);
     roll_back(store);
-    return is_busy(result) || result == SQLITE_FULL ? GROUP_FAILED
+    return sqlite_is_busy(result) || result == SQLITE_FULL ? GROUP_FAILED
                                                     : GROUP_UNKNOWN;
 }
 

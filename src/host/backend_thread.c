@@ -46,6 +46,7 @@ struct threads {
     struct backend_counters counters;
     pthread_t writer_thread;
     void *writer;
+    struct backend_identity identity;
     struct reader {
         struct threads *threads;
         pthread_t thread;
@@ -265,6 +266,7 @@ static int open_connections(struct threads *threads,
     threads->writer = threads->ops->open(store, BACKEND_WRITER, error);
     if (!threads->writer)
         return -1;
+    threads->ops->identify(threads->writer, &threads->identity);
     for (uint32_t i = 0; i < threads->reader_count; i++) {
         threads->readers[i].connection =
             threads->ops->open(store, BACKEND_READER, error);
@@ -397,6 +399,12 @@ int backend_client_open(struct backend_client **client,
     }
     check(pthread_mutex_unlock(&list_lock) == 0);
     return threads ? 0 : -1;
+}
+
+const struct backend_identity *
+backend_client_identity(const struct backend_client *client)
+{
+    return &client->threads->identity;
 }
 
 void backend_submit(struct backend_client *client, struct journal_request *request)

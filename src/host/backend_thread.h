@@ -42,6 +42,10 @@ int backend_client_open(struct backend_client **client,
                       const struct backend_client_options *options, char *error)
     __attribute__((warn_unused_result));
 
+/* Any thread. The identity of the client's store, lent until its close. */
+const struct backend_identity *
+backend_client_identity(const struct backend_client *client);
+
 /* The callback returns the request. Any thread. At BACKEND_QUEUE_MAX it returns at once as
  * BACKEND_FAILED, on the caller's thread. Not after backend_client_close began. */
 void backend_submit(struct backend_client *client, struct journal_request *request);
