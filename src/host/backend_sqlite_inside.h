@@ -58,6 +58,8 @@ struct sqlite_store {
     struct map fences;   /* type and shard -> struct fence, valid at `claims` */
     int64_t claims;      /* counter when fences were read; -1 = never */
     struct buf key;
+    struct slice written; /* last record of the transaction; lent by its request */
+    struct turn_mark mark; /* of that record, without its sum */
     int wal_pages;       /* after the last commit */
     int checkpoint_at;   /* pages */
 };

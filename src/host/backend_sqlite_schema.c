@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "host/backend_place.h"
 #include "host/backend_sqlite_inside.h"
 
@@ -173,17 +174,76 @@ static int identify(struct sqlite_store *store, char *error)
 {
     char *id = read_meta(store, "SELECT value FROM meta WHERE name = 'store'",
                          error);
-    int result = 0;
 
-    if (!id || !is_identity(id))
-        result = sqlite_refused(store, error,
-                                "the identity of its store is damaged");
-    else /* a copy has the same identity, but is another file */
-        (void)snprintf(store->identity.id, sizeof store->identity.id,
-                       "%s-%016" PRIx64, id,
-                       backend_place_of(store->path)); /* fits */
+    if (!id || !is_identity(id)) {
+        mem_free(id);
+        return sqlite_refused(store, error,
+                              "the identity of its store is damaged");
+    }
+    /* A copy has the same identity, but is another file. */
+    (void)snprintf(store->identity.id, sizeof store->identity.id,
+                   "%s-%016" PRIx64, id,
+                   backend_place_of(store->path)); /* fits */
+    store->mark.store = hash_bytes(slice_text(id));
     mem_free(id);
-    return result;
+    return 0;
+}
+
+/* Tells whether the marked record is stored. */
+static bool has_marked(struct sqlite_store *store, const struct turn_mark *mark)
+{
+    sqlite3_stmt *statement = NULL;
+    bool found = false;
+
+    if (sqlite3_prepare_v2(store->db,
+                           "SELECT record FROM event"
+                           " WHERE entity = ? AND seq = ?",
+                           -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_bind_int64(statement, 1, (sqlite3_int64)mark->entity) ==
+            SQLITE_OK &&
+        sqlite3_bind_int64(statement, 2, (sqlite3_int64)mark->seq) ==
+            SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW) {
+        struct slice record =
+            slice_of(sqlite3_column_blob(statement, 0),
+                     (size_t)sqlite3_column_bytes(statement, 0));
+
+        found = hash_bytes(record) == mark->sum;
+    }
+    (void)sqlite3_finalize(statement);
+    return found;
+}
+
+/* SQLite takes the first damaged frame for the log's end, and would go on without the commits behind
+ * it. All commits before the marked one are there if it is. */
+static int check_mark(struct sqlite_store *store, char *error)
+{
+    struct turn_mark mark = { 0 };
+    struct turn_mark later;
+    char sql[80];
+    char *id;
+
+    if (!turn_get_mark(store->turn, &mark) || mark.store != store->mark.store)
+        return 0; /* new, or of another store that was here before */
+    while (!has_marked(store, &mark)) {
+        if (turn_get_mark(store->turn, &later) &&
+            memcmp(&later, &mark, sizeof mark) != 0) {
+            mark = later; /* another process has written, and may have deleted that record */
+            continue;
+        }
+        (void)snprintf(sql, sizeof sql,
+                       "SELECT pid FROM entity WHERE id = %" PRIu64,
+                       mark.entity); /* fits */
+        id = read_meta(store, sql, error);
+        (void)sqlite_refused(store, error,
+                             "lost its end: event %" PRIu64 " of \"%.40s\" is "
+                             "missing; restore the files, or accept the "
+                             "loss by deleting FILE-turn",
+                             mark.seq, id ? id : "a new entity");
+        mem_free(id);
+        return -1;
+    }
+    return 0;
 }
 
 int sqlite_set_up_schema(struct sqlite_store *store, char *error)
@@ -198,5 +258,5 @@ int sqlite_set_up_schema(struct sqlite_store *store, char *error)
         return -1;
     if (version_of(store) < SCHEMA_VERSION && upgrade(store, error) != 0)
         return -1;
-    return identify(store, error);
+    return identify(store, error) == 0 ? check_mark(store, error) : -1;
 }

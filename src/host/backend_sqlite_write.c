@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "host/backend_sqlite_inside.h"
 
@@ -417,6 +418,9 @@ static int insert(struct sqlite_store *store,
     bind_number(statement, 2, record->seq);
     check(sqlite3_bind_blob64(statement, 3, bytes.data, bytes.size,
                               SQLITE_STATIC) == SQLITE_OK);
+    store->written = bytes;
+    store->mark.entity = (uint64_t)entity;
+    store->mark.seq = record->seq;
     return sqlite_run(store, SQL_EVENT_ADD);
 }
 
@@ -534,6 +538,7 @@ static enum outcome run_group(struct sqlite_store *store,
 {
     int result;
 
+    store->written = (struct slice){ 0 };
     if (begin(store, error) != SQLITE_OK)
         return GROUP_FAILED;
     if (store->entities.count > BACKEND_KNOWN_MAX)
@@ -560,6 +565,10 @@ void sqlite_write(void *opened, struct journal_request **requests,
     outcome = run_group(store, requests, count, error);
     if (outcome == GROUP_AGAIN)
         outcome = run_group(store, requests, count, error);
+    if (outcome == GROUP_DONE && store->written.size) {
+        store->mark.sum = hash_bytes(store->written);
+        turn_set_mark(store->turn, &store->mark);
+    }
     turn_give(store->turn);
     if (outcome == GROUP_DONE)
         return;
