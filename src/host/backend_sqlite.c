@@ -20,6 +20,7 @@
 #include "host/backend_holder.h"
 #include "host/backend_place.h"
 #include "host/backend_sqlite_inside.h"
+#include "host/backend_sqlite_pages.h"
 
 #define READ_LOCK_WAIT_MS 1000 /* readers wait only while another process recovers the log */
 
@@ -124,6 +125,17 @@ void sqlite_locked(const struct sqlite_store *store, char *error)
                        store->lock_wait_ms); /* fits */
 }
 
+void sqlite_describe(const struct sqlite_store *store, char *error)
+{
+    if (sqlite3_extended_errcode(store->db) == SQLITE_IOERR_DATA)
+        (void)snprintf(error, BACKEND_ERROR_MAX,
+                       "journal %s: page %u of the file is damaged",
+                       store->path, sqlite_pages_damaged()); /* may be cut */
+    else
+        (void)snprintf(error, BACKEND_ERROR_MAX, "journal %s: %s", store->path,
+                       sqlite3_errmsg(store->db)); /* may be cut */
+}
+
 int sqlite_failed(struct sqlite_store *store, char *error)
 {
     int code = sqlite3_errcode(store->db);
@@ -134,8 +146,7 @@ int sqlite_failed(struct sqlite_store *store, char *error)
         (void)snprintf(error, BACKEND_ERROR_MAX,
                        "journal %s: the file is not a database", store->path);
     else
-        (void)snprintf(error, BACKEND_ERROR_MAX, "journal %s: %s", store->path,
-                       sqlite3_errmsg(store->db));
+        sqlite_describe(store, error);
     return -1;
 }
 
@@ -188,6 +199,7 @@ static void create_file(const char *path)
 
 static int open_file(struct sqlite_store *store, char *error)
 {
+    int reserved = SQLITE_PAGES_RESERVED;
     int result;
 
     if (store->mode == BACKEND_WRITER)
@@ -195,7 +207,10 @@ static int open_file(struct sqlite_store *store, char *error)
     result = sqlite3_open_v2(store->path, &store->db,
                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
                                  SQLITE_OPEN_NOFOLLOW,
-                             NULL);
+                             sqlite_pages_vfs());
+    if (result == SQLITE_OK) /* an older file stays as it is */
+        result = sqlite3_file_control(store->db, "main",
+                                      SQLITE_FCNTL_RESERVE_BYTES, &reserved);
     if (result == SQLITE_OK)
         return 0;
     result = sqlite3_system_errno(store->db);

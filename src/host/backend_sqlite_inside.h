@@ -76,6 +76,8 @@ int sqlite_run(struct sqlite_store *store, enum statement which);
 bool sqlite_is_busy(int result);
 /* Runs SQL without rows, again while another process holds a lock. */
 int sqlite_run_text(struct sqlite_store *store, const char *sql);
+/* Writes the last error of the connection as a line. */
+void sqlite_describe(const struct sqlite_store *store, char *error);
 /* Both write a line to `error` and return -1. */
 int sqlite_failed(struct sqlite_store *store, char *error);
 int sqlite_refused(struct sqlite_store *store, char *error,

@@ -7,8 +7,7 @@
 static void describe(struct sqlite_store *store, struct journal_request *request)
 {
     request->result = BACKEND_FAILED;
-    (void)snprintf(request->error, sizeof request->error, "journal %s: %s",
-                   store->path, sqlite3_errmsg(store->db)); /* may be cut */
+    sqlite_describe(store, request->error);
 }
 
 static void replay(struct sqlite_store *store, struct journal_request *request)
@@ -57,8 +56,7 @@ void sqlite_read(void *opened, struct journal_request **requests, uint32_t count
     bool ready = sqlite_run(store, SQL_READ_BEGIN) == SQLITE_OK;
 
     if (!ready)
-        (void)snprintf(error, sizeof error, "journal %s: %s", store->path,
-                       sqlite3_errmsg(store->db)); /* may be cut */
+        sqlite_describe(store, error);
     for (uint32_t i = 0; i < count; i++) {
         if (!ready)
             backend_settle(requests[i], BACKEND_FAILED, error);

@@ -13,12 +13,6 @@ struct verdict {
     struct backend_found found;
 };
 
-static void describe(struct sqlite_store *store, char *error)
-{
-    (void)snprintf(error, BACKEND_ERROR_MAX, "journal %s: %s", store->path,
-                   sqlite3_errmsg(store->db)); /* may be cut */
-}
-
 static void bind_text(sqlite3_stmt *statement, int index, struct slice text)
 {
     check(sqlite3_bind_text64(statement, index, (const char *)text.data,
@@ -56,7 +50,7 @@ static int begin(struct sqlite_store *store, char *error)
     if (sqlite_is_busy(result))
         sqlite_locked(store, error);
     else if (result != SQLITE_OK)
-        describe(store, error);
+        sqlite_describe(store, error);
     return result;
 }
 
@@ -526,7 +520,7 @@ static enum outcome commit(struct sqlite_store *store, char *error)
     }
     if (result == SQLITE_OK)
         return GROUP_DONE;
-    describe(store, error);
+    sqlite_describe(store, error);
     roll_back(store);
     return sqlite_is_busy(result) || result == SQLITE_FULL ? GROUP_FAILED
                                                     : GROUP_UNKNOWN;
@@ -548,7 +542,7 @@ static enum outcome run_group(struct sqlite_store *store,
         result = run_one(store, requests[i]);
     if (result == SQLITE_OK)
         return commit(store, error);
-    describe(store, error);
+    sqlite_describe(store, error);
     roll_back(store);
     /* Another process wrote without a claim: read the stored state again. */
     return (result & 0xff) == SQLITE_CONSTRAINT ? GROUP_AGAIN : GROUP_FAILED;

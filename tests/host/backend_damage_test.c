@@ -6,6 +6,7 @@
 #include "backends.h"
 
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -242,6 +243,27 @@ static void no_flipped_bit_of_a_log_loses_events_silently(void **state)
     drop(&origin);
 }
 
+static void no_flipped_bit_of_a_closed_journal_loses_events_silently(void **state)
+{
+    struct origin origin;
+    (void)state;
+
+    make(&origin, true);
+    origin.trials *= 3;
+    damage_all(&origin, FLIP_FILE);
+    drop(&origin);
+}
+
+static void no_cut_journal_loses_events_silently(void **state)
+{
+    struct origin origin;
+    (void)state;
+
+    make(&origin, true);
+    damage_all(&origin, CUT_FILE);
+    drop(&origin);
+}
+
 static void no_cut_log_loses_events_silently(void **state)
 {
     struct origin origin;
@@ -249,6 +271,76 @@ static void no_cut_log_loses_events_silently(void **state)
 
     make(&origin, false);
     damage_all(&origin, CUT_LOG);
+    drop(&origin);
+}
+
+/* Opens with SQLite alone, as the program sqlite3 does, and runs SQL. */
+static void run_plain(const char *path, const char *sql)
+{
+    sqlite3 *db;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s", sqlite3_errmsg(db));
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static void expect_complete(struct origin *origin, const char *path)
+{
+    assert_int_equal(silent_in(origin, path), 0);
+    assert_int_equal(origin->refused, 0);
+    assert_int_equal(origin->entities_refused, 0);
+    assert_int_equal(origin->harmless, 1);
+    origin->harmless = 0;
+}
+
+/* The last to close a database empties the log into it, whatever program it is. */
+static void a_log_that_another_program_emptied_is_no_damage(void **state)
+{
+    struct origin origin;
+    char path[260];
+    char log[300];
+    (void)state;
+
+    make(&origin, false);
+    snprintf(path, sizeof path, "%s/copy.db", origin.folder);
+    copy_all(origin.path, path);
+    run_plain(path, "SELECT count(*) FROM event");
+    snprintf(log, sizeof log, "%s-wal", path);
+    assert_int_not_equal(access(log, F_OK), 0);
+    expect_complete(&origin, path);
+    drop(&origin);
+}
+
+static void backups_by_another_program_are_complete(void **state)
+{
+    struct origin origin;
+    char path[260];
+    char copy[280];
+    char sql[400];
+    sqlite3 *from;
+    sqlite3 *to;
+    sqlite3_backup *backup;
+    (void)state;
+
+    make(&origin, false);
+    snprintf(path, sizeof path, "%s/copy.db", origin.folder);
+    copy_all(origin.path, path);
+    snprintf(copy, sizeof copy, "%s-backup", path);
+    assert_int_equal(sqlite3_open(path, &from), SQLITE_OK);
+    assert_int_equal(sqlite3_open(copy, &to), SQLITE_OK);
+    backup = sqlite3_backup_init(to, "main", from, "main");
+    assert_non_null(backup);
+    assert_int_equal(sqlite3_backup_step(backup, -1), SQLITE_DONE);
+    assert_int_equal(sqlite3_backup_finish(backup), SQLITE_OK);
+    assert_int_equal(sqlite3_close(to), SQLITE_OK);
+    assert_int_equal(sqlite3_close(from), SQLITE_OK);
+    expect_complete(&origin, copy);
+    snprintf(copy, sizeof copy, "%s-vacuum", path);
+    snprintf(sql, sizeof sql, "VACUUM INTO '%s'", copy);
+    run_plain(path, sql);
+    expect_complete(&origin, copy);
+    expect_complete(&origin, path);
     drop(&origin);
 }
 
@@ -304,7 +396,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_flipped_bit_of_a_log_loses_events_silently),
+        cmocka_unit_test(
+            no_flipped_bit_of_a_closed_journal_loses_events_silently),
+        cmocka_unit_test(no_cut_journal_loses_events_silently),
         cmocka_unit_test(no_cut_log_loses_events_silently),
+        cmocka_unit_test(a_log_that_another_program_emptied_is_no_damage),
+        cmocka_unit_test(backups_by_another_program_are_complete),
         cmocka_unit_test(a_missing_log_is_refused),
         cmocka_unit_test(a_loss_can_be_accepted),
     };

@@ -9,6 +9,7 @@
 #include "host/backend_memory.h"
 #include "host/backend_place.h"
 #include "host/backend_sqlite.h"
+#include "host/backend_sqlite_pages.h"
 
 struct place {
     const struct backend_ops *ops;
@@ -528,7 +529,10 @@ static void run_sql(const char *path, const char *sql)
     sqlite3 *db;
     char *error = NULL;
 
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_open_v2(path, &db,
+                                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+                                     sqlite_pages_vfs()),
+                     SQLITE_OK);
     sqlite3_exec(db, sql, NULL, NULL, &error);
     assert_null(error);
     sqlite3_close(db);
