@@ -298,6 +298,8 @@ static int connect_store(struct sqlite_store *store, char *error)
         result = set_up_writer(store, error);
         turn_give(store->turn);
     }
+    if (result == 0)
+        sqlite_watch(store);
     return result;
 }
 
@@ -470,4 +472,5 @@ const struct backend_ops backend_sqlite = {
     .read = sqlite_read,
     .close = close_store,
     .identify = identify_store,
+    .is_whole = sqlite_is_whole,
 };

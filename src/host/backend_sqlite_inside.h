@@ -45,6 +45,16 @@ struct known {
     struct fence fence;
 };
 
+/* In this order: the looks before and after a group are ranges. */
+enum watched { WATCHED_MAIN, WATCHED_LOG, WATCHED_SHARED, WATCHED_TURN };
+#define WATCHED_FILES 4
+
+struct watched_file {
+    uint64_t device;
+    uint64_t inode; /* 0: not watched */
+    uint64_t size;  /* bytes when it was opened; it only grows */
+};
+
 struct sqlite_store {
     sqlite3 *db;
     struct turn *turn; /* the writer's */
@@ -60,6 +70,8 @@ struct sqlite_store {
     struct buf key;
     struct slice written; /* last record of the transaction; lent by its request */
     struct turn_mark mark; /* of that record, without its sum */
+    struct watched_file watched[WATCHED_FILES];
+    char fault[BACKEND_ERROR_MAX]; /* the files were changed: what happened; else empty */
     int wal_pages;       /* after the last commit */
     int checkpoint_at;   /* pages */
 };
@@ -88,6 +100,13 @@ int sqlite_refused(struct sqlite_store *store, char *error,
 /* Creates the tables of a new file, upgrades those of an older version, checks the file's owner,
  * and reads the store's identity. 0, or -1 with a line in `error`. */
 int sqlite_set_up_schema(struct sqlite_store *store, char *error);
+
+/* backend_sqlite_files.c */
+void sqlite_watch(struct sqlite_store *store); /* after opening */
+/* False once one of these files is not the one that was opened, and for ever. */
+bool sqlite_is_intact(struct sqlite_store *store, enum watched first,
+                      enum watched last);
+bool sqlite_is_whole(void *opened, char *error); /* as backend_ops.is_whole */
 
 /* backend_sqlite_write.c, backend_sqlite_read.c */
 void sqlite_write(void *opened, struct journal_request **requests,

@@ -53,9 +53,12 @@ void sqlite_read(void *opened, struct journal_request **requests, uint32_t count
 {
     struct sqlite_store *store = opened;
     char error[BACKEND_ERROR_MAX] = "";
-    bool ready = sqlite_run(store, SQL_READ_BEGIN) == SQLITE_OK;
+    bool intact = sqlite_is_intact(store, WATCHED_MAIN, WATCHED_SHARED);
+    bool ready = intact && sqlite_run(store, SQL_READ_BEGIN) == SQLITE_OK;
 
-    if (!ready)
+    if (!intact)
+        (void)snprintf(error, sizeof error, "%s", store->fault); /* of that size */
+    else if (!ready)
         sqlite_describe(store, error);
     for (uint32_t i = 0; i < count; i++) {
         if (!ready)

@@ -548,6 +548,13 @@ static enum outcome run_group(struct sqlite_store *store,
     return (result & 0xff) == SQLITE_CONSTRAINT ? GROUP_AGAIN : GROUP_FAILED;
 }
 
+static void settle_all(struct journal_request **requests, uint32_t count,
+                       enum backend_result result, const char *error)
+{
+    for (uint32_t i = 0; i < count; i++)
+        backend_settle(requests[i], result, error);
+}
+
 void sqlite_write(void *opened, struct journal_request **requests,
                   uint32_t count)
 {
@@ -555,6 +562,10 @@ void sqlite_write(void *opened, struct journal_request **requests,
     char error[BACKEND_ERROR_MAX] = "";
     enum outcome outcome;
 
+    if (!sqlite_is_intact(store, WATCHED_SHARED, WATCHED_TURN)) {
+        settle_all(requests, count, BACKEND_FAILED, store->fault);
+        return;
+    }
     turn_take(store->turn);
     outcome = run_group(store, requests, count, error);
     if (outcome == GROUP_AGAIN)
@@ -564,12 +575,12 @@ void sqlite_write(void *opened, struct journal_request **requests,
         turn_set_mark(store->turn, &store->mark);
     }
     turn_give(store->turn);
-    if (outcome == GROUP_DONE)
-        return;
-    for (uint32_t i = 0; i < count; i++)
-        backend_settle(requests[i],
-                     outcome == GROUP_UNKNOWN ? BACKEND_UNKNOWN : BACKEND_FAILED,
-                     error);
+    if (!sqlite_is_intact(store, WATCHED_MAIN, WATCHED_LOG))
+        settle_all(requests, count, BACKEND_FAILED, store->fault);
+    else if (outcome != GROUP_DONE)
+        settle_all(requests, count,
+                   outcome == GROUP_UNKNOWN ? BACKEND_UNKNOWN : BACKEND_FAILED,
+                   error);
 }
 
 static uint64_t size_of_log(int pages)
@@ -585,6 +596,8 @@ void sqlite_tidy(void *opened, struct backend_kept *kept)
     int pages = 0;
     int copied = 0;
 
+    if (store->fault[0])
+        return;
     if (store->wal_pages && store->wal_pages < BACKEND_WAL_PAGES_MAX)
         kept->size = 0; /* another process may have emptied it */
     if (store->wal_pages &&

@@ -215,6 +215,14 @@ static void log_kept(void *context, const char *path, uint64_t size)
                    "file=\"%s-wal\"", path);
 }
 
+static void lost_store(void *context, const char *why)
+{
+    struct sherd_system *system = context;
+
+    atomic_store(&system->store_lost, true);
+    system_log(system, TRACE_ERROR, "journal", "%s", why);
+}
+
 static uint32_t thread_count(const struct sherd_system *system)
 {
     uint32_t lanes = system->settings.node.lanes;
@@ -250,6 +258,7 @@ static int open_store(struct sherd_system *system)
         .polls = system->polls_store,
         .done = stored,
         .log_kept = log_kept,
+        .lost = lost_store,
         .context = system,
     };
     char error[BACKEND_ERROR_MAX];

@@ -56,6 +56,7 @@ struct sherd_system {
     struct listener *listener;
     uint16_t port;
     struct backend_client *store;
+    _Atomic bool store_lost; /* the journal was deleted or replaced: nothing is stored any more */
     bool needs_store; /* a type that this node hosts has events in the journal */
     struct backend_identity store_id;
     char *store_name; /* the journal in log lines */

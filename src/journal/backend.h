@@ -195,6 +195,9 @@ struct backend_ops {
     void (*read)(void *store, struct journal_request **requests, uint32_t count);
     void (*close)(void *store);
     void (*identify)(void *store, struct backend_identity *identity);
+    /* False, for ever and with a line in error, once the store is not the one that was opened: it
+     * was deleted or replaced, and every request fails. Called each second. May be null. */
+    bool (*is_whole)(void *store, char *error);
 };
 
 #endif

@@ -708,6 +708,38 @@ static void network_file_systems_are_known(void **state)
     assert_null(backend_place_network("/no/such/path"));
 }
 
+/* SQLite would go on writing to the deleted file. */
+static void nothing_is_confirmed_into_changed_files(void **state)
+{
+    static const char *const ends[] = { "", "-wal", "-shm", "-turn" };
+    struct place *place = *state;
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        struct journal_request *request;
+        char error[BACKEND_ERROR_MAX] = "";
+        char path[260];
+        void *opened;
+
+        snprintf(path, sizeof path, "%s/changed%u", place->folder, (unsigned)i);
+        opened = open_path(path, error);
+        assert_non_null(opened);
+        claim(place, opened, "s", one, BACKEND_DONE);
+        append(place, opened, append_new("s", one, "T|x", 1, "a"), BACKEND_DONE);
+        assert_true(backend_sqlite.is_whole(opened, error));
+        snprintf(path, sizeof path, "%s/changed%u%s", place->folder,
+                 (unsigned)i, ends[i]);
+        assert_int_equal(unlink(path), 0);
+        request = append_new("s", one, "T|x", 2, "b");
+        backend_sqlite.write(opened, &request, 1);
+        assert_int_equal(request->entities.items[0].result, BACKEND_FAILED);
+        assert_non_null(strstr(request->error, "was deleted"));
+        journal_request_free(request);
+        assert_false(backend_sqlite.is_whole(opened, error));
+        assert_non_null(strstr(error, "was deleted"));
+        backend_sqlite.close(opened);
+    }
+}
+
 /* A write without a claim, by a broken program. */
 static void a_record_without_a_claim_is_a_conflict(void **state)
 {
@@ -859,6 +891,7 @@ int main(void)
         sqlite_only(a_file_in_use_is_not_upgraded),
         sqlite_only(a_damaged_identity_is_refused),
         sqlite_only(a_file_with_two_names_is_refused),
+        sqlite_only(nothing_is_confirmed_into_changed_files),
         cmocka_unit_test(network_file_systems_are_known),
         both(a_repeated_append_accepts_stored_records),
         both(each_term_is_given_once),
