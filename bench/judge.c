@@ -36,7 +36,7 @@ static void put_members(struct judge *judge, const struct member *member)
         const struct side_member put = {
             .node = profile_node(view->profile),
             .up_number = view->up_number,
-            .status = (enum peer_status)view->status,
+            .status = view->status,
             .has_role = true,
             .reachable = profile_is(view->profile, &judge->self) ||
                          (view->reachable && view->status != MEMBER_DOWN),

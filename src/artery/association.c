@@ -1,9 +1,8 @@
-/* Tracks which incarnation is at which address (handshakes, quarantine), and dispatches all of
- * Artery's own messages. */
+/* Associates with the peers that make a handshake, and dispatches all of Artery's own messages. */
 #include "artery/association.h"
 
 #include "artery/extension.h"
-#include "artery/peers.h"
+#include "artery/association_inside.h"
 #include "base/bound.h"
 #include "base/check.h"
 #include "base/fetch.h"
@@ -16,210 +15,140 @@ struct associations *associations_new(const struct association_options *options)
 
     check(options->self->node.uid != 0);
     associations->options = *options;
-    associations->by_address.is_lent = associations->by_uid.is_lent = true;
     associations->due = NEVER;
     return associations;
 }
 
-static void peer_free(const struct associations *associations,
-                      struct peer *peer)
+static void association_free(struct association *association)
 {
-    if (!associations->options.lasting)
-        mem_free((void *)(uintptr_t)peer->address);
-    sequence_fini(&peer->sequence);
-    mem_free(peer);
+    sequence_fini(&association->sequence);
+    mem_free(association);
 }
 
 void associations_free(struct associations *associations)
 {
-    struct map_entry entry;
-    uint32_t at = 0;
-
     if (!associations)
         return;
-    while (map_next(&associations->by_address, &at, &entry))
-        peer_free(associations, entry.value);
-    map_fini(&associations->by_address);
-    map_fini(&associations->by_uid);
-    map_fini(&associations->retired);
+    for (uint32_t i = 0; i < associations->all.count; i++)
+        association_free(associations->all.items[i]);
+    vec_fini(&associations->all);
+    vec_fini(&associations->by_peer);
     map_fini(&associations->foreign);
     vec_fini(&associations->news);
-    vec_fini(&associations->retired_ring);
     buf_fini(&associations->news_bytes);
     mem_free(associations);
 }
 
-/* ---- peers ---- */
+/* ---- associations ---- */
 
-struct peer *peers_at(const struct associations *associations,
-                      const struct address *address)
+static struct association *association_at(const struct associations *associations,
+                                          const struct peer *peer)
 {
-    struct address_key key;
-
-    address_key_of(&key, address);
-    return map_get(&associations->by_address, slice_of(key.bytes, key.size));
+    return peer && peer->index < associations->by_peer.count
+               ? associations->by_peer.items[peer->index]
+               : NULL;
 }
 
-struct peer *peers_find(const struct associations *associations, uint64_t uid)
+struct association *association_find(const struct associations *associations,
+                                     uint64_t uid)
 {
-    struct peer *last = associations->last;
+    struct association *last = associations->last;
+    struct association *found;
 
-    return last && last->uid == uid && uid
-               ? last
-               : map_get(&associations->by_uid, map_u64(&uid));
+    if (last && last->uid == uid && uid)
+        return last;
+    found = association_at(associations,
+                           peers_uid(associations->options.peers, uid));
+    return found && found->uid == uid && uid ? found : NULL;
 }
 
-struct peer *peers_add(struct associations *associations,
-                       const struct address *address)
+static bool is_full(struct associations *associations,
+                    const struct address *address)
 {
-    const struct association_options *options = &associations->options;
-    struct peer *peer = peers_at(associations, address);
+    if (associations->all.count < PEERS_MAX ||
+        association_at(associations,
+                       peers_find(associations->options.peers, address)))
+        return false;
+    associations->counts.refused++;
+    return true;
+}
 
-    if (peer)
-        return peer;
-    if (associations->by_address.count >= ASSOCIATIONS_MAX) {
-        associations->counts.refused++;
+struct association *association_add(struct associations *associations,
+                                    const struct address *address)
+{
+    struct peer *peer = peers_find(associations->options.peers, address);
+    struct association *association = association_at(associations, peer);
+
+    if (association)
+        return association;
+    if (is_full(associations, address))
         return NULL;
-    }
-    peer = mem_alloc(sizeof *peer);
-    peer->address =
-        options->lasting ? options->lasting(options->user, address)
-                         : address_keep(address);
-    peer->gone_at = NEVER;
-    peer->tables[0].reported_version = peer->tables[1].reported_version = -1;
-    peer->tables[0].send_at = peer->tables[1].send_at = NEVER;
-    map_put(&associations->by_address, kept_address_key(peer->address), peer);
-    BOUNDED("peers that are known", associations->by_address.count, ASSOCIATIONS_MAX);
-    return peer;
+    association = mem_alloc(sizeof *association);
+    association->peer = peers_at(associations->options.peers, address);
+    association->gone_at = NEVER;
+    association->tables[0].reported_version = association->tables[1].reported_version = -1;
+    association->tables[0].send_at = association->tables[1].send_at = NEVER;
+    vec_push(&associations->all, association);
+    while (associations->by_peer.count <= association->peer->index)
+        vec_push(&associations->by_peer, NULL);
+    associations->by_peer.items[association->peer->index] = association;
+    BOUNDED("peers that are known", associations->all.count, PEERS_MAX);
+    return association;
 }
 
-void peers_due(struct associations *associations, uint64_t at)
+void associations_due(struct associations *associations, uint64_t at)
 {
     if (at < associations->due)
         associations->due = at;
 }
 
-static struct retired *find_retired(struct associations *associations,
-                                    uint64_t uid)
+static void remove_association(struct associations *associations,
+                               struct association *association)
 {
-    for (uint32_t i = 0; i < associations->retired_ring.count; i++)
-        if (associations->retired_ring.items[i].uid == uid)
-            return &associations->retired_ring.items[i];
-    return NULL;
-}
+    uint32_t at = 0;
 
-/* An incarnation that is over never returns, unless the one that took its address turns out to be
- * older. */
-static void retire(struct associations *associations, uint64_t uid,
-                   uint64_t by)
-{
-    struct retired retired = { uid, by };
-
-    if (!uid || map_get(&associations->retired, map_u64(&uid)))
-        return;
-    if (associations->retired_ring.count < RETIRED_UIDS_MAX) {
-        vec_push(&associations->retired_ring, retired);
-    } else {
-        struct retired *oldest =
-            &associations->retired_ring.items[associations->retired_at];
-
-        map_take(&associations->retired, map_u64(&oldest->uid));
-        associations->counts.forgotten += oldest->uid != 0;
-        *oldest = retired;
-        associations->retired_at =
-            (associations->retired_at + 1) % RETIRED_UIDS_MAX;
-    }
-    map_put(&associations->retired, map_u64(&uid), associations);
-}
-
-/* The one that leaves counts as the older incarnation at its address: those that it replaced, and
- * that have not left, may return. */
-static void release(struct associations *associations, uint64_t uid)
-{
-    for (uint32_t i = 0; i < associations->retired_ring.count; i++) {
-        struct retired *retired = &associations->retired_ring.items[i];
-
-        if (!retired->uid || retired->by != uid)
-            continue;
-        map_take(&associations->retired, map_u64(&retired->uid));
-        *retired = (struct retired){ 0 };
-    }
-}
-
-static void gone(struct associations *associations, uint64_t uid)
-{
-    struct retired *retired;
-
-    release(associations, uid);
-    retire(associations, uid, 0);
-    retired = find_retired(associations, uid);
-    if (retired) /* it may have been replaced before */
-        retired->by = 0;
-}
-
-static void remove_peer(struct associations *associations, struct peer *peer)
-{
-    uint64_t uid = peer->uid;
-
-    map_take(&associations->by_address, kept_address_key(peer->address));
-    if (uid) {
-        gone(associations, uid);
-        map_take(&associations->by_uid, map_u64(&uid));
-    }
+    if (association->uid)
+        peers_forget(associations->options.peers, association->uid);
+    while (associations->all.items[at] != association)
+        at++;
+    vec_remove(&associations->all, at);
+    associations->by_peer.items[association->peer->index] = NULL;
     associations->last = NULL;
     associations->freed++;
-    peer_free(associations, peer);
+    association_free(association);
 }
 
 void associations_quarantine(struct associations *associations,
                              const struct node_id *node)
 {
-    struct peer *peer = peers_at(associations, &node->address);
+    struct peers *peers = associations->options.peers;
+    struct association *association =
+        association_at(associations, peers_find(peers, &node->address));
 
     check(node->uid != 0);
-    gone(associations, node->uid);
-    if (peer && (peer->uid == node->uid || peer->intended == node->uid))
-        remove_peer(associations, peer);
-}
-
-void associations_left(struct associations *associations,
-                       const struct node_id *node)
-{
-    struct peer *peer = peers_find(associations, node->uid);
-    struct retired *retired = find_retired(associations, node->uid);
-
-    check(node->uid != 0);
-    release(associations, node->uid);
-    if (peer)
-        peer->has_left = true;
-    if (retired)
-        retired->by = 0;
+    peers_forget(peers, node->uid);
+    if (association &&
+        (association->uid == node->uid || association->intended == node->uid))
+        remove_association(associations, association);
 }
 
 uint64_t associations_uid(const struct associations *associations,
                           const struct address *address)
 {
-    const struct peer *peer = peers_at(associations, address);
+    const struct association *association = association_at(
+        associations, peers_find(associations->options.peers, address));
 
-    return peer ? peer->uid : 0;
+    return association ? association->uid : 0;
 }
 
 bool associations_find(const struct associations *associations, uint64_t uid,
                        struct node_id *node)
 {
-    const struct peer *peer = uid ? peers_find(associations, uid) : NULL;
+    const struct association *association = association_find(associations, uid);
 
-    if (peer)
-        *node = peers_node(peer);
-    return peer != NULL;
-}
-
-uint64_t associations_capabilities(const struct associations *associations,
-                                   const struct address *address)
-{
-    const struct peer *peer = peers_at(associations, address);
-
-    return peer ? peer->capabilities : 0;
+    if (association)
+        *node = association_node(association);
+    return association != NULL;
 }
 
 void associations_fetch(const struct associations *associations)
@@ -230,7 +159,7 @@ void associations_fetch(const struct associations *associations)
 struct association_place
 associations_place(const struct associations *associations, uint64_t uid)
 {
-    return (struct association_place){ peers_find(associations, uid),
+    return (struct association_place){ association_find(associations, uid),
                                        associations->freed };
 }
 
@@ -238,13 +167,7 @@ void associations_expect(struct associations *associations,
                          const struct association_place *place)
 {
     associations->last =
-        place->freed == associations->freed ? place->peer : NULL;
-}
-
-bool associations_quarantined(const struct associations *associations,
-                              uint64_t uid)
-{
-    return map_get(&associations->retired, map_u64(&uid)) != NULL;
+        place->freed == associations->freed ? place->association : NULL;
 }
 
 struct association_counts
@@ -255,20 +178,20 @@ associations_counts(const struct associations *associations)
 
 /* ---- news ---- */
 
-bool peers_news_full(const struct associations *associations)
+bool associations_news_full(const struct associations *associations)
 {
     return associations->news.count - associations->news_head >=
                ASSOCIATION_NEWS_MAX ||
            associations->news_bytes.size > ASSOCIATION_NEWS_SIZE_MAX;
 }
 
-void peers_tell(struct associations *associations,
-                const struct association_news *news)
+void associations_tell(struct associations *associations,
+                       const struct association_news *news)
 {
     struct kept_news kept = {.news = *news,
                              .at = associations->news_bytes.size};
 
-    if (peers_news_full(associations)) {
+    if (associations_news_full(associations)) {
         associations->counts.refused++;
         return;
     }
@@ -313,8 +236,8 @@ bool associations_next_news(struct associations *associations,
 /* ---- handshakes ---- */
 
 /* Always counts it, logs each node of another cluster once: it retries each second. */
-static void report_stranger(struct associations *associations,
-                            enum handshake_fault fault, const char *text)
+static void report_foreign(struct associations *associations,
+                           enum handshake_fault fault, const char *text)
 {
     if (fault == HANDSHAKE_FOREIGN)
         associations->counts.foreign++;
@@ -343,128 +266,80 @@ static void report_stranger(struct associations *associations,
 static void tell_up(struct associations *associations, const struct peer *peer,
                     uint64_t replaced)
 {
-    peers_tell(associations,
-               &(struct association_news){.kind = ASSOCIATION_UP,
-                                          .peer = peers_node(peer),
-                                          .replaced = replaced,
-                                          .order = peer->order,
-                                          .capabilities = peer->capabilities,
-                                          .lanes = peer->lanes});
+    associations_tell(associations,
+                      &(struct association_news){ .kind = ASSOCIATION_UP,
+                                                  .peer = peer_node(peer),
+                                                  .replaced = replaced,
+                                                  .order = peer->order,
+                                                  .capabilities = peer->capabilities,
+                                                  .lanes = peer->lanes });
 }
 
-/* Whether the connection of a handshake came after, or before, all of those of the known
- * incarnation. Connections of incarnations at one address come in the incarnations' order, but may
- * be read in another. */
-static bool is_later(const struct peer *peer, const struct handshake *handshake)
-{
-    return peer->order && handshake->order > peer->order;
-}
-
-static bool is_earlier(const struct peer *peer,
-                       const struct handshake *handshake)
-{
-    return handshake->order && handshake->order < peer->order;
-}
-
-/* Lets an incarnation return that was replaced by an older one, as its later connection shows. */
-static void come_back(struct associations *associations,
-                      const struct handshake *handshake)
-{
-    const struct peer *peer = peers_at(associations, &handshake->from.address);
-    uint64_t uid = handshake->from.uid;
-    struct retired *retired;
-
-    if (!peer || !peer->uid || !is_later(peer, handshake))
-        return;
-    retired = find_retired(associations, uid);
-    if (!retired || retired->by != peer->uid)
-        return;
-    map_take(&associations->retired, map_u64(&uid));
-    *retired = (struct retired){ 0 };
-}
-
-/* Returns the peer of a handshake, now of that incarnation; null when it is not accepted. */
-static struct peer *associate(struct associations *associations,
-                              const struct handshake *handshake)
+/* Returns the association of a handshake, now of that incarnation; null when it is not accepted. */
+static struct association *associate(struct associations *associations,
+                                     const struct handshake *handshake)
 {
     uint64_t uid = handshake->from.uid;
-    struct peer *other = peers_find(associations, uid);
+    struct association *association;
     struct peer *peer;
     char text[ADDRESS_TEXT_MAX];
 
-    if (associations_quarantined(associations, uid))
-        come_back(associations, handshake);
-    if (associations_quarantined(associations, uid)) {
+    if (is_full(associations, &handshake->from.address))
+        return NULL;
+    switch (peers_learn(associations->options.peers, &handshake->from,
+                        handshake->order, &peer)) {
+    case PEER_OVER:
         REACHED("a handshake arrives from a quarantined incarnation");
         associations->counts.stale++;
         return NULL;
-    }
-    /* A UID under a second address is a mistake or a lie. */
-    if (other &&
-        !kept_address_equal(other->address, &handshake->from.address)) {
-        associations->counts.malformed++;
-        return NULL;
-    }
-    peer = other ? other
-                 : peers_add(associations, &handshake->from.address);
-    if (!peer)
-        return NULL;
-    if (peer->uid && peer->uid != uid &&
-        is_earlier(peer, handshake)) {
+    case PEER_EARLIER:
         REACHED("a handshake of an earlier incarnation arrives after a later one's");
-        retire(associations, uid, peer->uid);
         associations->counts.stale++;
         tell_up(associations, peer, 0); /* lanes that have read it learn that it is over */
         return NULL;
+    case PEER_ELSEWHERE:
+        associations->counts.malformed++;
+        return NULL;
+    case PEER_SAME:
+    case PEER_NEW:
+        break;
     }
-    if (handshake->capabilities || peer->uid != uid) {
-        /* none: another kind of node may be at this address */
-        peer->capabilities = handshake->capabilities;
-        peer->lanes = handshake->lanes;
-    }
-    if (peer->uid == uid) {
-        if (handshake->order > peer->order)
-            peer->order = handshake->order;
-        return peer;
-    }
+    association = association_add(associations, &handshake->from.address);
+    if (handshake->capabilities) /* none: another kind of node may be at this address */
+        peer_describe(peer, handshake->capabilities, handshake->lanes);
+    if (association->uid == uid)
+        return association;
     trace_put(associations->options.trace, TRACE_INFO, "association",
               "%s peer=%s uid=%llu before=%llu",
-              peer->uid ? "new incarnation" : "associated",
+              association->uid ? "new incarnation" : "associated",
               kept_address_text(peer->address, text, sizeof text),
-              (unsigned long long)uid, (unsigned long long)peer->uid);
-    peers_renew(associations, peer, uid, handshake->order);
-    return peer;
+              (unsigned long long)uid, (unsigned long long)association->uid);
+    association_renew(associations, association, uid);
+    return association;
 }
 
-void peers_renew(struct associations *associations, struct peer *peer,
-                 uint64_t uid, uint64_t order)
+void association_renew(struct associations *associations,
+                       struct association *association, uint64_t uid)
 {
-    uint64_t before = peer->uid;
+    uint64_t before = association->uid;
 
-    if (before) {
-        retire(associations, before, peer->has_left ? 0 : uid);
-        map_take(&associations->by_uid, map_u64(&before));
-    }
     /* Numbers of system messages start again; those that waited were for the previous one. */
     SOMETIMES("a new incarnation replaces another at its address", before != 0);
     SOMETIMES("system messages still wait for the replaced incarnation",
-              before && sequence_waiting(&peer->sequence));
-    if (before || (peer->intended && peer->intended != uid))
-        sequence_fini(&peer->sequence);
-    peer->failed = false;
-    peer->has_left = false;
-    peer->uid = uid;
-    peer->order = order;
-    peer->intended = 0;
-    peer->gone_at = NEVER;
-    peer->terminate_sent = false;
-    peer->tables[0].reported_version = peer->tables[1].reported_version = -1;
-    peer->tables[0].send_at = peer->tables[1].send_at = NEVER;
-    peer->is_advertised = false;
-    map_put(&associations->by_uid, map_u64(&peer->uid), peer);
-    peers_taken(associations, peer, uid, PROBE_TAKEN_HANDSHAKE);
-    tell_up(associations, peer, before);
-    peers_due(associations, sequence_deadline(&peer->sequence));
+              before && sequence_waiting(&association->sequence));
+    if (before || (association->intended && association->intended != uid))
+        sequence_fini(&association->sequence);
+    association->failed = false;
+    association->uid = uid;
+    association->intended = 0;
+    association->gone_at = NEVER;
+    association->terminate_sent = false;
+    association->tables[0].reported_version = association->tables[1].reported_version = -1;
+    association->tables[0].send_at = association->tables[1].send_at = NEVER;
+    association->is_advertised = false;
+    association_taken(associations, association, uid, PROBE_TAKEN_HANDSHAKE);
+    tell_up(associations, association->peer, before);
+    associations_due(associations, sequence_deadline(&association->sequence));
 }
 
 static void respond(struct associations *associations,
@@ -498,15 +373,15 @@ static bool take_request(struct associations *associations, uint64_t now,
                          const struct handshake *handshake,
                          struct outbox *outbox)
 {
-    struct peer *peer = associate(associations, handshake);
+    struct association *association = associate(associations, handshake);
 
-    if (!peer)
+    if (!association)
         return false;
     associations->counts.handshakes++;
     respond(associations, handshake, outbox);
-    if (stream != STREAM_CONTROL && !peer->is_advertised) {
-        peer->is_advertised = true;
-        peers_advertise(associations, now, peer, outbox);
+    if (stream != STREAM_CONTROL && !association->is_advertised) {
+        association->is_advertised = true;
+        association_advertise(associations, now, association, outbox);
     }
     return true;
 }
@@ -540,7 +415,7 @@ static bool receive_handshake(struct associations *associations, uint64_t now,
         return false;
     }
     if (fault != HANDSHAKE_OK) {
-        report_stranger(associations, fault, text);
+        report_foreign(associations, fault, text);
         return false;
     }
     handshake.order = order;
@@ -548,8 +423,8 @@ static bool receive_handshake(struct associations *associations, uint64_t now,
         return take_request(associations, now, stream, &handshake, outbox);
     if (!associate(associations, &handshake))
         return false;
-    peers_tell(associations,
-               &(struct association_news){.kind = ASSOCIATION_ANSWERED,
+    associations_tell(associations,
+                      &(struct association_news){.kind = ASSOCIATION_ANSWERED,
                                           .peer = handshake.from,
                                           .order = order,
                                           .lane = handshake.lane,
@@ -561,7 +436,7 @@ static bool receive_handshake(struct associations *associations, uint64_t now,
 
 static void report_unknown(struct associations *associations, uint64_t uid)
 {
-    if (associations_quarantined(associations, uid))
+    if (peers_is_over(associations->options.peers, uid))
         associations->counts.stale++;
     else
         associations->counts.unknown++;
@@ -570,15 +445,15 @@ static void report_unknown(struct associations *associations, uint64_t uid)
 void associations_terminating(struct associations *associations, uint64_t now,
                               uint64_t uid)
 {
-    struct peer *peer = peers_find(associations, uid);
+    struct association *association = association_find(associations, uid);
 
-    if (!peer || peer->gone_at != NEVER)
+    if (!association || association->gone_at != NEVER)
         return;
-    peer->gone_at = now + TERMINATING_MS * MS;
-    peers_due(associations, peer->gone_at);
-    peers_tell(associations,
-               &(struct association_news){.kind = ASSOCIATION_TERMINATING,
-                                          .peer = peers_node(peer)});
+    association->gone_at = now + TERMINATING_MS * MS;
+    associations_due(associations, association->gone_at);
+    associations_tell(associations,
+                      &(struct association_news){.kind = ASSOCIATION_TERMINATING,
+                                          .peer = association_node(association)});
 }
 
 enum association_verdict associations_receive(struct associations *associations,
@@ -592,7 +467,7 @@ enum association_verdict associations_receive(struct associations *associations,
     bool artery = envelope->serializer == SERIALIZER_ARTERY;
     const struct identity *self = associations->options.self;
     struct node_id node;
-    struct peer *peer;
+    struct association *association;
 
     if (artery && (slice_is(envelope->manifest, ARTERY_HANDSHAKE_REQUEST) ||
                    slice_is(envelope->manifest, ARTERY_HANDSHAKE_RESPONSE)))
@@ -600,19 +475,19 @@ enum association_verdict associations_receive(struct associations *associations,
                                  outbox)
                    ? ASSOCIATION_TAKEN
                    : ASSOCIATION_DROPPED;
-    peer = peers_find(associations, envelope->origin);
-    if (!peer) {
+    association = association_find(associations, envelope->origin);
+    if (!association) {
         report_unknown(associations, envelope->origin);
         return ASSOCIATION_DROPPED;
     }
-    node = peers_node(peer);
+    node = association_node(association);
     if (control_answer(self, &node, envelope, outbox)) {
         if (envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_TERMINATING))
             associations_terminating(associations, now, envelope->origin);
         return ASSOCIATION_TAKEN;
     }
     if (artery) {
-        if (peers_control(associations, now, stream, peer, envelope, outbox))
+        if (association_control(associations, now, stream, association, envelope, outbox))
             return ASSOCIATION_TAKEN;
         associations->counts.malformed++;
         return ASSOCIATION_DROPPED;
@@ -630,45 +505,44 @@ enum association_verdict associations_receive(struct associations *associations,
 
 /* ---- time ---- */
 
-static void tick_peer(struct associations *associations, uint64_t now,
-                      struct peer *peer, struct outbox *outbox)
+static void tick_association(struct associations *associations, uint64_t now,
+                             struct association *association, struct outbox *outbox)
 {
-    struct sequence *sequence = &peer->sequence;
+    struct sequence *sequence = &association->sequence;
 
     if (sequence_hopeless(sequence, now)) {
-        peers_fail(associations, peer);
+        association_fail(associations, association);
     } else if (now >= sequence_deadline(sequence)) {
-        struct node_id node = peers_node(peer);
+        struct node_id node = association_node(association);
 
-        if (peer->uid)
+        if (association->uid)
             associations->counts.system_resent += sequence_resend(
                 sequence, now, associations->options.self, &node, outbox);
         else /* they wait in the link for the handshake */
             sequence_postpone(sequence, now);
     }
-    peers_readvertise(associations, now, peer, outbox);
-    peers_due(associations, sequence_deadline(sequence));
-    peers_due(associations, peer->tables[0].send_at);
-    peers_due(associations, peer->tables[1].send_at);
-    peers_due(associations, peer->gone_at);
+    association_readvertise(associations, now, association, outbox);
+    associations_due(associations, sequence_deadline(sequence));
+    associations_due(associations, association->tables[0].send_at);
+    associations_due(associations, association->tables[1].send_at);
+    associations_due(associations, association->gone_at);
 }
 
 void associations_tick(struct associations *associations, uint64_t now,
                        struct outbox *outbox)
 {
-    struct map_entry entry;
-    uint32_t at = 0;
-
     if (now < associations->due)
         return;
     associations->due = NEVER;
-    while (map_next(&associations->by_address, &at, &entry)) {
-        struct peer *peer = entry.value;
+    for (uint32_t i = 0; i < associations->all.count;) {
+        struct association *association = associations->all.items[i];
 
-        if (now >= peer->gone_at)
-            remove_peer(associations, peer);
-        else
-            tick_peer(associations, now, peer, outbox);
+        if (now >= association->gone_at) {
+            remove_association(associations, association);
+            continue;
+        }
+        tick_association(associations, now, association, outbox);
+        i++;
     }
 }
 

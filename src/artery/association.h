@@ -1,5 +1,5 @@
-/* Keeps control's knowledge of its peers: the incarnation at each address, quarantine, compression
- * tables, and reliable system messages in both directions.
+/* Keeps what control exchanges with its peers: handshakes, compression tables, and reliable system
+ * messages in both directions. The registry (peers.h) decides which incarnations are accepted.
  *
  * The node passes every message of serializer 17 from control's connections, and the handshakes
  * that lanes read on theirs. Messages to peers go to the caller's outbox; control's go on
@@ -13,6 +13,7 @@
 
 #include "artery/control.h"
 #include "artery/envelope.h"
+#include "artery/peers.h"
 #include "artery/table.h"
 #include "base/limits.h"
 #include "base/outbox.h"
@@ -73,7 +74,6 @@ struct association_counts {
     uint64_t unknown;      /* messages of a UID without handshake */
     uint64_t malformed;
     uint64_t refused;      /* by a full table or queue */
-    uint64_t forgotten;    /* retired incarnations that made room at RETIRED_UIDS_MAX */
     uint64_t system_sent;
     uint64_t system_received; /* delivered as news */
     uint64_t system_resent;
@@ -81,14 +81,13 @@ struct association_counts {
 };
 
 struct association_options {
-    const struct identity *self; /* lent for the lifetime */
+    struct peers *peers;         /* of control; lent for the lifetime */
+    const struct identity *self; /* likewise */
     uint64_t capabilities;       /* extension.h; announced to peers */
     uint32_t lanes;              /* of this node */
     const struct own_tables *tables; /* to advertise; lent for the lifetime; null = nothing */
     struct trace *trace;
     struct probes *probes; /* facts about accepted messages; may be null */
-    address_lasting *lasting;    /* the peers' addresses; copies are kept */
-    void *user;                  /* argument of lasting */
 };
 
 struct associations;
@@ -141,22 +140,15 @@ void associations_terminate(struct associations *associations,
  * be 0. The incarnation that it had replaced may return: the removed one counts as the older. */
 void associations_quarantine(struct associations *associations,
                              const struct node_id *peer);
-/* An incarnation has left: its last messages are accepted until it terminates or another one is at
- * its address. The incarnation that it had replaced may return. uid must not be 0. */
-void associations_left(struct associations *associations,
-                       const struct node_id *peer);
-
 uint64_t associations_uid(const struct associations *associations,
                           const struct address *address); /* 0 = unknown */
 bool associations_find(const struct associations *associations, uint64_t uid,
                        struct node_id *node); /* false when unknown or quarantined */
-uint64_t associations_capabilities(const struct associations *associations,
-                                   const struct address *address); /* 0 when unknown */
 /* Prefetches the memory that a frame and a turn need. */
 void associations_fetch(const struct associations *associations);
 /* Locates a peer by its UID, or null: to prefetch its memory without reading it. */
 struct association_place {
-    struct peer *peer;
+    struct association *association;
     uint64_t freed; /* the place is valid while no peer is freed */
 };
 struct association_place
@@ -164,8 +156,6 @@ associations_place(const struct associations *associations, uint64_t uid);
 /* Names the probable peer of the next message, which is then not looked up. */
 void associations_expect(struct associations *associations,
                          const struct association_place *place);
-bool associations_quarantined(const struct associations *associations,
-                              uint64_t uid);
 /* Every peer notified by associations_terminate answered. */
 bool associations_terminating_acked(const struct associations *associations);
 

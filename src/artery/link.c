@@ -151,7 +151,7 @@ struct link *link_new(const struct link_options *options)
     struct link *link = mem_alloc(sizeof *link);
 
     check(strlen(options->sender->magic) == 4);
-    check(options->sender->lane < ORIGIN_LANES_MAX);
+    check(options->sender->lane < PEER_LANES_MAX);
     link->sender = options->sender;
     link->peer = options->peer;
     link->stream = (uint8_t)options->stream;

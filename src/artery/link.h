@@ -67,7 +67,7 @@ struct link_counts {
 /* Settings of all links of a machine. Its pointers are lent for the links' lifetime. */
 struct link_sender {
     const struct identity *self;
-    uint32_t lane; /* the sending machine: 0 = control, lanes from 1; below ORIGIN_LANES_MAX */
+    uint32_t lane; /* the sending machine: 0 = control, lanes from 1; below PEER_LANES_MAX */
     uint32_t lanes;        /* of this node; announced to the peer */
     uint64_t capabilities; /* extension.h; announced to the peer */
     const char *magic;     /* four bytes, "AKKA" */

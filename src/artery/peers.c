@@ -1,553 +1,400 @@
-/* Exchanges compression tables, system messages and termination with known peers. */
+/* Looks peers up, and keeps for each address the newest incarnation. */
 #include "artery/peers.h"
 
-#include "artery/packed.h"
-#include "artery/unique_address.h"
+#include "base/bound.h"
 #include "base/check.h"
 #include "base/mark.h"
-#include "base/timers.h"
 
-/* ---- helpers ---- */
-
-static bool is_peer(const struct associations *associations,
-                    const struct peer *peer,
-                    const Artery__UniqueAddress *unique)
+void peers_init(struct peers *peers, const struct peers_options *options)
 {
-    const struct identity *self = associations->options.self;
-    struct address address;
-
-    return unique->uid == peer->uid &&
-           !strcmp(unique->address->protocol, self->protocol) &&
-           !strcmp(unique->address->system, self->system) &&
-           address_set(&address, unique->address->hostname,
-                       strlen(unique->address->hostname),
-                       unique->address->port) &&
-           kept_address_equal(peer->address, &address);
+    *peers = (struct peers){ .options = *options, .version = 1 };
+    peers->by_address.is_lent = peers->by_uid.is_lent = true;
 }
 
-void peers_taken(const struct associations *associations,
-                 const struct peer *peer, uint64_t uid, enum probe_taken what)
+static void drop_sender(struct peers *peers, struct peer *peer)
 {
-    struct probe probe = { .kind = PROBE_TAKEN,
-                           .type = PROBE_TYPE_NONE,
-                           .node = { address_again(peer->address), uid },
-                           .first = what,
-                           .second = peer->uid };
-
-    if (associations->options.probes)
-        probes_put(associations->options.probes, &probe);
+    if (!peer->sender)
+        return;
+    sender_free(peer->sender);
+    peer->sender = NULL;
+    peers->sender_count--;
+    peers->version++;
 }
 
-static struct outbound control_message(const struct peer *peer,
-                                       const char *manifest,
-                                       const struct buf *payload)
+void peers_fini(struct peers *peers)
 {
-    return (struct outbound){
-        .to = peers_node(peer),
-        .manifest = slice_text(manifest),
-        .payload = buf_slice(payload),
-        .serializer = SERIALIZER_ARTERY,
-        .stream = STREAM_CONTROL,
-    };
-}
+    for (uint32_t i = 0; i < peers->all.count; i++) {
+        struct peer *peer = peers->all.items[i];
 
-/* ---- compression tables ---- */
-
-static void advertise(struct associations *associations, uint64_t now,
-                      struct peer *peer, enum table_kind kind,
-                      struct outbox *outbox)
-{
-    const struct table *table =
-        own_tables_newest(associations->options.tables, kind);
-    struct peer_table *state = &peer->tables[kind];
-    struct buf payload = {0};
-    struct outbound message;
-
-    table_advertisement_put(&payload, associations->options.self,
-                            peer->uid, table);
-    message = control_message(
-        peer, kind == TABLE_REFS ? ARTERY_REFS_TABLE : ARTERY_MANIFESTS_TABLE,
-        &payload);
-    outbox_put(outbox, &message);
-    buf_fini(&payload);
-    state->sent++;
-    state->send_at =
-        state->sent < ADVERTISE_MAX ? now + ADVERTISE_MS * MS : NEVER;
-    peers_due(associations, state->send_at);
-}
-
-void peers_advertise(struct associations *associations, uint64_t now,
-                     struct peer *peer, struct outbox *outbox)
-{
-    for (int kind = TABLE_REFS; kind <= TABLE_MANIFESTS; kind++) {
-        struct peer_table *state = &peer->tables[kind];
-
-        state->sent = 0;
-        state->send_at = NEVER;
-        if (peer->uid && associations->options.tables &&
-            own_tables_newest(associations->options.tables,
-                              (enum table_kind)kind))
-            advertise(associations, now, peer, (enum table_kind)kind, outbox);
+        drop_sender(peers, peer);
+        mem_free(peer->address);
+        mem_free(peer);
     }
+    vec_fini(&peers->all);
+    vec_fini(&peers->retired);
+    map_fini(&peers->by_address);
+    map_fini(&peers->by_uid);
+    map_fini(&peers->retired_by_uid);
+    heard_peers_fini(&peers->heard);
 }
 
-void peers_readvertise(struct associations *associations, uint64_t now,
-                       struct peer *peer, struct outbox *outbox)
+/* ---- entries ---- */
+
+static struct peer *add_peer(struct peers *peers,
+                             const struct address *address)
 {
-    for (int kind = TABLE_REFS; kind <= TABLE_MANIFESTS; kind++)
-        if (now >= peer->tables[kind].send_at)
-            advertise(associations, now, peer, (enum table_kind)kind, outbox);
+    struct peer *peer = mem_alloc(sizeof *peer);
+
+    peer->address = address_keep(address);
+    peer->index = peers->all.count;
+    vec_push(&peers->all, peer);
+    map_put(&peers->by_address, kept_address_key(peer->address), peer);
+    return peer;
 }
 
-void associations_advertise(struct associations *associations, uint64_t now,
-                            struct outbox *outbox)
+void peer_describe(struct peer *peer, uint64_t capabilities, uint32_t lanes)
 {
-    struct map_entry entry;
-    uint32_t at = 0;
-
-    while (map_next(&associations->by_address, &at, &entry)) {
-        struct peer *peer = entry.value;
-
-        if (peer->is_advertised)
-            peers_advertise(associations, now, peer, outbox);
-    }
+    peer->capabilities = (uint32_t)capabilities;
+    peer->lanes = (uint16_t)(lanes < UINT16_MAX ? lanes : UINT16_MAX);
 }
 
-/* Passes a table to the links; false when there is no room for the news. */
-static bool tell_table(struct associations *associations, struct peer *peer,
-                       enum table_kind kind, uint8_t version,
-                       struct slice payload)
+static struct peer *add_heard(struct peers *peers,
+                              const struct heard_peer *node)
 {
-    if (peer->tables[kind].reported_version == version)
-        return true;
-    if (peers_news_full(associations)) {
-        associations->counts.refused++;
-        return false;
-    }
-    peer->tables[kind].reported_version = version;
-    peers_tell(associations,
-               &(struct association_news){ .kind = ASSOCIATION_TABLE,
-                                           .peer = peers_node(peer),
-                                           .table = kind,
-                                           .payload = payload });
-    return true;
+    struct peer *peer = add_peer(peers, &node->node.address);
+
+    peer->uid = node->node.uid;
+    peer->met = true;
+    peer_describe(peer, node->capabilities, node->lanes);
+    map_put(&peers->by_uid, map_u64(&peer->uid), peer);
+    return peer;
 }
 
-static bool receive_table(struct associations *associations, struct peer *peer,
-                          enum table_kind kind, struct slice payload,
-                          struct outbox *outbox)
+static struct peer *known_at(const struct peers *peers,
+                             const struct address *address)
 {
-    const struct identity *self = associations->options.self;
-    struct table table = {0};
-    struct node_id from;
-    uint64_t origin = 0;
-    struct buf ack = {0};
-    struct outbound message;
-    /* A table is bound to its advertiser and to us, its user. */
-    bool good =
-        table_advertisement_read(self, payload, &from, &origin, &table) &&
-        from.uid == peer->uid && kept_address_equal(peer->address, &from.address) &&
-        origin == self->node.uid;
+    struct address_key key;
 
-    /* Unreported tables are not acknowledged: they come again. */
-    if (good && tell_table(associations, peer, kind, table.version, payload)) {
-        unique_address_put(&ack, 1, self, &self->node);
-        buf_put_u8(&ack, 2 << 3);
-        buf_put_varint(&ack, table.version);
-        message =
-            control_message(peer,
-                            kind == TABLE_REFS ? ARTERY_REFS_TABLE_ACK
-                                               : ARTERY_MANIFESTS_TABLE_ACK,
-                            &ack);
-        outbox_put(outbox, &message);
-        buf_fini(&ack);
-    }
-    table_fini(&table);
-    return good;
+    address_key_of(&key, address);
+    return map_get(&peers->by_address, slice_of(key.bytes, key.size));
 }
 
-static bool receive_table_ack(struct associations *associations,
-                              struct peer *peer, enum table_kind kind,
-                              struct slice payload)
+struct peer *peers_find(struct peers *peers, const struct address *address)
 {
-    Artery__TableAck *message =
-        artery__table_ack__unpack(NULL, payload.size, payload.data);
-    const struct table *newest =
-        associations->options.tables
-            ? own_tables_newest(associations->options.tables, kind)
-            : NULL;
-    bool good = message && is_peer(associations, peer, message->from);
+    struct peer *peer = known_at(peers, address);
+    struct heard_peer node;
 
-    if (good && newest && message->version == newest->version)
-        peer->tables[kind].send_at = NEVER;
-    if (message)
-        artery__table_ack__free_unpacked(message, NULL);
-    return good;
+    if (!peer && heard_peers_take_at(&peers->heard, address, &node))
+        peer = add_heard(peers, &node);
+    return peer;
 }
 
-/* ---- incoming system messages ---- */
-
-static bool printable(struct slice text)
+struct peer *peers_at(struct peers *peers, const struct address *address)
 {
-    for (size_t i = 0; i < text.size; i++)
-        if (text.data[i] <= ' ' || text.data[i] > '~')
-            return false;
-    return text.size > 0 && text.size <= REF_SIZE_MAX;
+    struct peer *peer = peers_find(peers, address);
+
+    return peer ? peer : add_peer(peers, address);
 }
 
-/* Fills the news; false: malformed, or a kind that this node never needs. */
-static bool read_system_message(const Artery__SystemMessage *message,
-                                struct slice recipient,
-                                struct association_news *news)
+const struct kept_address *peers_lasting(void *peers,
+                                         const struct address *address)
 {
-    if (message->terminated &&
-        message->type ==
-            ARTERY__SYSTEM_MESSAGE__TYPE__DEATHWATCH_NOTIFICATION) {
-        news->kind = ASSOCIATION_TERMINATED;
-        news->watchee = slice_text(message->terminated->actor->path);
-        news->watcher = recipient;
-        news->existence_confirmed = message->terminated->existence_confirmed;
-        news->address_terminated = message->terminated->address_terminated;
-    } else if (message->watch &&
-               (message->type == ARTERY__SYSTEM_MESSAGE__TYPE__WATCH ||
-                message->type == ARTERY__SYSTEM_MESSAGE__TYPE__UNWATCH)) {
-        news->kind = message->type == ARTERY__SYSTEM_MESSAGE__TYPE__WATCH
-                         ? ASSOCIATION_WATCH
-                         : ASSOCIATION_UNWATCH;
-        news->watchee = slice_text(message->watch->watchee->path);
-        news->watcher = slice_text(message->watch->watcher->path);
+    return peers_at(peers, address)->address;
+}
+
+struct peer *peers_uid(struct peers *peers, uint64_t uid)
+{
+    struct peer *peer = map_get(&peers->by_uid, map_u64(&uid));
+    struct heard_peer node;
+
+    if (!peer && heard_peers_take(&peers->heard, uid, &node))
+        peer = add_heard(peers, &node);
+    return peer;
+}
+
+struct peer *peers_of(struct peers *peers, const struct node_id *node)
+{
+    struct peer *peer = peers->last;
+
+    if (peer && node->uid && peer->uid == node->uid &&
+        kept_address_equal(peer->address, &node->address))
+        return peer; /* an answer */
+    peer = node->uid ? peers_uid(peers, node->uid) : NULL; /* a short key */
+    return peer && kept_address_equal(peer->address, &node->address)
+               ? peer
+               : peers_at(peers, &node->address);
+}
+
+/* ---- incarnations that are over ---- */
+
+static struct retired_peer *find_retired(const struct peers *peers,
+                                         uint64_t uid)
+{
+    uintptr_t place = (uintptr_t)map_get(&peers->retired_by_uid, map_u64(&uid));
+
+    return place ? &peers->retired.items[place - 1] : NULL;
+}
+
+bool peers_is_over(const struct peers *peers, uint64_t uid)
+{
+    return find_retired(peers, uid) != NULL;
+}
+
+/* An incarnation that is over never returns, unless the one that took its address turns out to be
+ * older. */
+static void retire(struct peers *peers, uint64_t uid, uint64_t by)
+{
+    struct retired_peer *retired;
+    uint32_t index = peers->retired_at;
+
+    if (!uid || find_retired(peers, uid))
+        return;
+    if (peers->retired.count < RETIRED_PEERS_MAX) {
+        index = peers->retired.count;
+        vec_push(&peers->retired, (struct retired_peer){ 0 });
     } else {
-        return false;
+        peers->retired_at = (peers->retired_at + 1) % RETIRED_PEERS_MAX;
     }
-    return printable(news->watchee) && printable(news->watcher);
+    retired = &peers->retired.items[index];
+    if (retired->uid) {
+        map_take(&peers->retired_by_uid, map_u64(&retired->uid));
+        peers->forgotten++;
+    }
+    *retired = (struct retired_peer){ uid, by };
+    map_put(&peers->retired_by_uid, map_u64(&uid),
+            (void *)(uintptr_t)(index + 1));
 }
 
-static void deliver(struct associations *associations, const struct peer *peer,
-                    struct slice recipient, const Artery__SystemEnvelope *sent)
+static void restore(struct peers *peers, struct retired_peer *retired)
 {
-    struct association_news news = {.peer = peers_node(peer)};
-    Artery__SystemMessage *message =
-        sent->serializer == SERIALIZER_SYSTEM
-            ? artery__system_message__unpack(NULL, sent->message.len,
-                                             sent->message.data)
-            : NULL;
-
-    /* An unusable message is acknowledged too: it would come again for six hours. */
-    if (message && read_system_message(message, recipient, &news)) {
-        associations->counts.system_received++;
-        peers_taken(associations, peer, sent->reply_to->uid,
-                    PROBE_TAKEN_SYSTEM);
-        peers_tell(associations, &news);
-    } else {
-        associations->counts.malformed++;
-    }
-    if (message)
-        artery__system_message__free_unpacked(message, NULL);
+    map_take(&peers->retired_by_uid, map_u64(&retired->uid));
+    *retired = (struct retired_peer){ 0 };
 }
 
-static bool receive_system(struct associations *associations,
-                           enum stream stream, struct peer *peer,
-                           const struct envelope *envelope,
-                           struct outbox *outbox)
+/* The one that leaves counts as the older incarnation at its address: those that it replaced, and
+ * that have not left, may return. */
+static void release(struct peers *peers, uint64_t uid)
 {
-    struct node_id node = peers_node(peer);
-    Artery__SystemEnvelope *message;
-    bool good;
+    struct retired_peer *own = find_retired(peers, uid);
 
-    /* Valid only on the control stream, and acknowledged only to its sender. */
-    if (stream != STREAM_CONTROL)
-        return false;
-    message = artery__system_envelope__unpack(NULL, envelope->payload.size,
-                                              envelope->payload.data);
-    good = message && message->seq > 0 &&
-           is_peer(associations, peer, message->reply_to);
-    if (good && peers_news_full(associations)) {
-        associations->counts.refused++; /* not acknowledged: it comes again */
-    } else if (good) {
-        if (sequence_receive(&peer->sequence, associations->options.self,
-                             &node, message->seq, outbox))
-            deliver(associations, peer, envelope->recipient, message);
-        else {
-            REACHED("a system message arrives twice, or after a gap");
-            associations->counts.system_repeated++;
+    for (uint32_t i = 0; i < peers->retired.count; i++)
+        if (peers->retired.items[i].uid && peers->retired.items[i].by == uid)
+            restore(peers, &peers->retired.items[i]);
+    if (own)
+        own->by = 0;
+}
+
+/* ---- the incarnation at an address ---- */
+
+static void renew(struct peers *peers, struct peer *peer, uint64_t uid)
+{
+    uint64_t before = peer->uid;
+
+    if (before)
+        map_take(&peers->by_uid, map_u64(&before));
+    drop_sender(peers, peer);
+    peer->uid = uid;
+    peer->order = 0;
+    peer->met = false;
+    peer->gone = false;
+    peer->over = false;
+    peer->shares = false;
+    peer->leaves = false;
+    peer->capabilities = 0;
+    peer->lanes = 0;
+    map_put(&peers->by_uid, map_u64(&peer->uid), peer);
+    if (peers->options.renewed)
+        peers->options.renewed(peers->options.user, peer, before);
+}
+
+/* An incarnation was replaced by an older one, as its later connection shows. */
+static bool comes_back(const struct peer *peer,
+                       const struct retired_peer *retired, uint64_t order)
+{
+    return peer && peer->uid && retired->by == peer->uid && peer->order &&
+           order > peer->order;
+}
+
+static bool is_earlier(const struct peer *peer, uint64_t uid, uint64_t order)
+{
+    return peer && peer->uid && peer->uid != uid && !peer->over && order &&
+           order < peer->order;
+}
+
+enum peer_verdict peers_learn(struct peers *peers, const struct node_id *node,
+                              uint64_t order, struct peer **found)
+{
+    struct peer *known = peers_uid(peers, node->uid);
+    struct peer *peer = peers_find(peers, &node->address);
+    struct retired_peer *retired = find_retired(peers, node->uid);
+    enum peer_verdict verdict = PEER_SAME;
+
+    *found = known;
+    if (retired && !comes_back(peer, retired, order))
+        return PEER_OVER;
+    if (retired)
+        restore(peers, retired);
+    if (known && known != peer)
+        return PEER_ELSEWHERE;
+    if (is_earlier(peer, node->uid, order)) {
+        REACHED("an earlier incarnation is seen after a newer one");
+        retire(peers, node->uid, peer->uid);
+        *found = peer;
+        return PEER_EARLIER;
+    }
+    *found = peer = peer ? peer : add_peer(peers, &node->address);
+    if (peer->uid != node->uid || peer->over) {
+        if (peer->uid != node->uid)
+            retire(peers, peer->uid, peer->gone ? 0 : node->uid);
+        renew(peers, peer, node->uid);
+        verdict = PEER_NEW;
+    }
+    peer->met = true;
+    if (order > peer->order)
+        peer->order = order;
+    return verdict;
+}
+
+void peers_heard(struct peers *peers, const struct heard_peer *node,
+                 uint64_t order)
+{
+    struct peer *peer = known_at(peers, &node->node.address);
+    struct heard_peer before;
+
+    if (!peer) {
+        /* the entry is needed to remember the replaced incarnation */
+        if (!heard_peers_take_at(&peers->heard, &node->node.address, &before) ||
+            before.node.uid == node->node.uid) {
+            heard_peers_put(&peers->heard, node);
+            return;
         }
+        (void)add_heard(peers, &before);
     }
-    if (message)
-        artery__system_envelope__free_unpacked(message, NULL);
-    return good;
+    (void)peers_learn(peers, &node->node, order, &peer);
+    if (peer && peer->uid == node->node.uid)
+        peer_describe(peer, node->capabilities, node->lanes);
 }
 
-static bool receive_system_ack(struct associations *associations, uint64_t now,
-                               struct peer *peer, struct slice payload)
+struct peer *peers_meant(struct peers *peers, const struct node_id *node)
 {
-    Artery__SystemAck *message =
-        artery__system_ack__unpack(NULL, payload.size, payload.data);
-    bool good = message && is_peer(associations, peer, message->from) &&
-                sequence_acknowledge(&peer->sequence, now, message->seq);
+    struct peer *peer = peers_at(peers, &node->address);
 
-    if (good)
-        peers_taken(associations, peer, message->from->uid,
-                    PROBE_TAKEN_ACKNOWLEDGEMENT);
-    if (message)
-        artery__system_ack__free_unpacked(message, NULL);
-    return good;
+    if (!node->uid || peer->uid == node->uid)
+        return peer;
+    if ((peer->met && !peer->gone) || peers_is_over(peers, node->uid)) {
+        REACHED("a home belongs to another incarnation at its address");
+        return NULL;
+    }
+    if (peer->gone)
+        retire(peers, peer->uid, 0);
+    renew(peers, peer, node->uid);
+    return peer;
 }
 
-/* ---- outgoing system messages ---- */
-
-void peers_fail(struct associations *associations, struct peer *peer)
+void peers_leaves(struct peers *peers, const struct node_id *node)
 {
-    char text[ADDRESS_TEXT_MAX];
+    struct peer *peer = peers_uid(peers, node->uid);
 
-    if (peer->failed)
+    if (peer)
+        peer->leaves = true;
+}
+
+void peers_gone(struct peers *peers, const struct node_id *node)
+{
+    struct peer *peer = peers_uid(peers, node->uid);
+
+    release(peers, node->uid);
+    if (peer) {
+        peer->gone = true;
         return;
-    peer->failed = true;
-    trace_put(associations->options.trace, TRACE_WARNING, "association",
-              "system messages not delivered, peer counts as failed peer=%s "
-              "waiting=%u hint=\"check that node; down it if it does not run\"",
-              kept_address_text(peer->address, text, sizeof text),
-              sequence_waiting(&peer->sequence));
-    sequence_give_up(&peer->sequence);
-    peers_tell(associations,
-               &(struct association_news){.kind = ASSOCIATION_FAILED,
-                                          .peer = peers_node(peer)});
+    }
+    peer = peers_find(peers, &node->address);
+    /* its last handshake may still be in flight */
+    if (peer && peer->uid)
+        retire(peers, node->uid, 0);
 }
 
-static void put_text(struct buf *buf, const struct identity *self,
-                     const struct address *address, struct slice path)
+void peers_forget(struct peers *peers, uint64_t uid)
 {
-    if (path.size && path.data[0] == '/')
-        ref_put(buf, self, address, path);
-    else
-        buf_put_slice(buf, path);
-    buf_put_u8(buf, 0);
+    struct peer *peer = peers_uid(peers, uid);
+
+    check(uid != 0);
+    release(peers, uid);
+    /* an unknown one, too: its handshake may still come, after that of the next incarnation */
+    retire(peers, uid, 0);
+    if (peer)
+        peer->over = true;
 }
 
-static void send_system(struct associations *associations, uint64_t now,
-                        const struct node_id *to, struct slice recipient,
-                        const Artery__SystemMessage *message,
-                        struct outbox *outbox)
+/* ---- connections ---- */
+
+static bool is_full(struct peers *peers, const struct node_id *node)
 {
-    const struct identity *self = associations->options.self;
+    const struct peer *peer;
+
+    if (peers->sender_count < PEERS_MAX)
+        return false;
+    peer = peers_find(peers, &node->address);
+    return !peer || !peer->sender;
+}
+
+bool peers_accept(struct peers *peers, enum stream stream,
+                  const struct handshake *handshake)
+{
+    enum peer_verdict verdict;
     struct peer *peer;
-    struct node_id target = *to;
-    struct buf packed = {0};
 
-    if (to->uid && associations_quarantined(associations, to->uid)) {
-        associations->counts.stale++;
-        return;
-    }
-    peer = peers_add(associations, &to->address);
-    if (!peer)
-        return;
-    if (peer->failed) { /* a gap in the numbers can never be closed */
-        associations->counts.refused++;
-        return;
-    }
-    if (to->uid && peer->uid && to->uid != peer->uid) {
-        associations->counts.stale++;
-        return;
-    }
-    if (!peer->uid && to->uid)
-        peer->intended = to->uid;
-    if (peer->uid)
-        target.uid = peer->uid;
-    (void)buf_reserve(&packed,
-                      protobuf_c_message_get_packed_size(&message->base));
-    packed.size = protobuf_c_message_pack(&message->base, packed.data);
-    if (recipient.size <= REF_SIZE_MAX && packed.size <= FRAME_SIZE_MAX / 2 &&
-        sequence_send(&peer->sequence, now, self, &target, recipient,
-                      buf_slice(&packed), outbox)) {
-        associations->counts.system_sent++;
-        peers_due(associations, sequence_deadline(&peer->sequence));
-    } else {
-        associations->counts.refused++;
-        peers_fail(associations, peer);
-    }
-    buf_fini(&packed);
-}
-
-static void send_watch(struct associations *associations, uint64_t now,
-                       const struct node_id *peer, struct slice watchee,
-                       struct slice watcher, bool unwatch,
-                       struct outbox *outbox)
-{
-    const struct identity *self = associations->options.self;
-    Artery__SystemMessage message = ARTERY__SYSTEM_MESSAGE__INIT;
-    Artery__SystemMessage__Watch watch = ARTERY__SYSTEM_MESSAGE__WATCH__INIT;
-    Artery__ActorRef watchee_ref = ARTERY__ACTOR_REF__INIT;
-    Artery__ActorRef watcher_ref = ARTERY__ACTOR_REF__INIT;
-    struct buf watchee_text = {0};
-    struct buf watcher_text = {0};
-
-    put_text(&watchee_text, self, &peer->address, watchee);
-    put_text(&watcher_text, self, &self->node.address, watcher);
-    watchee_ref.path = (char *)watchee_text.data;
-    watcher_ref.path = (char *)watcher_text.data;
-    watch.watchee = &watchee_ref;
-    watch.watcher = &watcher_ref;
-    message.type = unwatch ? ARTERY__SYSTEM_MESSAGE__TYPE__UNWATCH
-                           : ARTERY__SYSTEM_MESSAGE__TYPE__WATCH;
-    message.watch = &watch;
-    /* The header's recipient is the watchee. */
-    send_system(associations, now, peer, watchee, &message, outbox);
-    buf_fini(&watchee_text);
-    buf_fini(&watcher_text);
-}
-
-void associations_watch(struct associations *associations, uint64_t now,
-                        const struct node_id *peer, struct slice watchee,
-                        struct slice watcher, struct outbox *outbox)
-{
-    send_watch(associations, now, peer, watchee, watcher, false, outbox);
-}
-
-void associations_unwatch(struct associations *associations, uint64_t now,
-                          const struct node_id *peer, struct slice watchee,
-                          struct slice watcher, struct outbox *outbox)
-{
-    send_watch(associations, now, peer, watchee, watcher, true, outbox);
-}
-
-void associations_terminated(struct associations *associations, uint64_t now,
-                             const struct node_id *peer, struct slice watchee,
-                             struct slice watcher, bool existence_confirmed,
-                             bool address_terminated, struct outbox *outbox)
-{
-    const struct identity *self = associations->options.self;
-    Artery__SystemMessage message = ARTERY__SYSTEM_MESSAGE__INIT;
-    Artery__SystemMessage__Terminated terminated =
-        ARTERY__SYSTEM_MESSAGE__TERMINATED__INIT;
-    Artery__ActorRef actor = ARTERY__ACTOR_REF__INIT;
-    struct buf text = {0};
-
-    put_text(&text, self, &self->node.address, watchee);
-    actor.path = (char *)text.data;
-    terminated.actor = &actor;
-    terminated.existence_confirmed = existence_confirmed;
-    terminated.address_terminated = address_terminated;
-    message.type = ARTERY__SYSTEM_MESSAGE__TYPE__DEATHWATCH_NOTIFICATION;
-    message.terminated = &terminated;
-    /* The header's recipient is the watcher. */
-    send_system(associations, now, peer, watcher, &message, outbox);
-    buf_fini(&text);
-}
-
-/* ---- termination ---- */
-
-void associations_terminate(struct associations *associations,
-                            struct slice sender, struct outbox *outbox)
-{
-    struct buf payload = {0};
-    struct map_entry entry;
-    uint32_t at = 0;
-
-    unique_address_put(&payload, 1, associations->options.self,
-                       &associations->options.self->node);
-    while (map_next(&associations->by_address, &at, &entry)) {
-        struct peer *peer = entry.value;
-        struct outbound message;
-
-        if (!peer->uid || peer->gone_at != NEVER)
-            continue;
-        message = control_message(peer, ARTERY_TERMINATING, &payload);
-        message.sender = sender; /* a JVM treats a missing one as an error */
-        outbox_put(outbox, &message);
-        peer->terminate_sent = true;
-        peer->terminate_acked = false;
-    }
-    buf_fini(&payload);
-}
-
-bool associations_terminating_acked(const struct associations *associations)
-{
-    struct map_entry entry;
-    uint32_t at = 0;
-
-    while (map_next(&associations->by_address, &at, &entry)) {
-        const struct peer *peer = entry.value;
-
-        if (peer->terminate_sent && !peer->terminate_acked)
-            return false;
-    }
-    return true;
-}
-
-static bool receive_quarantined(struct associations *associations,
-                                const struct peer *peer, struct slice payload)
-{
-    Artery__Quarantined *message =
-        artery__quarantined__unpack(NULL, payload.size, payload.data);
-    const struct identity *self = associations->options.self;
-    bool good = message && is_peer(associations, peer, message->from);
-    char text[ADDRESS_TEXT_MAX];
-
-    /* Ignores one that means an earlier incarnation of ours. */
-    if (good && message->to->uid == self->node.uid) {
-        trace_put(associations->options.trace, TRACE_WARNING, "association",
-                  "this node is quarantined by a peer peer=%s hint=\"start the "
-                  "node again once it has stopped\"",
-                  kept_address_text(peer->address, text, sizeof text));
-        peers_tell(associations,
-                   &(struct association_news){
-                       .kind = ASSOCIATION_QUARANTINED_US,
-                       .peer = peers_node(peer)});
-    }
-    if (message)
-        artery__quarantined__free_unpacked(message, NULL);
-    return good;
-}
-
-static bool receive_flush_ack(struct associations *associations,
-                              const struct peer *peer,
-                              const struct envelope *envelope)
-{
-    uint32_t expected;
-
-    if (!flush_ack_read(envelope->payload, &expected) ||
-        !printable(envelope->recipient))
+    if (handshake->lane >= PEER_LANES_MAX || is_full(peers, &handshake->from)) {
+        peers->refused++;
         return false;
-    peers_tell(associations,
-               &(struct association_news){.kind = ASSOCIATION_FLUSHED,
-                                          .peer = peers_node(peer),
-                                          .lanes = expected,
-                                          .watcher = envelope->recipient});
-    return true;
-}
-
-bool peers_control(struct associations *associations, uint64_t now,
-                   enum stream stream, struct peer *peer,
-                   const struct envelope *envelope, struct outbox *outbox)
-{
-    struct slice payload = envelope->payload;
-
-    if (envelope->manifest.size != 1)
+    }
+    verdict = peers_learn(peers, &handshake->from, handshake->order, &peer);
+    if (verdict > PEER_NEW &&
+        !(verdict == PEER_OVER && peer && peers->options.hears_removed))
         return false;
-    switch (envelope->manifest.data[0]) {
-    case 'a':
-        return receive_quarantined(associations, peer, payload);
-    case 'c':
-        peer->terminate_acked = true;
+    if (verdict != PEER_OVER && handshake->capabilities)
+        peer_describe(peer, handshake->capabilities, handshake->lanes);
+    if (!peer->sender) {
+        peer->sender = sender_new();
+        peers->sender_count++;
+        BOUNDED("senders that are known", peers->sender_count, PEERS_MAX);
+    }
+    switch (sender_connects(peer->sender, stream, handshake->lane,
+                            handshake->generation)) {
+    case SENDER_OLDER:
+        return false;
+    case SENDER_NEWER: /* the former connection of its lane is no longer current */
+        peers->version++;
         return true;
-    case 'f':
-        return receive_table(associations, peer, TABLE_REFS, payload, outbox);
-    case 'h':
-        return receive_table(associations, peer, TABLE_MANIFESTS, payload,
-                             outbox);
-    case 'g':
-        return receive_table_ack(associations, peer, TABLE_REFS, payload);
-    case 'i':
-        return receive_table_ack(associations, peer, TABLE_MANIFESTS, payload);
-    case 'j':
-        return receive_system(associations, stream, peer, envelope, outbox);
-    case 'k': /* Nack too acknowledges all up to its number; the next tick resends the rest */
-    case 'l':
-        return receive_system_ack(associations, now, peer, payload);
-    case 'n': /* an answer to a heartbeat that we do not send */
-        return true;
-    case 'p':
-        return receive_flush_ack(associations, peer, envelope);
     default:
-        return false;
+        return true;
     }
+}
+
+struct peer *peers_sender(struct peers *peers, uint64_t uid)
+{
+    struct peer *peer = peers->last;
+
+    if (!peer || peer->uid != uid)
+        peer = peers->last = map_get(&peers->by_uid, map_u64(&uid));
+    return peer && peer->sender ? peer : NULL;
+}
+
+bool peers_is_newest(struct peers *peers, uint64_t uid, enum stream stream,
+                     uint32_t lane, uint64_t generation)
+{
+    const struct peer *peer = peers_sender(peers, uid);
+
+    if (!generation)
+        return true;
+    return peer && lane < PEER_LANES_MAX &&
+           generation >= sender_newest(peer->sender, stream, lane);
+}
+
+void peers_silence(struct peers *peers, uint64_t uid)
+{
+    struct peer *peer = peers_uid(peers, uid);
+
+    if (peer)
+        drop_sender(peers, peer);
 }

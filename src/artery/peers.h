@@ -1,99 +1,154 @@
-/* Declares the inside of `struct associations` for association.c (which peer is where) and peers.c
- * (messages with known peers). */
+/* Knows the peers of one machine: one entry for each address, with the incarnation there and what
+ * the modules of the machine keep for it. Decides which incarnation is at an address.
+ *
+ * The index of an entry is small and stable: no entry is freed before the end. A lane has a short
+ * form for nodes that it only heard of (heard_peers.h). */
 #ifndef SHERD_ARTERY_PEERS_H
 #define SHERD_ARTERY_PEERS_H
 
-#include "artery/association.h"
-#include "artery/sequence.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "artery/control.h"
+#include "artery/heard_peers.h"
+#include "artery/sender.h"
+#include "base/address.h"
+#include "base/limits.h"
 #include "base/map.h"
 #include "base/vec.h"
 
-/* Advertisements of one kind of table, to and from a peer. */
-struct peer_table {
-    uint64_t send_at;     /* NEVER = not needed or given up */
-    uint16_t sent;        /* times, of our newest */
-    int16_t reported_version; /* of the peer's table in the last news; -1 = none */
+/* The state of a link between the protocol and the driver. */
+struct way {
+    bool writing : 1; /* a DRIVER_WRITE is open: machine_pending has not returned false since */
+    bool touched : 1;
+    bool timed : 1;
 };
 
+/* A node has thousands of peers: all fields after uid and address fit in one cache line. */
 struct peer {
-    const struct kept_address *address;
-    uint64_t uid;        /* 0: no handshake yet */
-    uint64_t order; /* highest of this incarnation's connections, see inlet_order; 0 = unknown */
-    /* without a handshake: the incarnation that the waiting system messages are for; 0 = any */
-    uint64_t intended;
-    uint64_t capabilities;
-    uint32_t lanes;
-    struct sequence sequence;
-    struct peer_table tables[2]; /* by enum table_kind */
-    bool is_advertised;  /* it has a connection for messages to us, so it receives our tables */
-    uint64_t gone_at;            /* when to forget a peer that terminates; else NEVER */
-    bool terminate_sent;         /* we announced our termination */
-    bool terminate_acked;
-    bool failed; /* reported as ASSOCIATION_FAILED */
-    bool has_left; /* it has left, but its last messages are accepted */
+    uint64_t uid;          /* 0 = the incarnation is not known yet */
+    struct kept_address *address;
+    /* the highest order of the incarnation's connections, see inlet_order; 0 = unknown */
+    uint64_t order;
+    struct sender *sender; /* its connections to this machine; null: none is accepted */
+    struct link *links[2]; /* control, ordinary; null until first use */
+    struct peer_tables *tables; /* null until the peer advertises one */
+    struct prepared *prepared; /* lane: null until its first sharded message */
+    uint32_t index;
+    uint32_t capabilities; /* the first 32 of extension.h */
+    uint16_t lanes;        /* of a Sherd node; 0 = a JVM node or unknown */
+    uint16_t name;         /* lane: the number of its name in actors; 0 = none yet */
+    struct way ways[2];
+    bool leaves;           /* it is leaving, or was downed */
+    bool met : 1;          /* a handshake named the incarnation */
+    bool gone : 1;         /* it left the cluster: nothing is sent to it */
+    bool over : 1;         /* removed permanently: nothing is accepted from it */
+    bool shares : 1;       /* control: the log says that it shares a type's role */
+    bool has_large : 1;    /* peer_links.h has a link for large messages */
 };
 
-/* An incarnation that is over. */
-struct retired {
+_Static_assert(sizeof(struct peer) == 64 + 16,
+               "one cache line behind its name");
+
+/* An incarnation that is not accepted. */
+struct retired_peer {
     uint64_t uid; /* 0: it returned */
     /* UID that took its address, while it is open which of the two is older; 0 = it is gone */
     uint64_t by;
 };
 
-struct kept_news {
-    struct association_news news; /* its slices have only sizes */
-    size_t at;                    /* of their bytes */
+struct peers_options {
+    /* Another incarnation is at a peer's address; before: its UID, or 0. May be null. */
+    void (*renewed)(void *user, struct peer *peer, uint64_t before);
+    void *user;
+    /* Control: accepts the connections of a removed incarnation, and refuses its messages. */
+    bool hears_removed;
 };
 
-struct associations {
-    struct association_options options;
-    struct map by_address; /* owns the peers */
-    struct map by_uid;     /* with a handshake */
-    struct peer *last;     /* found last, or named by associations_expect; null = none */
-    uint64_t freed;        /* peers so far */
-    struct map retired;    /* over; the value is unused */
-    VEC(struct retired) retired_ring; /* of RETIRED_UIDS_MAX */
+struct peers {
+    struct peers_options options;
+    VEC(struct peer *) all; /* by index */
+    struct map by_address;
+    struct map by_uid;
+    struct peer *last;        /* the likely sender of the next frames, or null */
+    struct heard_peers heard; /* lane: nodes without an entry yet */
+    VEC(struct retired_peer) retired; /* a ring of RETIRED_PEERS_MAX */
     uint32_t retired_at;
-    struct map foreign; /* texts of nodes of other clusters already logged */
-    VEC(struct kept_news) news;
-    uint32_t news_head;
-    struct buf news_bytes;
-    uint64_t due; /* no peer needs a tick before */
-    struct association_counts counts;
+    struct map retired_by_uid; /* uid -> index in the ring, plus one */
+    uint32_t sender_count;
+    uint64_t version;   /* changes when a current connection may no longer be current; never 0 */
+    uint64_t refused;   /* handshakes, by a full table or for a lane number that is too high */
+    uint64_t forgotten; /* retired incarnations that made room at RETIRED_PEERS_MAX */
 };
 
-static inline struct node_id peers_node(const struct peer *peer)
+enum peer_verdict {
+    PEER_SAME,     /* the known incarnation */
+    PEER_NEW,      /* now at its address; another one may have been replaced */
+    PEER_OVER,     /* refused: replaced or removed before */
+    PEER_EARLIER,  /* refused: older than the incarnation at its address; from now on it is over */
+    PEER_ELSEWHERE /* refused: a UID under a second address is a mistake or a lie */
+};
+
+void peers_init(struct peers *peers, const struct peers_options *options);
+/* Frees the entries, not what other modules keep in them. */
+void peers_fini(struct peers *peers);
+
+/* Returns the peer at an address; makes its entry if there is none. */
+struct peer *peers_at(struct peers *peers, const struct address *address);
+/* Returns the peer's own copy of the address; lent as long as `peers`. */
+const struct kept_address *peers_lasting(void *peers,
+                                         const struct address *address);
+struct peer *peers_find(struct peers *peers,
+                        const struct address *address); /* or null */
+struct peer *peers_uid(struct peers *peers, uint64_t uid); /* or null */
+/* Looks a peer up by UID if it is known, else by address, and makes its entry if there is none. */
+struct peer *peers_of(struct peers *peers, const struct node_id *node);
+
+/* Decides about the incarnation of a handshake; its UID is not 0.
+ *
+ * order: of the handshake's connection (inlet_order); 0: not known. Connections of incarnations at
+ * one address come in the incarnations' order, but may be read in any. So the incarnation with the
+ * later connection stays or, without orders, the one that was read later. A replaced incarnation
+ * returns by a later connection, or when the one that replaced it leaves: that one was the older.
+ *
+ * *found: the entry of that UID, or of the later incarnation (PEER_EARLIER); null: none. */
+enum peer_verdict peers_learn(struct peers *peers, const struct node_id *node,
+                              uint64_t order, struct peer **found);
+void peer_describe(struct peer *peer, uint64_t capabilities, uint32_t lanes);
+/* Stores what a handshake with control said of a node, on a lane. Acts as peers_learn if the node
+ * has an entry. */
+void peers_heard(struct peers *peers, const struct heard_peer *node,
+                 uint64_t order);
+/* Returns the peer for a node that was named without a handshake, such as a home. Null if another
+ * incarnation lives there, or this one is over: it must not get messages for the other. */
+struct peer *peers_meant(struct peers *peers, const struct node_id *node);
+/* The node is leaving, so its connections will end. */
+void peers_leaves(struct peers *peers, const struct node_id *node);
+/* The node has left the cluster. Its last messages are accepted until it is forgotten, or another
+ * incarnation is at its address. */
+void peers_gone(struct peers *peers, const struct node_id *node);
+/* Removes an incarnation permanently. */
+void peers_forget(struct peers *peers, uint64_t uid);
+bool peers_is_over(const struct peers *peers, uint64_t uid); /* replaced, or forgotten */
+
+/* Accepts a connection by its handshake, after peers_learn. False, close the inlet: the incarnation
+ * is refused, the connection is older than the newest of its sending lane, or there are too many
+ * senders (PEERS_MAX, counted). */
+bool peers_accept(struct peers *peers, enum stream stream,
+                  const struct handshake *handshake);
+/* Returns the peer with that UID if its connections are accepted; else null: the message is dropped
+ * and counted. Quick for the same UID as last time. */
+struct peer *peers_sender(struct peers *peers, uint64_t uid);
+/* Whether a connection is still the newest of its sending lane; ask once a batch. Generation 0 (a
+ * JVM) always is. */
+bool peers_is_newest(struct peers *peers, uint64_t uid, enum stream stream,
+                     uint32_t lane, uint64_t generation);
+/* Accepts nothing more on the connections of an incarnation. */
+void peers_silence(struct peers *peers, uint64_t uid);
+
+static inline struct node_id peer_node(const struct peer *peer)
 {
     return (struct node_id){ address_again(peer->address), peer->uid };
 }
-
-/* association.c */
-struct peer *peers_at(const struct associations *associations,
-                      const struct address *address);
-struct peer *peers_find(const struct associations *associations,
-                        uint64_t uid);
-struct peer *peers_add(struct associations *associations,
-                       const struct address *address); /* finds or makes; null when full, counted */
-void peers_renew(struct associations *associations, struct peer *peer,
-                 uint64_t uid, uint64_t order);
-void peers_due(struct associations *associations, uint64_t at);
-void peers_tell(struct associations *associations,
-                const struct association_news *news); /* copied; counted when full */
-bool peers_news_full(const struct associations *associations);
-
-/* peers.c */
-/* Reports to probes that a message of that incarnation had an effect. */
-void peers_taken(const struct associations *associations,
-                 const struct peer *peer, uint64_t uid, enum probe_taken what);
-bool peers_control(struct associations *associations, uint64_t now,
-                   enum stream stream, struct peer *peer,
-                   const struct envelope *envelope,
-                   struct outbox *outbox); /* false: malformed */
-void peers_advertise(struct associations *associations, uint64_t now,
-                     struct peer *peer, struct outbox *outbox); /* both tables */
-void peers_readvertise(struct associations *associations, uint64_t now,
-                       struct peer *peer, struct outbox *outbox); /* the due ones */
-/* Gives up system messages, with news. */
-void peers_fail(struct associations *associations, struct peer *peer);
 
 #endif

@@ -44,7 +44,7 @@
 #define TLS_PIECE_SIZE (32 * 1024) /* bytes at a time: each connection has buffers of this size */
 #define TLS_LOOK_MS 1000 /* between checks of a thread's connections against revocation lists */
 #define TLS_ANSWERS_MAX (16 * 1024) /* bytes of unsent TLS replies: new keys take 600 */
-#define DNS_LOOKUP_NAMES_MAX ASSOCIATIONS_MAX /* looked up, or with addresses */
+#define DNS_LOOKUP_NAMES_MAX PEERS_MAX /* looked up, or with addresses */
 /* concurrent: unanswered ones for seed nodes delay no other name */
 #define DNS_LOOKUP_THREADS_MAX MEMBER_SEEDS_MAX
 #define DNS_LOOKUP_ADDRESSES_MAX 64 /* of one name */
@@ -128,11 +128,9 @@
 #define INLET_UNKNOWN_SIZE_MAX (16 * 1024 - 4)
 #define INLET_PREAMBLE_MS 5000 /* for the first five bytes */
 #define INLET_HANDSHAKE_MS 5000 /* until the sender is accepted. Akka's handshake-timeout is 20 s */
-#define ORIGINS_MAX 8192 /* senders of a machine: 5,000 members and some that left */
-#define ORIGIN_LANES_MAX (LANES_MAX + 1) /* a sender's machines: control and lanes */
-#define ORIGINS_RETIRED_MAX 1024 /* former incarnations whose late requests a machine refuses */
-#define ASSOCIATIONS_MAX 8192 /* control's peers */
-#define RETIRED_UIDS_MAX 16384 /* ended incarnations; the oldest is forgotten first */
+#define PEERS_MAX 8192 /* peers that send to a machine: 5,000 members and some that left */
+#define PEER_LANES_MAX (LANES_MAX + 1) /* a peer's machines: control and lanes */
+#define RETIRED_PEERS_MAX 16384 /* ended incarnations of a machine; the oldest is forgotten first */
 /* between turns; beyond it system messages are not acknowledged, so the peer resends */
 #define ASSOCIATION_NEWS_MAX 65536
 #define ASSOCIATION_NEWS_SIZE_MAX (16 * 1024 * 1024) /* bytes */

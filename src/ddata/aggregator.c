@@ -90,8 +90,8 @@ static void sort_by_age(const struct replica **items, uint32_t count)
                 sorted[to] =
                     left < middle &&
                             (right == end ||
-                             peer_age_compare(&items[left]->peer,
-                                              &items[right]->peer) <= 0)
+                             kept_member_compare_age(&items[left]->peer,
+                                                     &items[right]->peer) <= 0)
                         ? items[left++]
                         : items[right++];
         }
@@ -116,7 +116,7 @@ static void list_replicas(struct replicator *replicator,
 
             if (replica->group != REPLICA_UP ||
                 replica->is_reachable != (bool)reachable ||
-                (without_exiting && replica->peer.status == PEER_EXITING))
+                (without_exiting && replica->peer.status == MEMBER_EXITING))
                 continue;
             vec_push(list, replica);
         }
@@ -159,7 +159,7 @@ static void choose_targets(struct aggregator *aggregator,
         list->count;
     aggregator->targets = mem_alloc(list->count * sizeof *aggregator->targets);
     for (uint32_t i = 0; i < list->count; i++)
-        aggregator->targets[i].node = peer_node(&list->items[i]->peer);
+        aggregator->targets[i].node = kept_member_node(&list->items[i]->peer);
     if (primary < 0)
         primary = 0;
     if (primary > list->count)

@@ -177,7 +177,7 @@ void gossip_tick(struct replicator *replicator, struct outbox *outbox)
         replicator->chunk = (uint32_t)rng_below(&replicator->rng, chunks);
     }
     replicator->round = (struct gossip_round){
-        .to = peer_node(&replicas->items.items[i].peer),
+        .to = kept_member_node(&replicas->items.items[i].peer),
         .number = replicator->round.number + 1,
         .first = replicator->chunk,
         .count = count,

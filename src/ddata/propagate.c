@@ -97,7 +97,7 @@ static void list_nodes(const struct replicas *replicas, node_list *nodes)
         const struct replica *replica = &replicas->items.items[i];
 
         if (replica_is_gossiped(replica) && replica->is_reachable)
-            vec_push(nodes, peer_node(&replica->peer));
+            vec_push(nodes, kept_member_node(&replica->peer));
     }
 }
 

@@ -23,13 +23,13 @@ void replicas_init(struct replicas *replicas, const struct node_id *self,
                    uint64_t now)
 {
     *replicas = (struct replicas){ .self = *self, .clock_at = now };
-    replicas->self_status = PEER_JOINING;
+    replicas->self_status = MEMBER_JOINING;
 }
 
 void replicas_fini(struct replicas *replicas)
 {
     for (uint32_t i = 0; i < replicas->items.count; i++)
-        peer_forget(&replicas->items.items[i].peer);
+        kept_member_fini(&replicas->items.items[i].peer);
     vec_fini(&replicas->items);
     vec_fini(&replicas->removed);
 }
@@ -40,7 +40,7 @@ static struct replica *find(const struct replicas *replicas,
     uint32_t at = sorted_vec_place(&replicas->items, replica_order, node);
 
     return at < replicas->items.count &&
-                   peer_equal(&replicas->items.items[at].peer, node)
+                   kept_member_is(&replicas->items.items[at].peer, node)
                ? &replicas->items.items[at]
                : NULL;
 }
@@ -53,11 +53,11 @@ const struct replica *replicas_find(const struct replicas *replicas,
 
 /* A leaving or down member keeps its group, since its data may still be needed. */
 static enum replica_group group_of(const struct replica *replica,
-                                   const struct peer *peer)
+                                   const struct member_info *peer)
 {
     if (peer->up_number != INT32_MAX)
         return REPLICA_UP;
-    if (peer->status == PEER_WEAKLY_UP)
+    if (peer->status == MEMBER_WEAKLY_UP)
         return REPLICA_WEAKLY_UP;
     return replica ? (enum replica_group)replica->group : REPLICA_JOINING;
 }
@@ -95,7 +95,7 @@ static void forget_found(struct replicas *replicas, const struct node_id *node)
     vec_remove(&replicas->removed, at);
 }
 
-void replicas_put(struct replicas *replicas, const struct peer *peer)
+void replicas_put(struct replicas *replicas, const struct member_info *peer)
 {
     struct replica *replica;
 
@@ -124,7 +124,7 @@ void replicas_put(struct replicas *replicas, const struct peer *peer)
         *replica = (struct replica){ .group = REPLICA_JOINING };
         forget_found(replicas, &peer->node);
     }
-    peer_keep(&replica->peer, peer);
+    kept_member_set(&replica->peer, peer);
     replica->group = (uint8_t)group_of(replica, peer);
     replica->is_reachable = peer->reachable;
     count(replicas, replica, true);
@@ -156,7 +156,7 @@ bool replicas_remove(struct replicas *replicas, const struct node_id *node)
         return false;
     at = (uint32_t)(replica - replicas->items.items);
     count(replicas, replica, false);
-    peer_forget(&replica->peer);
+    kept_member_fini(&replica->peer);
     vec_remove(&replicas->items, at);
     note(replicas, node, false);
     return true;
@@ -186,14 +186,14 @@ uint32_t replicas_gossiped_count(const struct replicas *replicas)
 /* Members that are up, leaving or preparing for shutdown come first, by address. */
 static bool comes_first(uint8_t status)
 {
-    return status == PEER_UP || status == PEER_LEAVING ||
-           status == PEER_PREPARING_FOR_SHUTDOWN ||
-           status == PEER_READY_FOR_SHUTDOWN;
+    return status == MEMBER_UP || status == MEMBER_LEAVING ||
+           status == MEMBER_PREPARING_FOR_SHUTDOWN ||
+           status == MEMBER_READY_FOR_SHUTDOWN;
 }
 
 bool replicas_leads(const struct replicas *replicas)
 {
-    if (replicas->self_status != PEER_UP || !replicas->self_has_role)
+    if (replicas->self_status != MEMBER_UP || !replicas->self_has_role)
         return false;
     for (uint32_t i = 0; i < replicas->items.count; i++) {
         const struct replica *replica = &replicas->items.items[i];

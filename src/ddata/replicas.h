@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/peer.h"
+#include "base/member_info.h"
 #include "base/vec.h"
 
 enum replica_group {
@@ -16,7 +16,7 @@ enum replica_group {
 };
 
 struct replica {
-    struct kept_peer peer;
+    struct kept_member peer;
     uint8_t group; /* enum replica_group */
     bool is_reachable;
 };
@@ -30,7 +30,7 @@ struct removed_replica {
 /* Zero, then replicas_init. */
 struct replicas {
     struct node_id self;
-    enum peer_status self_status;
+    enum member_status self_status;
     bool self_has_role;
     VEC(struct replica) items; /* others with the roles, by unique address */
     VEC(struct removed_replica) removed; /* in order of removal */
@@ -47,7 +47,7 @@ void replicas_init(struct replicas *replicas, const struct node_id *self,
 void replicas_fini(struct replicas *replicas);
 
 /* Lent. A member that was only found in data is removed no longer. */
-void replicas_put(struct replicas *replicas, const struct peer *peer);
+void replicas_put(struct replicas *replicas, const struct member_info *peer);
 /* True if it was a member; then it is recorded as removed. */
 bool replicas_remove(struct replicas *replicas, const struct node_id *node);
 void replicas_tick(struct replicas *replicas, uint64_t now); /* advances the clock */

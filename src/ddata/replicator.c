@@ -194,7 +194,7 @@ static void replicator_end(struct replicator *replicator)
 }
 
 void replicator_peer(struct replicator *replicator, uint64_t now,
-                     const struct peer *peer)
+                     const struct member_info *peer)
 {
     (void)now;
     replicas_put(&replicator->replicas, peer);
@@ -343,7 +343,7 @@ struct replicator_members replicator_members(
     struct replicator_members members = {
         .count = 1,
         .signature = replicas->self.uid * UINT64_C(0x9e3779b97f4a7c15),
-        .exiting = replicas->self_status == PEER_EXITING,
+        .exiting = replicas->self_status == MEMBER_EXITING,
         .asked = 1,
     };
 
@@ -353,8 +353,8 @@ struct replicator_members replicator_members(
         if (replica->group != REPLICA_UP)
             continue;
         members.count++;
-        members.exiting += replica->peer.status == PEER_EXITING;
-        members.asked += replica->peer.status != PEER_EXITING;
+        members.exiting += replica->peer.status == MEMBER_EXITING;
+        members.asked += replica->peer.status != MEMBER_EXITING;
         members.signature +=
             replica->peer.uid * UINT64_C(0x9e3779b97f4a7c15);
     }
@@ -369,7 +369,7 @@ bool replicator_counts(const struct replicator *replicator,
 
     return node_equal(node, &replicas->self) ||
            (replica && replica->group == REPLICA_UP &&
-            replica->peer.status != PEER_EXITING);
+            replica->peer.status != MEMBER_EXITING);
 }
 
 bool replicator_leads(const struct replicator *replicator)

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "base/outbox.h"
-#include "base/peer.h"
+#include "base/member_info.h"
 #include "base/probe.h"
 #include "base/trace.h"
 #include "ddata/value.h"
@@ -205,7 +205,7 @@ void replicator_wall(struct replicator *replicator, int64_t wall_ms);
 /* A member (or this node) is new or has changed. has_role: it has all roles of the replicator.
  * Lent. */
 void replicator_peer(struct replicator *replicator, uint64_t now,
-                     const struct peer *peer);
+                     const struct member_info *peer);
 void replicator_peer_removed(struct replicator *replicator, uint64_t now,
                              const struct node_id *node);
 

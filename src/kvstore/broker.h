@@ -2,7 +2,7 @@
  * to src/kvstore; uses only the public interface.
  *
  *   broker.c      the actor, settings, counters
- *   peers.c       members on the ring, and their brokers
+ *   association_messages.c       members on the ring, and their brokers
  *   calls.c       gets, puts, replies of replicas
  *   replica.c     the keys of this node
  *   moving.c      keys to their new replicas
@@ -106,7 +106,7 @@ struct broker {
     uint32_t moves;
     uint32_t forgets;
 
-    /* peers.c */
+    /* association_messages.c */
     VEC(struct peer) peers; /* in order of names, then of uids */
     bool has_members;           /* the full state of the cluster has arrived */
     struct places places;   /* the ring for calls: includes this node while it is up */
@@ -151,19 +151,19 @@ static inline struct slice item_key(const struct item *item)
     return slice_of(item->key, item->key_size);
 }
 
-/* ---- peers.c ---- */
-void peers_begin(struct broker *broker, struct sherd_ctx *ctx);
-void peers_cluster(struct broker *broker, struct sherd_ctx *ctx,
-                   const struct sherd_msg *msg);
-void peers_data(struct broker *broker, struct sherd_ctx *ctx,
-                const struct sherd_msg *msg); /* of the data of refs */
+/* ---- association_messages.c ---- */
+void broker_peers_begin(struct broker *broker, struct sherd_ctx *ctx);
+void broker_peers_cluster(struct broker *broker, struct sherd_ctx *ctx,
+                          const struct sherd_msg *msg);
+void broker_peers_data(struct broker *broker, struct sherd_ctx *ctx,
+                       const struct sherd_msg *msg); /* of the data of refs */
 /* Repeats refused updates at TIMER_REFS. */
-void peers_retry(struct broker *broker, struct sherd_ctx *ctx);
+void broker_peers_retry(struct broker *broker, struct sherd_ctx *ctx);
 /* Makes the ring, and moves keys. */
-void peers_changed(struct broker *broker, struct sherd_ctx *ctx);
-void peers_fini(struct broker *broker);
+void broker_peers_changed(struct broker *broker, struct sherd_ctx *ctx);
+void broker_peers_fini(struct broker *broker);
 /* Null: no longer a member. */
-const struct peer *peer_of(const struct broker *broker, uint64_t uid);
+const struct peer *broker_peer(const struct broker *broker, uint64_t uid);
 void places_fini(struct places *places);
 /* Replaces `to`, which is initialised. */
 void places_copy(struct places *to, const struct places *from);

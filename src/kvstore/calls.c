@@ -76,7 +76,7 @@ static void ask(struct broker *broker, struct sherd_ctx *ctx, uint64_t uid,
                 enum kvstore_request request, struct slice body, uint32_t tag,
                 uint64_t end)
 {
-    const struct peer *peer = peer_of(broker, uid);
+    const struct peer *peer = broker_peer(broker, uid);
     uint64_t now = sherd_now(ctx);
 
     sherd_ask(ctx, peer->broker, request,
@@ -86,7 +86,7 @@ static void ask(struct broker *broker, struct sherd_ctx *ctx, uint64_t uid,
 
 static bool can_ask(const struct broker *broker, uint64_t uid)
 {
-    const struct peer *peer = peer_of(broker, uid);
+    const struct peer *peer = broker_peer(broker, uid);
 
     return peer && (peer->broker.node || peer->broker.actor);
 }
@@ -380,8 +380,8 @@ static uint64_t choose(const struct broker *broker, const struct call *call)
 
         if (uid != broker->self.node && can_ask(broker, uid) &&
             !was_asked(call, uid) &&
-            (!known || !peer_of(broker, known)->is_reachable ||
-             peer_of(broker, uid)->is_reachable))
+            (!known || !broker_peer(broker, known)->is_reachable ||
+             broker_peer(broker, uid)->is_reachable))
             known = uid;
     }
     return known;

@@ -76,7 +76,7 @@ static bool same_places(const struct places *left, const struct places *right)
 }
 
 /* Two incarnations at one address may briefly be up; the ring has the first. */
-void peers_changed(struct broker *broker, struct sherd_ctx *ctx)
+void broker_peers_changed(struct broker *broker, struct sherd_ctx *ctx)
 {
     struct places places = { 0 };
     const char *last = "";
@@ -101,7 +101,7 @@ void peers_changed(struct broker *broker, struct sherd_ctx *ctx)
 
 /* ---- members ---- */
 
-const struct peer *peer_of(const struct broker *broker, uint64_t uid)
+const struct peer *broker_peer(const struct broker *broker, uint64_t uid)
 {
     for (uint32_t i = 0; i < broker->peers.count; i++)
         if (broker->peers.items[i].uid == uid)
@@ -140,7 +140,7 @@ static struct peer *peer_make(struct broker *broker,
                               const struct sherd_cluster_member *member)
 {
     struct peer *peer =
-        (struct peer *)(uintptr_t)peer_of(broker, member->uid);
+        (struct peer *)(uintptr_t)broker_peer(broker, member->uid);
     struct peer added = { .uid = member->uid,
                           .is_self = member->self,
                           .is_reachable = member->reachable };
@@ -152,12 +152,12 @@ static struct peer *peer_make(struct broker *broker,
     vec_push(&broker->peers, added);
     sort_stable(broker->peers.items, broker->peers.count,
                 sizeof *broker->peers.items, by_name);
-    return (struct peer *)(uintptr_t)peer_of(broker, member->uid);
+    return (struct peer *)(uintptr_t)broker_peer(broker, member->uid);
 }
 
 static void peer_drop(struct broker *broker, uint64_t uid)
 {
-    const struct peer *peer = peer_of(broker, uid);
+    const struct peer *peer = broker_peer(broker, uid);
 
     if (!peer)
         return;
@@ -232,7 +232,7 @@ static void forget_gone(struct broker *broker, struct sherd_ctx *ctx)
         broker->places.items.items[0].uid != broker->self.node)
         return;
     for (uint32_t i = 0; i < broker->known.count; i++)
-        if (!peer_of(broker, broker->known.items[i].node)) {
+        if (!broker_peer(broker, broker->known.items[i].node)) {
             /* known until distributed data removes it */
             change(broker, ctx, SHERD_REMOVE, &broker->known.items[i]);
         }
@@ -251,8 +251,8 @@ static void find_center(struct broker *broker, const struct sherd_msg *msg)
             broker->center = mem_text(event.member.data_center);
 }
 
-void peers_cluster(struct broker *broker, struct sherd_ctx *ctx,
-                   const struct sherd_msg *msg)
+void broker_peers_cluster(struct broker *broker, struct sherd_ctx *ctx,
+                          const struct sherd_msg *msg)
 {
     struct sherd_cluster_event event;
     size_t at = 0;
@@ -278,7 +278,7 @@ void peers_cluster(struct broker *broker, struct sherd_ctx *ctx,
         broker->has_members = true;
     if (!broker->has_members)
         return;
-    peers_changed(broker, ctx);
+    broker_peers_changed(broker, ctx);
     forget_gone(broker, ctx);
 }
 
@@ -314,17 +314,17 @@ static void subscribe(struct broker *broker, struct sherd_ctx *ctx)
 }
 
 /* Does not add a ref that the set has. */
-void peers_begin(struct broker *broker, struct sherd_ctx *ctx)
+void broker_peers_begin(struct broker *broker, struct sherd_ctx *ctx)
 {
     if (!broker->is_subscribed)
         subscribe(broker, ctx);
     change(broker, ctx, SHERD_ADD, &broker->self);
 }
 
-void peers_retry(struct broker *broker, struct sherd_ctx *ctx)
+void broker_peers_retry(struct broker *broker, struct sherd_ctx *ctx)
 {
     broker->is_waiting = false;
-    peers_begin(broker, ctx);
+    broker_peers_begin(broker, ctx);
     forget_gone(broker, ctx);
 }
 
@@ -387,8 +387,8 @@ static const char *answer_text(uint32_t answer)
     }
 }
 
-void peers_data(struct broker *broker, struct sherd_ctx *ctx,
-                const struct sherd_msg *msg)
+void broker_peers_data(struct broker *broker, struct sherd_ctx *ctx,
+                       const struct sherd_msg *msg)
 {
     struct sherd_value *value;
 
@@ -425,7 +425,7 @@ void peers_data(struct broker *broker, struct sherd_ctx *ctx,
     forget_gone(broker, ctx);
 }
 
-void peers_fini(struct broker *broker)
+void broker_peers_fini(struct broker *broker)
 {
     while (broker->peers.count)
         peer_drop(broker, broker->peers.items[0].uid);

@@ -196,7 +196,7 @@ void gossip_digest_receive(struct member *member, uint64_t now,
                            &inbound->from, member->trace, now))
             member_take_response(member, &inbound->from);
         else
-            member->counters.dropped_stranger++;
+            member->counters.dropped_no_member++;
     } else if (slice_is(inbound->manifest, GOSSIP_DIGEST_VERSION)) {
         receive_version(member, inbound, outbox);
     } else {

@@ -406,7 +406,7 @@ void gossip_send_step(struct member *member, uint64_t now, struct outbox *outbox
 bool gossip_send_is_from_member(struct member *member, const struct node_id *from)
 {
     if (!gossip_find(&member->gossip, from)) {
-        member->counters.dropped_stranger++;
+        member->counters.dropped_no_member++;
         return false;
     }
     if (reachability_by(&member->gossip.reachability, &member->identity->node,

@@ -211,7 +211,7 @@ void leave_receive_confirmed(struct member *member,
     }
     found = gossip_find(&member->gossip, &node);
     if (!node_equal(&node, &inbound->from) || !found) {
-        member->counters.dropped_stranger++;
+        member->counters.dropped_no_member++;
         return;
     }
     for (uint32_t i = 0; i < member->confirmed.count; i++)

@@ -281,7 +281,7 @@ static void receive_response(struct member *member, uint64_t now,
              cross_dc_response(&member->cross, &heartbeat.from, now))
         member_take_response(member, &heartbeat.from);
     else
-        member->counters.dropped_stranger++;
+        member->counters.dropped_no_member++;
 }
 
 /* Handles messages that need a member here. */

@@ -14,29 +14,11 @@
 #include <stdint.h>
 
 #include "base/address.h"
+#include "base/member_info.h"
 #include "base/outbox.h"
 #include "base/probe.h"
 #include "base/trace.h"
 #include "member/profile.h"
-
-/* Values are those of the wire. */
-#define MEMBER_STATUSES(X)                                                     \
-    X(MEMBER_JOINING, 0, "joining")                                            \
-    X(MEMBER_UP, 1, "up")                                                      \
-    X(MEMBER_LEAVING, 2, "leaving")                                            \
-    X(MEMBER_EXITING, 3, "exiting")                                            \
-    X(MEMBER_DOWN, 4, "down")                                                  \
-    X(MEMBER_REMOVED, 5, "removed")                                            \
-    X(MEMBER_WEAKLY_UP, 6, "weakly-up")                                        \
-    X(MEMBER_PREPARING_FOR_SHUTDOWN, 7, "preparing-for-shutdown")              \
-    X(MEMBER_READY_FOR_SHUTDOWN, 8, "ready-for-shutdown")
-
-enum member_status {
-#define X(name, value, text) name = value,
-    MEMBER_STATUSES(X)
-#undef X
-};
-#define MEMBER_STATUS_COUNT 9
 
 #define UP_NUMBER_NONE INT32_MAX /* of a member that was never up */
 
@@ -196,7 +178,7 @@ struct member_news {
     X(join_received, "joins taken in")                                         \
     X(dropped_malformed, "messages that could not be decoded")                 \
     X(dropped_hostile, "gossips that decode but break a rule")                 \
-    X(dropped_stranger, "messages of nodes that are no members")               \
+    X(dropped_no_member, "messages of nodes that are no members")               \
     X(dropped_misdirected, "messages for another incarnation")                 \
     X(dropped_unreachable, "gossips of members this node cannot reach")        \
     X(dropped_state, "messages that do not fit this node's state")             \

@@ -9,7 +9,7 @@
 #define FRAMES_MAX 128 /* of a batch */
 #define FETCH_INLET 128 /* bytes for each frame */
 #define FETCH_MACHINE 640
-#define FETCH_PEER 128
+#define FETCH_ASSOCIATION 128
 
 bool machine_next_request(struct machine *machine, struct driver_request *request)
 {
@@ -75,14 +75,14 @@ void machine_mail(struct machine *machine, uint64_t now,
 bool machine_pending(struct machine *machine, uint64_t link,
                      struct slice *bytes)
 {
-    struct contact *contact;
+    struct peer *peer;
     enum stream stream;
     struct link *object =
-        contacts_link(&machine->contacts, link, &contact, &stream);
+        peer_links_find(&machine->links, link, &peer, &stream);
 
     if (link_pending(object, machine->now, bytes))
         return true;
-    contact_way(&machine->contacts, contact, link_index(stream))->writing =
+    peer_way(&machine->links, peer, link_index(stream))->writing =
         false;
     return false;
 }
@@ -90,41 +90,41 @@ bool machine_pending(struct machine *machine, uint64_t link,
 void machine_wrote(struct machine *machine, uint64_t now, uint64_t link,
                    size_t size)
 {
-    struct contact *contact;
+    struct peer *peer;
     enum stream stream;
 
     machine->now = now;
-    link_wrote(contacts_link(&machine->contacts, link, &contact, &stream), now,
+    link_wrote(peer_links_find(&machine->links, link, &peer, &stream), now,
                size);
 }
 
 void machine_connected(struct machine *machine, uint64_t now, uint64_t link)
 {
-    struct contact *contact;
+    struct peer *peer;
     enum stream stream;
 
     machine->now = now;
-    link_connected(contacts_link(&machine->contacts, link, &contact, &stream),
+    link_connected(peer_links_find(&machine->links, link, &peer, &stream),
                    now);
-    contact_touched(&machine->contacts, contact, stream);
+    peer_touched(&machine->links, peer, stream);
 }
 
 void machine_failed(struct machine *machine, uint64_t now, uint64_t link,
                     const char *why)
 {
-    struct contact *contact;
+    struct peer *peer;
     enum stream stream;
     struct link *object =
-        contacts_link(&machine->contacts, link, &contact, &stream);
+        peer_links_find(&machine->links, link, &peer, &stream);
 
     machine->now = now;
-    contact_way(&machine->contacts, contact, link_index(stream))->writing =
+    peer_way(&machine->links, peer, link_index(stream))->writing =
         false;
     if (link_state(object) == LINK_CONNECTING)
         link_failed(object, now, why);
     else
         link_closed(object, now, why);
-    contact_touched(&machine->contacts, contact, stream);
+    peer_touched(&machine->links, peer, stream);
 }
 
 /* ---- accepted connections ---- */
@@ -150,7 +150,7 @@ void machine_accepted(struct machine *machine, uint64_t now,
     inlet_set_order(slot->inlet, arrival->order);
     slot->remote = mem_text(arrival->remote);
     map_put(&machine->inlets, map_u64(&slot->conn), slot);
-    vec_push(&machine->strangers, slot->conn);
+    vec_push(&machine->unknown, slot->conn);
     if (inlet_deadline(slot->inlet) < machine->inlets_deadline)
         machine->inlets_deadline = inlet_deadline(slot->inlet);
 }
@@ -232,7 +232,7 @@ static bool may_say(struct machine *machine, struct inlet_slot *slot,
                     const struct envelope *envelope, struct slice frame)
 {
     struct guard *guard = slot->guard;
-    const struct origin *origin;
+    const struct peer *peer;
     struct node_id from;
     bool open;
 
@@ -245,10 +245,10 @@ static bool may_say(struct machine *machine, struct inlet_slot *slot,
     } else {
         if (open && envelope->origin == guard->vouched)
             return true;
-        origin = origins_find(machine->origins, envelope->origin);
-        if (origin)
-            from = (struct node_id){ address_again(origin->address), origin->uid };
-        open = open && origin; /* unknown node: only the frame is refused */
+        peer = peers_sender(&machine->peers, envelope->origin);
+        if (peer)
+            from = peer_node(peer);
+        open = open && peer; /* unknown node: only the frame is refused */
     }
     if (open && from.uid == envelope->origin &&
         guard->voucher.covers(guard->voucher.proof, from.address.host)) {
@@ -316,9 +316,9 @@ static void note_sender(const struct machine *machine, struct inlet_slot *slot)
 {
     uint64_t uid = inlet_uid(slot->inlet);
 
-    slot->contact = map_get(&machine->contacts.by_uid, map_u64(&uid));
+    slot->peer = map_get(&machine->peers.by_uid, map_u64(&uid));
     if (machine->control)
-        slot->peer = control_place(machine->control, uid);
+        slot->association = control_place(machine->control, uid);
 }
 
 struct inlet_slot *machine_place(const struct machine *machine, uint64_t conn)
@@ -342,27 +342,25 @@ void machine_fetch(const struct machine *machine, uint32_t step)
 void machine_fetch_place(const struct inlet_slot *slot, uint32_t step)
 {
     machine_fetch(slot->machine, step);
-    if (step == 1 && slot->contact)
-        contact_fetch(&slot->machine->contacts, slot->contact);
+    if (step == 1 && slot->peer)
+        peer_fetch(&slot->machine->links, slot->peer);
     if (step > 0)
         return;
     fetch_memory(slot->inlet, FETCH_INLET);
-    if (slot->contact)
-        fetch_memory(slot->contact, sizeof *slot->contact);
-    if (slot->peer.peer)
-        fetch_memory(slot->peer.peer, FETCH_PEER);
+    if (slot->peer)
+        fetch_memory(slot->peer, sizeof *slot->peer);
+    if (slot->association.association)
+        fetch_memory(slot->association.association, FETCH_ASSOCIATION);
 }
 
 /* Checks once in a batch, and only after news of another connection. */
 static void look_if_newest(struct machine *machine, struct inlet_slot *slot)
 {
-    uint64_t version = origins_version(machine->origins);
-
-    if (!inlet_uid(slot->inlet) || slot->checked == version)
+    if (!inlet_uid(slot->inlet) || slot->checked == machine->peers.version)
         return;
-    slot->checked = version;
+    slot->checked = machine->peers.version;
     note_sender(machine, slot);
-    if (!origins_current(machine->origins, inlet_uid(slot->inlet),
+    if (!peers_is_newest(&machine->peers, inlet_uid(slot->inlet),
                          (enum stream)inlet_stream(slot->inlet),
                          inlet_lane(slot->inlet),
                          inlet_generation(slot->inlet)))
@@ -376,9 +374,9 @@ void machine_bytes_at(struct machine *machine, uint64_t now,
     uint32_t count;
 
     machine->now = now;
-    machine->contacts.last = slot->contact;
+    machine->peers.last = slot->peer;
     if (machine->control)
-        control_expect(machine->control, &slot->peer);
+        control_expect(machine->control, &slot->association);
     inlet_receive(slot->inlet, bytes);
     while ((count = inlet_batch(slot->inlet, frames, FRAMES_MAX))) {
         for (uint32_t i = 0; i < count; i++)
@@ -411,8 +409,8 @@ void machine_close(struct machine *machine)
     while (map_next(&machine->inlets, &at, &entry))
         free_slot(entry.value);
     map_fini(&machine->inlets);
-    vec_fini(&machine->strangers);
-    contacts_end(&machine->contacts);
+    vec_fini(&machine->unknown);
+    peer_links_end(&machine->links);
     for (uint32_t i = 0; i < machine->node->machine_count; i++) {
         struct mail_queue *queue = &machine->outputs.mail[i];
 
@@ -435,8 +433,8 @@ static void tick_inlets(struct machine *machine)
     if (machine->now < machine->inlets_deadline)
         return;
     machine->inlets_deadline = NEVER;
-    for (uint32_t i = 0; i < machine->strangers.count; i++) {
-        uint64_t conn = machine->strangers.items[i];
+    for (uint32_t i = 0; i < machine->unknown.count; i++) {
+        uint64_t conn = machine->unknown.items[i];
         struct inlet_slot *slot = map_get(&machine->inlets, map_u64(&conn));
 
         if (!slot || inlet_deadline(slot->inlet) == NEVER)
@@ -447,11 +445,11 @@ static void tick_inlets(struct machine *machine)
                 close_conn(machine, slot);
             continue;
         }
-        machine->strangers.items[kept++] = conn;
+        machine->unknown.items[kept++] = conn;
         if (inlet_deadline(slot->inlet) < machine->inlets_deadline)
             machine->inlets_deadline = inlet_deadline(slot->inlet);
     }
-    machine->strangers.count = kept;
+    machine->unknown.count = kept;
 }
 
 /* ---- turns ---- */
@@ -512,11 +510,11 @@ bool machine_turn(struct machine *machine, uint64_t now, int64_t wall_ms)
 
     machine->now = now;
     machine->wall_ms = wall_ms;
-    contacts_tick(&machine->contacts);
+    peer_links_tick(&machine->links);
     tick_inlets(machine);
     more = machine->control ? control_turn(machine->control)
                             : lane_turn(machine->lane);
-    contacts_flush(&machine->contacts);
+    peer_links_flush(&machine->links);
     return more;
 }
 
@@ -524,7 +522,7 @@ uint64_t machine_deadline(const struct machine *machine)
 {
     uint64_t deadline = machine->control ? control_deadline(machine->control)
                                          : lane_deadline(machine->lane);
-    uint64_t links = contacts_deadline(&machine->contacts);
+    uint64_t links = peer_links_deadline(&machine->links);
     uint64_t inlets = machine->inlets_deadline;
 
     deadline = links < deadline ? links : deadline;

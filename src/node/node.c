@@ -246,6 +246,16 @@ static const char *settings_error(const struct node_settings *settings)
     return NULL;
 }
 
+/* A lane forgets routes to the former incarnation. */
+static void peer_renewed(void *user, struct peer *peer, uint64_t before)
+{
+    struct machine *machine = user;
+
+    peer_links_renewed(&machine->links, peer, before);
+    if (before && machine->lane)
+        lane_peer_renewed(machine->lane, peer->index);
+}
+
 static struct machine *make_machine(struct node *node, uint32_t index)
 {
     struct machine *machine = mem_alloc(sizeof *machine);
@@ -259,20 +269,21 @@ static struct machine *make_machine(struct node *node, uint32_t index)
     machine->trace = trace_new(node->settings.trace_level);
     machine->probes = node->settings.probes ? probes_new() : NULL;
     outputs_init(&machine->outputs, index, node->machine_count);
-    contacts_init(&machine->contacts,
-                  &(struct contacts_options){
-                      .settings = &node->settings,
-                      .self = &node->identity,
-                      .names = node->names,
-                      .now = &machine->now,
-                      .index = index,
-                      .trace = machine->trace,
-                      .probes = machine->probes,
-                      .outputs = &machine->outputs,
-                      .renewed = index ? lane_contact_renewed : NULL,
-                      .user = machine });
-    machine->origins = index ? origins_new(NULL, NULL) /* a lane knows few of them */
-                             : origins_new(contacts_lasting, &machine->contacts);
+    peers_init(&machine->peers,
+               &(struct peers_options){ .renewed = peer_renewed,
+                                        .user = machine,
+                                        .hears_removed = !index });
+    peer_links_init(&machine->links,
+                    &(struct peer_links_options){
+                        .peers = &machine->peers,
+                        .settings = &node->settings,
+                        .self = &node->identity,
+                        .names = node->names,
+                        .now = &machine->now,
+                        .index = index,
+                        .trace = machine->trace,
+                        .probes = machine->probes,
+                        .outputs = &machine->outputs });
     make_tables(node, &machine->tables);
     if (index)
         machine->lane = lane_new(machine);
@@ -287,8 +298,8 @@ static void free_machine(struct machine *machine)
     lane_free(machine->lane);
     outputs_fini(&machine->outputs);
     outbox_fini(&machine->outbox);
-    contacts_fini(&machine->contacts);
-    origins_free(machine->origins);
+    peer_links_fini(&machine->links);
+    peers_fini(&machine->peers);
     own_tables_fini(&machine->tables);
     trace_free(machine->trace);
     probes_free(machine->probes);

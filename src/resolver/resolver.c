@@ -260,8 +260,8 @@ static uint32_t find_targets(const struct resolver *resolver,
                                 down);
     for (uint32_t i = 0; i < side.member_count; i++) {
         down[i] = is_self(resolver, i) &&
-                  side.members[i].status != PEER_EXITING &&
-                  side.members[i].status != PEER_DOWN; /* is already leaving */
+                  side.members[i].status != MEMBER_EXITING &&
+                  side.members[i].status != MEMBER_DOWN; /* is already leaving */
         found += down[i];
     }
     return found;
@@ -336,17 +336,17 @@ static void compare(struct resolver *resolver, uint64_t now,
     bool is_self = node_equal(&after->node, &resolver->self);
     bool changed = !before || before->status != after->status;
 
-    if (is_self && (after->status == PEER_UP ||
-                    after->status == PEER_WEAKLY_UP))
+    if (is_self && (after->status == MEMBER_UP ||
+                    after->status == MEMBER_WEAKLY_UP))
         resolver->is_added = true;
     if (changed &&
-        (after->status == PEER_UP || after->status == PEER_EXITING))
+        (after->status == MEMBER_UP || after->status == MEMBER_EXITING))
         reset_stability(resolver, now);
     if (is_self)
         return;
     /* A downed member counts as unreachable, whatever its reachability. */
     if (before ? before->reachable != after->reachable ||
-                     (changed && after->status == PEER_DOWN)
+                     (changed && after->status == MEMBER_DOWN)
                : !after->reachable)
         count_change(resolver, now);
 }
@@ -410,10 +410,10 @@ static bool is_calm(const struct resolver *resolver)
     for (uint32_t i = 0; i < resolver->members.count; i++) {
         const struct side_member *member = &resolver->members.items[i];
 
-        if (!member->reachable && member->status != PEER_DOWN &&
-            member->status != PEER_EXITING &&
-            member->status != PEER_JOINING &&
-            member->status != PEER_WEAKLY_UP)
+        if (!member->reachable && member->status != MEMBER_DOWN &&
+            member->status != MEMBER_EXITING &&
+            member->status != MEMBER_JOINING &&
+            member->status != MEMBER_WEAKLY_UP)
             return false;
     }
     return true;

@@ -49,14 +49,14 @@ enum decision decision_reverse(enum decision decision)
 
 static bool is_joining(const struct side_member *member)
 {
-    return member->status == PEER_JOINING || member->status == PEER_WEAKLY_UP;
+    return member->status == MEMBER_JOINING || member->status == MEMBER_WEAKLY_UP;
 }
 
 /* Down and exiting members leave anyway. */
 static bool is_downable(const struct side_member *member)
 {
-    return member->status != PEER_DOWN && member->status != PEER_EXITING &&
-           member->status != PEER_REMOVED;
+    return member->status != MEMBER_DOWN && member->status != MEMBER_EXITING &&
+           member->status != MEMBER_REMOVED;
 }
 
 /* Statuses that a count includes or excludes, besides up. */
@@ -71,7 +71,7 @@ static bool in_scope(const struct side_member *member, struct scope scope)
 {
     return member->has_role && is_downable(member) &&
            (scope.with_joining || !is_joining(member)) &&
-           (!scope.without_leaving || member->status != PEER_LEAVING);
+           (!scope.without_leaving || member->status != MEMBER_LEAVING);
 }
 
 /* Counts reachable members, or unreachable ones. */

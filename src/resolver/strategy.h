@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/peer.h"
+#include "base/member_info.h"
 
 /* Texts are those of the configuration. */
 #define STRATEGIES(X)                                                          \
@@ -42,7 +42,7 @@ struct strategy {
 struct side_member {
     struct node_id node;
     int32_t up_number; /* age: the smaller, the older; INT32_MAX: never up */
-    enum peer_status status;
+    enum member_status status;
     bool has_role; /* it counts: it has the strategy's role, or there is none */
     bool reachable; /* false if unreachable, terminated or down; true for the deciding node */
     bool seen; /* has seen the current version of the gossip */

@@ -4,8 +4,8 @@
 
 #include "base/check.h"
 
-static int version_order(const struct peer_version *left,
-                         const struct peer_version *right)
+static int version_order(const struct member_version *left,
+                         const struct member_version *right)
 {
     const char *left_rest = left->rest ? left->rest : "";
     const char *right_rest = right->rest ? right->rest : "";
@@ -18,10 +18,10 @@ static int version_order(const struct peer_version *left,
     return strcmp(left_rest, right_rest);
 }
 
-static bool is_leaving(enum peer_status status)
+static bool is_leaving(enum member_status status)
 {
-    return status == PEER_LEAVING || status == PEER_EXITING ||
-           status == PEER_DOWN || status == PEER_REMOVED;
+    return status == MEMBER_LEAVING || status == MEMBER_EXITING ||
+           status == MEMBER_DOWN || status == MEMBER_REMOVED;
 }
 
 /* Below 0: left is more suitable. Not transitive if statuses differ, so only a stable sort has one

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "base/peer.h"
+#include "base/member_info.h"
 
 struct allocation_shard {
     struct slice id;
@@ -17,8 +17,8 @@ struct allocation_shard {
 
 struct allocation_region {
     uint32_t region; /* the caller's number for it */
-    enum peer_status status;
-    struct peer_version version;
+    enum member_status status;
+    struct member_version version;
     const struct allocation_shard *shards; /* in order of allocation; lent */
     uint32_t shard_count;
 };

@@ -272,7 +272,7 @@ void coordinator_activate(struct coordinator *coordinator, uint64_t now,
 }
 
 void coordinator_peer(struct coordinator *coordinator, uint64_t now,
-                      const struct peer *peer, struct outbox *outbox)
+                      const struct member_info *peer, struct outbox *outbox)
 {
     struct coordinator_member *member = coordinator_member_of(coordinator, &peer->node);
     bool was_asked = member && coordinator_member_is_asked(member);
@@ -299,8 +299,8 @@ void coordinator_peer(struct coordinator *coordinator, uint64_t now,
     }
     member->version_rest = mem_text(peer->version.rest);
     member->peer.version.rest = member->version_rest;
-    if (peer->status == PEER_PREPARING_FOR_SHUTDOWN ||
-        peer->status == PEER_READY_FOR_SHUTDOWN)
+    if (peer->status == MEMBER_PREPARING_FOR_SHUTDOWN ||
+        peer->status == MEMBER_READY_FOR_SHUTDOWN)
         coordinator->is_cluster_stopping = true;
     if (coordinator->is_active && !was_asked && coordinator_member_is_asked(member))
         registration_ask(coordinator, member, outbox);

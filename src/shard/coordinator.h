@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "base/outbox.h"
-#include "base/peer.h"
+#include "base/member_info.h"
 #include "base/trace.h"
 #include "shard/wire.h"
 
@@ -168,7 +168,7 @@ bool coordinator_remembered(struct coordinator *coordinator,
 
 /* Passes a new or changed member, lent. Pass all known members before the term. */
 void coordinator_peer(struct coordinator *coordinator, uint64_t now,
-                      const struct peer *peer, struct outbox *outbox);
+                      const struct member_info *peer, struct outbox *outbox);
 void coordinator_peer_removed(struct coordinator *coordinator, uint64_t now,
                               const struct node_id *node,
                               struct outbox *outbox);

@@ -18,7 +18,7 @@
 
 /* A member, with any role. */
 struct coordinator_member {
-    struct peer peer;
+    struct member_info peer;
     char *version_rest;    /* text of peer.version.rest */
     uint64_t report;       /* number of its region's last report, and of its proxy's; 0 = none */
     uint64_t proxy_report;

@@ -10,8 +10,8 @@
 #ifndef SHERD_SHARD_REGION_H
 #define SHERD_SHARD_REGION_H
 
+#include "base/member_info.h"
 #include "base/outbox.h"
-#include "base/peer.h"
 #include "base/proof.h"
 #include "base/trace.h"
 #include "shard/attempt.h"
@@ -92,7 +92,7 @@ void region_free(struct region *region);
 /* Passes a new or changed member, lent. Members with the role that are Up, Leaving or Exiting may
  * run the coordinator, the oldest first. A new oldest restarts the registration. Members beyond
  * MEMBERS_MAX are counted and ignored. */
-void region_peer(struct region *region, uint64_t now, const struct peer *peer);
+void region_peer(struct region *region, uint64_t now, const struct member_info *peer);
 /* A node with any role was removed: forgets its homes and marker debts. */
 void region_peer_removed(struct region *region, uint64_t now,
                          const struct node_id *node);

@@ -3,7 +3,7 @@
 #ifndef SHERD_SHARD_REGION_INSIDE_H
 #define SHERD_SHARD_REGION_INSIDE_H
 
-#include "base/kept.h"
+#include "base/kept_members.h"
 #include "base/map.h"
 #include "base/probe.h"
 #include "base/timers.h"
@@ -93,9 +93,9 @@ struct region {
     uint32_t wanted_count;
     uint32_t hosted_count;
     struct map homes;   /* ref -> struct home */
-    struct kept members; /* each uid once */
+    struct kept_members members; /* each uid once */
     struct address_index *by_address; /* while a list is read; else null */
-    VEC(struct kept_peer) gone; /* ring of GONE_MAX */
+    VEC(struct kept_member) gone; /* ring of GONE_MAX */
     uint32_t gone_next;
 
     struct node_id oldest; /* oldest that may run the coordinator; uid 0: none */
@@ -164,7 +164,7 @@ void region_heard(struct region *region, const struct node_id *node);
 /* Iterates over members that may run the coordinator; `at` is zero at first. Members must not
  * change meanwhile. */
 struct candidates {
-    const struct kept_peer *first_up;
+    const struct kept_member *first_up;
     uint32_t next;
 };
 bool region_next_candidate(const struct region *region, struct candidates *at,

@@ -9,14 +9,14 @@
 #define REGISTER_WARN_FIRST 5  /* tries; 5.75 s with default settings */
 #define REGISTER_WARN_EVERY 30 /* further tries */
 
-static struct kept_peer *find(const struct region *region, uint64_t uid)
+static struct kept_member *find(const struct region *region, uint64_t uid)
 {
-    return kept_find(&region->members, uid, NULL);
+    return kept_members_find(&region->members, uid, NULL);
 }
 
 void region_heard(struct region *region, const struct node_id *node)
 {
-    struct kept_peer *member = find(region, node->uid);
+    struct kept_member *member = find(region, node->uid);
 
     if (member)
         member->marks |= MARK_HEARD;
@@ -24,44 +24,44 @@ void region_heard(struct region *region, const struct node_id *node)
 
 void region_free_members(struct region *region)
 {
-    kept_fini(&region->members);
+    kept_members_fini(&region->members);
     for (uint32_t i = 0; i < region->gone.count; i++)
-        peer_forget(&region->gone.items[i]);
+        kept_member_fini(&region->gone.items[i]);
     vec_fini(&region->gone);
 }
 
 /* Candidates */
 
-static bool is_eligible(const struct kept_peer *member)
+static bool is_eligible(const struct kept_member *member)
 {
     return (member->marks & MARK_ROLE) &&
-           (member->status == PEER_UP || member->status == PEER_LEAVING ||
-            member->status == PEER_EXITING);
+           (member->status == MEMBER_UP || member->status == MEMBER_LEAVING ||
+            member->status == MEMBER_EXITING);
 }
 
-static const struct kept_peer *oldest(const struct region *region, bool only_up)
+static const struct kept_member *oldest(const struct region *region, bool only_up)
 {
-    const struct kept_peer *found = NULL, *member;
+    const struct kept_member *found = NULL, *member;
 
-    for (uint32_t at = 0; (member = kept_next(&region->members, &at));)
-        if (is_eligible(member) && (!only_up || member->status == PEER_UP) &&
-            (!found || peer_age_compare(member, found) < 0))
+    for (uint32_t at = 0; (member = kept_members_next(&region->members, &at));)
+        if (is_eligible(member) && (!only_up || member->status == MEMBER_UP) &&
+            (!found || kept_member_compare_age(member, found) < 0))
             found = member;
     return found;
 }
 
 /* The candidates: the first Up member, and each older one that is not Up, as in Akka. */
-static bool is_candidate(const struct kept_peer *member,
-                         const struct kept_peer *first_up)
+static bool is_candidate(const struct kept_member *member,
+                         const struct kept_member *first_up)
 {
     return is_eligible(member) &&
-           (!first_up || peer_age_compare(member, first_up) <= 0);
+           (!first_up || kept_member_compare_age(member, first_up) <= 0);
 }
 
 bool region_is_candidate(const struct region *region,
                          const struct node_id *node)
 {
-    const struct kept_peer *member = find(region, node->uid);
+    const struct kept_member *member = find(region, node->uid);
 
     return member && kept_address_equal(member->address, &node->address) &&
            is_candidate(member, oldest(region, true));
@@ -70,7 +70,7 @@ bool region_is_candidate(const struct region *region,
 /* Open addressing in the members' order; finds the first of two at one address. */
 struct address_index {
     uint32_t mask;
-    const struct kept_peer *places[];
+    const struct kept_member *places[];
 };
 
 static uint32_t first_place(const struct address_index *index,
@@ -82,8 +82,8 @@ static uint32_t first_place(const struct address_index *index,
            index->mask;
 }
 
-static const struct kept_peer *const *place_of(const struct address_index *index,
-                                               const struct address *address)
+static const struct kept_member *const *place_of(const struct address_index *index,
+                                                 const struct address *address)
 {
     uint32_t at = first_place(index, address);
 
@@ -96,7 +96,7 @@ static const struct kept_peer *const *place_of(const struct address_index *index
 void region_index_members(struct region *region)
 {
     struct address_index *index;
-    const struct kept_peer *member;
+    const struct kept_member *member;
     uint32_t places = 1;
 
     check(!region->by_address);
@@ -104,9 +104,9 @@ void region_index_members(struct region *region)
         places *= 2;
     index = mem_alloc(sizeof *index + places * sizeof *index->places);
     index->mask = places - 1;
-    for (uint32_t at = 0; (member = kept_next(&region->members, &at));) {
+    for (uint32_t at = 0; (member = kept_members_next(&region->members, &at));) {
         const struct address address = address_again(member->address);
-        const struct kept_peer *const *place = place_of(index, &address);
+        const struct kept_member *const *place = place_of(index, &address);
 
         if (!*place)
             index->places[place - index->places] = member;
@@ -120,14 +120,14 @@ void region_drop_index(struct region *region)
     region->by_address = NULL;
 }
 
-static const struct kept_peer *member_at(const struct region *region,
-                                         const struct address *address)
+static const struct kept_member *member_at(const struct region *region,
+                                           const struct address *address)
 {
-    const struct kept_peer *member;
+    const struct kept_member *member;
 
     if (region->by_address)
         return *place_of(region->by_address, address);
-    for (uint32_t at = 0; (member = kept_next(&region->members, &at));)
+    for (uint32_t at = 0; (member = kept_members_next(&region->members, &at));)
         if (kept_address_equal(member->address, address))
             return member;
     return NULL;
@@ -144,7 +144,7 @@ bool region_is_gone(const struct region *region, uint64_t uid)
 
 bool region_is_dead(const struct region *region, const struct node_id *node)
 {
-    const struct kept_peer *member = node->uid ? find(region, node->uid) : NULL;
+    const struct kept_member *member = node->uid ? find(region, node->uid) : NULL;
     bool dead = false;
 
     if (member && kept_address_equal(member->address, &node->address))
@@ -160,22 +160,22 @@ bool region_is_dead(const struct region *region, const struct node_id *node)
 struct node_id region_node_at(const struct region *region,
                               const struct address *address)
 {
-    const struct kept_peer *member = member_at(region, address);
+    const struct kept_member *member = member_at(region, address);
 
-    return member ? peer_node(member) : (struct node_id){ *address, 0 };
+    return member ? kept_member_node(member) : (struct node_id){ *address, 0 };
 }
 
 bool region_next_candidate(const struct region *region, struct candidates *at,
                            struct node_id *node)
 {
-    const struct kept_peer *member;
+    const struct kept_member *member;
 
     if (!at->next)
         at->first_up = oldest(region, true);
-    while ((member = kept_next(&region->members, &at->next)) != NULL) {
+    while ((member = kept_members_next(&region->members, &at->next)) != NULL) {
         if (!is_candidate(member, at->first_up))
             continue;
-        *node = peer_node(member);
+        *node = kept_member_node(member);
         return true;
     }
     return false;
@@ -242,7 +242,7 @@ static void start_registration(struct region *region, uint64_t now)
 }
 
 static bool has_type(const struct region *region,
-                     const struct kept_peer *member)
+                     const struct kept_member *member)
 {
     if (member->marks & MARK_HEARD)
         return true;
@@ -258,7 +258,7 @@ static bool has_type(const struct region *region,
 /* Returns what the region knows about the node that should run the coordinator. */
 static const char *silence_text(const struct region *region)
 {
-    const struct kept_peer *member = find(region, region->oldest.uid);
+    const struct kept_member *member = find(region, region->oldest.uid);
 
     if (node_equal(&region->oldest, &region->self->node))
         return "the coordinator of this node is not active yet: see the lines "
@@ -319,11 +319,11 @@ void region_coordinator_gone(struct region *region, uint64_t now)
 
 static void look_for_oldest(struct region *region, uint64_t now)
 {
-    const struct kept_peer *member = oldest(region, false);
+    const struct kept_member *member = oldest(region, false);
     struct node_id node = { 0 };
 
     if (member)
-        node = peer_node(member);
+        node = kept_member_node(member);
     if (node_equal(&node, &region->oldest))
         return;
     region->oldest = node;
@@ -332,20 +332,20 @@ static void look_for_oldest(struct region *region, uint64_t now)
 
 /* A change rarely concerns the oldest; then the others need no look. */
 static void follow_oldest(struct region *region, uint64_t now,
-                          const struct kept_peer *changed)
+                          const struct kept_member *changed)
 {
-    const struct kept_peer *current = find(region, region->oldest.uid);
+    const struct kept_member *current = find(region, region->oldest.uid);
 
     if (changed != current && (current || !region->oldest.uid) &&
         (!is_eligible(changed) ||
-         (current && peer_age_compare(current, changed) < 0)))
+         (current && kept_member_compare_age(current, changed) < 0)))
         return;
     look_for_oldest(region, now);
 }
 
-void region_peer(struct region *region, uint64_t now, const struct peer *peer)
+void region_peer(struct region *region, uint64_t now, const struct member_info *peer)
 {
-    struct kept_peer *member = find(region, peer->node.uid);
+    struct kept_member *member = find(region, peer->node.uid);
 
     if (peer->node.uid == 0)
         return;
@@ -356,9 +356,9 @@ void region_peer(struct region *region, uint64_t now, const struct peer *peer)
             region->counters.limited++;
             return;
         }
-        member = kept_add(&region->members, peer);
+        member = kept_members_add(&region->members, peer);
     }
-    peer_keep(member, peer);
+    kept_member_set(member, peer);
     member->marks = (uint8_t)((member->marks & MARK_HEARD) |
                               (peer->has_role ? MARK_ROLE : 0) |
                               (peer->reachable ? 0 : MARK_UNREACHABLE));
@@ -367,22 +367,22 @@ void region_peer(struct region *region, uint64_t now, const struct peer *peer)
 
 static void remember_gone(struct region *region, const struct node_id *node)
 {
-    struct kept_peer *member = find(region, node->uid);
-    struct kept_peer kept = { 0 };
-    struct kept_peer *oldest;
+    struct kept_member *member = find(region, node->uid);
+    struct kept_member kept = { 0 };
+    struct kept_member *oldest;
 
-    if (member && peer_equal(member, node))
-        kept = peer_again(member);
+    if (member && kept_member_is(member, node))
+        kept = kept_member_again(member);
     else
-        peer_keep(&kept, &(struct peer){ .node = *node });
+        kept_member_set(&kept, &(struct member_info){ .node = *node });
     if (member)
-        kept_drop(&region->members, member);
+        kept_members_remove(&region->members, member);
     if (region->gone.count < GONE_MAX) {
         vec_push(&region->gone, kept);
         return;
     }
     oldest = &region->gone.items[region->gone_next++ % GONE_MAX];
-    peer_forget(oldest);
+    kept_member_fini(oldest);
     *oldest = kept;
     region->counters.forgotten++;
 }

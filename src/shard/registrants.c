@@ -21,16 +21,16 @@ void coordinator_member_drop(struct coordinator_member *member)
 bool coordinator_member_is_asked(const struct coordinator_member *member)
 {
     switch (member->peer.status) {
-    case PEER_UP:
-    case PEER_LEAVING:
-    case PEER_EXITING:
-    case PEER_PREPARING_FOR_SHUTDOWN:
-    case PEER_READY_FOR_SHUTDOWN:
+    case MEMBER_UP:
+    case MEMBER_LEAVING:
+    case MEMBER_EXITING:
+    case MEMBER_PREPARING_FOR_SHUTDOWN:
+    case MEMBER_READY_FOR_SHUTDOWN:
         break;
-    case PEER_JOINING:
-    case PEER_WEAKLY_UP:
-    case PEER_DOWN:
-    case PEER_REMOVED:
+    case MEMBER_JOINING:
+    case MEMBER_WEAKLY_UP:
+    case MEMBER_DOWN:
+    case MEMBER_REMOVED:
         return false;
     }
     return member->peer.has_role && !member->has_answered &&

@@ -399,13 +399,13 @@ static bool may_register(const struct coordinator_member *member,
     if (!member ||
         (message->kind == SHARD_REGISTER && !member->peer.has_role))
         return false;
-    if (member->peer.status == PEER_UP)
+    if (member->peer.status == MEMBER_UP)
         return true;
     /* The next coordinator must know the shards of a leaving region. A JVM's registration reports
      * none. */
-    return message->lanes && member->peer.status != PEER_JOINING &&
-           member->peer.status != PEER_WEAKLY_UP &&
-           member->peer.status != PEER_DOWN;
+    return message->lanes && member->peer.status != MEMBER_JOINING &&
+           member->peer.status != MEMBER_WEAKLY_UP &&
+           member->peer.status != MEMBER_DOWN;
 }
 
 static struct registrant *registrant_new(struct coordinator *coordinator, uint64_t now,

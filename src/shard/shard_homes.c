@@ -109,9 +109,9 @@ static struct allocation_region view_of(const struct coordinator *coordinator,
 
     return (struct allocation_region){
         .region = index,
-        .status = member ? member->peer.status : PEER_REMOVED,
+        .status = member ? member->peer.status : MEMBER_REMOVED,
         .version = member ? member->peer.version
-                          : (struct peer_version){ .rest = NULL },
+                          : (struct member_version){ .rest = NULL },
         .shard_count = region->shards.count,
     };
 }
@@ -233,12 +233,12 @@ void shard_homes_receive(struct coordinator *coordinator, uint64_t now,
 static bool is_calm(const struct coordinator *coordinator)
 {
     for (uint32_t i = 0; i < coordinator->members.count; i++) {
-        const struct peer *peer = &coordinator->members.items[i]->peer;
+        const struct member_info *peer = &coordinator->members.items[i]->peer;
 
         if (peer->is_far)
             continue;
-        if (!peer->reachable || peer->status == PEER_JOINING ||
-            peer->status == PEER_WEAKLY_UP)
+        if (!peer->reachable || peer->status == MEMBER_JOINING ||
+            peer->status == MEMBER_WEAKLY_UP)
             return false;
     }
     return true;

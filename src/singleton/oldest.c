@@ -4,24 +4,24 @@
 #include "base/sort.h"
 #include "singleton/singleton_state.h"
 
-static struct kept_peer *find(const struct singleton *singleton,
-                              const struct node_id *node)
+static struct kept_member *find(const struct singleton *singleton,
+                                const struct node_id *node)
 {
-    return kept_find(&singleton->members, node->uid, &node->address);
+    return kept_members_find(&singleton->members, node->uid, &node->address);
 }
 
-static bool has_mark(const struct kept_peer *peer, uint8_t mark)
+static bool has_mark(const struct kept_member *peer, uint8_t mark)
 {
     return peer->marks & mark;
 }
 
 void singleton_members_fini(struct singleton *singleton)
 {
-    kept_fini(&singleton->members);
-    kept_fini(&singleton->removed);
+    kept_members_fini(&singleton->members);
+    kept_members_fini(&singleton->removed);
     vec_fini(&singleton->removals);
     for (uint32_t i = 0; i < singleton->delayed.count; i++)
-        peer_forget(&singleton->delayed.items[i].peer);
+        kept_member_fini(&singleton->delayed.items[i].peer);
     vec_fini(&singleton->delayed);
 }
 
@@ -40,22 +40,22 @@ bool singleton_is_member(const struct singleton *singleton,
 bool singleton_is_removed(const struct singleton *singleton,
                           const struct node_id *node)
 {
-    return kept_find(&singleton->removed, node->uid, &node->address);
+    return kept_members_find(&singleton->removed, node->uid, &node->address);
 }
 
 static void forget_removed(struct singleton *singleton)
 {
     uint32_t at = 0;
 
-    kept_drop(&singleton->removed, kept_next(&singleton->removed, &at));
+    kept_members_remove(&singleton->removed, kept_members_next(&singleton->removed, &at));
     if (!--singleton->removals.items[0].count)
         vec_remove(&singleton->removals, 0);
 }
 
 void singleton_remember_removed(struct singleton *singleton,
-                                const struct kept_peer *peer)
+                                const struct kept_member *peer)
 {
-    struct node_id node = peer_node(peer);
+    struct node_id node = kept_member_node(peer);
     uint32_t count;
 
     if (singleton_is_removed(singleton, &node))
@@ -64,7 +64,7 @@ void singleton_remember_removed(struct singleton *singleton,
         forget_removed(singleton);
         singleton->counters.forgotten++;
     }
-    (void)kept_add_again(&singleton->removed, peer);
+    (void)kept_members_add_again(&singleton->removed, peer);
     count = singleton->removals.count;
     if (!count || singleton->removals.items[count - 1].at != singleton->now)
         vec_push(&singleton->removals,
@@ -81,16 +81,16 @@ void singleton_cleanup(struct singleton *singleton, uint64_t now)
 
 /* True if the member may run the instance, so that a node without other knowledge must wait for
  * it. */
-static bool may_run(const struct peer *peer)
+static bool may_run(const struct member_info *peer)
 {
     return peer->has_role && peer->up_number != INT32_MAX &&
-           peer->status != PEER_REMOVED && peer->status != PEER_JOINING &&
-           peer->status != PEER_WEAKLY_UP;
+           peer->status != MEMBER_REMOVED && peer->status != MEMBER_JOINING &&
+           peer->status != MEMBER_WEAKLY_UP;
 }
 
 /* True if the member runs the instance, or may become the one that does. */
-static bool counts(const struct singleton *singleton, const struct peer *peer,
-                   const struct kept_peer *known)
+static bool counts(const struct singleton *singleton, const struct member_info *peer,
+                   const struct kept_member *known)
 {
     if (!may_run(peer))
         return false;
@@ -98,43 +98,43 @@ static bool counts(const struct singleton *singleton, const struct peer *peer,
         return !singleton->has_exited; /* this node exits: counts until singleton_exit */
     if (singleton->state == SINGLETON_STARTING)
         return true; /* in the first view an exiting member may still run it */
-    if (peer->status == PEER_EXITING)
+    if (peer->status == MEMBER_EXITING)
         return false;
-    if (peer->status == PEER_DOWN && known)
+    if (peer->status == MEMBER_DOWN && known)
         return has_mark(known, MARK_COUNTS);
     return true;
 }
 
 void singleton_peer(struct singleton *singleton, uint64_t now,
-                    const struct peer *peer)
+                    const struct member_info *peer)
 {
-    struct kept_peer *known = find(singleton, &peer->node);
-    struct kept_peer *member = known;
-    struct peer told = *peer;
+    struct kept_member *known = find(singleton, &peer->node);
+    struct kept_member *member = known;
+    struct member_info told = *peer;
     bool is_counting;
 
     singleton->now = now;
     if (member)
-        peer_keep(member, peer);
+        kept_member_set(member, peer);
     else
-        member = kept_add(&singleton->members, peer);
+        member = kept_members_add(&singleton->members, peer);
     told.up_number = member->up_number;
     is_counting = counts(singleton, &told, known);
     member->marks = (uint8_t)((is_counting ? MARK_COUNTS : 0) |
                               (may_run(&told) ? MARK_MAY_RUN : 0));
     if (!is_self(singleton, &peer->node))
         return;
-    if (peer->status == PEER_PREPARING_FOR_SHUTDOWN ||
-        peer->status == PEER_READY_FOR_SHUTDOWN)
+    if (peer->status == MEMBER_PREPARING_FOR_SHUTDOWN ||
+        peer->status == MEMBER_READY_FOR_SHUTDOWN)
         singleton_prepares(singleton);
-    if (peer->status == PEER_DOWN)
+    if (peer->status == MEMBER_DOWN)
         singleton_self_lost(singleton, false);
 }
 
 bool singleton_take_delayed(struct singleton *singleton, uint64_t number)
 {
     for (uint32_t i = 0; i < singleton->delayed.count; i++) {
-        struct kept_peer peer = singleton->delayed.items[i].peer;
+        struct kept_member peer = singleton->delayed.items[i].peer;
 
         if (singleton->delayed.items[i].number != number)
             continue;
@@ -142,7 +142,7 @@ bool singleton_take_delayed(struct singleton *singleton, uint64_t number)
         if (!singleton->delayed.count)
             vec_empty(&singleton->delayed, 8);
         singleton_removed(singleton, &peer);
-        peer_forget(&peer);
+        kept_member_fini(&peer);
         return true;
     }
     return false;
@@ -153,22 +153,22 @@ void singleton_peer_removed(struct singleton *singleton, uint64_t now,
 {
     uint64_t margin = singleton->settings.removal_margin_ms;
     struct node_id copy = *node;
-    struct kept_peer *member = find(singleton, &copy);
-    struct kept_peer kept = { 0 };
+    struct kept_member *member = find(singleton, &copy);
+    struct kept_member kept = { 0 };
 
     singleton->now = now;
     if (is_self(singleton, &copy)) {
         if (member)
-            kept_drop(&singleton->members, member);
+            kept_members_remove(&singleton->members, member);
         singleton_self_lost(singleton, true);
         return;
     }
     if (member)
-        kept = peer_again(member);
+        kept = kept_member_again(member);
     else
-        peer_keep(&kept, &(struct peer){ .node = copy });
+        kept_member_set(&kept, &(struct member_info){ .node = copy });
     if (member)
-        kept_drop(&singleton->members, member);
+        kept_members_remove(&singleton->members, member);
     singleton_new_oldest_removed(singleton, &copy);
     /* After all news of this view, as this node's own exit may follow. */
     vec_push(&singleton->delayed,
@@ -180,29 +180,29 @@ void singleton_peer_removed(struct singleton *singleton, uint64_t now,
                singleton->delayed_number, 0);
 }
 
-static const struct kept_peer *oldest_of(const struct singleton *singleton)
+static const struct kept_member *oldest_of(const struct singleton *singleton)
 {
-    const struct kept_peer *oldest = NULL, *member;
+    const struct kept_member *oldest = NULL, *member;
 
-    for (uint32_t at = 0; (member = kept_next(&singleton->members, &at));)
+    for (uint32_t at = 0; (member = kept_members_next(&singleton->members, &at));)
         if (has_mark(member, MARK_COUNTS) &&
-            (!oldest || peer_age_compare(member, oldest) < 0))
+            (!oldest || kept_member_compare_age(member, oldest) < 0))
             oldest = member;
     return oldest;
 }
 
 bool singleton_oldest(const struct singleton *singleton, struct node_id *node)
 {
-    const struct kept_peer *oldest = oldest_of(singleton);
+    const struct kept_member *oldest = oldest_of(singleton);
 
     if (oldest)
-        *node = peer_node(oldest);
+        *node = kept_member_node(oldest);
     return oldest != NULL;
 }
 
 bool singleton_self_counts(const struct singleton *singleton)
 {
-    const struct kept_peer *self =
+    const struct kept_member *self =
         find(singleton, &singleton->identity->node);
 
     return self && has_mark(self, MARK_COUNTS) && singleton->is_viewed;
@@ -210,19 +210,19 @@ bool singleton_self_counts(const struct singleton *singleton)
 
 bool singleton_self_leaves(const struct singleton *singleton)
 {
-    const struct kept_peer *self =
+    const struct kept_member *self =
         find(singleton, &singleton->identity->node);
 
-    return !self || self->status == PEER_LEAVING ||
-           self->status == PEER_EXITING;
+    return !self || self->status == MEMBER_LEAVING ||
+           self->status == MEMBER_EXITING;
 }
 
 bool singleton_self_exits(const struct singleton *singleton)
 {
-    const struct kept_peer *self =
+    const struct kept_member *self =
         find(singleton, &singleton->identity->node);
 
-    return !self || self->status == PEER_EXITING || self->status == PEER_DOWN;
+    return !self || self->status == MEMBER_EXITING || self->status == MEMBER_DOWN;
 }
 
 static void look(struct singleton *singleton)
@@ -244,10 +244,10 @@ static void look(struct singleton *singleton)
 
 void singleton_view_anew(struct singleton *singleton)
 {
-    struct kept_peer *member;
+    struct kept_member *member;
 
-    for (uint32_t at = 0; (member = kept_next(&singleton->members, &at));) {
-        if (peer_equal(member, &singleton->identity->node))
+    for (uint32_t at = 0; (member = kept_members_next(&singleton->members, &at));) {
+        if (kept_member_is(member, &singleton->identity->node))
             continue;
         member->marks = has_mark(member, MARK_MAY_RUN)
                             ? MARK_MAY_RUN | MARK_COUNTS
@@ -270,7 +270,7 @@ static void take_delayed_of_view(struct singleton *singleton)
             continue;
         }
         singleton_removed(singleton, &removal.peer);
-        peer_forget(&removal.peer);
+        kept_member_fini(&removal.peer);
     }
     check(singleton->delayed.count == count);
     singleton->delayed.count = kept;
@@ -290,7 +290,7 @@ void singleton_peers_done(struct singleton *singleton, uint64_t now,
 
 void singleton_forget_self(struct singleton *singleton)
 {
-    struct kept_peer *self =
+    struct kept_member *self =
         find(singleton, &singleton->identity->node);
 
     if (self)
@@ -300,22 +300,22 @@ void singleton_forget_self(struct singleton *singleton)
 
 static int order_of_age(const void *left, const void *right)
 {
-    return peer_age_compare(*(const struct kept_peer *const *)left,
-                            *(const struct kept_peer *const *)right);
+    return kept_member_compare_age(*(const struct kept_member *const *)left,
+                                   *(const struct kept_member *const *)right);
 }
 
 /* Returns the members that may run it and are not younger than self, with self; oldest first. The
  * caller frees it. */
-static const struct kept_peer **sorted_older(const struct singleton *singleton,
-                                             const struct kept_peer *self,
-                                             uint32_t *count)
+static const struct kept_member **sorted_older(const struct singleton *singleton,
+                                               const struct kept_member *self,
+                                               uint32_t *count)
 {
-    const struct kept_peer **older =
+    const struct kept_member **older =
         mem_alloc(singleton->members.count * sizeof(*older));
-    const struct kept_peer *member;
+    const struct kept_member *member;
 
     *count = 0;
-    for (uint32_t at = 0; (member = kept_next(&singleton->members, &at));)
+    for (uint32_t at = 0; (member = kept_members_next(&singleton->members, &at));)
         if (has_mark(member, MARK_COUNTS) &&
             member->up_number <= self->up_number)
             older[(*count)++] = member;
@@ -325,36 +325,36 @@ static const struct kept_peer **sorted_older(const struct singleton *singleton,
 
 void singleton_forget_previous(struct singleton *singleton)
 {
-    kept_fini(&singleton->previous);
+    kept_members_fini(&singleton->previous);
 }
 
 void singleton_put_previous(struct singleton *singleton,
                             const struct node_id *node)
 {
-    const struct kept_peer *member = find(singleton, node);
+    const struct kept_member *member = find(singleton, node);
 
-    if (kept_find(&singleton->previous, node->uid, &node->address))
+    if (kept_members_find(&singleton->previous, node->uid, &node->address))
         return;
     if (member)
-        (void)kept_add_again(&singleton->previous, member);
+        (void)kept_members_add_again(&singleton->previous, member);
     else
-        (void)kept_add(&singleton->previous, &(struct peer){ .node = *node });
+        (void)kept_members_add(&singleton->previous, &(struct member_info){ .node = *node });
 }
 
 /* Adds removed members to `previous` that are not younger and whose margin is not over. True if
  * none. */
 static bool put_removed(struct singleton *singleton,
-                        const struct kept_peer *self)
+                        const struct kept_member *self)
 {
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < singleton->delayed.count; i++) {
-        const struct kept_peer *peer = &singleton->delayed.items[i].peer;
+        const struct kept_member *peer = &singleton->delayed.items[i].peer;
 
         if (!has_mark(peer, MARK_MAY_RUN) ||
             peer->up_number > self->up_number)
             continue;
-        (void)kept_add_again(&singleton->previous, peer);
+        (void)kept_members_add_again(&singleton->previous, peer);
         count++;
     }
     SOMETIMES("a hand-over that begins anew waits for a margin", count > 0);
@@ -363,9 +363,9 @@ static bool put_removed(struct singleton *singleton,
 
 bool singleton_find_previous(struct singleton *singleton)
 {
-    const struct kept_peer *self =
+    const struct kept_member *self =
         find(singleton, &singleton->identity->node);
-    const struct kept_peer **older;
+    const struct kept_member **older;
     bool is_safe = true;
     uint32_t count;
 
@@ -375,11 +375,11 @@ bool singleton_find_previous(struct singleton *singleton)
         is_safe = put_removed(singleton, self);
     older = sorted_older(singleton, self, &count);
     for (uint32_t i = count; i-- > 0;) {
-        is_safe = is_safe && older[i]->status != PEER_DOWN &&
-                  older[i]->status != PEER_EXITING &&
-                  older[i]->status != PEER_LEAVING;
+        is_safe = is_safe && older[i]->status != MEMBER_DOWN &&
+                  older[i]->status != MEMBER_EXITING &&
+                  older[i]->status != MEMBER_LEAVING;
         if (older[i] != self)
-            (void)kept_add_again(&singleton->previous, older[i]);
+            (void)kept_members_add_again(&singleton->previous, older[i]);
     }
     mem_free(older);
     return is_safe;

@@ -245,17 +245,17 @@ static void hand_over(struct singleton *singleton,
 static bool is_head(const struct singleton *singleton,
                     const struct node_id *node)
 {
-    const struct kept_peer *head = kept_last(&singleton->previous);
+    const struct kept_member *head = kept_members_last(&singleton->previous);
 
-    return head && peer_equal(head, node);
+    return head && kept_member_is(head, node);
 }
 
 static bool previous_are_removed(const struct singleton *singleton)
 {
-    const struct kept_peer *peer;
+    const struct kept_member *peer;
 
-    for (uint32_t at = 0; (peer = kept_next(&singleton->previous, &at));) {
-        struct node_id node = peer_node(peer);
+    for (uint32_t at = 0; (peer = kept_members_next(&singleton->previous, &at));) {
+        struct node_id node = kept_member_node(peer);
 
         if (!singleton_is_removed(singleton, &node))
             return false;
@@ -296,7 +296,7 @@ static void younger_changed(struct singleton *singleton, uint64_t now,
     } else if (previous_are_removed(singleton)) {
         become_oldest(singleton);
     } else {
-        struct node_id head = peer_node(kept_last(&singleton->previous));
+        struct node_id head = kept_member_node(kept_members_last(&singleton->previous));
 
         enter(singleton, SINGLETON_BECOMING_OLDEST);
         retry_later(singleton, now);
@@ -352,12 +352,12 @@ void singleton_settle(struct singleton *singleton, uint64_t now,
 }
 
 void singleton_removed(struct singleton *singleton,
-                       const struct kept_peer *peer)
+                       const struct kept_member *peer)
 {
-    struct node_id copy = peer_node(peer);
+    struct node_id copy = kept_member_node(peer);
     const struct node_id *node = &copy;
-    struct kept_peer *previous =
-        kept_find(&singleton->previous, node->uid, &node->address);
+    struct kept_member *previous =
+        kept_members_find(&singleton->previous, node->uid, &node->address);
 
     singleton_remember_removed(singleton, peer);
     /* An exiting node does not take over: the removed member may have handed over to a younger
@@ -371,7 +371,7 @@ void singleton_removed(struct singleton *singleton,
         singleton->state != SINGLETON_BECOMING_OLDEST)
         return;
     if (previous)
-        kept_drop(&singleton->previous, previous);
+        kept_members_remove(&singleton->previous, previous);
 }
 
 void singleton_self_lost(struct singleton *singleton, bool is_removed)
@@ -560,7 +560,7 @@ static void retry_hand_over(struct singleton *singleton, uint64_t now,
     if (singleton->retry <= singleton->hand_over_retries) {
         if (singleton->previous.count) {
             struct node_id head =
-                peer_node(kept_last(&singleton->previous));
+                kept_member_node(kept_members_last(&singleton->previous));
 
             singleton->counters.retries++;
             REACHED("the request for a hand-over is repeated");

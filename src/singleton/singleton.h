@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "base/outbox.h"
-#include "base/peer.h"
+#include "base/member_info.h"
 #include "base/trace.h"
 
 #define SINGLETON_SERIALIZER 14
@@ -84,7 +84,7 @@ void singleton_free(struct singleton *singleton);
 
 /* Passes a new or changed member, also this node, lent; has_role = may run the singleton. */
 void singleton_peer(struct singleton *singleton, uint64_t now,
-                    const struct peer *peer);
+                    const struct member_info *peer);
 void singleton_peer_removed(struct singleton *singleton, uint64_t now,
                             const struct node_id *node);
 /* The members so far are one consistent view: acts on it. Call it after each batch of the two

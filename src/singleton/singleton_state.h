@@ -2,7 +2,7 @@
 #ifndef SHERD_SINGLETON_SINGLETON_STATE_H
 #define SHERD_SINGLETON_SINGLETON_STATE_H
 
-#include "base/kept.h"
+#include "base/kept_members.h"
 #include "base/timers.h"
 #include "base/vec.h"
 #include "singleton/singleton.h"
@@ -23,7 +23,7 @@ struct removals {
 };
 
 struct delayed_removal {
-    struct kept_peer peer;
+    struct kept_member peer;
     uint64_t number; /* of the timer; 0: waits for the whole view */
 };
 
@@ -59,10 +59,11 @@ struct singleton {
     struct buf successor_path;
     uint64_t delayed_number;
     uint64_t now;               /* time of the last membership news */
-    struct kept previous;       /* older nodes that may still run the instance, the head last */
-    struct kept members;
+    /* older nodes that may still run the instance, the head last */
+    struct kept_members previous;
+    struct kept_members members;
     VEC(struct oldest_change) changes;
-    struct kept removed;
+    struct kept_members removed;
     VEC(struct removals) removals; /* times of removals, in order */
     VEC(struct delayed_removal) delayed;
     VEC(enum singleton_news) news;
@@ -76,7 +77,7 @@ void singleton_news_put(struct singleton *singleton, enum singleton_news news);
 void singleton_settle(struct singleton *singleton, uint64_t now,
                       struct outbox *outbox);
 void singleton_removed(struct singleton *singleton,
-                       const struct kept_peer *peer); /* after the margin */
+                       const struct kept_member *peer); /* after the margin */
 void singleton_new_oldest_removed(struct singleton *singleton,
                                   const struct node_id *node);
 void singleton_self_lost(struct singleton *singleton, bool is_removed);
@@ -89,7 +90,7 @@ bool singleton_is_member(const struct singleton *singleton,
 bool singleton_is_removed(const struct singleton *singleton,
                           const struct node_id *node);
 void singleton_remember_removed(struct singleton *singleton,
-                                const struct kept_peer *peer);
+                                const struct kept_member *peer);
 bool singleton_take_delayed(struct singleton *singleton,
                             uint64_t number); /* false: none has that number */
 void singleton_cleanup(struct singleton *singleton, uint64_t now);

@@ -144,10 +144,10 @@ void control_check_stores(struct control *control);
 void control_other_store(struct control *control, uint32_t type);
 
 /* peer_view.c: describes a member as far as all types agree; the second adds has_role. */
-struct peer control_peer_of_all(const struct control *control,
-                                const struct member_view *view);
-struct peer control_peer(const struct control *control,
-                         const struct member_view *view, uint32_t type);
+struct member_info control_peer_of_all(const struct control *control,
+                                       const struct member_view *view);
+struct member_info control_peer(const struct control *control,
+                                const struct member_view *view, uint32_t type);
 bool control_has_role(const struct control *control,
                       const struct member_view *view, uint32_t type);
 

@@ -57,20 +57,20 @@ static uint32_t ms(uint64_t duration)
 static enum peer_form form_of(const void *user, const struct node_id *node)
 {
     const struct control *control = user;
-    const struct contact *contact =
-        contacts_uid(&control->machine->contacts, node->uid);
+    const struct peer *peer =
+        peers_uid(&control->machine->peers, node->uid);
 
-    if (!contact || !contact->met)
+    if (!peer || !peer->met)
         return PEER_UNKNOWN;
-    return contact->capabilities & CAPABILITY_GOSSIP_DIGEST ? PEER_GOSSIP_DIGEST : PEER_USUAL;
+    return peer->capabilities & CAPABILITY_GOSSIP_DIGEST ? PEER_GOSSIP_DIGEST : PEER_USUAL;
 }
 
-static void fetch_contacts(const void *user, const uint64_t *uids,
+static void fetch_peers(const void *user, const uint64_t *uids,
                            uint32_t count)
 {
     const struct control *control = user;
 
-    contacts_fetch(&control->machine->contacts, uids, count);
+    peer_links_fetch(&control->machine->links, uids, count);
 }
 
 static struct member *make_member(struct control *control)
@@ -130,7 +130,7 @@ static struct member *make_member(struct control *control)
         .log_info_off = from->log_info_off,
         .probes = control->machine->probes,
         .form_of = form_of,
-        .fetch = fetch_contacts,
+        .fetch = fetch_peers,
         .user = control,
     };
 
@@ -145,14 +145,13 @@ struct control *control_new(struct machine *machine)
 {
     struct control *control = mem_alloc(sizeof *control);
     struct association_options options = {
+        .peers = &machine->peers,
         .self = machine->self,
         .capabilities = CAPABILITIES,
         .lanes = machine->settings->lanes,
         .tables = &machine->tables,
         .trace = machine->trace,
         .probes = machine->probes,
-        .lasting = contacts_lasting,
-        .user = &machine->contacts,
     };
 
     control->machine = machine;

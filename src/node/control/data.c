@@ -78,15 +78,15 @@ bool data_has_role(const struct control *control)
     return false;
 }
 
-static struct peer peer_of(const struct control *control,
-                           const struct member_view *view)
+static struct member_info peer_of(const struct control *control,
+                                  const struct member_view *view)
 {
-    return (struct peer){
+    return (struct member_info){
         .node = profile_node(view->profile),
-        .lasting = contacts_lasting(&control->machine->contacts,
-                                    &PROFILE_NODE(view->profile)->address),
+        .lasting = peers_lasting(&control->machine->peers,
+                                 &PROFILE_NODE(view->profile)->address),
         .up_number = view->up_number,
-        .status = (enum peer_status)view->status,
+        .status = view->status,
         .reachable = view->reachable,
         .has_role = member_has_role(view,
                                     control->machine->settings->data_role),
@@ -128,7 +128,7 @@ const struct replicator *machine_data(const struct machine *machine)
 
 void data_peer(struct control *control, const struct member_view *view)
 {
-    struct peer peer = peer_of(control, view);
+    struct member_info peer = peer_of(control, view);
 
     if (!control->data.replicator)
         return;

@@ -20,7 +20,6 @@ void control_departs(struct control *control, const struct node_id *node)
         .until = control->machine->now + (within ? within : DEPARTED_MS * MS),
     };
 
-    associations_left(control->associations, node);
     if (control->departed.count == DEPARTED_MAX)
         silence(control, 0);
     vec_push(&control->departed, departed);

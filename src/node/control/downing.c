@@ -83,7 +83,7 @@ static void put_members(struct control *control)
         struct side_member member = {
             .node = profile_node(view->profile),
             .up_number = view->up_number,
-            .status = (enum peer_status)view->status,
+            .status = view->status,
             .has_role =
                 member_has_role(view, machine->settings->resolver_role),
             .reachable = is_self || (view->reachable &&

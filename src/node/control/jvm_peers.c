@@ -10,11 +10,10 @@ bool control_is_jvm_peer(struct control *control,
                         const struct member_view *view)
 {
     const struct node_id *node = PROFILE_NODE(view->profile);
+    const struct peer *peer = peers_uid(&control->machine->peers, node->uid);
 
-    /* The peer's entry gets it later in the turn. */
-    return associations_uid(control->associations, &node->address) ==
-               node->uid &&
-           !associations_capabilities(control->associations, &node->address);
+    return peer && !peer->capabilities &&
+           associations_uid(control->associations, &node->address) == node->uid;
 }
 
 /* Logs the types whose role that member has; false if there are none. */
@@ -22,7 +21,7 @@ static bool report(struct control *control, const struct member_view *view)
 {
     struct machine *machine = control->machine;
     const struct node_id *node = PROFILE_NODE(view->profile);
-    struct contact *contact = contacts_uid(&machine->contacts, node->uid);
+    struct peer *peer = peers_uid(&machine->peers, node->uid);
     bool shares = false;
 
     for (uint32_t i = 0; i < control->type_count; i++) {
@@ -31,7 +30,7 @@ static bool report(struct control *control, const struct member_view *view)
         if (!control_peer(control, view, i).has_role)
             continue;
         shares = true;
-        if (contact && contact->shares)
+        if (peer && peer->shares)
             continue;
         trace_put(machine->trace, TRACE_ERROR, "node",
                   "JVM member has the role of an entity type: give the type a "
@@ -40,8 +39,8 @@ static bool report(struct control *control, const struct member_view *view)
                   machine->node->names[i].name, role ? role : "",
                   node->address.host, node->address.port);
     }
-    if (contact)
-        contact->shares = true;
+    if (peer)
+        peer->shares = true;
     return shares;
 }
 

@@ -3,21 +3,21 @@
 
 #include "member/version.h"
 
-struct peer control_peer_of_all(const struct control *control,
-                                const struct member_view *view)
+struct member_info control_peer_of_all(const struct control *control,
+                                       const struct member_view *view)
 {
     struct version version = { { 0 }, "" };
-    struct peer peer = {
+    struct member_info peer = {
         .node = profile_node(view->profile),
         .up_number = view->up_number,
-        .status = (enum peer_status)view->status,
+        .status = view->status,
         .reachable = view->reachable,
     };
 
     peer.is_far = strcmp(view->profile->traits->data_center,
                          control->machine->settings->data_center) != 0;
-    peer.lasting = contacts_lasting(&control->machine->contacts,
-                                    &PROFILE_NODE(view->profile)->address);
+    peer.lasting = peers_lasting(&control->machine->peers,
+                                 &PROFILE_NODE(view->profile)->address);
     (void)version_parse(&version, view->profile->traits->app_version); /* checked when received */
     memcpy(peer.version.numbers, version.numbers, sizeof version.numbers);
     peer.version.rest = version.rest;
@@ -36,10 +36,10 @@ bool control_has_role(const struct control *control,
                   of->data_center ? of->data_center : own) == 0;
 }
 
-struct peer control_peer(const struct control *control,
-                         const struct member_view *view, uint32_t type)
+struct member_info control_peer(const struct control *control,
+                                const struct member_view *view, uint32_t type)
 {
-    struct peer peer = control_peer_of_all(control, view);
+    struct member_info peer = control_peer_of_all(control, view);
 
     peer.has_role = control_has_role(control, view, type);
     return peer;

@@ -118,18 +118,18 @@ void control_tell_removed(struct control *control,
 {
     struct machine *machine = control->machine;
     struct removed_life *life = find_life(control, envelope->origin);
-    const struct contact *contact;
+    const struct peer *peer;
     struct node_id node;
 
     if (!life || !life->is_gone || machine->now < control->notified_at + SECOND ||
         envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_QUARANTINED) ||
         envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_HEARTBEAT))
         return;
-    contact = contacts_uid(&machine->contacts, envelope->origin);
-    if (!contact || (!(contact->capabilities & CAPABILITY_SHERD) &&
-                     (!life->is_lost || !may_end_jvms(control))))
+    peer = peers_uid(&machine->peers, envelope->origin);
+    if (!peer || (!(peer->capabilities & CAPABILITY_SHERD) &&
+                  (!life->is_lost || !may_end_jvms(control))))
         return;
-    node = contact_node(contact);
+    node = peer_node(peer);
     if (!life->is_reported)
         trace_put(machine->trace, TRACE_INFO, "node",
                   "removed member still runs, told that it was removed "

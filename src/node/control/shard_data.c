@@ -96,12 +96,12 @@ static void tell_peer(struct control *control, struct shard_replicator *of,
                       const struct member_view *view)
 {
     struct machine *machine = control->machine;
-    struct peer peer = {
+    struct member_info peer = {
         .node = profile_node(view->profile),
-        .lasting = contacts_lasting(&machine->contacts,
-                                    &PROFILE_NODE(view->profile)->address),
+        .lasting = peers_lasting(&machine->peers,
+                                 &PROFILE_NODE(view->profile)->address),
         .up_number = view->up_number,
-        .status = (enum peer_status)view->status,
+        .status = view->status,
         .reachable = view->reachable,
         .has_role = member_has_role(view, of->role) &&
                     strcmp(view->profile->traits->data_center,

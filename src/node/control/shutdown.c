@@ -324,13 +324,13 @@ static bool all_handed_over(const struct control *control)
 
 /* Counts control's unwritten frames to a peer that can be reached. */
 static uint32_t frames_waiting(const struct control *control,
-                               const struct contact *contact)
+                               const struct peer *peer)
 {
     uint32_t count = 0;
 
-    for (uint32_t j = 0; j < CONTACT_LINKS; j++) {
+    for (uint32_t j = 0; j < PEER_LINKS; j++) {
         const struct link *link =
-            contact_link_at(&control->machine->contacts, contact, j);
+            peer_link_at(&control->machine->links, peer, j);
 
         if (link && link_state(link) == LINK_OPEN)
             count += link_waiting(link);
@@ -340,29 +340,29 @@ static uint32_t frames_waiting(const struct control *control,
 
 static bool links_empty(const struct control *control)
 {
-    const struct contacts *contacts = &control->machine->contacts;
+    const struct peers *peers = &control->machine->peers;
 
-    for (uint32_t i = 0; i < contacts->all.count; i++)
-        if (frames_waiting(control, contacts->all.items[i]))
+    for (uint32_t i = 0; i < peers->all.count; i++)
+        if (frames_waiting(control, peers->all.items[i]))
             return false;
     return true;
 }
 
 static void name_late_links(struct control *control)
 {
-    const struct contacts *contacts = &control->machine->contacts;
+    const struct peers *peers = &control->machine->peers;
     char text[ADDRESS_TEXT_MAX];
 
     control->late++;
-    for (uint32_t i = 0; i < contacts->all.count; i++) {
-        const struct contact *contact = contacts->all.items[i];
-        uint32_t count = frames_waiting(control, contact);
+    for (uint32_t i = 0; i < peers->all.count; i++) {
+        const struct peer *peer = peers->all.items[i];
+        uint32_t count = frames_waiting(control, peer);
 
         if (count)
             trace_put_all(control->machine->trace, TRACE_WARNING, "node",
                       "last frames not sent in time peer=%s frames=%u "
                       "hint=\"check that node and the network\"",
-                      kept_address_text(contact->address, text, sizeof text),
+                      kept_address_text(peer->address, text, sizeof text),
                       count);
     }
 }

@@ -34,22 +34,22 @@ static void add_replicator(const struct replicator *replicator,
 
 static void put_counters(const struct control *control, uint64_t *counters)
 {
-    struct association_counts links =
+    struct association_counts counts =
         associations_counts(control->associations);
     const struct member_counters *member = member_counters(control->member);
-    const struct contacts *contacts = &control->machine->contacts;
+    const struct peer_links *links = &control->machine->links;
 
-    counters[SHERD_FRAMES_REFUSED] += links.foreign + links.misaddressed +
-                                      links.stale + links.unknown +
-                                      links.refused;
-    counters[SHERD_MESSAGES_MALFORMED] = links.malformed + control->unknown;
+    counters[SHERD_FRAMES_REFUSED] += counts.foreign + counts.misaddressed +
+                                      counts.stale + counts.unknown +
+                                      counts.refused;
+    counters[SHERD_MESSAGES_MALFORMED] = counts.malformed + control->unknown;
     counters[SHERD_GOSSIP_DROPPED] =
         member->dropped_malformed + member->dropped_hostile +
-        member->dropped_stranger + member->dropped_misdirected +
+        member->dropped_no_member + member->dropped_misdirected +
         member->dropped_unreachable + member->dropped_state +
         member->dropped_full + member->unknown_manifest;
-    counters[SHERD_GOSSIP_LEFT_OUT] = contacts->left_out[REPEATS_MEMBERS];
-    counters[SHERD_VALUES_LEFT_OUT] = contacts->left_out[REPEATS_VALUES];
+    counters[SHERD_GOSSIP_LEFT_OUT] = links->left_out[REPEATS_MEMBERS];
+    counters[SHERD_VALUES_LEFT_OUT] = links->left_out[REPEATS_VALUES];
     counters[SHERD_CHANGES_MERGED] = member->changes_merged;
     counters[SHERD_REMOVED_FORGOTTEN] = control->removed_forgotten;
     for (uint32_t i = 0; i < control->type_count; i++) {

@@ -20,7 +20,7 @@ static uint32_t owning_machine(const struct control *control, uint32_t type,
 static void tell_coordinator(struct control *control,
                              struct coordinator *coordinator,
                              const struct member_view *view,
-                             const struct peer *peer)
+                             const struct member_info *peer)
 {
     struct machine *machine = control->machine;
 
@@ -34,7 +34,7 @@ static void tell_coordinator(struct control *control,
 static void tell_region(struct control *control, const struct member_view *view,
                         uint32_t type)
 {
-    struct peer peer = control_peer(control, view, type);
+    struct member_info peer = control_peer(control, view, type);
 
     peer.has_role &= !control_is_jvm_peer(control, view);
     region_peer(control->types[type].region, control->machine->now, &peer);
@@ -43,7 +43,7 @@ static void tell_region(struct control *control, const struct member_view *view,
 static void tell_types(struct control *control, const struct member_view *view)
 {
     struct machine *machine = control->machine;
-    struct peer peer = control_peer_of_all(control, view);
+    struct member_info peer = control_peer_of_all(control, view);
     uint64_t now = machine->now;
 
     control->turn.is_stirred = true;
@@ -76,7 +76,7 @@ static void member_leaves(struct control *control,
     default:
         return;
     }
-    contacts_leaves(&machine->contacts, PROFILE_NODE(view->profile));
+    peers_leaves(&machine->peers, PROFILE_NODE(view->profile));
     content = MAIL(leaves, .own = { mail_node(PROFILE_NODE(view->profile)) });
     outputs_post_lanes(&machine->outputs, &content);
 }
@@ -121,7 +121,7 @@ static void member_gone(struct control *control, const struct member_news *news)
     } else {
         control_departs(control, &news->node);
     }
-    contacts_gone(&machine->contacts, &news->node);
+    peer_links_gone(&machine->links, &news->node);
 }
 
 /* Returns the level by akka.cluster.log-info and log-info-verbose. By default the node that makes a
@@ -273,13 +273,10 @@ static void association_up(struct control *control,
 {
     struct machine *machine = control->machine;
     const struct member_view *view;
-    struct contact *contact = contacts_learn(
-        &machine->contacts, &news->peer, news->order);
     struct mail_content content =
-        MAIL(contact, .capabilities = news->capabilities, .order = news->order,
+        MAIL(peer, .capabilities = news->capabilities, .order = news->order,
              .lanes = news->lanes, .own = { mail_node(&news->peer) });
 
-    contact_describe(contact, news->capabilities, news->lanes);
     outputs_post_lanes(&machine->outputs, &content);
     if (news->capabilities & CAPABILITY_STORE)
         control_store_tell(control, &news->peer);
@@ -304,7 +301,7 @@ static void peer_table(struct control *control,
 {
     struct machine *machine = control->machine;
 
-    contacts_table(&machine->contacts, &news->peer, news->table, news->payload);
+    peer_links_table(&machine->links, &news->peer, news->table, news->payload);
     for (uint32_t i = 1; i < machine->node->machine_count; i++) {
         struct buf *payload = mem_alloc(sizeof *payload);
         struct mail_content content =
@@ -387,7 +384,7 @@ static void wire_associations(struct control *control)
             association_up(control, &news);
             break;
         case ASSOCIATION_ANSWERED:
-            contacts_answered(&machine->contacts, &news.peer, news.order,
+            peer_links_answered(&machine->links, &news.peer, news.order,
                               news.lane, news.generation);
             answered(machine, &news);
             break;
@@ -473,7 +470,7 @@ static void start_coordinator(struct control *control, uint32_t index)
     shard_data_begin(control, index);
     for (uint32_t i = 0; i < member_count(control->member); i++) {
         const struct member_view *view = member_at(control->member, i);
-        struct peer peer = control_peer(control, view, index);
+        struct member_info peer = control_peer(control, view, index);
 
         tell_coordinator(control, of->coordinator, view, &peer);
     }

@@ -16,8 +16,8 @@ static bool is_here(const struct lane *lane, struct sherd_ref ref)
 static void report_remote(struct lane *lane, struct sherd_ref asker,
                           uint64_t ask, enum sherd_stage stage)
 {
-    struct contacts *contacts = &lane->machine->contacts;
-    struct contact *contact = contacts_uid(contacts, asker.node);
+    struct peer_links *links = &lane->machine->links;
+    struct peer *peer = peers_uid(&lane->machine->peers, asker.node);
     uint8_t payload = (uint8_t)stage;
     char recipient[64];
     struct outbound outbound = { .stream = STREAM_ORDINARY,
@@ -25,16 +25,16 @@ static void report_remote(struct lane *lane, struct sherd_ref asker,
                                  .manifest = slice_text(MANIFEST_STAGE),
                                  .payload = slice_of(&payload, 1) };
 
-    if (!contact || contact->gone ||
-        !(contact->capabilities & CAPABILITY_SHERD))
+    if (!peer || peer->gone ||
+        !(peer->capabilities & CAPABILITY_SHERD))
         return;
-    outbound.to = contact_node(contact);
+    outbound.to = peer_node(peer);
     outbound.recipient =
         slice_of(recipient, name_path(recipient, asker.actor, ask));
-    (void)link_send(contact_link(contacts, contact, STREAM_ORDINARY),
+    (void)link_send(peer_link(links, peer, STREAM_ORDINARY),
                     lane->machine->now,
-                    contact->tables, &outbound); /* refused: the report is lost */
-    contact_touched(contacts, contact, STREAM_ORDINARY);
+                    peer->tables, &outbound); /* refused: the report is lost */
+    peer_touched(links, peer, STREAM_ORDINARY);
 }
 
 /* Reports to the lane of this node that asked. reporter: the node where the message waits. */
@@ -95,30 +95,30 @@ void lane_ask_stage_homeless(struct lane *lane, const struct lane_type *type)
             lane_ask_stage(lane, ((const struct waiting *)held)->message, stage);
 }
 
-uint16_t lane_peer_name(struct lane *lane, struct contact *contact)
+uint16_t lane_peer_name(struct lane *lane, struct peer *peer)
 {
     char text[ADDRESS_TEXT_MAX];
 
-    if (!contact->name)
-        contact->name = actors_peer(
-            lane->actors, contact->uid,
-            kept_address_text(contact->address, text, sizeof text));
-    return contact->name;
+    if (!peer->name)
+        peer->name = actors_peer(
+            lane->actors, peer->uid,
+            kept_address_text(peer->address, text, sizeof text));
+    return peer->name;
 }
 
 void lane_ask_stage_read(struct lane *lane, const struct mail_stage *report)
 {
-    struct contact *contact =
+    struct peer *peer =
         report->uid == lane->machine->self->node.uid
             ? NULL
-            : contacts_uid(&lane->machine->contacts, report->uid);
+            : peers_uid(&lane->machine->peers, report->uid);
     enum sherd_stage stage = report->stage;
 
     /* No report tells that a recovery has ended, so the asker cannot know it at its time-out. */
     if (stage == SHERD_STAGE_RECOVERING)
         stage = SHERD_STAGE_SENT;
     actors_ask_stage(lane->actors, report->ask, stage,
-                     contact ? lane_peer_name(lane, contact) : 0);
+                     peer ? lane_peer_name(lane, peer) : 0);
 }
 
 bool lane_ask_stage_frame(struct lane *lane, uint64_t actor, uint64_t ask,

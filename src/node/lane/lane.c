@@ -54,6 +54,7 @@ struct lane *lane_new(struct machine *machine)
         .restart_ms = settings->entity_restart_backoff / MS,
         .large_max = large_any_max(settings),
         .is_large = lane_is_large,
+        .append = lane_append,
         .user = lane,
     };
     struct journal_options journal = {
@@ -126,9 +127,8 @@ void lane_mail_end(struct lane *lane, struct mail_content *content)
     if (content->kind == MAIL_MESSAGES)
         end_chain(lane, mail_messages_take(content).own.first);
     else if (content->kind == MAIL_FRAME)
-        machine_frame_ended(
-            lane->machine, SHERD_REASON_SHUTTING_DOWN,
-            buf_slice(&mail_frame_of(content)->own.carried->frame));
+        machine_frame_ended(lane->machine, SHERD_REASON_SHUTTING_DOWN,
+                            mail_frame_of(content)->own.envelope->payload);
 }
 
 void lane_free(struct lane *lane)
@@ -142,7 +142,6 @@ void lane_free(struct lane *lane)
     names_fini(&lane->names);
     journal_free(lane->journal);
     actors_free(lane->actors);
-    vec_fini(&lane->positions);
     vec_fini(&lane->remember_writes);
     vec_fini(&lane->flushing);
     vec_fini(&lane->asked);
@@ -169,68 +168,70 @@ static void take_route(struct lane *lane, const struct mail_content *content)
 {
     struct lane_type *type = &lane->types[content->type];
     const struct node_id *home = mail_route_of(content)->own.home;
-    struct contact *contact;
+    struct peer *peer;
 
     if (address_equal(&home->address, &lane->machine->self->node.address))
         routes_set_local(&type->routes, content->shard,
                          (uint16_t)shard_lane(content->type, content->shard,
                                               lane->machine->settings->lanes));
-    else if ((contact = contacts_meant(&lane->machine->contacts, home)))
-        routes_set_remote(&type->routes, content->shard, contact->index);
+    else if ((peer = peers_meant(&lane->machine->peers, home)))
+        routes_set_remote(&type->routes, content->shard, peer->index);
     else
         routes_set_gone(&type->routes, content->shard);
     lane_open(lane, content->type, content->shard);
 }
 
-void lane_contact_renewed(void *machine, uint32_t contact)
+void lane_peer_renewed(struct lane *lane, uint32_t peer)
 {
-    struct lane *lane = ((struct machine *)machine)->lane;
-
     for (uint32_t i = 0; i < lane->type_count; i++) {
-        routes_peer_gone(&lane->types[i].routes, contact);
+        routes_peer_gone(&lane->types[i].routes, peer);
         routes_ask_again(&lane->types[i].routes);
     }
+}
+
+static void forget(struct lane *lane, uint64_t uid)
+{
+    peers_forget(&lane->machine->peers, uid);
+    peers_silence(&lane->machine->peers, uid);
 }
 
 static void node_gone(struct lane *lane, const struct mail_gone *gone)
 {
     const struct node_id *node = gone->own.node;
-    struct contact *contact =
-        contacts_uid(&lane->machine->contacts, node->uid);
+    struct peer *peer =
+        peers_uid(&lane->machine->peers, node->uid);
 
     actors_node_gone(lane->actors, node->uid);
     watchers_node_gone(&lane->watchers, node->uid);
     names_node_gone(&lane->names, node->uid);
     for (uint32_t i = 0; i < lane->type_count; i++) {
-        if (contact)
-            routes_peer_gone(&lane->types[i].routes, contact->index);
+        if (peer)
+            routes_peer_gone(&lane->types[i].routes, peer->index);
         routes_ask_again(&lane->types[i].routes); /* control has forgotten its homes there */
         owned_node_gone(&lane->types[i].owned, lane->machine->now, node->uid);
     }
-    contacts_gone(&lane->machine->contacts, node);
-    if (gone->is_heard)
-        origins_left(lane->machine->origins, node->uid);
-    else
-        origins_forget(lane->machine->origins, node->uid);
+    peer_links_gone(&lane->machine->links, node);
+    if (!gone->is_heard)
+        forget(lane, node->uid);
 }
 
-static void learn_contact(struct lane *lane, const struct mail_contact *contact)
+static void learn_peer(struct lane *lane, const struct mail_peer *peer)
 {
-    const struct known_node heard = { *contact->own.node, contact->capabilities,
-                                      contact->lanes };
+    const struct heard_peer heard = { *peer->own.node, peer->capabilities,
+                                      peer->lanes };
 
-    contacts_heard(&lane->machine->contacts, &heard, contact->order);
+    peers_heard(&lane->machine->peers, &heard, peer->order);
 }
 
 static void answered(struct lane *lane, const struct mail_answered *answer)
 {
-    contacts_answered(&lane->machine->contacts, answer->own.node, answer->order,
+    peer_links_answered(&lane->machine->links, answer->own.node, answer->order,
                       answer->lane, answer->generation);
 }
 
 static void take_table(struct lane *lane, const struct mail_table *table)
 {
-    contacts_table(&lane->machine->contacts, table->own.node, table->kind,
+    peer_links_table(&lane->machine->links, table->own.node, table->kind,
                    buf_slice(table->own.payload));
 }
 
@@ -486,21 +487,20 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
     case MAIL_STAGE:
         lane_ask_stage_read(lane, mail_stage_of(content));
         break;
-    case MAIL_CONTACT:
-        learn_contact(lane, mail_contact_of(content));
+    case MAIL_PEER:
+        learn_peer(lane, mail_peer_of(content));
         break;
     case MAIL_LEAVES:
-        contacts_leaves(&machine->contacts, mail_leaves_of(content)->own.node);
+        peers_leaves(&machine->peers, mail_leaves_of(content)->own.node);
         break;
     case MAIL_GONE:
         node_gone(lane, mail_gone_of(content));
         break;
     case MAIL_OVER:
-        origins_forget(machine->origins,
-                       mail_over_of(content)->own.node->uid);
+        forget(lane, mail_over_of(content)->own.node->uid);
         break;
     case MAIL_NO_MEMBER:
-        contacts_stranger(&machine->contacts,
+        peer_links_no_member(&machine->links,
                           mail_no_member_of(content)->own.node);
         break;
     case MAIL_ANSWERED:
@@ -691,7 +691,7 @@ static bool may_end(const struct lane *lane)
     if (lane->ends_at_once)
         return is_late || !actors_cluster_unheard(lane->actors);
     return !actors_alive(lane->actors) &&
-           (is_late || !contacts_waiting(&lane->machine->contacts));
+           (is_late || !peer_links_waiting(&lane->machine->links));
 }
 
 bool lane_turn(struct lane *lane)
@@ -754,7 +754,7 @@ void lane_status(struct lane *lane, struct sherd_status *status)
         status->undelivered[i] =
             actors.undelivered[i] + lane->machine->undelivered[i];
     status->undelivered[SHERD_REASON_LINK_LOST] +=
-        lane->machine->contacts.lost;
+        lane->machine->links.lost;
     status->held_max = lane->held_max;
     status->held_total = lane->held_total;
     status->held_ms_max = lane->held_ns_max / MS;

@@ -79,11 +79,6 @@ struct chain {
     struct message *last;
 };
 
-struct position {
-    uint64_t actors;
-    uint64_t journal;
-};
-
 /* A write is durable when the journal is, up to `position`. */
 struct remember_write {
     uint64_t position;
@@ -131,8 +126,6 @@ struct lane {
     struct chain chains[LANES_MAX];
     struct message *batch[BATCH_MAX];
     uint32_t batch_count;
-    VEC(struct position) positions;
-    uint32_t position_head;
     VEC(struct remember_write) remember_writes; /* by position */
     uint64_t remember_ticket;
     bool remembers;
@@ -167,6 +160,9 @@ static inline enum stream lane_stream(const struct lane *lane, uint32_t type)
 
 /* Called by actors, and for messages of the program's threads. */
 bool lane_is_large(void *lane, const struct destination *destination);
+/* Called by actors, to append an event to the journal. */
+uint64_t lane_append(void *lane, uint64_t actor, uint32_t event_type,
+                     struct slice event);
 
 /* ---- sending.c: takes a message, given, to its place ---- */
 void lane_send(struct lane *lane, struct message *message); /* from an actor here */
@@ -181,8 +177,6 @@ void lane_flush(struct lane *lane, uint32_t type, int32_t shard);
 void lane_hold(struct lane *lane, const struct mail_content *content);
 void lane_sending_step(struct lane *lane);
 bool lane_sending_waits(const struct lane *lane);
-/* Another incarnation is at a peer's address: forgets homes at the former one. */
-void lane_contact_renewed(void *machine, uint32_t contact);
 /* Lets a message wait in a type's routes; it ends as undelivered if there is no room. */
 void lane_wait(struct lane *lane, struct message *message);
 struct message *lane_unwrap(struct lane *lane, struct pending_item *held); /* null for null */
@@ -204,7 +198,7 @@ void lane_ask_stage_read(struct lane *lane, const struct mail_stage *report); /*
 /* Takes a report from another node for an ask here; false: malformed. */
 bool lane_ask_stage_frame(struct lane *lane, uint64_t actor, uint64_t ask,
                       const struct envelope *envelope);
-uint16_t lane_peer_name(struct lane *lane, struct contact *contact);
+uint16_t lane_peer_name(struct lane *lane, struct peer *peer);
 
 /* ---- tasks.c ---- */
 void lane_task(struct lane *lane, uint64_t actor, enum sherd_phase phase,
@@ -251,14 +245,14 @@ bool lane_is_mover(struct sherd_ref ref);
 void lane_moved(struct lane *lane, struct message *ack);
 /* Writes a MESSAGE_START to the peer's region, which acknowledges it to the sender, if there is
  * one. False: no room; the message stays the caller's. */
-bool lane_write_start(struct lane *lane, struct contact *contact,
+bool lane_write_start(struct lane *lane, struct peer *peer,
                       struct message *message);
 /* Writes a MESSAGE_START_ACK, given. If it is lost, the sender asks again. */
-void lane_write_start_ack(struct lane *lane, struct contact *contact,
+void lane_write_start_ack(struct lane *lane, struct peer *peer,
                           struct message *message);
 /* Turns StartEntity of any node into a message to the entity, which acknowledges it. */
 void lane_start_entity(struct lane *lane, const struct envelope *envelope,
-                       const struct origin *origin, uint32_t type);
+                       const struct peer *peer, uint32_t type);
 void lane_start_acknowledged(struct lane *lane, const struct envelope *envelope,
                              struct sherd_ref to);
 
@@ -276,7 +270,7 @@ struct slice name_sender(struct lane *lane, const struct message *message,
                          char *text);
 bool name_wants(struct slice literal);
 /* Writes the same for a peer: only the path for an actor of this node, if the peer reads that. */
-struct slice name_for(struct lane *lane, const struct contact *contact,
+struct slice name_for(struct lane *lane, const struct peer *peer,
                       const struct message *message, char *text);
 /* Returns the ref of a Sherd actor's literal; nobody if it is none or its node is unknown. */
 struct sherd_ref name_ref(struct lane *lane, uint64_t origin,

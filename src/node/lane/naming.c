@@ -73,7 +73,7 @@ static size_t put_path(const struct lane *lane, struct sherd_ref ref,
 static size_t put_literal(struct lane *lane, struct sherd_ref ref, uint64_t ask,
                           char *text)
 {
-    const struct contact *contact;
+    const struct peer *peer;
     struct address address;
     size_t path_size;
     size_t size;
@@ -81,10 +81,10 @@ static size_t put_literal(struct lane *lane, struct sherd_ref ref, uint64_t ask,
     if (ref.node == lane->machine->self->node.uid) {
         size = own_address(lane, text);
     } else {
-        contact = contacts_uid(&lane->machine->contacts, ref.node);
-        if (!contact)
+        peer = peers_uid(&lane->machine->peers, ref.node);
+        if (!peer)
             return 0;
-        address = address_again(contact->address);
+        address = address_again(peer->address);
         size = address_literal(lane, &address, text);
     }
     path_size = size ? put_path(lane, ref, ask, text + size) : 0;
@@ -115,13 +115,13 @@ struct slice name_sender(struct lane *lane, const struct message *message,
         name_literal(lane, message->sender, message->ask, text).size);
 }
 
-struct slice name_for(struct lane *lane, const struct contact *contact,
+struct slice name_for(struct lane *lane, const struct peer *peer,
                       const struct message *message, char *text)
 {
     struct sherd_ref ref = message->sender;
 
     if (ref.node != lane->machine->self->node.uid || ref_is_nobody(ref) ||
-        !(contact->capabilities & CAPABILITY_PATHS))
+        !(peer->capabilities & CAPABILITY_PATHS))
         return name_sender(lane, message, text);
     return say_wants(message, text, name_path(text, ref.actor, message->ask));
 }
@@ -136,11 +136,11 @@ bool name_wants(struct slice literal)
 static uint64_t node_at(struct lane *lane, uint64_t origin,
                         const struct address *address)
 {
-    struct contact *contact = contacts_uid(&lane->machine->contacts, origin);
+    struct peer *peer = peers_uid(&lane->machine->peers, origin);
 
-    if (!contact || !kept_address_equal(contact->address, address))
-        contact = contacts_find(&lane->machine->contacts, address);
-    return contact ? contact->uid : 0;
+    if (!peer || !kept_address_equal(peer->address, address))
+        peer = peers_find(&lane->machine->peers, address);
+    return peer ? peer->uid : 0;
 }
 
 static struct sherd_ref parse_literal(struct lane *lane, uint64_t origin,

@@ -1,5 +1,5 @@
-/* Reads frames from a lane's connections: takes messages to entities and actors, and passes frames
- * for control on whole. Decoding has limits; unreadable frames are counted and dropped. */
+/* Reads frames from a lane's connections: takes messages to entities and actors, and passes
+ * envelopes for control on. Decoding has limits; unreadable frames are counted and dropped. */
 #include "node/lane/lane.h"
 
 #include "artery/control.h"
@@ -18,14 +18,13 @@ static void drop(struct lane *lane, const struct envelope *envelope)
                            envelope->payload);
 }
 
-static void carry(struct lane *lane, enum stream stream, struct slice frame)
+static void carry(struct lane *lane, enum stream stream,
+                  const struct envelope *envelope)
 {
-    struct carried *carried = mem_alloc(sizeof *carried);
     struct mail_content content =
-        mail_from(lane->own, MAIL(frame, .own = { carried }));
+        mail_from(lane->own, MAIL(frame, .stream = stream,
+                                  .own = { envelope_keep(envelope) }));
 
-    carried->stream = stream;
-    buf_put_slice(&carried->frame, frame);
     outputs_post(&lane->machine->outputs, 0, &content);
 }
 
@@ -105,7 +104,7 @@ static uint32_t body_max(const struct lane *lane, enum stream stream)
 
 static void begin_run(struct lane *lane, enum stream stream,
                       const struct envelope *envelope, struct slice frame,
-                      const struct origin *origin, uint32_t type)
+                      const struct peer *peer, uint32_t type)
 {
     struct frame_run *run = &lane->run;
 
@@ -113,7 +112,7 @@ static void begin_run(struct lane *lane, enum stream stream,
     run->sender = name_any(lane, envelope->origin, envelope->sender, &run->ask);
     run->wants_undelivered =
         name_wants(envelope->sender) && !names_has(run->sender);
-    run->arrived = (origin->capabilities & CAPABILITY_SHERD) != 0;
+    run->arrived = (peer->capabilities & CAPABILITY_SHERD) != 0;
     run->body_max = body_max(lane, stream);
     run->type = (uint16_t)type;
 }
@@ -229,7 +228,7 @@ static void to_actor(struct lane *lane, enum stream stream,
 
 /* Answers Flush, termination and heartbeats, which concern the connection itself. */
 static bool answered(struct lane *lane, const struct envelope *envelope,
-                     const struct origin *origin)
+                     const struct peer *peer)
 {
     struct machine *machine = lane->machine;
     struct mail_content content;
@@ -239,11 +238,11 @@ static bool answered(struct lane *lane, const struct envelope *envelope,
         envelope->serializer != SERIALIZER_SELECTION)
         return false;
     lane_batch_end(lane);
-    from = (struct node_id){ address_again(origin->address), origin->uid };
+    from = peer_node(peer);
     if (!control_answer(machine->self, &from, envelope, &machine->outbox))
         return false;
     if (envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_TERMINATING)) {
-        content = mail_from(lane->own, MAIL(terminating, .uid = origin->uid));
+        content = mail_from(lane->own, MAIL(terminating, .uid = peer->uid));
         outputs_post(&machine->outputs, 0, &content);
     }
     return true;
@@ -253,7 +252,7 @@ void lane_frame(struct lane *lane, enum stream stream,
                 const struct envelope *envelope, struct slice frame,
                 struct inlet *inlet)
 {
-    const struct origin *origin;
+    const struct peer *peer;
     struct address address;
     struct sherd_ref to;
     struct slice path;
@@ -266,8 +265,8 @@ void lane_frame(struct lane *lane, enum stream stream,
           envelope->serializer == SERIALIZER_SHARDING_TYPED) &&
         !machine_handshake(lane->machine, stream, envelope, inlet))
         return;
-    origin = origins_find(lane->machine->origins, envelope->origin);
-    if (!origin) {
+    peer = peers_sender(&lane->machine->peers, envelope->origin);
+    if (!peer) {
         lane->machine->refused++;
         machine_envelope_ended(lane->machine, SHERD_REASON_NODE_GONE, envelope,
                                frame);
@@ -275,7 +274,7 @@ void lane_frame(struct lane *lane, enum stream stream,
     }
     if (envelope->serializer == SERIALIZER_SHARDING_TYPED &&
         (type = region_type(lane, envelope)) >= 0) {
-        begin_run(lane, stream, envelope, frame, origin, (uint32_t)type);
+        begin_run(lane, stream, envelope, frame, peer, (uint32_t)type);
         sharded(lane, envelope->payload);
         return;
     }
@@ -286,10 +285,10 @@ void lane_frame(struct lane *lane, enum stream stream,
     }
     if (envelope_is(envelope, SHARDING_SERIALIZER, "EA") &&
         (type = region_type(lane, envelope)) >= 0) {
-        lane_start_entity(lane, envelope, origin, (uint32_t)type);
+        lane_start_entity(lane, envelope, peer, (uint32_t)type);
         return;
     }
-    if (answered(lane, envelope, origin))
+    if (answered(lane, envelope, peer))
         return;
     if (!envelope_is(envelope, SERIALIZER_MISC, "A") &&
         ref_parse(lane->machine->self, envelope->recipient, &address, &path) &&
@@ -305,7 +304,7 @@ void lane_frame(struct lane *lane, enum stream stream,
             to_actor(lane, stream, envelope, to, ask);
         return;
     }
-    carry(lane, stream, frame);
+    carry(lane, stream, envelope);
 }
 
 void lane_frames_end(struct lane *lane)

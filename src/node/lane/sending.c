@@ -120,13 +120,13 @@ void lane_open(struct lane *lane, uint32_t type, int32_t shard)
     actors_shard_open(lane->actors, (uint16_t)type, shard, open);
 }
 
-/* contact: null: the message stays on this node. */
+/* peer: null: the message stays on this node. */
 static void sent_stage(struct lane *lane, const struct message *message,
-                       struct contact *contact)
+                       struct peer *peer)
 {
     if (asked_here(lane, message))
         actors_ask_stage(lane->actors, message->ask, SHERD_STAGE_SENT,
-                         contact ? lane_peer_name(lane, contact) : 0);
+                         peer ? lane_peer_name(lane, peer) : 0);
 }
 
 /* ---- to another lane ---- */
@@ -172,11 +172,11 @@ void lane_chains_end(struct lane *lane)
 /* Returns the frame's head, and what to insert as sender. The bound head often has it, because
  * messages come in runs. Null: literals too long. */
 static const struct envelope_head *head_for(struct lane *lane,
-                                            struct contact *contact,
+                                            struct peer *peer,
                                             const struct message *message,
                                             char *name, struct slice *sender)
 {
-    struct prepared *prepared = contact->prepared;
+    struct prepared *prepared = peer->prepared;
     const struct envelope_head *head;
 
     *sender = (struct slice){ 0 };
@@ -186,14 +186,14 @@ static const struct envelope_head *head_for(struct lane *lane,
         prepared->bound_sender.node == message->sender.node &&
         prepared->bound_wants == message->wants_undelivered)
         return &prepared->bound;
-    head = contact_head(&lane->machine->contacts, contact, message->type);
+    head = peer_head(&lane->machine->links, peer, message->type);
     if (!head)
         return NULL;
-    *sender = name_for(lane, contact, message, name);
+    *sender = name_for(lane, peer, message, name);
     if (message->ask || !sender->size ||
         message->sender.node != lane->machine->self->node.uid)
         return head;
-    prepared = contact->prepared;
+    prepared = peer->prepared;
     envelope_head_bind(&prepared->bound, head, *sender);
     prepared->bound_type = message->type;
     prepared->bound_sender = message->sender;
@@ -203,12 +203,12 @@ static const struct envelope_head *head_for(struct lane *lane,
 }
 
 /* Returns false if there is no room; the message stays the caller's. */
-static bool write_entity(struct lane *lane, struct contact *contact,
+static bool write_entity(struct lane *lane, struct peer *peer,
                          struct message *message)
 {
-    struct contacts *contacts = &lane->machine->contacts;
-    struct link *link = contact_link(contacts, contact,
-                                     lane_stream(lane, message->type));
+    struct peer_links *links = &lane->machine->links;
+    struct link *link = peer_link(links, peer,
+                                  lane_stream(lane, message->type));
     const struct envelope_head *head;
     char manifest[MESSAGE_MANIFEST_MAX];
     char name[NAME_MAX];
@@ -216,11 +216,11 @@ static bool write_entity(struct lane *lane, struct contact *contact,
     struct slice sender;
     struct buf *buf;
 
-    if (contact->gone)
+    if (peer->gone)
         return false;
     if (message->kind == MESSAGE_START)
-        return lane_write_start(lane, contact, message);
-    head = head_for(lane, contact, message, name, &sender);
+        return lane_write_start(lane, peer, message);
+    head = head_for(lane, peer, message, name, &sender);
     if (!head)
         return false;
     envelope = (struct sharding_envelope){
@@ -238,22 +238,22 @@ static bool write_entity(struct lane *lane, struct contact *contact,
         return false;
     sharding_envelope_put(buf, head, sender, &envelope);
     link_end(link, lane->machine->now);
-    contact_touched(contacts, contact, lane_stream(lane, message->type));
+    peer_touched(links, peer, lane_stream(lane, message->type));
     if (message->ask)
-        sent_stage(lane, message, contact);
+        sent_stage(lane, message, peer);
     actors_message_free(lane->actors, message);
     return true;
 }
 
 /* A JVM may have its own serializer for the number. */
-static void put_number(const struct lane *lane, const struct contact *contact,
+static void put_number(const struct lane *lane, const struct peer *peer,
                        const struct message *message, struct outbound *outbound,
                        char *manifest)
 {
     const struct node_settings *settings = lane->machine->settings;
 
     outbound->manifest = message_manifest_put(manifest, message->msg);
-    if (contact->capabilities & CAPABILITY_SHERD)
+    if (peer->capabilities & CAPABILITY_SHERD)
         return;
     for (uint32_t i = 0; i < settings->format_count; i++)
         if (settings->formats[i].msg == message->msg) {
@@ -264,7 +264,7 @@ static void put_number(const struct lane *lane, const struct contact *contact,
 }
 
 /* Describes a message in the control plane's form. False for kinds that control sends. */
-static bool describe(const struct lane *lane, const struct contact *contact,
+static bool describe(const struct lane *lane, const struct peer *peer,
                      const struct message *message, struct outbound *outbound,
                      char *recipient, char *manifest, uint8_t *notice)
 {
@@ -275,7 +275,7 @@ static bool describe(const struct lane *lane, const struct contact *contact,
     switch ((enum message_kind)message->kind) {
     case MESSAGE_TELL:
     case MESSAGE_ANSWER:
-        put_number(lane, contact, message, outbound, manifest);
+        put_number(lane, peer, message, outbound, manifest);
         return true;
     case MESSAGE_NO_ANSWER:
     case MESSAGE_UNDELIVERED:
@@ -294,7 +294,7 @@ static bool describe(const struct lane *lane, const struct contact *contact,
     }
 }
 
-static void watch_by_control(struct lane *lane, struct contact *contact,
+static void watch_by_control(struct lane *lane, struct peer *peer,
                              const struct message *message)
 {
     struct watching *watching = mem_alloc(sizeof *watching);
@@ -314,7 +314,7 @@ static void watch_by_control(struct lane *lane, struct contact *contact,
                                                       : WATCH_STOP,
              .has_existed = message->reason != SHERD_REASON_NO_SUCH_ACTOR,
              .own = { watching }));
-    watching->peer = contact_node(contact);
+    watching->peer = peer_node(peer);
     if (jvm) {
         buf_put_slice(&watching->watchee_text, jvm->watchee);
         buf_put_slice(&watching->watcher_text, jvm->watcher);
@@ -352,8 +352,8 @@ static void give_job(struct lane *lane, struct message *message)
 
 static void write_ref(struct lane *lane, struct message *message)
 {
-    struct contacts *contacts = &lane->machine->contacts;
-    struct contact *contact = contacts_uid(contacts, message->to.node);
+    struct peer_links *links = &lane->machine->links;
+    struct peer *peer = peers_uid(&lane->machine->peers, message->to.node);
     struct outbound outbound = { .serializer = SERIALIZER_SHERD };
     struct link *link;
     char recipient[NAME_MAX];
@@ -369,7 +369,7 @@ static void write_ref(struct lane *lane, struct message *message)
         give_job(lane, message);
         return;
     }
-    if (!contact || contact->gone) {
+    if (!peer || peer->gone) {
         REACHED("a message is for an actor of a removed node");
         actors_undelivered(lane->actors, message, SHERD_REASON_NODE_GONE);
         return;
@@ -381,28 +381,28 @@ static void write_ref(struct lane *lane, struct message *message)
         return;
     }
     if (message->kind == MESSAGE_START_ACK) {
-        lane_write_start_ack(lane, contact, message);
+        lane_write_start_ack(lane, peer, message);
         return;
     }
-    if (!describe(lane, contact, message, &outbound, recipient, manifest,
+    if (!describe(lane, peer, message, &outbound, recipient, manifest,
                   notice)) {
-        watch_by_control(lane, contact, message);
+        watch_by_control(lane, peer, message);
         actors_message_free(lane->actors, message);
         return;
     }
-    outbound.to = contact_node(contact);
+    outbound.to = peer_node(peer);
     outbound.stream = large_stream(lane->machine->settings, outbound.recipient);
     outbound.sender = message->kind == MESSAGE_TELL
                           ? name_sender(lane, message, name)
                           : name_literal(lane, message->sender, 0, name);
-    link = contact_link(contacts, contact, outbound.stream);
+    link = peer_link(links, peer, outbound.stream);
     if (!link_send(link, lane->machine->now,
-                   contact->tables, &outbound)) {
+                   peer->tables, &outbound)) {
         actors_undelivered(lane->actors, message, link_counts(link).refusal);
         return;
     }
-    contact_touched(contacts, contact, outbound.stream);
-    sent_stage(lane, message, contact);
+    peer_touched(links, peer, outbound.stream);
+    sent_stage(lane, message, peer);
     actors_message_free(lane->actors, message);
 }
 
@@ -440,7 +440,7 @@ static void to_peer(struct lane *lane, struct message *message, uint32_t peer)
 {
     if (is_far_enough(lane, message))
         return;
-    if (!write_entity(lane, lane->machine->contacts.all.items[peer], message))
+    if (!write_entity(lane, lane->machine->peers.all.items[peer], message))
         lane_wait(lane, message); /* full: later it takes a fresh route */
 }
 
@@ -600,11 +600,11 @@ void lane_flush(struct lane *lane, uint32_t type, int32_t shard)
         struct message *message;
 
         if (next.state == ROUTE_FLUSHING && next.target == ROUTE_REMOTE) {
-            struct contact *contact =
-                lane->machine->contacts.all.items[next.peer];
+            struct peer *peer =
+                lane->machine->peers.all.items[next.peer];
 
-            if (!link_room(contact_link(&lane->machine->contacts, contact,
-                                        lane_stream(lane, type)))) {
+            if (!link_room(peer_link(&lane->machine->links, peer,
+                                     lane_stream(lane, type)))) {
                 REACHED("a flush waits for room in the link");
                 remember_flush(lane, type, shard);
                 return;
@@ -630,7 +630,7 @@ static bool send_marker(struct lane *lane, const struct mail_content *content)
                                       lane->own };
     uint32_t to = shard_lane(content->type, content->shard,
                              machine->settings->lanes);
-    struct contact *contact;
+    struct peer *peer;
     struct buf payload = { 0 };
     char shard[SHARD_TEXT_MAX];
     struct outbound outbound = { .stream = lane_stream(lane, content->type),
@@ -657,8 +657,8 @@ static bool send_marker(struct lane *lane, const struct mail_content *content)
         outputs_post(&machine->outputs, to + 1, &marker);
         return true;
     }
-    contact = contacts_meant(&machine->contacts, owner);
-    if (!contact || (contact->gone && owner->uid))
+    peer = peers_meant(&machine->peers, owner);
+    if (!peer || (peer->gone && owner->uid))
         return true; /* no message is on its way there */
     shard_message_put(
         &payload,
@@ -677,9 +677,9 @@ static bool send_marker(struct lane *lane, const struct mail_content *content)
         slice_text(machine->node->names[content->type].remote_path);
     outbound.manifest = slice_text(MANIFEST_FLUSH);
     outbound.payload = buf_slice(&payload);
-    sent = link_send(contact_link(&machine->contacts, contact, outbound.stream),
+    sent = link_send(peer_link(&machine->links, peer, outbound.stream),
                      machine->now, NULL, &outbound);
-    contact_touched(&machine->contacts, contact, outbound.stream);
+    peer_touched(&machine->links, peer, outbound.stream);
     buf_fini(&payload);
     return sent;
 }

@@ -54,14 +54,14 @@ void lane_moved(struct lane *lane, struct message *ack)
 
 /* Writes one of Akka's messages between regions, in order with others on the link. False: no
  * room. */
-static bool write_shard_message(struct lane *lane, struct contact *contact,
+static bool write_shard_message(struct lane *lane, struct peer *peer,
                                 enum stream stream,
                                 const struct shard_message *message,
                                 struct slice recipient, struct slice sender)
 {
-    struct contacts *contacts = &lane->machine->contacts;
+    struct peer_links *links = &lane->machine->links;
     struct buf payload = { 0 };
-    struct outbound outbound = { .to = contact_node(contact),
+    struct outbound outbound = { .to = peer_node(peer),
                                  .stream = stream,
                                  .serializer = SHARDING_SERIALIZER,
                                  .recipient = recipient,
@@ -71,21 +71,21 @@ static bool write_shard_message(struct lane *lane, struct contact *contact,
     shard_message_put(&payload, message, lane->machine->self);
     outbound.manifest = slice_text(shard_message_manifest(message->kind));
     outbound.payload = buf_slice(&payload);
-    sent = link_send(contact_link(contacts, contact, stream),
-                     lane->machine->now, contact->tables, &outbound);
-    contact_touched(contacts, contact, stream);
+    sent = link_send(peer_link(links, peer, stream),
+                     lane->machine->now, peer->tables, &outbound);
+    peer_touched(links, peer, stream);
     buf_fini(&payload);
     return sent;
 }
 
-bool lane_write_start(struct lane *lane, struct contact *contact,
+bool lane_write_start(struct lane *lane, struct peer *peer,
                       struct message *message)
 {
     const struct type_names *names = &lane->machine->node->names[message->type];
     char name[NAME_MAX];
 
     if (!write_shard_message(
-            lane, contact, lane_stream(lane, message->type),
+            lane, peer, lane_stream(lane, message->type),
             &(struct shard_message){ .kind = SHARD_START_ENTITY,
                                      .entity = message_id(message) },
             slice_text(names->is_far ? names->region_plain
@@ -96,14 +96,14 @@ bool lane_write_start(struct lane *lane, struct contact *contact,
     return true;
 }
 
-void lane_write_start_ack(struct lane *lane, struct contact *contact,
+void lane_write_start_ack(struct lane *lane, struct peer *peer,
                           struct message *message)
 {
     char recipient[NAME_MAX];
     char shard[SHARD_TEXT_MAX];
 
     (void)write_shard_message(
-        lane, contact, STREAM_ORDINARY,
+        lane, peer, STREAM_ORDINARY,
         &(struct shard_message){
             .kind = SHARD_START_ENTITY_ACK,
             .entity = message_body(message),
@@ -116,7 +116,7 @@ void lane_write_start_ack(struct lane *lane, struct contact *contact,
 /* ---- from another node ---- */
 
 void lane_start_entity(struct lane *lane, const struct envelope *envelope,
-                       const struct origin *origin, uint32_t type)
+                       const struct peer *peer, uint32_t type)
 {
     struct shard_message start;
     struct message *message;
@@ -136,7 +136,7 @@ void lane_start_entity(struct lane *lane, const struct envelope *envelope,
                                     slice_of(NULL, 0));
     message->kind = MESSAGE_START;
     message->sender = name_any(lane, envelope->origin, envelope->sender, &ask);
-    message->arrived = (origin->capabilities & CAPABILITY_SHERD) != 0;
+    message->arrived = (peer->capabilities & CAPABILITY_SHERD) != 0;
     message->entity.shard =
         hash_shard(start.entity, lane->machine->node->names[type].shards);
     message->entity.has_shard = 1;

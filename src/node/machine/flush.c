@@ -15,13 +15,13 @@ void machine_flush_outbox(struct machine *machine,
         struct outbox taken = machine->outbox;
 
         machine->outbox = (struct outbox){ 0 };
-        contacts_fetch_outbox(&machine->contacts, &taken);
+        peer_links_fetch_outbox(&machine->links, &taken);
         while (outbox_next(&taken, &message)) {
             if (address_equal(&message.to.address,
                               &machine->self->node.address))
                 own(machine, &message);
             else
-                contacts_send(&machine->contacts, &message);
+                peer_links_send(&machine->links, &message);
         }
         if (machine->outbox.capacity ||
             taken.bytes.capacity > OUTBOX_KEPT_MAX ||

@@ -58,20 +58,16 @@ static bool take_handshake(struct machine *machine, enum stream stream,
                  handshake.from.uid == envelope->origin;
 
     handshake.order = inlet_order(inlet);
-    if (right && !origins_learn(machine->origins, stream, &handshake)) {
+    if (right && !peers_accept(&machine->peers, stream, &handshake)) {
         machine->refused++;
-        inlet_close(inlet, origins_is_over(machine->origins,
-                                           handshake.from.uid)
+        inlet_close(inlet, peers_is_over(&machine->peers, handshake.from.uid)
                                ? INLET_OVER
                                : INLET_SUPERSEDED);
         return false;
     }
-    if (right) {
-        (void)contacts_learn(&machine->contacts, &handshake.from,
-                             handshake.order);
+    if (right)
         inlet_accept(inlet, handshake.from.uid, handshake.lane,
                      handshake.generation);
-    }
     if (machine->control)
         return true;
     if (!right) {
@@ -92,7 +88,7 @@ bool machine_handshake(struct machine *machine, enum stream stream,
         return take_handshake(machine, stream, envelope, inlet);
     if (inlet_uid(inlet))
         return true;
-    if (!origins_find(machine->origins, envelope->origin)) {
+    if (!peers_sender(&machine->peers, envelope->origin)) {
         machine->refused += !machine->control;
         if (!machine->control)
             machine_envelope_ended(machine, SHERD_REASON_NODE_GONE, envelope,

@@ -1,4 +1,4 @@
-/* Declares what control and lanes have in common: links to peers (contacts.h), accepted connections
+/* Declares what control and lanes have in common: links to peers (peer_links.h), accepted connections
  * (inlets), mail queues, and requests to the driver. Private to node/. */
 #ifndef SHERD_NODE_MACHINE_H
 #define SHERD_NODE_MACHINE_H
@@ -6,9 +6,9 @@
 #include "artery/association.h"
 #include "artery/inlet.h"
 #include "artery/link.h"
-#include "artery/origin.h"
+#include "artery/peers.h"
 #include "base/map.h"
-#include "node/peers/contacts.h"
+#include "node/peers/peer_links.h"
 #include "node/mail/mail.h"
 #include "node/mail/outputs.h"
 #include "node/node.h"
@@ -32,13 +32,13 @@ struct guard {
 
 struct inlet_slot {
     uint64_t conn;
-    uint64_t checked; /* origins_version when it was the sender's newest */
+    uint64_t checked; /* peers.version when it was the sender's newest */
     struct inlet *inlet;
     char *remote;
     struct guard *guard; /* null: any node may use it */
     const struct machine *machine; /* the owner, and the sender's entries: */
-    struct contact *contact;       /* or null */
-    struct association_place peer; /* in control's associations */
+    struct peer *peer;             /* or null */
+    struct association_place association; /* in control's associations */
 };
 
 struct machine {
@@ -54,12 +54,12 @@ struct machine {
     int64_t wall_ms;
     struct outputs outputs;
     struct outbox outbox; /* messages of the cores */
-    struct contacts contacts;
-    struct origins *origins;
+    struct peers peers;
+    struct peer_links links;
     struct own_tables tables; /* own copy */
     struct inlet_options inlet_options;
     struct map inlets;        /* conn -> struct inlet_slot */
-    VEC(uint64_t) strangers;  /* inlets of unknown senders, and some others */
+    VEC(uint64_t) unknown;    /* inlets of unknown senders, and some others */
     uint64_t inlets_deadline; /* not later than that of any of them */
 
     uint64_t malformed;   /* unreadable frames */
@@ -140,6 +140,8 @@ void lane_frame(struct lane *lane, enum stream stream,
  * be read. */
 bool lane_frame_again(struct lane *lane, struct slice frame);
 void lane_frames_end(struct lane *lane); /* after a batch of frames; they are lent until then */
+/* Another incarnation is at a peer's address: forgets homes at the former one. */
+void lane_peer_renewed(struct lane *lane, uint32_t peer);
 void lane_stored(struct lane *lane, struct journal_request *request);
 void lane_job_done(struct lane *lane, struct job *job);
 bool lane_turn(struct lane *lane);

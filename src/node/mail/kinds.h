@@ -50,7 +50,7 @@
     NONE(MAIL_ENDED, ended) /* no actor is left on the lane */ \
     \
     /* ---- control -> every lane, or one ---- */ \
-    OWNS(MAIL_CONTACT, contact) \
+    OWNS(MAIL_PEER, peer) \
     OWNS(MAIL_LEAVES, leaves) \
     OWNS(MAIL_GONE, gone) \
     OWNS(MAIL_OVER, over) \
@@ -90,6 +90,7 @@
     OWNS(MAIL_COMMAND, command) \
     OWNS(MAIL_STATUS, status)
 
+struct envelope;
 struct handshake;
 struct message;
 struct owing;
@@ -139,16 +140,11 @@ struct mail_named {
 
 /* ---- lane -> control ---- */
 
-/* An envelope on its way to another machine. */
-struct carried {
-    struct buf frame;
-    enum stream stream;
-};
-
-/* An envelope that is not for actors. */
+/* An envelope that is not for actors, with its bytes. The lane has checked its sender's handshake. */
 struct mail_frame {
+    enum stream stream;
     struct {
-        struct carried *carried;
+        struct envelope *envelope; /* of envelope_keep */
     } own;
 };
 
@@ -289,7 +285,7 @@ struct mail_suspect {
 /* ---- control -> every lane, or one ---- */
 
 /* An incarnation is at its address. */
-struct mail_contact {
+struct mail_peer {
     uint64_t capabilities;
     uint64_t order;
     uint32_t lanes; /* of the node */

@@ -50,12 +50,6 @@ static void free_named(struct naming *naming)
     mem_free(naming);
 }
 
-static void free_frame(struct carried *carried)
-{
-    buf_fini(&carried->frame);
-    mem_free(carried);
-}
-
 static void free_watching(struct watching *watching)
 {
     buf_fini(&watching->watchee_text);
@@ -104,7 +98,7 @@ void mail_content_free(struct mail_content *content)
         free_named(content->named.own.naming);
         break;
     case MAIL_FRAME:
-        free_frame(content->frame.own.carried);
+        mem_free(content->frame.own.envelope);
         break;
     case MAIL_HANDSHAKE:
         mem_free(content->handshake.own.handshake);
@@ -127,8 +121,8 @@ void mail_content_free(struct mail_content *content)
     case MAIL_SUSPECT:
         mem_free(content->suspect.own.node);
         break;
-    case MAIL_CONTACT:
-        mem_free(content->contact.own.node);
+    case MAIL_PEER:
+        mem_free(content->peer.own.node);
         break;
     case MAIL_LEAVES:
         mem_free(content->leaves.own.node);
@@ -212,8 +206,8 @@ struct mail_content mail_copy(const struct mail_content *content)
     case MAIL_SUSPECT:
         copy.suspect.own.node = mail_node(content->suspect.own.node);
         break;
-    case MAIL_CONTACT:
-        copy.contact.own.node = mail_node(content->contact.own.node);
+    case MAIL_PEER:
+        copy.peer.own.node = mail_node(content->peer.own.node);
         break;
     case MAIL_LEAVES:
         copy.leaves.own.node = mail_node(content->leaves.own.node);

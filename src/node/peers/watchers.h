@@ -9,7 +9,7 @@
 #include <sherd/actor.h>
 
 #include "base/map.h"
-#include "base/peer.h"
+#include "base/member_info.h"
 
 struct watcher {
     uint64_t number; /* the number of no actor: no node has its lane */

@@ -6,13 +6,13 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
-#include "base/peer.h"
+#include "base/member_info.h"
 #include "base/vec.h"
 #include "sim/check/check_member.h"
 #include "sim/world/verdict.h"
 
-_Static_assert((int)SHERD_REMOVED == PEER_REMOVED &&
-                   (int)SHERD_READY_FOR_SHUTDOWN == PEER_READY_FOR_SHUTDOWN,
+_Static_assert((int)SHERD_REMOVED == MEMBER_REMOVED &&
+                   (int)SHERD_READY_FOR_SHUTDOWN == MEMBER_READY_FOR_SHUTDOWN,
                "statuses have the same numbers");
 
 #define REACH (SHERD_EVENTS_REACHABILITY | SHERD_EVENTS_MEMBERS)

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
-#include "base/peer.h"
+#include "base/member_info.h"
 #include "base/vec.h"
 #include "sim/world/verdict.h"
 
@@ -747,7 +747,7 @@ static void region_stopped(struct check_coordinator *check, uint32_t node,
 static void member_seen(struct check_coordinator *check, uint32_t node,
                         const struct probe *probe)
 {
-    if (probe->first == PEER_REMOVED)
+    if (probe->first == MEMBER_REMOVED)
         (void)facts_of(
             &check->removed,
             (struct fact_key){ { check->lives[node], probe->node.uid } }, 1);

@@ -6,7 +6,7 @@
 #include <sherd/sherd.h>
 
 #include "base/check.h"
-#include "base/peer.h"
+#include "base/member_info.h"
 #include "base/timers.h"
 #include "base/vec.h"
 #include "sim/world/verdict.h"
@@ -313,7 +313,7 @@ void check_entity_probe(struct check_entity *check, uint64_t now,
         break;
     case PROBE_MEMBER_SEEN:
         if (probe->node.uid == check->nodes[node].uid &&
-            (probe->first == PEER_DOWN || probe->first == PEER_REMOVED))
+            (probe->first == MEMBER_DOWN || probe->first == MEMBER_REMOVED))
             must_stop(check, now, node);
         break;
     case PROBE_SELF_STOPPING:

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/map.h"
-#include "base/peer.h"
+#include "base/member_info.h"
 #include "base/vec.h"
 #include "sim/check/facts.h"
 #include "sim/world/verdict.h"
@@ -165,7 +165,7 @@ void check_incarnation_probe(struct check_incarnation *check, uint32_t node,
 {
     if (probe->kind == PROBE_TAKEN)
         something_is_taken(check, node, probe);
-    else if (probe->kind == PROBE_MEMBER_SEEN && probe->first == PEER_REMOVED)
+    else if (probe->kind == PROBE_MEMBER_SEEN && probe->first == MEMBER_REMOVED)
         set_removed(&check->rows[node], life_of(check, probe->node.uid));
 }
 

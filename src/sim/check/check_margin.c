@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "base/check.h"
-#include "base/peer.h"
+#include "base/member_info.h"
 #include "base/timers.h"
 #include "sim/world/verdict.h"
 
@@ -92,8 +92,8 @@ static void member_seen(struct check_margin *check, uint32_t node,
     struct removal *removal;
 
     if (probe->node.uid == at->uid)
-        at->is_up |= probe->first == PEER_UP;
-    if (probe->first != PEER_REMOVED || !at->margin)
+        at->is_up |= probe->first == MEMBER_UP;
+    if (probe->first != MEMBER_REMOVED || !at->margin)
         return;
     removal = facts_of(&check->removals,
                        (struct fact_key){ { at->uid, probe->node.uid } },

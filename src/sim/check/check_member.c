@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "base/check.h"
-#include "base/peer.h"
+#include "base/member_info.h"
 #include "base/vec.h"
 #include "sim/world/verdict.h"
 
@@ -103,21 +103,21 @@ static const char *status_text(uint64_t status)
 /* The statuses that may follow in one step (docs/protocol/gossip.md). A report may collapse several
  * steps. */
 static const unsigned steps[STATUSES] = {
-    [PEER_JOINING] = BIT(PEER_WEAKLY_UP) | BIT(PEER_UP) | BIT(PEER_LEAVING) |
-                     BIT(PEER_DOWN) | BIT(PEER_REMOVED),
-    [PEER_WEAKLY_UP] = BIT(PEER_UP) | BIT(PEER_LEAVING) | BIT(PEER_DOWN) |
-                       BIT(PEER_REMOVED),
-    [PEER_UP] = BIT(PEER_LEAVING) | BIT(PEER_DOWN) | BIT(PEER_REMOVED) |
-                BIT(PEER_PREPARING_FOR_SHUTDOWN),
-    [PEER_LEAVING] = BIT(PEER_EXITING) | BIT(PEER_DOWN) | BIT(PEER_REMOVED),
-    [PEER_EXITING] = BIT(PEER_DOWN) | BIT(PEER_REMOVED),
-    [PEER_DOWN] = BIT(PEER_REMOVED),
-    [PEER_REMOVED] = 0,
-    [PEER_PREPARING_FOR_SHUTDOWN] = BIT(PEER_READY_FOR_SHUTDOWN) |
-                                    BIT(PEER_LEAVING) | BIT(PEER_DOWN) |
-                                    BIT(PEER_REMOVED),
-    [PEER_READY_FOR_SHUTDOWN] = BIT(PEER_LEAVING) | BIT(PEER_EXITING) |
-                                BIT(PEER_DOWN) | BIT(PEER_REMOVED),
+    [MEMBER_JOINING] = BIT(MEMBER_WEAKLY_UP) | BIT(MEMBER_UP) | BIT(MEMBER_LEAVING) |
+                     BIT(MEMBER_DOWN) | BIT(MEMBER_REMOVED),
+    [MEMBER_WEAKLY_UP] = BIT(MEMBER_UP) | BIT(MEMBER_LEAVING) | BIT(MEMBER_DOWN) |
+                       BIT(MEMBER_REMOVED),
+    [MEMBER_UP] = BIT(MEMBER_LEAVING) | BIT(MEMBER_DOWN) | BIT(MEMBER_REMOVED) |
+                BIT(MEMBER_PREPARING_FOR_SHUTDOWN),
+    [MEMBER_LEAVING] = BIT(MEMBER_EXITING) | BIT(MEMBER_DOWN) | BIT(MEMBER_REMOVED),
+    [MEMBER_EXITING] = BIT(MEMBER_DOWN) | BIT(MEMBER_REMOVED),
+    [MEMBER_DOWN] = BIT(MEMBER_REMOVED),
+    [MEMBER_REMOVED] = 0,
+    [MEMBER_PREPARING_FOR_SHUTDOWN] = BIT(MEMBER_READY_FOR_SHUTDOWN) |
+                                    BIT(MEMBER_LEAVING) | BIT(MEMBER_DOWN) |
+                                    BIT(MEMBER_REMOVED),
+    [MEMBER_READY_FOR_SHUTDOWN] = BIT(MEMBER_LEAVING) | BIT(MEMBER_EXITING) |
+                                BIT(MEMBER_DOWN) | BIT(MEMBER_REMOVED),
 };
 
 bool check_member_leads_to(unsigned from, unsigned to)
@@ -144,9 +144,9 @@ static void judge_cluster(struct check_member *check, uint32_t node,
         other->has_ended)
         return;
     back = *sight_of(check, other->life, own);
-    if (back && back - 1 != PEER_JOINING && back - 1 != PEER_REMOVED &&
-        probe->first != PEER_JOINING &&
-        probe->first != PEER_REMOVED)
+    if (back && back - 1 != MEMBER_JOINING && back - 1 != MEMBER_REMOVED &&
+        probe->first != MEMBER_JOINING &&
+        probe->first != MEMBER_REMOVED)
         violation(check->verdict, "no-cluster-merge", node,
                   "it and node %u see each other, and are of clusters %" PRIu64
                   " and %" PRIu64,
@@ -161,22 +161,22 @@ static void seen(struct check_member *check, uint32_t node,
     unsigned before = *sight ? *sight - 1u : STATUSES;
 
     check->counts.seen++;
-    check->counts.removed += probe->first == PEER_REMOVED;
+    check->counts.removed += probe->first == MEMBER_REMOVED;
     check(probe->first < STATUSES);
     if (before < STATUSES ? !check_member_leads_to(before, (unsigned)probe->first)
-                          : probe->first == PEER_REMOVED)
+                          : probe->first == MEMBER_REMOVED)
         violation(check->verdict, "member-lifecycle", node,
                   "%s:%u uid %" PRIu64 " is seen %s after %s",
                   probe->node.address.host, probe->node.address.port,
                   probe->node.uid, status_text(probe->first),
                   before < STATUSES ? status_text(before) : "nothing");
-    if (before == PEER_REMOVED)
+    if (before == MEMBER_REMOVED)
         violation(check->verdict, "member-lifecycle", node,
                   "%s:%u uid %" PRIu64 " was removed and is seen again, %s",
                   probe->node.address.host, probe->node.address.port,
                   probe->node.uid, status_text(probe->first));
     *sight = (uint8_t)(probe->first + 1);
-    if (probe->first == PEER_DOWN && !incarnation->is_downed)
+    if (probe->first == MEMBER_DOWN && !incarnation->is_downed)
         violation(check->verdict, "no-split-brain", node,
                   "%s:%u uid %" PRIu64 " is seen down, and nobody downed it",
                   probe->node.address.host, probe->node.address.port,
@@ -268,9 +268,9 @@ void check_member_resolves(struct check_member *check)
 
 static bool counts(unsigned status)
 {
-    return status == PEER_UP || status == PEER_LEAVING ||
-           status == PEER_PREPARING_FOR_SHUTDOWN ||
-           status == PEER_READY_FOR_SHUTDOWN;
+    return status == MEMBER_UP || status == MEMBER_LEAVING ||
+           status == MEMBER_PREPARING_FOR_SHUTDOWN ||
+           status == MEMBER_READY_FOR_SHUTDOWN;
 }
 
 /* Counting statuses lead. Without any: weakly up before joining before exiting. Down never
@@ -279,9 +279,9 @@ static int rank(unsigned status)
 {
     if (counts(status))
         return 0;
-    return status == PEER_WEAKLY_UP ? 1
-           : status == PEER_JOINING ? 2
-           : status == PEER_EXITING ? 3
+    return status == MEMBER_WEAKLY_UP ? 1
+           : status == MEMBER_JOINING ? 2
+           : status == MEMBER_EXITING ? 3
                                     : 4;
 }
 
@@ -295,7 +295,7 @@ static uint64_t leader_of(const struct probe_evidence *members, size_t count,
     for (size_t i = 0; i < count; i++) {
         const struct probe_evidence *member = &members[i];
 
-        if (member->is_far || member->status == PEER_DOWN ||
+        if (member->is_far || member->status == MEMBER_DOWN ||
             (!member->reachable && member->uid != self))
             continue;
         if (!best || rank(member->status) < rank(best->status))
@@ -317,12 +317,12 @@ static uint64_t hindering(const struct probe_evidence *members, size_t count,
         const struct probe_evidence *member = &members[i];
         bool must_see = (counts(member->status) &&
                          (first || !member->is_far)) ||
-                        (first && (member->status == PEER_JOINING ||
-                                   member->status == PEER_WEAKLY_UP));
+                        (first && (member->status == MEMBER_JOINING ||
+                                   member->status == MEMBER_WEAKLY_UP));
         bool is_missing = !member->is_far && !member->trusted &&
                           member->uid != self &&
-                          member->status != PEER_DOWN &&
-                          member->status != PEER_EXITING;
+                          member->status != MEMBER_DOWN &&
+                          member->status != MEMBER_EXITING;
 
         if (!member->confirmed && (is_missing || (must_see && !member->seen)))
             return member->uid;
@@ -339,20 +339,20 @@ static bool may_do(const struct probe_evidence *member, bool converged,
     if (from == to)
         return true;
     if (member->is_far) /* of another data center */
-        return converged && to == PEER_REMOVED &&
-               (from == PEER_DOWN || from == PEER_EXITING);
+        return converged && to == MEMBER_REMOVED &&
+               (from == MEMBER_DOWN || from == MEMBER_EXITING);
     if (!converged)
-        return from == PEER_JOINING && to == PEER_WEAKLY_UP;
-    if (to == PEER_REMOVED)
+        return from == MEMBER_JOINING && to == MEMBER_WEAKLY_UP;
+    if (to == MEMBER_REMOVED)
         return member->uid != self &&
-               ((from == PEER_DOWN && !member->reachable) ||
-                (from == PEER_EXITING &&
+               ((from == MEMBER_DOWN && !member->reachable) ||
+                (from == MEMBER_EXITING &&
                  (!member->reachable || member->confirmed)));
-    return ((from == PEER_JOINING || from == PEER_WEAKLY_UP) &&
-            to == PEER_UP) ||
-           (from == PEER_LEAVING && to == PEER_EXITING) ||
-           (from == PEER_PREPARING_FOR_SHUTDOWN &&
-            to == PEER_READY_FOR_SHUTDOWN);
+    return ((from == MEMBER_JOINING || from == MEMBER_WEAKLY_UP) &&
+            to == MEMBER_UP) ||
+           (from == MEMBER_LEAVING && to == MEMBER_EXITING) ||
+           (from == MEMBER_PREPARING_FOR_SHUTDOWN &&
+            to == MEMBER_READY_FOR_SHUTDOWN);
 }
 
 static uint64_t mix(uint64_t hash, uint64_t with)
@@ -557,7 +557,7 @@ bool check_member_sees(const struct check_member *check, uint32_t node,
 {
     unsigned sight = sight_at(check, node, uid);
 
-    return sight && sight - 1 != PEER_REMOVED;
+    return sight && sight - 1 != MEMBER_REMOVED;
 }
 
 bool check_member_holds(const struct check_member *check, uint32_t node,
@@ -565,8 +565,8 @@ bool check_member_holds(const struct check_member *check, uint32_t node,
 {
     unsigned sight = sight_at(check, node, uid);
 
-    return sight && sight - 1 != PEER_REMOVED && sight - 1 != PEER_DOWN &&
-           sight - 1 != PEER_EXITING;
+    return sight && sight - 1 != MEMBER_REMOVED && sight - 1 != MEMBER_DOWN &&
+           sight - 1 != MEMBER_EXITING;
 }
 
 struct check_member_counts check_member_counts(const struct check_member *check)

@@ -47,7 +47,7 @@ void check_member_commanded(struct check_member *check,
 void check_member_resolves(struct check_member *check);
 void check_member_probe(struct check_member *check, uint32_t node,
                         const struct probe *probe);
-/* Whether a status (enum peer_status, enum sherd_member_status) may follow another or is the
+/* Whether a status (enum member_status, enum sherd_member_status) may follow another or is the
  * same. */
 bool check_member_leads_to(unsigned from, unsigned to);
 /* Whether it is a member in the view of the node. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "base/peer.h"
+#include "base/member_info.h"
 #include "base/vec.h"
 #include "sim/world/verdict.h"
 
@@ -85,8 +85,8 @@ static bool is_settled(const struct picture *picture)
     for (size_t i = 0; i < picture->member_count; i++) {
         const struct probe_side *member = &picture->members[i];
 
-        if (member->status != PEER_DOWN &&
-            (member->status != PEER_UP || !member->has_role))
+        if (member->status != MEMBER_DOWN &&
+            (member->status != MEMBER_UP || !member->has_role))
             return false;
     }
     return true;
@@ -133,7 +133,7 @@ static struct stay stay_of(uint32_t node,
     for (size_t i = 0; i < picture->member_count; i++) {
         const struct probe_side *member = &picture->members[i];
 
-        if (member->status == PEER_DOWN)
+        if (member->status == MEMBER_DOWN)
             continue;
         stay.uids[stay.count] = member->uid;
         stay.kept[stay.count++] = !member->downed;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "base/peer.h"
+#include "base/member_info.h"
 #include "base/timers.h"
 #include "base/trace.h"
 #include "ddata/replicator.h"
@@ -248,7 +248,7 @@ static void probe(void *user, uint32_t node, uint32_t machine,
                         probe);
     if (probe->kind == PROBE_CLUSTER_JOINED)
         checks->entries[node].by = probe->node.uid;
-    if (probe->kind == PROBE_MEMBER_SEEN && probe->first == PEER_EXITING &&
+    if (probe->kind == PROBE_MEMBER_SEEN && probe->first == MEMBER_EXITING &&
         probe->node.uid == checks->uids[node])
         must_end(checks, node, leave_time(checks, node));
     if (probe->kind == PROBE_RESOLVED)

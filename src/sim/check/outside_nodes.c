@@ -3,7 +3,7 @@
 #include "sim/check/outside_nodes.h"
 
 #include "base/check.h"
-#include "base/peer.h"
+#include "base/member_info.h"
 #include "base/timers.h"
 #include "base/vec.h"
 #include "sim/check/check_entity.h"
@@ -202,7 +202,7 @@ static void seen(struct outside_nodes *check, uint64_t now, uint32_t by,
 {
     uint32_t index = living(check, uid);
 
-    if (status == PEER_DOWN || status == PEER_REMOVED) {
+    if (status == MEMBER_DOWN || status == MEMBER_REMOVED) {
         heard(check, by, uid);
         if (uid == check->nodes[by].uid)
             must_stop(check, now, by);
@@ -221,8 +221,8 @@ static void leader_acted(struct outside_nodes *check, struct slice evidence)
         mem_copy(evidence.data, evidence.size); /* aligned */
 
     for (size_t i = 0; i < count; i++)
-        if (members[i].status == PEER_EXITING &&
-            members[i].after == PEER_REMOVED && !members[i].confirmed)
+        if (members[i].status == MEMBER_EXITING &&
+            members[i].after == MEMBER_REMOVED && !members[i].confirmed)
             put_outside(check, members[i].uid);
     mem_free(members);
 }

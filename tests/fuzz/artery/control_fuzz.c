@@ -55,15 +55,21 @@ static void drain(struct associations *associations)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct own_tables own = {0};
-    struct association_options options = {
-        .self = &self, .capabilities = 1, .lanes = 1, .tables = &own};
-    struct associations *associations = associations_new(&options);
+    struct peers peers;
+    struct association_options options = {.peers = &peers,
+                                          .self = &self,
+                                          .capabilities = 1,
+                                          .lanes = 1,
+                                          .tables = &own};
+    struct associations *associations;
     struct handshake handshake = {.from = peer};
     struct slice text = slice_text("akka://S@h:1/user/x");
     struct cursor cursor = cursor_of(slice_of(data, size));
     struct outbox outbox = {0};
     uint64_t now = SECOND;
 
+    peers_init(&peers, &(struct peers_options){0});
+    associations = associations_new(&options);
     own_tables_set(&own, TABLE_REFS, &text, 1);
     (void)associations_handshake(associations, now, &handshake, &outbox);
     for (int i = 0; i < 64 && cursor_left(&cursor); i++) {
@@ -91,6 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     outbox_fini(&outbox);
     associations_free(associations);
+    peers_fini(&peers);
     own_tables_fini(&own);
     return 0;
 }

@@ -120,10 +120,10 @@ static void begin(struct run *run)
         0);
     for (uint32_t i = 0; i < 3; i++)
         replicator_peer(run->replicator, 0,
-                        &(struct peer){ .node = i == 2 ? identity.node
+                        &(struct member_info){ .node = i == 2 ? identity.node
                                                        : peer_of(i),
                                         .up_number = 1,
-                                        .status = PEER_UP,
+                                        .status = MEMBER_UP,
                                         .reachable = true,
                                         .has_role = true });
 }

@@ -474,10 +474,10 @@ static uint64_t arrives(uint64_t conn)
 {
     struct machine *machine = node_machine(fixture.node, 1);
     uint64_t before = accounted();
-    uint32_t contacts = machine->contacts.all.count;
+    uint32_t peers = machine->peers.all.count;
 
     machine_bytes(machine, fixture.now, conn, buf_slice(&fixture.frame));
-    check(machine->contacts.all.count <= contacts + 1); /* a handshake may add one */
+    check(machine->peers.all.count <= peers + 1); /* a handshake may add one */
     settle();
     return accounted() - before;
 }
@@ -562,7 +562,7 @@ static bool is_open(uint64_t conn)
 static void step(uint64_t *conn)
 {
     struct lane *lane = node_machine(fixture.node, 1)->lane;
-    uint32_t contacts = lane->machine->contacts.all.count;
+    uint32_t peers = lane->machine->peers.all.count;
     struct slice text;
     uint64_t alone;
 
@@ -573,7 +573,7 @@ static void step(uint64_t *conn)
         return;
     case 1:
         check_literal(lane, bytes());
-        check(lane->machine->contacts.all.count == contacts);
+        check(lane->machine->peers.all.count == peers);
         return;
     case 2:
         check_accepts(bytes());

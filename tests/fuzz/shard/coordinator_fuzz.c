@@ -64,8 +64,8 @@ static void answer(struct scene *scene, const struct sent *sent)
 
 static void act(struct scene *scene, uint8_t op, uint8_t x, uint8_t y)
 {
-    static const enum peer_status statuses[] = {
-        PEER_UP, PEER_UP, PEER_LEAVING, PEER_EXITING, PEER_DOWN, PEER_JOINING,
+    static const enum member_status statuses[] = {
+        MEMBER_UP, MEMBER_UP, MEMBER_LEAVING, MEMBER_EXITING, MEMBER_DOWN, MEMBER_JOINING,
     };
     int n = x % NODES;
     char shard[2] = { (char)('0' + y % SHARDS), 0 };

@@ -359,10 +359,10 @@ static void receive(struct fixture *fixture, bool is_raw)
 
 static void membership(struct fixture *fixture)
 {
-    static const enum peer_status statuses[] = { PEER_UP, PEER_LEAVING,
-                                                 PEER_EXITING, PEER_DOWN };
+    static const enum member_status statuses[] = { MEMBER_UP, MEMBER_LEAVING,
+                                                 MEMBER_EXITING, MEMBER_DOWN };
     uint32_t number = pick(fixture, 4);
-    struct peer peer = { .node = node(number), .has_role = true,
+    struct member_info peer = { .node = node(number), .has_role = true,
                          .up_number = (int32_t)number };
     peer.status = statuses[pick(fixture, 4)];
     if (pick(fixture, 8) == 0 && number > 0)

@@ -13,7 +13,7 @@
 #include "artery/extension.h"
 #include "artery/inlet.h"
 #include "artery/link.h"
-#include "artery/origin.h"
+#include "artery/peers.h"
 #include "artery/unique_address.h"
 #include "base/check.h"
 #include "base/rng.h"
@@ -27,7 +27,7 @@ struct side {
     struct identity self;
     uint64_t capabilities;
     struct associations *associations;
-    struct origins *origins;
+    struct peers peers;
     struct own_tables own;
     struct peer_tables tables;
     struct kept_address *there; /* the other side's address, for the links */
@@ -62,8 +62,9 @@ static void side_open(struct side *side, uint64_t uid, uint16_t port,
     side->next_watch = 1;
     options.self = &side->self;
     options.tables = &side->own;
+    peers_init(&side->peers, &(struct peers_options){ .hears_removed = true });
+    options.peers = &side->peers;
     side->associations = associations_new(&options);
-    side->origins = origins_new(NULL, NULL);
     side->there = address_keep(&(struct address){"h", peer_port});
     for (uint32_t i = 0; i < 2; i++) {
         struct link_options link = {.sender = &side->senders[i],
@@ -86,7 +87,7 @@ static void side_open(struct side *side, uint64_t uid, uint16_t port,
 static void side_close(struct side *side)
 {
     associations_free(side->associations);
-    origins_free(side->origins);
+    peers_fini(&side->peers);
     own_tables_fini(&side->own);
     peer_tables_fini(&side->tables);
     buf_fini(&side->scratch);
@@ -183,7 +184,7 @@ static void receive(struct side *side, uint64_t now, int i, struct slice frame)
                                                 &handshake, NULL),
                          HANDSHAKE_OK);
         handshake.order = inlet_order(side->inlets[i]);
-        if (!origins_learn(side->origins, stream, &handshake)) {
+        if (!peers_accept(&side->peers, stream, &handshake)) {
             inlet_close(side->inlets[i], INLET_SUPERSEDED);
             return;
         }
@@ -327,8 +328,7 @@ static void two_nodes_connect(void **state)
     assert_int_equal(b.up, 1);
     assert_true(associations_uid(a.associations, &b.self.node.address) == 200);
     assert_true(associations_uid(b.associations, &a.self.node.address) == 100);
-    assert_true(associations_capabilities(
-                    a.associations, &b.self.node.address) == CAPABILITY_SHERD);
+    assert_true(peers_find(&a.peers, &b.self.node.address)->capabilities == CAPABILITY_SHERD);
     /* B answers only on control, although nothing else made it connect. */
     assert_int_equal(link_state(b.links[0]), LINK_OPEN);
     assert_int_equal(link_state(b.links[1]), LINK_IDLE);
@@ -475,7 +475,7 @@ static void a_new_incarnation_starts_with_fresh_numbers(void **state)
     assert_string_equal(a.texts, "again");
     assert_int_equal(a.up, 2);
     assert_true(a.replaced == 200);
-    assert_true(associations_quarantined(a.associations, 200));
+    assert_true(peers_is_over(&a.peers, 200));
     assert_false(associations_find(a.associations, 200, &node));
     assert_true(associations_find(a.associations, 201, &node));
     watch(&a, &b, now, 1);
@@ -499,7 +499,7 @@ static void a_node_of_another_kind_replaces_the_capabilities(void **state)
     side_open(&b, 200, 2, 1, CAPABILITY_SHERD);
     say(&a, &b, now, "hello");
     run(&a, &b, &now, 3000, &rng, 0);
-    assert_true(associations_capabilities(a.associations, &b.self.node.address) == CAPABILITY_SHERD);
+    assert_true(peers_find(&a.peers, &b.self.node.address)->capabilities == CAPABILITY_SHERD);
     side_close(&b);
     side_open(&b, 201, 2, 1, 0);
     for (int i = 0; i < 2; i++) {
@@ -509,7 +509,7 @@ static void a_node_of_another_kind_replaces_the_capabilities(void **state)
     say(&b, &a, now, "again");
     run(&a, &b, &now, 10000, &rng, 0);
     assert_true(associations_uid(a.associations, &b.self.node.address) == 201);
-    assert_true(associations_capabilities(a.associations, &b.self.node.address) == 0);
+    assert_true(peers_find(&a.peers, &b.self.node.address)->capabilities == 0);
     side_close(&a);
     side_close(&b);
 }
@@ -551,11 +551,27 @@ static void a_quarantined_uid_is_refused(void **state)
 static struct identity me = {"akka", "S", {{"h", 1}, 100}};
 static struct identity you = {"akka", "S", {{"h", 2}, 200}};
 
+static struct peers alone_peers; /* of the associations that a test has */
+
+static struct associations *alone_new(const struct association_options *options)
+{
+    struct association_options all = *options;
+
+    all.self = &me;
+    all.peers = &alone_peers;
+    peers_init(&alone_peers, &(struct peers_options){ 0 });
+    return associations_new(&all);
+}
+
+static void alone_free(struct associations *associations)
+{
+    associations_free(associations);
+    peers_fini(&alone_peers);
+}
+
 static struct associations *alone(struct trace *trace)
 {
-    struct association_options options = {.self = &me, .trace = trace};
-
-    return associations_new(&options);
+    return alone_new(&(struct association_options){ .trace = trace });
 }
 
 /* A message from `from` as if it had arrived. */
@@ -664,12 +680,12 @@ static void a_late_handshake_of_an_older_incarnation_ends_with_it(void **state)
         if (way == 0)
             associations_quarantine(associations, &former);
         else if (way == 1)
-            associations_left(associations, &former);
+            peers_gone(&alone_peers, &former);
         else
             terminates(associations, 1);
         assert_true(says_hello(associations, 2));
         assert_false(says_hello(associations, 1));
-        associations_free(associations);
+        alone_free(associations);
     }
 }
 
@@ -689,7 +705,7 @@ static void late_handshakes_of_older_incarnations_end_with_them(void **state)
     assert_true(says_hello(associations, 3));
     assert_false(says_hello(associations, 1));
     assert_false(says_hello(associations, 2));
-    associations_free(associations);
+    alone_free(associations);
 }
 
 /* An expected peer is only a guess. */
@@ -716,7 +732,7 @@ static void an_expected_peer_does_not_change_lookups(void **state)
     place = associations_place(associations, 2);
     associations_expect(associations, &place); /* there is none */
     assert_false(associations_find(associations, 1, &found));
-    associations_free(associations);
+    alone_free(associations);
 }
 
 /* Connections come in the order of incarnations, and are read in any order. */
@@ -729,14 +745,14 @@ static void the_incarnation_with_the_later_connection_stays(void **state)
     assert_true(says_hello_by(associations, 2, 7));
     assert_true(says_hello_by(associations, 2, 5));
     assert_false(says_hello_by(associations, 1, 6)); /* read late: it is the older one */
-    assert_true(associations_quarantined(associations, 1));
+    assert_true(peers_is_over(&alone_peers, 1));
     assert_true(says_hello_by(associations, 2, 7));
     assert_true(says_hello_by(associations, 3, 8));
     assert_false(says_hello_by(associations, 2, 7));
     associations_quarantine(associations, &second);
     assert_false(says_hello_by(associations, 2, 9)); /* a removed incarnation stays removed */
     assert_true(says_hello_by(associations, 3, 8));
-    associations_free(associations);
+    alone_free(associations);
 }
 
 /* If the order is unknown, an older incarnation counts as the newer one until the next connection
@@ -753,7 +769,7 @@ static void a_later_connection_restores_an_incarnation(void **state)
     assert_true(says_hello_by(associations, 2, 7));
     assert_false(says_hello_by(associations, 1, 6));
     assert_true(says_hello_by(associations, 2, 7));
-    associations_free(associations);
+    alone_free(associations);
 }
 
 /* Lanes that have read the older incarnation learn of the present one again. */
@@ -778,7 +794,7 @@ static void an_older_incarnations_handshake_reports_the_present_one(void **state
     assert_false(associations_next_news(associations, &news));
     assert_int_equal(outbox.count, 0);
     outbox_fini(&outbox);
-    associations_free(associations);
+    alone_free(associations);
 }
 
 static void a_removed_incarnation_does_not_return(void **state)
@@ -789,7 +805,7 @@ static void a_removed_incarnation_does_not_return(void **state)
     (void)state;
 
     assert_true(says_hello(associations, 1));
-    associations_left(associations, &former);
+    peers_gone(&alone_peers, &former);
     assert_true(says_hello(associations, 1)); /* its last messages are accepted */
     assert_true(says_hello(associations, 2));
     assert_false(says_hello(associations, 1));
@@ -809,7 +825,7 @@ static void a_removed_incarnation_does_not_return(void **state)
     associations_quarantine(associations, &former);
     associations_quarantine(associations, &newer);
     assert_false(says_hello(associations, 3));
-    associations_free(associations);
+    alone_free(associations);
 }
 
 static void each_foreign_node_is_logged_once(void **state)
@@ -840,7 +856,7 @@ static void each_foreign_node_is_logged_once(void **state)
     }
     assert_int_equal(lines, 1);
     buf_fini(&payload);
-    associations_free(associations);
+    alone_free(associations);
     trace_free(trace);
 }
 
@@ -867,7 +883,7 @@ static void refuses(const struct identity *from, const struct address *to,
     assert_non_null(strstr(line.text, text));
     assert_false(trace_next(trace, &line));
     buf_fini(&payload);
-    associations_free(associations);
+    alone_free(associations);
     trace_free(trace);
 }
 
@@ -920,7 +936,7 @@ static void a_foreign_nodes_name_is_one_value(void **state)
     assert_non_null(strstr(line.text, "X\\\" level=error y@far:9"));
     assert_int_equal(line.text[strlen(line.text) - 1], '"');
     buf_fini(&payload);
-    associations_free(associations);
+    alone_free(associations);
     trace_free(trace);
 }
 
@@ -939,7 +955,7 @@ static void messages_without_handshake_are_dropped(void **state)
                             &inbound, &outbox),
                      ASSOCIATION_DROPPED);
     assert_int_equal(associations_counts(associations).unknown, 1);
-    associations_free(associations);
+    alone_free(associations);
 }
 
 static void a_handshake_must_be_its_senders_own(void **state)
@@ -974,7 +990,7 @@ static void a_handshake_must_be_its_senders_own(void **state)
     assert_int_equal(associations_counts(associations).malformed, 3);
     assert_int_equal(outbox.count, 0);
     buf_fini(&payload);
-    associations_free(associations);
+    alone_free(associations);
 }
 
 static void one_answer(struct outbox *outbox, const char *manifest,
@@ -1027,11 +1043,11 @@ static void flush_termination_and_heartbeat_are_answered(void **state)
     assert_int_equal(news.kind, ASSOCIATION_TERMINATING);
     assert_true(associations_deadline(associations) == 5 + SECOND);
     associations_tick(associations, 5 + SECOND, &outbox);
-    assert_true(associations_quarantined(associations, 200));
+    assert_true(peers_is_over(&alone_peers, 200));
     assert_true(associations_deadline(associations) == NEVER);
     buf_fini(&payload);
     outbox_fini(&outbox);
-    associations_free(associations);
+    alone_free(associations);
 }
 
 static void identify_is_delivered_and_answered(void **state)
@@ -1069,7 +1085,7 @@ static void identify_is_delivered_and_answered(void **state)
     inbound.payload.size--;
     assert_false(identify_answer(&me, &inbound, slice_text(""), &outbox));
     outbox_fini(&outbox);
-    associations_free(associations);
+    alone_free(associations);
 }
 
 /* An Ack (k) or Nack of n by `you`. */
@@ -1139,7 +1155,7 @@ static void unacknowledged_messages_are_resent(void **state)
     acknowledge(associations, "k", 5, ASSOCIATION_TAKEN);
     assert_int_equal(resent(associations, now + SECOND), 0);
     assert_true(associations_deadline(associations) == NEVER);
-    associations_free(associations);
+    alone_free(associations);
 }
 
 static void unacknowledged_messages_have_a_limit(void **state)
@@ -1162,7 +1178,7 @@ static void unacknowledged_messages_have_a_limit(void **state)
     assert_int_equal(news.kind, ASSOCIATION_FAILED);
     assert_true(node_equal(&news.peer, &you.node));
     assert_int_equal(resent(associations, 10 * SECOND), 0);
-    associations_free(associations);
+    alone_free(associations);
 }
 
 static void six_hours_without_acknowledgement_fail_the_peer(void **state)
@@ -1181,7 +1197,7 @@ static void six_hours_without_acknowledgement_fail_the_peer(void **state)
     assert_true(associations_next_news(associations, &news));
     assert_int_equal(news.kind, ASSOCIATION_FAILED);
     assert_true(associations_deadline(associations) == NEVER);
-    associations_free(associations);
+    alone_free(associations);
 }
 
 /* Receives the numbered message n of `you`: its /user/e#7 ended. Returns the answer's manifest and
@@ -1259,7 +1275,7 @@ static void numbered_messages_are_delivered_once_in_order(void **state)
     assert_int_equal(answered, 2);
     assert_true(associations_next_news(associations, &news));
     assert_false(associations_next_news(associations, &news));
-    associations_free(associations);
+    alone_free(associations);
 }
 
 static void a_quarantine_by_a_peer_is_reported(void **state)
@@ -1290,7 +1306,7 @@ static void a_quarantine_by_a_peer_is_reported(void **state)
     }
     assert_int_equal(news.kind, ASSOCIATION_QUARANTINED_US);
     assert_int_equal(outbox.count, 0);
-    associations_free(associations);
+    alone_free(associations);
 }
 
 static void the_table_of_peers_is_bounded(void **state)
@@ -1301,26 +1317,26 @@ static void the_table_of_peers_is_bounded(void **state)
     struct association_news news;
     (void)state;
 
-    for (uint32_t i = 0; i <= ASSOCIATIONS_MAX; i++) {
+    for (uint32_t i = 0; i <= PEERS_MAX; i++) {
         handshake.from.address.port = (uint16_t)(2 + i);
         handshake.from.uid = 1000 + i;
         assert_int_equal(
             associations_handshake(associations, 1, &handshake, &outbox),
-            i < ASSOCIATIONS_MAX);
+            i < PEERS_MAX);
         outbox_fini(&outbox);
     }
     assert_int_equal(associations_counts(associations).refused, 1);
     while (associations_next_news(associations, &news))
         ;
     /* Retired UIDs are forgotten oldest first. */
-    for (uint64_t uid = 1; uid <= RETIRED_UIDS_MAX + 1; uid++) {
+    for (uint64_t uid = 1; uid <= RETIRED_PEERS_MAX + 1; uid++) {
         handshake.from.uid = 1000000 + uid;
         associations_quarantine(associations, &handshake.from);
     }
-    assert_int_equal(associations_counts(associations).forgotten, 1);
-    assert_false(associations_quarantined(associations, 1000001));
-    assert_true(associations_quarantined(associations, 1000002));
-    associations_free(associations);
+    assert_int_equal(alone_peers.forgotten, 1);
+    assert_false(peers_is_over(&alone_peers, 1000001));
+    assert_true(peers_is_over(&alone_peers, 1000002));
+    alone_free(associations);
 }
 
 static void every_peer_is_notified_of_termination(void **state)
@@ -1348,7 +1364,7 @@ static void every_peer_is_notified_of_termination(void **state)
                      ASSOCIATION_TAKEN);
     assert_true(associations_terminating_acked(associations));
     buf_fini(&payload);
-    associations_free(associations);
+    alone_free(associations);
 }
 
 int main(void)

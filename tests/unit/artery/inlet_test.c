@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "artery/inlet.h"
-#include "artery/origin.h"
+#include "artery/peers.h"
 #include "base/rng.h"
 #include "base/timers.h"
 
@@ -293,63 +293,67 @@ static void a_connection_without_frames_leaves_no_bytes(void **state)
 
 static void the_newest_connection_of_a_lane_counts(void **state)
 {
-    struct origins *origins = origins_new(NULL, NULL);
+    struct peers peers;
     struct handshake handshake = from(1, 10, 2, 100);
     struct handshake newer = from(1, 10, 2, 200);
     struct handshake other = from(1, 10, 3, 50);
     (void)state;
 
-    assert_null(origins_find(origins, 10));
-    assert_true(origins_learn(origins, STREAM_ORDINARY, &handshake));
-    assert_true(origins_learn(origins, STREAM_ORDINARY, &handshake));
-    assert_true(origins_learn(origins, STREAM_ORDINARY, &other));
-    assert_true(origins_current(origins, 10, STREAM_ORDINARY, 2, 100));
-    assert_true(origins_learn(origins, STREAM_ORDINARY, &newer));
-    assert_false(origins_current(origins, 10, STREAM_ORDINARY, 2, 100));
-    assert_true(origins_current(origins, 10, STREAM_ORDINARY, 2, 200));
-    assert_true(origins_current(origins, 10, STREAM_ORDINARY, 3, 50));
-    assert_true(origins_learn(origins, STREAM_LARGE, &handshake)); /* streams are independent */
-    assert_true(origins_current(origins, 10, STREAM_LARGE, 2, 100));
-    assert_true(origins_current(origins, 10, STREAM_ORDINARY, 2, 200));
-    assert_false(origins_learn(origins, STREAM_ORDINARY, &handshake));
-    assert_int_equal(origins_find(origins, 10)->address->port, 1);
-    origins_free(origins);
+    peers_init(&peers, &(struct peers_options){ 0 });
+    assert_null(peers_sender(&peers, 10));
+    assert_true(peers_accept(&peers, STREAM_ORDINARY, &handshake));
+    assert_true(peers_accept(&peers, STREAM_ORDINARY, &handshake));
+    assert_true(peers_accept(&peers, STREAM_ORDINARY, &other));
+    assert_true(peers_is_newest(&peers, 10, STREAM_ORDINARY, 2, 100));
+    assert_true(peers_accept(&peers, STREAM_ORDINARY, &newer));
+    assert_false(peers_is_newest(&peers, 10, STREAM_ORDINARY, 2, 100));
+    assert_true(peers_is_newest(&peers, 10, STREAM_ORDINARY, 2, 200));
+    assert_true(peers_is_newest(&peers, 10, STREAM_ORDINARY, 3, 50));
+    assert_true(peers_accept(&peers, STREAM_LARGE, &handshake)); /* streams are independent */
+    assert_true(peers_is_newest(&peers, 10, STREAM_LARGE, 2, 100));
+    assert_true(peers_is_newest(&peers, 10, STREAM_ORDINARY, 2, 200));
+    assert_false(peers_accept(&peers, STREAM_ORDINARY, &handshake));
+    assert_int_equal(peers_sender(&peers, 10)->address->port, 1);
+    peers_fini(&peers);
 }
 
 static void a_new_incarnation_replaces_the_old_one_permanently(void **state)
 {
-    struct origins *origins = origins_new(NULL, NULL);
+    struct peers peers;
     struct handshake old = from(1, 10, 1, 1);
     struct handshake young = from(1, 11, 1, 2);
     struct handshake thief = from(2, 11, 1, 2);
     (void)state;
 
-    assert_true(origins_learn(origins, STREAM_ORDINARY, &old));
-    assert_true(origins_learn(origins, STREAM_ORDINARY, &young));
-    assert_null(origins_find(origins, 10));
-    assert_non_null(origins_find(origins, 11));
-    assert_false(origins_learn(origins, STREAM_ORDINARY, &old));
-    assert_non_null(origins_find(origins, 11));
-    assert_false(origins_learn(origins, STREAM_ORDINARY, &thief));
-    origins_forget(origins, 11);
-    assert_null(origins_find(origins, 11));
-    assert_false(origins_learn(origins, STREAM_ORDINARY, &young));
-    origins_free(origins);
+    peers_init(&peers, &(struct peers_options){ 0 });
+    assert_true(peers_accept(&peers, STREAM_ORDINARY, &old));
+    assert_true(peers_accept(&peers, STREAM_ORDINARY, &young));
+    assert_null(peers_sender(&peers, 10));
+    assert_non_null(peers_sender(&peers, 11));
+    assert_false(peers_accept(&peers, STREAM_ORDINARY, &old));
+    assert_non_null(peers_sender(&peers, 11));
+    assert_false(peers_accept(&peers, STREAM_ORDINARY, &thief));
+    peers_forget(&peers, 11);
+    peers_silence(&peers, 11);
+    assert_null(peers_sender(&peers, 11));
+    assert_false(peers_accept(&peers, STREAM_ORDINARY, &young));
+    peers_fini(&peers);
 }
 
 static void the_table_of_senders_is_bounded(void **state)
 {
-    struct origins *origins = origins_new(NULL, NULL);
+    struct peers peers;
     (void)state;
 
-    for (uint32_t i = 0; i <= ORIGINS_MAX; i++) {
+    peers_init(&peers, &(struct peers_options){ 0 });
+    for (uint32_t i = 0; i <= PEERS_MAX; i++) {
         struct handshake handshake = from((uint16_t)(i + 1), i + 1, 0, 0);
 
-        assert_int_equal(origins_learn(origins, STREAM_ORDINARY, &handshake),
-                         i < ORIGINS_MAX);
+        assert_int_equal(peers_accept(&peers, STREAM_ORDINARY, &handshake),
+                         i < PEERS_MAX);
     }
-    assert_int_equal(origins_refused(origins), 1);
-    origins_free(origins);
+    assert_int_equal(peers.refused, 1);
+    peers_fini(&peers);
 }
 
 int main(void)

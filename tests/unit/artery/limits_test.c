@@ -10,7 +10,7 @@
 
 #include "artery/association.h"
 #include "artery/link.h"
-#include "artery/origin.h"
+#include "artery/peers.h"
 #include "artery/sequence.h"
 #include "base/check.h"
 #include "base/timers.h"
@@ -29,40 +29,42 @@ static struct handshake from(uint16_t port, uint64_t uid, uint32_t lane)
     return handshake;
 }
 
-static bool learn(struct origins *origins, uint64_t uid, uint32_t lane)
+static bool learn(struct peers *peers, uint64_t uid, uint32_t lane)
 {
     struct handshake handshake = from(1, uid, lane);
 
-    return origins_learn(origins, STREAM_ORDINARY, &handshake);
+    return peers_accept(peers, STREAM_ORDINARY, &handshake);
 }
 
 /* A ring: the incarnation that was retired first would be accepted again. */
 static void the_number_of_retired_incarnations_is_limited(void **state)
 {
-    struct origins *origins = origins_new(NULL, NULL);
+    struct peers peers;
     (void)state;
 
-    for (uint64_t uid = 1; uid <= ORIGINS_RETIRED_MAX + 1; uid++)
-        assert_true(learn(origins, uid, 0)); /* each replaces the previous one */
-    assert_false(learn(origins, 1, 0));
-    assert_int_equal(origins_forgotten(origins), 0);
-    assert_true(learn(origins, ORIGINS_RETIRED_MAX + 2, 0));
-    assert_int_equal(origins_forgotten(origins), 1);
-    assert_false(learn(origins, 2, 0));
-    assert_true(learn(origins, 1, 0));
-    origins_free(origins);
+    peers_init(&peers, &(struct peers_options){ 0 });
+    for (uint64_t uid = 1; uid <= RETIRED_PEERS_MAX + 1; uid++)
+        assert_true(learn(&peers, uid, 0)); /* each replaces the previous one */
+    assert_false(learn(&peers, 1, 0));
+    assert_int_equal(peers.forgotten, 0);
+    assert_true(learn(&peers, RETIRED_PEERS_MAX + 2, 0));
+    assert_int_equal(peers.forgotten, 1);
+    assert_false(learn(&peers, 2, 0));
+    assert_true(learn(&peers, 1, 0));
+    peers_fini(&peers);
 }
 
 static void the_lanes_of_a_sender_are_limited(void **state)
 {
-    struct origins *origins = origins_new(NULL, NULL);
+    struct peers peers;
     (void)state;
 
-    assert_true(learn(origins, 1, ORIGIN_LANES_MAX - 1));
-    assert_int_equal(origins_refused(origins), 0);
-    assert_false(learn(origins, 1, ORIGIN_LANES_MAX));
-    assert_int_equal(origins_refused(origins), 1);
-    origins_free(origins);
+    peers_init(&peers, &(struct peers_options){ 0 });
+    assert_true(learn(&peers, 1, PEER_LANES_MAX - 1));
+    assert_int_equal(peers.refused, 0);
+    assert_false(learn(&peers, 1, PEER_LANES_MAX));
+    assert_int_equal(peers.refused, 1);
+    peers_fini(&peers);
 }
 
 /* ---- system messages ---- */
@@ -124,10 +126,28 @@ arrive(struct associations *associations, const struct identity *sender,
     return verdict;
 }
 
+static struct peers alone_peers; /* of the associations that a test has */
+
+static struct associations *alone_new(const struct association_options *options)
+{
+    struct association_options all = *options;
+
+    all.self = &me;
+    all.peers = &alone_peers;
+    peers_init(&alone_peers, &(struct peers_options){ 0 });
+    return associations_new(&all);
+}
+
+static void alone_free(struct associations *associations)
+{
+    associations_free(associations);
+    peers_fini(&alone_peers);
+}
+
 static struct associations *met(struct trace *trace)
 {
-    struct association_options options = { .self = &me, .trace = trace };
-    struct associations *associations = associations_new(&options);
+    struct associations *associations =
+        alone_new(&(struct association_options){ .trace = trace });
     struct handshake handshake = { .from = you.node };
     struct outbox outbox = { 0 };
     struct association_news news;
@@ -160,7 +180,7 @@ static void the_number_of_news_is_limited(void **state)
         count++;
     assert_int_equal(count, ASSOCIATION_NEWS_MAX);
     buf_fini(&payload);
-    associations_free(associations);
+    alone_free(associations);
 }
 
 /* Receives the next version of your table, about 240 KiB, or the same again. */
@@ -216,7 +236,7 @@ static void news_have_a_limit_of_bytes(void **state)
     assert_true(associations_next_news(associations, &news));
     assert_false(associations_next_news(associations, &news));
     own_tables_fini(&own);
-    associations_free(associations);
+    alone_free(associations);
 }
 
 static void the_number_of_logged_foreign_nodes_is_limited(void **state)
@@ -247,7 +267,7 @@ static void the_number_of_logged_foreign_nodes_is_limited(void **state)
     assert_int_equal(associations_counts(associations).foreign,
                      FOREIGN_TRACED_MAX + 1);
     buf_fini(&payload);
-    associations_free(associations);
+    alone_free(associations);
     trace_free(trace);
 }
 
@@ -256,7 +276,6 @@ static void advertisements_of_a_table_are_limited(void **state)
 {
     struct own_tables own = { 0 };
     struct slice refs[] = { slice_text(""), slice_text("akka://S@h:1/user/x") };
-    struct association_options options = { .self = &me, .tables = &own };
     struct associations *associations;
     struct handshake handshake = { .from = you.node };
     struct outbox outbox = { 0 };
@@ -265,7 +284,8 @@ static void advertisements_of_a_table_are_limited(void **state)
     (void)state;
 
     own_tables_set(&own, TABLE_REFS, refs, 2);
-    associations = associations_new(&options);
+    associations =
+        alone_new(&(struct association_options){ .tables = &own });
     assert_true(associations_handshake(associations, 1, &handshake, &outbox));
     for (uint64_t now = 1; now < 2 * ADVERTISE_MAX * ADVERTISE_MS * MS;
          now += ADVERTISE_MS * MS) {
@@ -276,7 +296,7 @@ static void advertisements_of_a_table_are_limited(void **state)
     }
     assert_int_equal(count, ADVERTISE_MAX);
     assert_true(associations_deadline(associations) == NEVER);
-    associations_free(associations);
+    alone_free(associations);
     own_tables_fini(&own);
 }
 

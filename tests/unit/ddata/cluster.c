@@ -237,15 +237,15 @@ static void create(struct cluster *cluster, uint32_t index)
 }
 
 void cluster_peer(struct cluster *cluster, uint32_t index, uint32_t of,
-                  enum peer_status status, bool is_reachable)
+                  enum member_status status, bool is_reachable)
 {
     const struct replica_node *other = &cluster->nodes[of];
 
     replicator_peer(cluster->nodes[index].replicator, cluster->now,
-                    &(struct peer){
+                    &(struct member_info){
                         .node = other->identity.node,
-                        .up_number = status == PEER_JOINING ||
-                                             status == PEER_WEAKLY_UP
+                        .up_number = status == MEMBER_JOINING ||
+                                             status == MEMBER_WEAKLY_UP
                                          ? INT32_MAX
                                          : other->up_number,
                         .status = status,
@@ -260,9 +260,9 @@ static void introduce(struct cluster *cluster, uint32_t index)
     for (uint32_t i = 0; i < cluster->count; i++) {
         if (!cluster->nodes[i].replicator)
             continue;
-        cluster_peer(cluster, index, i, PEER_UP, true);
+        cluster_peer(cluster, index, i, MEMBER_UP, true);
         if (i != index)
-            cluster_peer(cluster, i, index, PEER_UP, true);
+            cluster_peer(cluster, i, index, MEMBER_UP, true);
     }
 }
 
@@ -314,7 +314,7 @@ void cluster_split(struct cluster *cluster, uint32_t first_count)
     for (uint32_t i = 0; i < cluster->count; i++)
         for (uint32_t k = 0; k < cluster->count; k++)
             if (cluster->nodes[i].side != cluster->nodes[k].side)
-                cluster_peer(cluster, i, k, PEER_UP, false);
+                cluster_peer(cluster, i, k, MEMBER_UP, false);
 }
 
 void cluster_heal(struct cluster *cluster)
@@ -325,7 +325,7 @@ void cluster_heal(struct cluster *cluster)
         for (uint32_t k = 0; k < cluster->count; k++)
             if (i != k && cluster->nodes[i].replicator &&
                 cluster->nodes[k].replicator)
-                cluster_peer(cluster, i, k, PEER_UP, true);
+                cluster_peer(cluster, i, k, MEMBER_UP, true);
 }
 
 void cluster_hand_over(struct cluster *cluster, uint32_t index,

@@ -95,7 +95,7 @@ struct cluster *cluster_of(uint64_t seed, uint32_t count);
 /* Creates a node's replicator again, with its stored entries. */
 void cluster_restart(struct cluster *cluster, uint32_t index);
 void cluster_peer(struct cluster *cluster, uint32_t index, uint32_t of,
-                  enum peer_status status, bool is_reachable); /* reports one node to another */
+                  enum member_status status, bool is_reachable); /* reports one node to another */
 /* From the membership of all others. */
 void cluster_remove(struct cluster *cluster, uint32_t index);
 /* The first ones from the rest. */

@@ -142,7 +142,7 @@ static void a_write_that_needs_no_others_waits_for_the_local_store(void **state)
         struct lone *lone = loaded();
         uint64_t ticket;
 
-        lone_tell(lone, &lone->peer, PEER_EXITING, true);
+        lone_tell(lone, &lone->peer, MEMBER_EXITING, true);
         ticket = change(lone, (enum change)kind, &plus);
         time_is_over(lone);
         assert_answer(lone, late[kind]);
@@ -150,7 +150,7 @@ static void a_write_that_needs_no_others_waits_for_the_local_store(void **state)
         assert_silent(lone);
         lone_free(lone);
         lone = loaded();
-        lone_tell(lone, &lone->peer, PEER_EXITING, true);
+        lone_tell(lone, &lone->peer, MEMBER_EXITING, true);
         store_says(lone, change(lone, (enum change)kind, &plus), true);
         assert_answer(lone, REPLICATOR_SUCCESS);
         lone_free(lone);

@@ -81,14 +81,14 @@ static void only_members_that_were_up_are_asked(void **state)
     struct consistency all = to_all(1000);
     (void)state;
 
-    lone_tell(lone, &weak, PEER_WEAKLY_UP, true);
-    lone_tell(lone, &joining, PEER_JOINING, true);
+    lone_tell(lone, &weak, MEMBER_WEAKLY_UP, true);
+    lone_tell(lone, &joining, MEMBER_JOINING, true);
     replicator_get(lone->replicator, 0, 1, slice_text("A"), &all,
                    &lone->outbox);
     assert_int_equal(sent(lone, MESSAGE_READ), 1);
     assert_int_equal(replicator_count(lone->replicator), 2);
     /* This node became known when it left. */
-    lone_tell(lone, &leaving, PEER_LEAVING, true);
+    lone_tell(lone, &leaving, MEMBER_LEAVING, true);
     replicator_get(lone->replicator, 0, 2, slice_text("A"), &all,
                    &lone->outbox);
     assert_int_equal(sent(lone, MESSAGE_READ), 2);
@@ -444,11 +444,11 @@ static void unreachable_replicas_are_sent_no_deltas(void **state)
     struct lone *lone = lone_new(&quiet);
     (void)state;
 
-    lone_tell(lone, &lone->peer, PEER_UP, false);
+    lone_tell(lone, &lone->peer, MEMBER_UP, false);
     lone_put(lone, slice_text("A"));
     replicator_step(lone->replicator, 400 * MS, &lone->outbox);
     assert_int_equal(sent(lone, MESSAGE_DELTAS), 0);
-    lone_tell(lone, &lone->peer, PEER_UP, true);
+    lone_tell(lone, &lone->peer, MEMBER_UP, true);
     replicator_step(lone->replicator, 800 * MS, &lone->outbox);
     assert_int_equal(sent(lone, MESSAGE_DELTAS), 1);
     assert_non_null(lone->replicator->deltas.slots.items[0].address);
@@ -475,10 +475,10 @@ static void a_marker_is_performed_when_all_have_seen_it(void **state)
     assert_int_equal(lone_counters(lone)->pruned, 0);
     envelope = marked(lone, &lone->identity.node, &ghost, true);
     receive_entry(lone, MESSAGE_WRITE, "A", &envelope, 0, 0);
-    lone_tell(lone, &lone->peer, PEER_UP, false);
+    lone_tell(lone, &lone->peer, MEMBER_UP, false);
     replicator_step(lone->replicator, 2 * SECOND, &lone->outbox);
     assert_int_equal(lone_counters(lone)->pruned, 0);
-    lone_tell(lone, &lone->peer, PEER_UP, true);
+    lone_tell(lone, &lone->peer, MEMBER_UP, true);
     replicator_step(lone->replicator, 3 * SECOND, &lone->outbox);
     assert_int_equal(lone_counters(lone)->pruned, 1);
     assert_false(dd_needs_pruning(
@@ -508,7 +508,7 @@ static void a_member_found_in_data_before_its_news_is_not_pruned(void **state)
     step_seconds(lone, 1, 4);
     assert_true(replicas_is_removed(&lone->replicator->replicas, &ghost));
     assert_true(replicator_prunes(lone->replicator, &ghost));
-    lone_tell(lone, &ghost, PEER_JOINING, true);
+    lone_tell(lone, &ghost, MEMBER_JOINING, true);
     assert_false(replicator_prunes(lone->replicator, &ghost));
     assert_false(replicas_is_removed(&lone->replicator->replicas, &ghost));
     step_seconds(lone, 5, 20);
@@ -530,7 +530,7 @@ static void a_marker_waits_while_its_node_is_a_member(void **state)
     (void)state;
 
     (void)pruning_see_all(&envelope.pruning, &ghost.address);
-    lone_tell(lone, &ghost, PEER_UP, true);
+    lone_tell(lone, &ghost, MEMBER_UP, true);
     receive_entry(lone, MESSAGE_WRITE, "A", &envelope, 0, 0);
     step_seconds(lone, 1, 10);
     assert_int_equal(lone_counters(lone)->pruned, 0);
@@ -570,7 +570,7 @@ static void markers_of_other_members_are_left_to_them(void **state)
     struct envelope envelope;
     (void)state;
 
-    lone_tell(lone, &owner, PEER_EXITING, true); /* does not lead */
+    lone_tell(lone, &owner, MEMBER_EXITING, true); /* does not lead */
     assert_true(replicas_leads(&lone->replicator->replicas));
     envelope = marked(lone, &owner, &ghost, true);
     receive_entry(lone, MESSAGE_WRITE, "A", &envelope, 0, 0);

@@ -884,9 +884,9 @@ static void a_hidden_share_does_not_cover_new_counts(void **state)
         cluster_run(c, 20 * SECOND);
         for (uint32_t k = 0; k < 3; k++)
             assert_null(value_at(c, k, "x"));
-        cluster_peer(c, 1, 2, PEER_UP, false);
+        cluster_peer(c, 1, 2, MEMBER_UP, false);
         cluster_run(c, 60 * SECOND);
-        cluster_peer(c, 1, 2, PEER_UP, true);
+        cluster_peer(c, 1, 2, MEMBER_UP, true);
         cluster_run(c, 270 * SECOND);
         change_often(c, 0, kind, 1, 0);
         assert_int_equal(changes_at(c, 2), 1);

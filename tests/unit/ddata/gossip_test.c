@@ -356,9 +356,9 @@ static void messages_of_unknown_nodes_are_dropped(void **state)
     /* A joining member is known; a removed one is not. */
     read.from = (struct node_id){ { "new", 1 }, 8 };
     replicator_peer(lone->replicator, 0,
-                    &(struct peer){ .node = read.from,
+                    &(struct member_info){ .node = read.from,
                                     .up_number = INT32_MAX,
-                                    .status = PEER_JOINING,
+                                    .status = MEMBER_JOINING,
                                     .reachable = true,
                                     .has_role = true });
     lone_receive(lone, &read);
@@ -435,7 +435,7 @@ static void only_asked_replicas_count_as_answers(void **state)
     (void)state;
 
     c->nodes[1].side = 1;
-    cluster_peer(c, 0, 2, PEER_WEAKLY_UP, true); /* still asked, because it was up */
+    cluster_peer(c, 0, 2, MEMBER_WEAKLY_UP, true); /* still asked, because it was up */
     token = do_count(c, 0, "A", 1, to_all(1000));
     cluster_inject(c, 1, 0, CLUSTER_PATH "/$a", "L", slice_of(NULL, 0));
     assert_int_equal(counters_at(c, 0)->late, 1);
@@ -582,10 +582,10 @@ static void a_removed_member_is_pruned(void **state)
     cluster_run(c, 25 * SECOND);
     assert_true(is_modified_by(c, 0, "A", &removed));
     /* Pruning waits while a member is unreachable. */
-    cluster_peer(c, 0, 2, PEER_UP, false);
+    cluster_peer(c, 0, 2, MEMBER_UP, false);
     cluster_run(c, 60 * SECOND);
     assert_int_equal(counters_at(c, 0)->pruned, 0);
-    cluster_peer(c, 0, 2, PEER_UP, true);
+    cluster_peer(c, 0, 2, MEMBER_UP, true);
     cluster_run(c, 60 * SECOND);
     for (uint32_t n = 0; n < 3; n++) {
         assert_false(is_modified_by(c, n, "A", &removed));
@@ -680,9 +680,9 @@ static void late_deltas_of_removed_members_are_dropped(void **state)
     /* Dropped first because it is not a member. */
     assert_int_equal(replicator_counters(lone->replicator)->strangers, 1);
     replicator_peer(lone->replicator, 0,
-                    &(struct peer){ .node = lone->peer,
+                    &(struct member_info){ .node = lone->peer,
                                     .up_number = 1,
-                                    .status = PEER_DOWN,
+                                    .status = MEMBER_DOWN,
                                     .reachable = true,
                                     .has_role = true });
     lone_receive(lone, &deltas);

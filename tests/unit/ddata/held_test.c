@@ -284,7 +284,7 @@ static void tell_others(struct lone *lone, uint32_t count,
         others[i] = third;
         others[i].address.port += (uint16_t)i;
         others[i].uid += i;
-        lone_tell(lone, &others[i], PEER_UP, true);
+        lone_tell(lone, &others[i], MEMBER_UP, true);
     }
 }
 
@@ -333,8 +333,8 @@ static void only_members_that_count_for_writes_end_the_hold(void **state)
     struct node_id stranger = { { "stranger", 2555 }, 80 };
     (void)state;
 
-    lone_tell(lone, &third, PEER_UP, false); /* counts */
-    lone_tell(lone, &joining, PEER_JOINING, true);
+    lone_tell(lone, &third, MEMBER_UP, false); /* counts */
+    lone_tell(lone, &joining, MEMBER_JOINING, true);
     receive_set(lone, MESSAGE_GOSSIP, &joining);
     receive_set(lone, MESSAGE_GOSSIP, &stranger);
     receive_set(lone, MESSAGE_GOSSIP, &third);
@@ -383,7 +383,7 @@ static void a_received_deletion_ends_the_hold_at_once(void **state)
     struct lone *lone = held(false);
     (void)state;
 
-    lone_tell(lone, &third, PEER_UP, true);
+    lone_tell(lone, &third, MEMBER_UP, true);
     receive_value(lone, MESSAGE_GOSSIP, &lone->peer, dd_new(DD_DELETED));
     (void)next_ticket(lone, REPLICATOR_NEWS_STORE);
     assert_false(replicator_is_held(lone->replicator, KEY));
@@ -400,7 +400,7 @@ static void a_release_contains_received_values(void **state)
         struct lone *lone = held(is_lost);
         uint64_t ticket;
 
-        lone_tell(lone, &third, PEER_UP, true);
+        lone_tell(lone, &third, MEMBER_UP, true);
         receive_set(lone, MESSAGE_GOSSIP, &lone->peer);
         assert_held(lone);
         replicator_release(lone->replicator, 1, KEY);
@@ -446,7 +446,7 @@ static void remains_that_do_not_fit_are_not_merged(void **state)
         replicator_hold(lone->replicator, 0, KEY, buf_slice(&bytes));
         replicator_loaded(lone->replicator, 0, true, &lone->outbox);
         if (of_three)
-            lone_tell(lone, &third, PEER_UP, true);
+            lone_tell(lone, &third, MEMBER_UP, true);
         receive_value(lone, MESSAGE_GOSSIP, &lone->peer,
                       text_of_size(&lone->peer, 'b', 600));
         if (!of_three) {
@@ -491,7 +491,7 @@ static void a_read_of_two_of_three_asks_both_others(void **state)
         bool is_lost = i % 2, is_found = i < 2;
         struct lone *lone = held(is_lost);
 
-        lone_tell(lone, &third, PEER_UP, true);
+        lone_tell(lone, &third, MEMBER_UP, true);
         get(lone, &majority);
         assert_int_equal(reads_sent(lone), 2);
         receive(lone, MESSAGE_READ_RESULT, &lone->peer, slice_of(NULL, 0));
@@ -516,7 +516,7 @@ static void a_read_without_enough_answers_says_held(void **state)
 
     get(lone, &majority); /* of two */
     assert_answer(lone, REPLICATOR_HELD);
-    lone_tell(lone, &third, PEER_UP, true);
+    lone_tell(lone, &third, MEMBER_UP, true);
     get(lone, &majority);
     assert_silent(lone);
     replicator_step(lone->replicator, TIMEOUT_MS * MS, &lone->outbox);

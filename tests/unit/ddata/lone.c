@@ -4,12 +4,12 @@
 static const char *const durable_keys[] = { "dur*" };
 
 void lone_tell(struct lone *lone, const struct node_id *node,
-               enum peer_status status, bool is_reachable)
+               enum member_status status, bool is_reachable)
 {
-    bool was_up = status != PEER_JOINING && status != PEER_WEAKLY_UP;
+    bool was_up = status != MEMBER_JOINING && status != MEMBER_WEAKLY_UP;
 
     replicator_peer(lone->replicator, 0,
-                    &(struct peer){ .node = *node,
+                    &(struct member_info){ .node = *node,
                                     .up_number = was_up ? 1 : INT32_MAX,
                                     .status = status,
                                     .reachable = is_reachable,
@@ -39,8 +39,8 @@ static struct lone *make(const struct replicator_settings *settings,
                                       .seed = 3 },
         0);
     replicator_wall(lone->replicator, CLUSTER_WALL_MS);
-    lone_tell(lone, &lone->identity.node, PEER_UP, true);
-    lone_tell(lone, &lone->peer, PEER_UP, true);
+    lone_tell(lone, &lone->identity.node, MEMBER_UP, true);
+    lone_tell(lone, &lone->peer, MEMBER_UP, true);
     return lone;
 }
 

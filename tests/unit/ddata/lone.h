@@ -27,7 +27,7 @@ struct lone *lone_durable_expiring(const struct replicator_expiry *expiries,
 void lone_free(struct lone *lone);
 /* Reports a peer or another node. */
 void lone_tell(struct lone *lone, const struct node_id *node,
-               enum peer_status status, bool is_reachable);
+               enum member_status status, bool is_reachable);
 /* Adds to a counter; the update must succeed. */
 void lone_put(struct lone *lone, struct slice key);
 /* Puts a value, given. */

@@ -304,7 +304,7 @@ static struct lone *alone_with_many(void)
                                        .pruning_dissemination_ms = 500 });
     char key[16];
 
-    lone_tell(lone, &ghost, PEER_UP, true);
+    lone_tell(lone, &ghost, MEMBER_UP, true);
     for (uint32_t i = 0; i < MANY; i++) {
         (void)snprintf(key, sizeof key, "%u", i);
         lone_update(lone, slice_text(key), counter_of(&ghost, 1), &local);
@@ -346,7 +346,7 @@ static void an_unreachable_member_stops_pruning(void **state)
     replicator_step(lone->replicator, 1100 * MS, &lone->outbox);
     before = lone_counters(lone)->pruned;
     assert_in_range(before, 1, MANY - 1);
-    lone_tell(lone, &lone->peer, PEER_JOINING, false); /* its answer is not awaited */
+    lone_tell(lone, &lone->peer, MEMBER_JOINING, false); /* its answer is not awaited */
     for (uint64_t i = 1; i < MANY; i++)
         replicator_step(lone->replicator, 1100 * MS + i, &lone->outbox);
     assert_int_equal(lone_counters(lone)->pruned, before);

@@ -237,14 +237,14 @@ static void another_type_changes_nothing(void **state)
     envelope_fini(&other);
 }
 
-static void tell(struct replicas *replicas, uint32_t n, enum peer_status status,
+static void tell(struct replicas *replicas, uint32_t n, enum member_status status,
                  bool is_reachable)
 {
     replicas_put(replicas,
-                 &(struct peer){
+                 &(struct member_info){
                      .node = node_of(n),
-                     .up_number = status == PEER_JOINING ||
-                                          status == PEER_WEAKLY_UP
+                     .up_number = status == MEMBER_JOINING ||
+                                          status == MEMBER_WEAKLY_UP
                                       ? INT32_MAX
                                       : (int32_t)n + 1,
                      .status = status,
@@ -261,21 +261,21 @@ static void members_are_grouped(void **state)
     (void)state;
 
     replicas_init(&replicas, &self, 0);
-    tell(&replicas, 5, PEER_UP, true);
+    tell(&replicas, 5, MEMBER_UP, true);
     assert_true(replicas_leads(&replicas));
-    tell(&replicas, 1, PEER_JOINING, true);
+    tell(&replicas, 1, MEMBER_JOINING, true);
     assert_true(replicas_know(&replicas, &one));
     assert_int_equal(replicas.up_count, 0);
     assert_int_equal(replicas_gossiped_count(&replicas), 0);
     assert_true(replicas_leads(&replicas));
-    tell(&replicas, 1, PEER_WEAKLY_UP, true);
+    tell(&replicas, 1, MEMBER_WEAKLY_UP, true);
     assert_int_equal(replicas_gossiped_count(&replicas), 1);
     assert_int_equal(replicas.up_count, 0);
-    tell(&replicas, 1, PEER_UP, false);
+    tell(&replicas, 1, MEMBER_UP, false);
     assert_int_equal(replicas.up_count, 1);
     assert_int_equal(replicas.unreachable_count, 1);
     assert_false(replicas_leads(&replicas));
-    tell(&replicas, 1, PEER_EXITING, true);
+    tell(&replicas, 1, MEMBER_EXITING, true);
     assert_int_equal(replicas.up_count, 1);
     assert_int_equal(replicas.unreachable_count, 0);
     assert_true(replicas_leads(&replicas)); /* exiting members come last */
@@ -293,13 +293,13 @@ static void the_clock_stops_while_a_member_is_unreachable(void **state)
     (void)state;
 
     replicas_init(&replicas, &self, 0);
-    tell(&replicas, 1, PEER_UP, true);
+    tell(&replicas, 1, MEMBER_UP, true);
     replicas_tick(&replicas, 2 * SECOND);
     assert_int_equal(replicas.clock, 2 * SECOND);
-    tell(&replicas, 1, PEER_UP, false);
+    tell(&replicas, 1, MEMBER_UP, false);
     replicas_tick(&replicas, 4 * SECOND);
     assert_int_equal(replicas.clock, 2 * SECOND);
-    tell(&replicas, 1, PEER_UP, true);
+    tell(&replicas, 1, MEMBER_UP, true);
     replicas_tick(&replicas, 6 * SECOND);
     assert_int_equal(replicas.clock, 4 * SECOND);
     replicas_fini(&replicas);
@@ -313,10 +313,10 @@ static void members_have_a_limit(void **state)
 
     replicas_init(&replicas, &self, 0);
     for (uint32_t n = 1; n <= REPLICATOR_MEMBERS_MAX; n++)
-        tell(&replicas, n, PEER_UP, true);
+        tell(&replicas, n, MEMBER_UP, true);
     assert_int_equal(replicas.up_count, REPLICATOR_MEMBERS_MAX);
     assert_int_equal(replicas.refused, 0);
-    tell(&replicas, REPLICATOR_MEMBERS_MAX + 1, PEER_UP, true);
+    tell(&replicas, REPLICATOR_MEMBERS_MAX + 1, MEMBER_UP, true);
     assert_int_equal(replicas.up_count, REPLICATOR_MEMBERS_MAX);
     assert_int_equal(replicas.refused, 1);
     for (uint32_t n = 1; n <= REPLICATOR_REMOVED_MAX + 1; n++) {

@@ -50,10 +50,10 @@ static void add_peers(struct bench *bench, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         replicator_peer(bench->replicator, 0,
-                        &(struct peer){ .node = { { "p", (uint16_t)(i + 1) },
+                        &(struct member_info){ .node = { { "p", (uint16_t)(i + 1) },
                                                   i + 1 },
                                         .up_number = 1,
-                                        .status = PEER_UP,
+                                        .status = MEMBER_UP,
                                         .reachable = true,
                                         .has_role = true });
 }

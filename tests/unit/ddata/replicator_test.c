@@ -385,7 +385,7 @@ static void the_oldest_are_asked_first(void **state)
         (void)cluster_add(c);
     for (uint32_t n = 1; n < 7; n++) { /* the highest addresses are the oldest */
         c->nodes[n].up_number = (int32_t)(20 - n);
-        cluster_peer(c, 0, n, PEER_UP, true);
+        cluster_peer(c, 0, n, MEMBER_UP, true);
     }
     for (uint32_t n = 1; n < 4; n++)
         c->nodes[n].side = 1; /* not noticed */
@@ -424,7 +424,7 @@ static void exiting_members_are_not_asked_by_all(void **state)
     struct consistency plus = { CONSISTENCY_MAJORITY_PLUS, 5, 0, 1000 };
     (void)state;
 
-    cluster_peer(c, 0, 2, PEER_EXITING, true);
+    cluster_peer(c, 0, 2, MEMBER_EXITING, true);
     (void)do_count(c, 0, "A", 1, to_all(1000));
     assert_int_equal(c->sent_of['I'], 1);
     (void)do_count(c, 0, "A", 1, plus);
@@ -448,8 +448,8 @@ static void exiting_members_may_lack_a_write_to_all(void **state)
         for (uint32_t n = 0; n < 5; n++)
             (void)cluster_add(c);
         for (uint32_t n = 0; n < 5; n++) {
-            cluster_peer(c, n, 3, PEER_EXITING, true);
-            cluster_peer(c, n, 4, PEER_EXITING, true);
+            cluster_peer(c, n, 3, MEMBER_EXITING, true);
+            cluster_peer(c, n, 4, MEMBER_EXITING, true);
         }
         token = do_count(c, 0, "A", 1, to_all(1000));
         cluster_run(c, SECOND);

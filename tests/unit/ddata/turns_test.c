@@ -43,7 +43,7 @@ static struct lone *among(uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         struct node_id node = node_of_number(i);
 
-        lone_tell(lone, &node, PEER_UP, true);
+        lone_tell(lone, &node, MEMBER_UP, true);
     }
     return lone;
 }
@@ -755,7 +755,7 @@ static void a_key_that_expires_between_steps_is_not_sent(void **state)
     struct message message;
     (void)state;
 
-    lone_tell(lone, &lone->peer, PEER_UP, true);
+    lone_tell(lone, &lone->peer, MEMBER_UP, true);
     for (uint32_t i = 0; i < KEYS; i++)
         put_set(lone, i, i);
     receive_status(lone, KEYS, "theirs");
@@ -794,9 +794,9 @@ static void a_spent_room_stops_no_replicator(void **state)
     (void)state;
 
     replicator_peer(other, 0,
-                    &(struct peer){ .node = lone->peer,
+                    &(struct member_info){ .node = lone->peer,
                                     .up_number = 1,
-                                    .status = PEER_UP,
+                                    .status = MEMBER_UP,
                                     .reachable = true,
                                     .has_role = true });
     for (uint32_t i = 0; i < KEYS; i++) {

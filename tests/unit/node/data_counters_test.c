@@ -33,9 +33,9 @@ struct bench {
 static void tell(struct replicator *replicator, const struct node_id *node)
 {
     replicator_peer(replicator, 0,
-                    &(struct peer){ .node = *node,
+                    &(struct member_info){ .node = *node,
                                     .up_number = 1,
-                                    .status = PEER_UP,
+                                    .status = MEMBER_UP,
                                     .reachable = true,
                                     .has_role = true });
 }

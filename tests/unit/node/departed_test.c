@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "artery/association.h"
-#include "artery/origin.h"
+#include "artery/peers.h"
 #include "base/limits.h"
 #include "cast.h"
 #include "node/control/control.h"
@@ -27,19 +27,19 @@ static const struct node_id *member(struct world *world, uint32_t index)
 static bool is_heard(struct world *world, uint64_t uid)
 {
     struct machine *lane = node_machine(world_node(world, 0)->node, 1);
-    bool is_over = associations_quarantined(control_of(world)->associations, uid);
+    bool is_over = peers_is_over(&control_of(world)->machine->peers, uid);
 
-    assert_int_equal(origins_is_over(lane->origins, uid), is_over);
+    assert_int_equal(peers_is_over(&lane->peers, uid), is_over);
     return !is_over;
 }
 
 static bool is_gone(struct world *world, void *uid)
 {
     struct machine *lane = node_machine(world_node(world, 0)->node, 1);
-    struct contact *contact =
-        contacts_uid(&lane->contacts, *(const uint64_t *)uid);
+    struct peer *peer =
+        peers_uid(&lane->peers, *(const uint64_t *)uid);
 
-    return contact && contact->gone;
+    return peer && peer->gone;
 }
 
 /* Makes three nodes; the last two have written to an actor of the first. */
@@ -125,16 +125,16 @@ static void departed_members_are_accepted_up_to_a_limit(void **state)
     for (uint64_t i = 1; i <= DEPARTED_MAX + 1; i++)
         control_departs(control, &(struct node_id){ { "gone", (uint16_t)i }, i });
     assert_int_equal(control->departed.count, DEPARTED_MAX);
-    assert_true(associations_quarantined(control->associations, 1));
-    assert_false(associations_quarantined(control->associations, 2));
+    assert_true(peers_is_over(&control->machine->peers, 1));
+    assert_false(peers_is_over(&control->machine->peers, 2));
     control_replaces_departed(control, &(struct node_id){ { "gone", 7 }, 7 });
     control_replaces_departed(control, &(struct node_id){ { "gone", 8 }, 1234 });
     assert_int_equal(control->departed.count, DEPARTED_MAX - 1);
-    assert_true(associations_quarantined(control->associations, 8));
-    assert_false(associations_quarantined(control->associations, 7));
+    assert_true(peers_is_over(&control->machine->peers, 8));
+    assert_false(peers_is_over(&control->machine->peers, 7));
     world_run(world, (DEPARTED_MS + 1) * MS);
     assert_int_equal(control->departed.count, 0);
-    assert_true(associations_quarantined(control->associations, 7));
+    assert_true(peers_is_over(&control->machine->peers, 7));
     world_free(world);
 }
 

@@ -245,8 +245,8 @@ static void marker_waits_for_room_on_the_link(void **state)
     struct node *node = two_lanes();
     struct machine *lane = node_machine(node, 1);
     struct link *link =
-        contact_link(&lane->contacts, contacts_learn(&lane->contacts, &peer.node, 0),
-                     STREAM_ORDINARY);
+        peer_link(&lane->links, peers_meant(&lane->peers, &peer.node),
+                  STREAM_ORDINARY);
     struct outbound filler = { .to = { peer.node.address, 0 },
                                .recipient = slice_text("/user/x"),
                                .serializer = 4,

@@ -250,10 +250,10 @@ static struct link_counts counts(struct world *world, uint32_t from,
 {
     struct machine *machine =
         node_machine(world_node(world, from)->node, 1);
-    struct contact *contact =
-        contacts_uid(&machine->contacts, to->ref.node);
+    struct peer *peer =
+        peers_uid(&machine->peers, to->ref.node);
 
-    return link_counts(contact_link(&machine->contacts, contact, stream));
+    return link_counts(peer_link(&machine->links, peer, stream));
 }
 
 static void large_messages_have_a_stream_of_their_own(void **state)

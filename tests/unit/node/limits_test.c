@@ -105,13 +105,13 @@ static void a_message_that_a_link_refuses_ends_with_its_reason(void **state)
     struct node *node = small_node();
     struct machine *machine = node_machine(node, 1);
     struct lane *lane = machine->lane;
-    struct contact *contact;
+    struct peer *entry;
     struct link *link;
     (void)state;
 
     machine->now = 1;
-    contact = contacts_learn(&machine->contacts, &peer, 0);
-    link = contact_link(&machine->contacts, contact, STREAM_ORDINARY);
+    entry = peers_meant(&machine->peers, &peer);
+    link = peer_link(&machine->links, entry, STREAM_ORDINARY);
     send_ref(lane, peer.uid, 1);
     link_connected(link, 1);
     link_answered(link, 1, peer.uid + 1, 1, link_generation(link)); /* its unknown successor */
@@ -136,7 +136,7 @@ static void a_peer_that_reads_paths_gets_senders_as_paths(void **state)
     const struct node_id peer = { { "b", 2 }, 22 };
     struct node *node = small_node();
     struct lane *lane = node_machine(node, 1)->lane;
-    struct contact *contact = contacts_learn(&lane->machine->contacts, &peer, 0);
+    struct peer *entry = peers_meant(&lane->machine->peers, &peer);
     struct message *message =
         actors_entity_message(lane->actors, 0, slice_text("x"), slice_text(""));
     char text[NAME_MAX];
@@ -147,18 +147,18 @@ static void a_peer_that_reads_paths_gets_senders_as_paths(void **state)
 
     message->sender = (struct sherd_ref){ self.node.uid, 5 };
     message->ask = 7;
-    contact->capabilities = CAPABILITY_SHERD | CAPABILITY_TABLES;
-    name = name_for(lane, contact, message, text);
+    entry->capabilities = CAPABILITY_SHERD | CAPABILITY_TABLES;
+    name = name_for(lane, entry, message, text);
     assert_memory_equal(name.data, "akka://S@a:1/temp/a", 19);
     ref = name_ref(lane, peer.uid, name, &ask);
     assert_true(ref.node == self.node.uid && ref.actor == 5 && ask == 7);
-    contact->capabilities |= CAPABILITY_PATHS;
-    name = name_for(lane, contact, message, text);
+    entry->capabilities |= CAPABILITY_PATHS;
+    name = name_for(lane, entry, message, text);
     assert_memory_equal(name.data, "/temp/a", 7);
     ref = name_ref(lane, peer.uid, name, &ask);
     assert_true(ref.node == peer.uid && ref.actor == 5 && ask == 7);
     message->sender.node = peer.uid; /* another node's: with its address */
-    name = name_for(lane, contact, message, text);
+    name = name_for(lane, entry, message, text);
     assert_memory_equal(name.data, "akka://S@b:2/temp/a", 19);
     actors_message_free(lane->actors, message);
     node_free(node);

@@ -77,7 +77,7 @@ static int setup(void **state)
     for (uint32_t i = 0; i < LANES; i++) {
         fixture->lanes[i] = node_machine(fixture->node, i + 1);
         machine_start(fixture->lanes[i], 1, 0);
-        (void)contacts_learn(&fixture->lanes[i]->contacts, &jvm.node, 0);
+        (void)peers_meant(&fixture->lanes[i]->peers, &jvm.node);
     }
     actor = actors_spawn(fixture->lanes[1]->lane->actors, &behavior,
                          (struct slice){ 0 });
@@ -120,14 +120,14 @@ static void run(struct fixture *fixture)
 static void expect(struct fixture *fixture, const char *recipient,
                    int32_t serializer, const char *manifest, const char *body)
 {
-    struct contacts *contacts = &fixture->lanes[1]->contacts;
-    struct contact *contact = contacts_uid(contacts, jvm.node.uid);
+    struct peer_links *links = &fixture->lanes[1]->links;
+    struct peer *peer = peers_uid(&fixture->lanes[1]->peers, jvm.node.uid);
     struct envelope envelope;
     struct slice frame;
 
-    assert_non_null(contact);
+    assert_non_null(peer);
     assert_true(link_take_back(
-        contact_link(contacts, contact, STREAM_ORDINARY), &frame));
+        peer_link(links, peer, STREAM_ORDINARY), &frame));
     frame = slice_of(frame.data + 4, frame.size - 4);
     assert_int_equal(envelope_read(frame, NULL, &envelope), ENVELOPE_OK);
     assert_true(slice_is(envelope.recipient, recipient));
@@ -139,11 +139,11 @@ static void expect(struct fixture *fixture, const char *recipient,
 
 static void expect_nothing(struct fixture *fixture)
 {
-    struct contacts *contacts = &fixture->lanes[1]->contacts;
+    struct peer_links *links = &fixture->lanes[1]->links;
     struct slice frame;
 
     assert_false(link_take_back(
-        contact_link(contacts, contacts_uid(contacts, jvm.node.uid),
+        peer_link(links, peers_uid(&fixture->lanes[1]->peers, jvm.node.uid),
                      STREAM_ORDINARY),
         &frame));
 }

@@ -274,13 +274,13 @@ static void frames_on_a_link_end_with_an_incarnation(void **state)
     route_to(lane, "e", &peer);
     tell(node, "e", 1, "first");
     (void)machine_turn(lane, 2, 0);
-    link_answered(contact_link(&lane->contacts,
-                               contacts_uid(&lane->contacts, peer.node.uid),
-                               STREAM_ORDINARY),
+    link_answered(peer_link(&lane->links,
+                            peers_uid(&lane->peers, peer.node.uid),
+                            STREAM_ORDINARY),
                   2, peer.node.uid, 0, 0);
     assert_int_equal(counted(node, SHERD_REASON_LINK_LOST), 0);
     next.node.uid = 23;
-    give(lane, MAIL(contact, .own = { mail_node(&next.node) }));
+    give(lane, MAIL(peer, .own = { mail_node(&next.node) }));
     expect_frame(node, SHERD_REASON_LINK_LOST, "first");
     expect_none(node);
     assert_int_equal(counted(node, SHERD_REASON_LINK_LOST), 1);

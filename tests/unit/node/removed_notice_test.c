@@ -28,9 +28,9 @@ static uint64_t uid_of(struct world *world, uint32_t index)
 /* The node considers the other one a JVM's from now on. */
 static void take_for_jvm(struct world *world, uint32_t at, uint32_t index)
 {
-    struct contacts *contacts = &control_of(world, at)->machine->contacts;
+    struct peers *peers = &control_of(world, at)->machine->peers;
 
-    contacts_uid(contacts, uid_of(world, index))->capabilities = 0;
+    peers_uid(peers, uid_of(world, index))->capabilities = 0;
 }
 
 static void part_last(struct world *world, bool cut)

@@ -124,7 +124,7 @@ static bool is_open(struct fixture *fixture, uint64_t conn)
 
 static bool knows(struct fixture *fixture, const struct identity *identity)
 {
-    return origins_find(fixture->machine->origins, identity->node.uid) != NULL;
+    return peers_sender(&fixture->machine->peers, identity->node.uid) != NULL;
 }
 
 /* The end is counted, and requested from the driver. */

@@ -32,7 +32,7 @@ static struct bench bench_new(void)
 
     bench.machine = node_machine(bench.node, 1);
     bench.lane = bench.machine->lane;
-    (void)contacts_learn(&bench.machine->contacts, &jvm, 0);
+    (void)peers_meant(&bench.machine->peers, &jvm);
     return bench;
 }
 

@@ -19,7 +19,7 @@ typedef uint32_t set; /* members, by index */
 /* A side's view in bits. */
 struct view {
     int n;
-    set status[9]; /* by enum peer_status */
+    set status[9]; /* by enum member_status */
     set role;
     set seen;
     set cut[N]; /* subjects, by observer */
@@ -59,13 +59,13 @@ static set all_of(const struct view *view)
 
 static set joining_of(const struct view *view)
 {
-    return view->status[PEER_JOINING] | view->status[PEER_WEAKLY_UP];
+    return view->status[MEMBER_JOINING] | view->status[MEMBER_WEAKLY_UP];
 }
 
 static set downable_of(const struct view *view)
 {
-    return all_of(view) & ~view->status[PEER_DOWN] &
-           ~view->status[PEER_EXITING];
+    return all_of(view) & ~view->status[MEMBER_DOWN] &
+           ~view->status[MEMBER_EXITING];
 }
 
 static set observers_of(const struct view *view)
@@ -188,7 +188,7 @@ static enum answer answer_of(const struct strategy *strategy,
     set counted = downable_of(view) & view->role;
     set joining = joining_of(view) & counted;
     set settled = counted & ~joining;
-    set leaving = view->status[PEER_LEAVING];
+    set leaving = view->status[MEMBER_LEAVING];
     int quorum = (int)strategy->quorum_size;
 
     if (strategy->kind == STRATEGY_DOWN_ALL)
@@ -283,7 +283,7 @@ static void make(struct scene *scene, const struct view *view)
         member->seen = view->seen >> i & 1;
         for (int s = 0; s < 9; s++)
             if (view->status[s] >> i & 1)
-                member->status = (enum peer_status)s;
+                member->status = (enum member_status)s;
         for (int k = 0; k < view->n; k++)
             if (view->cut[i] >> k & 1)
                 scene->records[scene->side.record_count++] =
@@ -379,11 +379,11 @@ static void put_table(struct view *view, uint32_t table)
 static void see(struct view *view, int self)
 {
     view->unreachable =
-        (observed_of(view) | view->status[PEER_DOWN]) & ~(1u << self);
+        (observed_of(view) | view->status[MEMBER_DOWN]) & ~(1u << self);
 }
 
 /* The index is a number in base `count`: a status for each member. */
-static void put_statuses(struct view *view, const enum peer_status *choices,
+static void put_statuses(struct view *view, const enum member_status *choices,
                          uint32_t count, uint32_t index)
 {
     memset(view->status, 0, sizeof view->status);
@@ -398,9 +398,9 @@ static uint32_t power(uint32_t base, int exponent)
     return exponent ? base * power(base, exponent - 1) : 1;
 }
 
-static const enum peer_status statuses[] = { PEER_UP,      PEER_JOINING,
-                                             PEER_LEAVING, PEER_EXITING,
-                                             PEER_DOWN,    PEER_WEAKLY_UP };
+static const enum member_status statuses[] = { MEMBER_UP,      MEMBER_JOINING,
+                                             MEMBER_LEAVING, MEMBER_EXITING,
+                                             MEMBER_DOWN,    MEMBER_WEAKLY_UP };
 
 /* Members with the strategy's role; the first set is all. */
 static const set roles[] = { 31, 5, 2, 0, 14, 19 };
@@ -445,9 +445,9 @@ static void tables_of_four_members_give_the_expected_decision(void **state)
         put_table(&view, table);
         for (uint32_t at = 0; at < 1 + 4 * 4; at++) {
             memset(view.status, 0, sizeof view.status);
-            view.status[PEER_UP] = 15;
+            view.status[MEMBER_UP] = 15;
             if (at) {
-                view.status[PEER_UP] &= ~(1u << (at - 1) % 4);
+                view.status[MEMBER_UP] &= ~(1u << (at - 1) % 4);
                 view.status[statuses[1 + (at - 1) / 4]] = 1u << (at - 1) % 4;
             }
             view.up = up_numbers[(table + at) % AGES];
@@ -558,7 +558,7 @@ static void see_from(struct view *view, set side)
         if (lowest_in(side) == 1u << i)
             view->cut[i] = there;
     view->seen = side;
-    view->unreachable = there | (view->status[PEER_DOWN] &
+    view->unreachable = there | (view->status[MEMBER_DOWN] &
                                  ~lowest_in(side));
 }
 
@@ -641,15 +641,15 @@ static void at_most_one_side_stays(void **state)
 static void change(struct view *view, set who, int32_t *up)
 {
     set joined = who & joining_of(view);
-    set exiting = who & view->status[PEER_LEAVING];
+    set exiting = who & view->status[MEMBER_LEAVING];
 
     for (int i = 0; i < view->n; i++)
         if (joining_of(view) >> i & 1)
             up[i] = joined >> i & 1 ? 100 + i : INT32_MAX;
-    view->status[PEER_JOINING] &= ~joined;
-    view->status[PEER_UP] |= joined;
-    view->status[PEER_LEAVING] &= ~exiting;
-    view->status[PEER_EXITING] |= exiting;
+    view->status[MEMBER_JOINING] &= ~joined;
+    view->status[MEMBER_UP] |= joined;
+    view->status[MEMBER_LEAVING] &= ~exiting;
+    view->status[MEMBER_EXITING] |= exiting;
 }
 
 /* Akka's keep-majority does not, if the leader lacks the role: see
@@ -657,7 +657,7 @@ static void change(struct view *view, set who, int32_t *up)
 static bool survives_changes(const struct strategy *strategy,
                              const struct view *view)
 {
-    set leader = lowest_in(view->status[PEER_UP] | view->status[PEER_LEAVING]);
+    set leader = lowest_in(view->status[MEMBER_UP] | view->status[MEMBER_LEAVING]);
 
     return strategy->kind != STRATEGY_KEEP_MAJORITY ||
            strategy->joining_breaks_tie || (leader & view->role);
@@ -704,9 +704,9 @@ static void at_most_one_side_stays_after_a_change_that_one_side_saw(void **state
             set leader, changing;
 
             put_statuses(&view, statuses, 5, at);
-            leader = lowest_in(view.status[PEER_UP] |
-                               view.status[PEER_LEAVING]);
-            changing = view.status[PEER_JOINING] | view.status[PEER_LEAVING];
+            leader = lowest_in(view.status[MEMBER_UP] |
+                               view.status[MEMBER_LEAVING]);
+            changing = view.status[MEMBER_JOINING] | view.status[MEMBER_LEAVING];
             view.up = up_numbers[at % AGES];
             for (set side = 1; side < all_of(&view); side++)
                 for (set who = changing; who && (side & leader);

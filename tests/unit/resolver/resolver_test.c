@@ -36,7 +36,7 @@ static int set(void **state)
                                    .port = 2550 },
                       .uid = 1 + (uint64_t)i },
             .up_number = 1 + i,
-            .status = PEER_UP,
+            .status = MEMBER_UP,
             .has_role = true,
             .reachable = true,
         };
@@ -196,12 +196,12 @@ static void a_node_downs_no_member_before_it_is_up(void **state)
 {
     struct scene *scene = *state;
 
-    scene->members[0].status = PEER_JOINING;
+    scene->members[0].status = MEMBER_JOINING;
     see(scene);
     record(scene, "A", "B");
     run(scene, 34000);
     assert_string_equal(scene->said, "");
-    scene->members[0].status = PEER_WEAKLY_UP;
+    scene->members[0].status = MEMBER_WEAKLY_UP;
     run(scene, 1000);
     assert_string_equal(scene->said, "B");
 }
@@ -237,7 +237,7 @@ static void a_downed_member_is_not_downed_again(void **state)
     struct scene *scene = *state;
 
     see(scene);
-    scene->members[1].status = PEER_DOWN;
+    scene->members[1].status = MEMBER_DOWN;
     record(scene, "A", "B");
     run(scene, 60000);
     assert_string_equal(scene->said, "");
@@ -264,7 +264,7 @@ static void a_leaving_member_does_not_restart_the_wait(void **state)
     see(scene);
     record(scene, "A", "B");
     run(scene, 15000);
-    scene->members[3].status = PEER_LEAVING;
+    scene->members[3].status = MEMBER_LEAVING;
     scene->members[4].seen = true;
     see(scene);
     run(scene, 6000);
@@ -275,11 +275,11 @@ static void a_member_that_becomes_up_restarts_the_wait(void **state)
 {
     struct scene *scene = *state;
 
-    scene->members[4].status = PEER_JOINING;
+    scene->members[4].status = MEMBER_JOINING;
     see(scene);
     record(scene, "A", "B");
     run(scene, 15000);
-    scene->members[4].status = PEER_UP;
+    scene->members[4].status = MEMBER_UP;
     see(scene);
     run(scene, 15000);
     assert_string_equal(scene->said, "");
@@ -291,11 +291,11 @@ static void a_member_that_becomes_exiting_restarts_the_wait(void **state)
 {
     struct scene *scene = *state;
 
-    scene->members[4].status = PEER_LEAVING;
+    scene->members[4].status = MEMBER_LEAVING;
     see(scene);
     record(scene, "A", "B");
     run(scene, 15000);
-    scene->members[4].status = PEER_EXITING;
+    scene->members[4].status = MEMBER_EXITING;
     see(scene);
     run(scene, 19000);
     assert_string_equal(scene->said, "");
@@ -327,7 +327,7 @@ static void exiting_members_are_not_downed(void **state)
 {
     struct scene *scene = *state;
 
-    scene->members[3].status = PEER_EXITING;
+    scene->members[3].status = MEMBER_EXITING;
     see(scene);
     record(scene, "AABC", "DEED");
     run(scene, 22000);
@@ -341,7 +341,7 @@ static void a_member_that_becomes_down_restarts_the_wait(void **state)
 
     record(scene, "AA", "DE");
     run(scene, 15 * 1000);
-    scene->members[3].status = PEER_DOWN;
+    scene->members[3].status = MEMBER_DOWN;
     see(scene);
     run(scene, 19 * 1000);
     assert_string_equal(scene->said, "");
@@ -401,7 +401,7 @@ static void a_suspected_node_that_exits_downs_no_member(void **state)
 {
     struct scene *scene = *state;
 
-    scene->members[0].status = PEER_EXITING;
+    scene->members[0].status = MEMBER_EXITING;
     see(scene);
     be_unstable(scene, true);
     assert_string_equal(scene->said, "");
@@ -457,8 +457,8 @@ static void members_never_up_cause_no_instability(void **state)
 {
     struct scene *scene = *state;
 
-    scene->members[3].status = PEER_JOINING;
-    scene->members[4].status = PEER_WEAKLY_UP;
+    scene->members[3].status = MEMBER_JOINING;
+    scene->members[4].status = MEMBER_WEAKLY_UP;
     see(scene);
     record(scene, "A", "D");
     for (int i = 0; i < 15; i++) {
@@ -468,7 +468,7 @@ static void members_never_up_cause_no_instability(void **state)
     }
     assert_string_equal(scene->said, "");
     assert_int_equal(resolver_counters(scene->resolver)->unstable, 0);
-    scene->members[3].status = PEER_UP;
+    scene->members[3].status = MEMBER_UP;
     for (int i = 0; i < 10; i++) {
         run(scene, 4000);
         scene->members[4].reachable = !scene->members[4].reachable;
@@ -525,7 +525,7 @@ static void the_side_with_the_lease_downs_the_other(void **state)
     acquired(scene, true);
     assert_int_equal(resolver_phase(scene->resolver), RESOLVER_WATCHING);
     assert_string_equal(scene->said, "?DE");
-    scene->members[3].status = scene->members[4].status = PEER_DOWN;
+    scene->members[3].status = scene->members[4].status = MEMBER_DOWN;
     see(scene);
     /* Kept until both are removed, plus release-after. */
     run(scene, 50000);
@@ -554,12 +554,12 @@ static void a_lease_is_released_although_a_member_was_downed_twice(void **state)
     run(scene, 21000);
     acquired(scene, true);
     assert_string_equal(scene->said, "?DE");
-    scene->members[3].status = PEER_DOWN;
-    scene->members[4].status = PEER_READY_FOR_SHUTDOWN;
+    scene->members[3].status = MEMBER_DOWN;
+    scene->members[4].status = MEMBER_READY_FOR_SHUTDOWN;
     see(scene);
     run(scene, 21000);
     assert_string_equal(scene->said, "?DEE");
-    scene->members[4].status = PEER_DOWN;
+    scene->members[4].status = MEMBER_DOWN;
     see(scene);
     remove_last(scene);
     remove_last(scene);
@@ -584,11 +584,11 @@ static void downed_members_need_no_lease(void **state)
     struct scene *scene = *state;
 
     by_lease(scene, "AA", "DE");
-    scene->members[3].status = scene->members[4].status = PEER_DOWN;
+    scene->members[3].status = scene->members[4].status = MEMBER_DOWN;
     see(scene);
     run(scene, 60000);
     assert_string_equal(scene->said, "");
-    scene->members[3].status = PEER_UP;
+    scene->members[3].status = MEMBER_UP;
     see(scene);
     run(scene, 21000);
     assert_string_equal(scene->said, "?");
@@ -662,7 +662,7 @@ static void a_held_lease_is_kept_for_a_later_decision(void **state)
     see(scene);
     run(scene, 21000); /* decided half a second before the release */
     assert_string_equal(scene->said, "?ED");
-    scene->members[3].status = PEER_DOWN;
+    scene->members[3].status = MEMBER_DOWN;
     see(scene);
     run(scene, 10000);
     remove_last(scene);
@@ -681,7 +681,7 @@ static void a_lease_is_not_kept_for_members_downed_elsewhere(void **state)
     run(scene, 21000);
     acquired(scene, true);
     remove_last(scene);
-    scene->members[3].status = PEER_DOWN; /* by another node */
+    scene->members[3].status = MEMBER_DOWN; /* by another node */
     scene->members[3].reachable = false;
     see(scene);
     run(scene, 41000);
@@ -809,7 +809,7 @@ static void a_decision_of_many_is_explained(void **state)
         node->address.port = 2550;
         node->uid = 1 + i;
         members[i].up_number = 1 + (int32_t)i;
-        members[i].status = PEER_UP;
+        members[i].status = MEMBER_UP;
         members[i].has_role = i % 10 != 0;
         members[i].reachable = i < 40;
         records[i] = (struct side_record){ 0, 40 + i };

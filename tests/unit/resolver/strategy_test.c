@@ -40,21 +40,21 @@ static struct side_member *member_of(struct scene *scene, char letter)
     return NULL;
 }
 
-static enum peer_status status_of(char letter)
+static enum member_status status_of(char letter)
 {
     switch (letter) {
     case 'j':
-        return PEER_JOINING;
+        return MEMBER_JOINING;
     case 'w':
-        return PEER_WEAKLY_UP;
+        return MEMBER_WEAKLY_UP;
     case 'l':
-        return PEER_LEAVING;
+        return MEMBER_LEAVING;
     case 'e':
-        return PEER_EXITING;
+        return MEMBER_EXITING;
     case 'd':
-        return PEER_DOWN;
+        return MEMBER_DOWN;
     default:
-        return PEER_UP;
+        return MEMBER_UP;
     }
 }
 
@@ -77,7 +77,7 @@ static void put_members(struct scene *scene, const char *text)
             struct side_member member = {
                 .node = { .address = { .port = 2550 }, .uid = 7 },
                 .up_number = 'Z' - *text,
-                .status = PEER_UP,
+                .status = MEMBER_UP,
                 .has_role = !has_roles,
                 .reachable = true,
             };

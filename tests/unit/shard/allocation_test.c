@@ -30,7 +30,7 @@ static struct world *deal(uint32_t count, const uint32_t *counts)
     world->count = count;
     for (uint32_t i = 0; i < count; i++) {
         world->regions[i].region = i;
-        world->regions[i].status = PEER_UP;
+        world->regions[i].status = MEMBER_UP;
         for (uint32_t j = 0; j < counts[i]; j++) {
             char text[16];
             char *id;
@@ -229,12 +229,12 @@ static void no_shard_moves_while_members_change(void **state)
     assert_int_equal(ask(world, &old, true, chosen), 0);
     /* The newest version wins despite more shards; a leaving member comes last. */
     assert_int_equal(allocation_choose(world->regions, 3), 1);
-    world->regions[1].status = PEER_LEAVING;
+    world->regions[1].status = MEMBER_LEAVING;
     assert_int_equal(allocation_choose(world->regions, 3), 0);
-    world->regions[0].status = PEER_DOWN;
+    world->regions[0].status = MEMBER_DOWN;
     assert_int_equal(allocation_choose(world->regions, 3), 2);
     /* A release is newer than its milestones. */
-    world->regions[0].status = world->regions[1].status = PEER_UP;
+    world->regions[0].status = world->regions[1].status = MEMBER_UP;
     world->regions[2].version.numbers[0] = 1;
     world->regions[2].version.rest = "M1";
     assert_int_equal(allocation_choose(world->regions, 3), 1);

@@ -46,7 +46,7 @@ struct event {
     int node;
     struct inbound inbound; /* points into text */
     uint8_t *text;
-    struct peer peer;
+    struct member_info peer;
     bool is_removed;
     uint64_t term;
     struct coordinator_request request; /* points into text */
@@ -64,7 +64,7 @@ struct node {
     struct region *region;
     struct singleton *singleton;
     struct coordinator *coordinator;
-    struct peer view[NODES_MAX];
+    struct member_info view[NODES_MAX];
     bool knows[NODES_MAX];
     bool is_alive;
     bool is_region_stopped;
@@ -322,10 +322,10 @@ static void pump(struct cluster *cluster, int n)
 }
 
 /* All members, itself included, see it sooner or later. */
-static void publish(struct cluster *cluster, int n, enum peer_status status)
+static void publish(struct cluster *cluster, int n, enum member_status status)
 {
     struct event event = { .what = VIEW,
-                           .is_removed = status == PEER_REMOVED,
+                           .is_removed = status == MEMBER_REMOVED,
                            .peer = { .node = cluster->nodes[n].identity.node,
                                      .up_number = n + 1,
                                      .status = status,
@@ -371,16 +371,16 @@ static void join(struct cluster *cluster)
                                              .up_number = i + 1,
                                              .status =
                                                  other->leaving == LEAVES
-                                                     ? PEER_LEAVING
+                                                     ? MEMBER_LEAVING
                                                  : other->leaving == EXITS
-                                                     ? PEER_EXITING
-                                                     : PEER_UP,
+                                                     ? MEMBER_EXITING
+                                                     : MEMBER_UP,
                                              .reachable = true,
                                              .has_role = true } };
             put(cluster, MEMBERSHIP, n, event, 0);
         }
     }
-    publish(cluster, n, PEER_UP);
+    publish(cluster, n, MEMBER_UP);
 }
 
 static void see(struct cluster *cluster, int n, const struct event *event)
@@ -406,7 +406,7 @@ static void see(struct cluster *cluster, int n, const struct event *event)
     }
     if (node->knows[n]) /* a view that contains itself */
         singleton_peers_done(node->singleton, cluster->now, &node->outbox);
-    if (m == n && event->peer.status == PEER_EXITING)
+    if (m == n && event->peer.status == MEMBER_EXITING)
         singleton_exit(node->singleton, cluster->now, &node->outbox);
 }
 
@@ -489,15 +489,15 @@ static void take_turn(struct cluster *cluster, int n)
     if (node->leaving == STOPS_REGION && node->is_region_stopped) {
         node->leaving = LEAVES;
         node->leaving_at = cluster->now + 200 * MS;
-        publish(cluster, n, PEER_LEAVING);
+        publish(cluster, n, MEMBER_LEAVING);
     } else if (node->leaving == LEAVES) {
         node->leaving = EXITS;
         node->leaving_at = cluster->now + 200 * MS;
-        publish(cluster, n, PEER_EXITING);
+        publish(cluster, n, MEMBER_EXITING);
     } else if (node->leaving == EXITS && node->has_exited) {
         node->leaving = GONE;
         node->is_alive = false;
-        publish(cluster, n, PEER_REMOVED);
+        publish(cluster, n, MEMBER_REMOVED);
     }
 }
 
@@ -584,9 +584,9 @@ static void crash(struct cluster *cluster, int n)
 {
     cluster->nodes[n].is_alive = false;
     cluster->nodes[n].leaving = GONE;
-    publish(cluster, n, PEER_DOWN);
+    publish(cluster, n, MEMBER_DOWN);
     run(cluster, 500);
-    publish(cluster, n, PEER_REMOVED);
+    publish(cluster, n, MEMBER_REMOVED);
 }
 
 static int alive(const struct cluster *cluster)

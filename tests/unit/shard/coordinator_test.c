@@ -79,9 +79,9 @@ static void first_allocations_wait_for_members_that_can_answer(void **state)
     peer_up(scene, 0);
     peer_up(scene, 1);
     peer_up(scene, 2);
-    peer_is(scene, 3, PEER_LEAVING, true, false);
-    peer_is(scene, 4, PEER_UP, false, true); /* another role */
-    peer_is(scene, 5, PEER_JOINING, true, true);
+    peer_is(scene, 3, MEMBER_LEAVING, true, false);
+    peer_is(scene, 4, MEMBER_UP, false, true); /* another role */
+    peer_is(scene, 5, MEMBER_JOINING, true, true);
     give_term(scene, 1);
     assert_int_equal(sent_count(scene, SHARD_QUERY, ANY_NODE), 4);
     assert_string_equal(sent_last(scene, SHARD_QUERY, 1).recipient,
@@ -119,7 +119,7 @@ static void first_allocations_stop_waiting_after_ten_queries(void **state)
     asks(scene, 0, "1");
     for (int i = 0; i < 5; i++)
         passes(scene, 1000);
-    peer_is(scene, 1, PEER_UP, true, false);
+    peer_is(scene, 1, MEMBER_UP, true, false);
     for (int i = 0; i < 4; i++)
         passes(scene, 1000);
     assert_int_equal(home_of(scene, "1"), -1);
@@ -127,7 +127,7 @@ static void first_allocations_stop_waiting_after_ten_queries(void **state)
     passes(scene, 1000);
     assert_int_equal(home_of(scene, "1"), -1); /* queries to an unreachable member do not count */
     assert_int_equal(coordinator_awaited(scene->coordinator), 1);
-    peer_is(scene, 1, PEER_UP, true, false);
+    peer_is(scene, 1, MEMBER_UP, true, false);
     assert_int_equal(home_of(scene, "1"), 0);
     forget_sent(scene);
     passes(scene, 1000);
@@ -146,7 +146,7 @@ static void shards_move_only_after_every_member_is_known(void **state)
 
     for (int n = 0; n < 3; n++)
         peer_up(scene, n);
-    peer_is(scene, 2, PEER_UP, true, false);
+    peer_is(scene, 2, MEMBER_UP, true, false);
     give_term(scene, 1);
     registers(scene, 0);
     registers(scene, 1);
@@ -171,7 +171,7 @@ static void an_unreachable_late_member_delays_no_allocation(void **state)
     peer_up(scene, 1);
     asks(scene, 0, "2");
     assert_int_equal(home_of(scene, "2"), -1);
-    peer_is(scene, 1, PEER_UP, true, false);
+    peer_is(scene, 1, MEMBER_UP, true, false);
     assert_int_equal(home_of(scene, "2"), 0);
     scene_free(scene);
 }
@@ -246,9 +246,9 @@ static void unknown_nodes_are_not_registered(void **state)
     (void)state;
 
     registers(scene, 5);
-    peer_is(scene, 1, PEER_JOINING, true, true);
+    peer_is(scene, 1, MEMBER_JOINING, true, true);
     registers(scene, 1);
-    peer_is(scene, 2, PEER_UP, false, true);
+    peer_is(scene, 2, MEMBER_UP, false, true);
     registers(scene, 2); /* not the role */
     assert_int_equal(counter(scene, ignored_register), 3);
     peer_up(scene, 3);
@@ -358,7 +358,7 @@ static struct scene *scene_moving(void)
     }
     peer_up(scene, 1);
     registers(scene, 1);
-    peer_is(scene, 2, PEER_UP, false, true);
+    peer_is(scene, 2, MEMBER_UP, false, true);
     ref_of(ref, sizeof ref, 2, true);
     say_from(scene, 2, PROXY_PATH,
              (struct shard_message){ .kind = SHARD_REGISTER_PROXY,
@@ -488,13 +488,13 @@ static void no_shard_moves_while_members_change(void **state)
     asks(scene, 0, "2");
     peer_up(scene, 1);
     registers(scene, 1);
-    peer_is(scene, 7, PEER_JOINING, false, true);
+    peer_is(scene, 7, MEMBER_JOINING, false, true);
     passes(scene, 10000);
     assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, ANY_NODE), 0);
-    peer_is(scene, 7, PEER_UP, false, false);
+    peer_is(scene, 7, MEMBER_UP, false, false);
     passes(scene, 10000);
     assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, ANY_NODE), 0);
-    peer_is(scene, 7, PEER_UP, false, true);
+    peer_is(scene, 7, MEMBER_UP, false, true);
     passes(scene, 10000);
     assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, ANY_NODE), 2);
     scene_free(scene);
@@ -546,14 +546,14 @@ static void a_member_that_is_reachable_again_is_asked_at_once(void **state)
 
     scene->is_silent[1] = true;
     play(scene);
-    peer_is(scene, 1, PEER_UP, true, false);
+    peer_is(scene, 1, MEMBER_UP, true, false);
     for (int s = 0; s < 20; s++)
         passes(scene, 1000);
     forget_sent(scene);
     for (int s = 0; s < 3; s++)
         passes(scene, 1000);
     assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 1), 0);
-    peer_is(scene, 1, PEER_UP, true, true);
+    peer_is(scene, 1, MEMBER_UP, true, true);
     passes(scene, 1000);
     assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, 1), 2);
     scene_free(scene);
@@ -1628,7 +1628,7 @@ static void a_leaving_region_reports_to_a_new_coordinator(void **state)
     (void)state;
 
     peer_up(scene, 0);
-    peer_is(scene, 1, PEER_EXITING, true, true);
+    peer_is(scene, 1, MEMBER_EXITING, true, true);
     registers_one(scene, 1, "1", (struct fence){ 1, 1 });
     registers(scene, 0);
     give_term(scene, 2);

@@ -181,7 +181,7 @@ static void the_end_of_a_coordinator_logs_the_sums(void **state)
     (void)state;
 
     trace_set_level(scene->trace, TRACE_INFO);
-    peer_is(scene, 0, PEER_UP, false, true); /* the coordinator's node has no region */
+    peer_is(scene, 0, MEMBER_UP, false, true); /* the coordinator's node has no region */
     peer_up(scene, 1);
     give_term(scene, 1);
     registers(scene, 1);
@@ -277,7 +277,7 @@ static void a_home_below_the_stored_fence_names_this_cause(void **state)
     struct scene *scene = scene_new(NULL);
     (void)state;
 
-    peer_is(scene, 0, PEER_UP, false, true);
+    peer_is(scene, 0, MEMBER_UP, false, true);
     peer_up(scene, 1);
     give_term(scene, 1);
     registers(scene, 1);
@@ -292,7 +292,7 @@ static void a_home_below_the_stored_fence_names_this_cause(void **state)
     scene_coordinator(scene, NULL);
     scene_drain(scene);
     trace_set_level(scene->trace, TRACE_INFO);
-    peer_is(scene, 0, PEER_UP, false, true);
+    peer_is(scene, 0, MEMBER_UP, false, true);
     peer_up(scene, 2);
     registers_one(scene, 2, "1", (struct fence){ 1, 1 });
     scene->is_held = false;

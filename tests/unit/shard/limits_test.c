@@ -40,8 +40,8 @@ static void place_close(struct place *place)
 static void see(struct place *place, int n)
 {
     region_peer(place->region, 0,
-                &(struct peer){ .node = node_of(n), .up_number = n + 1,
-                                .status = PEER_UP });
+                &(struct member_info){ .node = node_of(n), .up_number = n + 1,
+                                .status = MEMBER_UP });
 }
 
 static uint64_t limited(const struct place *place)

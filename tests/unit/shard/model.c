@@ -973,9 +973,9 @@ static void start(struct model *model)
     for (uint32_t n = 0; n < model->options.nodes; n++) {
         for (uint32_t m = 0; m < model->options.nodes; m++)
             region_peer(model->nodes[n].region, 0,
-                        &(struct peer){ .node = model->nodes[m].self.node,
+                        &(struct member_info){ .node = model->nodes[m].self.node,
                                         .up_number = (int32_t)m + 1,
-                                        .status = PEER_UP,
+                                        .status = MEMBER_UP,
                                         .has_role = true });
         drain_region(model, n);
     }

@@ -37,10 +37,10 @@ static struct node_id node(int number)
 }
 
 static void peer(struct fixture *fixture, uint64_t now, int number,
-                 enum peer_status status)
+                 enum member_status status)
 {
     region_peer(fixture->region, now,
-                &(struct peer){ .node = node(number), .up_number = number + 1,
+                &(struct member_info){ .node = node(number), .up_number = number + 1,
                                 .status = status, .has_role = true });
 }
 
@@ -161,7 +161,7 @@ static void directive(struct fixture *fixture, enum shard_message_kind kind,
 static void register_at(struct fixture *fixture, uint64_t term)
 {
     for (int i = 0; i < 3; i++)
-        peer(fixture, 0, i, PEER_UP);
+        peer(fixture, 0, i, MEMBER_UP);
     receive(fixture, &(struct shard_message){
                          .kind = SHARD_REGISTER_ACK, .fence = { term, 0 },
                          .ref = slice_text(COORDINATOR_REF) });
@@ -185,13 +185,13 @@ static void a_region_registers_with_all_candidates(void **state)
     const uint64_t delays[] = { 250, 500, 1000, 2000, 2000 };
     uint64_t now = 0;
     uint64_t report = 0;
-    peer(fixture, 0, 0, PEER_LEAVING);
+    peer(fixture, 0, 0, MEMBER_LEAVING);
     expect_sent(fixture, SHARD_REGISTER, 0);
     assert_true(slice_is(fixture->sent.ref, REF(2)));
     assert_int_equal(fixture->sent.lanes, 2);
     assert_int_equal(fixture->sent.number_of_shards, 10);
-    peer(fixture, 0, 1, PEER_UP);
-    peer(fixture, 0, 2, PEER_UP);
+    peer(fixture, 0, 1, MEMBER_UP);
+    peer(fixture, 0, 2, MEMBER_UP);
     expect_none_sent(fixture); /* the oldest has not changed */
     for (int i = 0; i < 5; i++) {
         now += delays[i] * MS;
@@ -220,7 +220,7 @@ static void a_region_registers_with_all_candidates(void **state)
     expect(fixture, REGION_NODE_GONE);
     expect_sent(fixture, SHARD_REGISTER, 1);
     assert_false(region_registered(fixture->region));
-    peer(fixture, now, 0, PEER_UP); /* a removed one does not return */
+    peer(fixture, now, 0, MEMBER_UP); /* a removed one does not return */
     expect_none_sent(fixture);
 }
 
@@ -238,8 +238,8 @@ static void waits_for_coordinator(bool reachable, char *text, size_t size)
 
     for (int i = 0; i < 3; i += 2)
         region_peer(region, 0,
-                    &(struct peer){ .node = node(i), .up_number = i + 1,
-                                    .status = PEER_UP, .has_role = true,
+                    &(struct member_info){ .node = node(i), .up_number = i + 1,
+                                    .status = MEMBER_UP, .has_role = true,
                                     .reachable = i != 0 || reachable });
     region_request_home(region, 0, 0, 7);
     for (uint64_t now = 0; now < 10 * SECOND; now = region_deadline(region))
@@ -916,7 +916,7 @@ static void a_proxy_hosts_nothing(void **state)
     struct fixture *fixture = *state;
     struct inbound query = { .from = node(0),
                              .sender = slice_text(COORDINATOR "#9") };
-    peer(fixture, 0, 0, PEER_UP);
+    peer(fixture, 0, 0, MEMBER_UP);
     expect_sent(fixture, SHARD_REGISTER_PROXY, 0);
     register_at(fixture, 1);
     directive(fixture, SHARD_HOST, "3", "", 4, 0);
@@ -961,7 +961,7 @@ static void a_newer_coordinators_query_ends_the_older_ones_directives(void **sta
     directive(fixture, SHARD_HOST, "3", "", 4, 0);
     expect(fixture, REGION_HOST); /* 1 cannot be the coordinator */
     expect(fixture, REGION_ROUTE);
-    peer(fixture, 0, 0, PEER_EXITING);
+    peer(fixture, 0, 0, MEMBER_EXITING);
     region_asked(fixture->region, 0, &query, 1);
     expect_sent(fixture, SHARD_REGISTER, 1);
     assert_true(region_registered(fixture->region));
@@ -986,7 +986,7 @@ static void a_newer_coordinators_query_ends_the_older_ones_directives(void **sta
 static void without_a_host_waiting_messages_are_given_up_soon(void **state)
 {
     struct fixture *fixture = *state;
-    peer(fixture, 0, 0, PEER_UP);
+    peer(fixture, 0, 0, MEMBER_UP);
     region_peer_removed(fixture->region, 0, &(struct node_id){ node(0).address, 100 });
     expect(fixture, REGION_NODE_GONE);
     region_shutdown(fixture->region, 0, 60 * SECOND);
@@ -1003,7 +1003,7 @@ static void without_a_host_waiting_messages_are_given_up_soon(void **state)
 static void with_a_possible_host_waiting_messages_are_kept(void **state)
 {
     struct fixture *fixture = *state;
-    peer(fixture, 0, 0, PEER_UP);
+    peer(fixture, 0, 0, MEMBER_UP);
     region_shutdown(fixture->region, 0, 60 * SECOND);
     region_lane_waiting(fixture->region, 0, 0, 0);
     region_lane_waiting(fixture->region, 0, 1, 1);
@@ -1057,9 +1057,9 @@ static void fill_crowd(struct fixture *fixture, struct rng *rng)
     for (uint32_t i = 0; i < 2 * CROWD; i++)
         if (rng_below(rng, 3))
             region_peer(fixture->region, 0,
-                        &(struct peer){ .node = one_of_crowd(i),
+                        &(struct member_info){ .node = one_of_crowd(i),
                                         .up_number = 100 + (int32_t)i,
-                                        .status = PEER_UP });
+                                        .status = MEMBER_UP });
     for (uint32_t i = 0; i < CROWD / 3; i++) {
         struct node_id id = one_of_crowd((uint32_t)rng_below(rng, 2 * CROWD));
 

@@ -193,10 +193,10 @@ static inline void scene_free(struct scene *scene)
     mem_free(scene);
 }
 
-static inline void peer_is(struct scene *scene, int n, enum peer_status status,
+static inline void peer_is(struct scene *scene, int n, enum member_status status,
                            bool has_role, bool reachable)
 {
-    struct peer peer = { .node = node_of(n),
+    struct member_info peer = { .node = node_of(n),
                          .up_number = n + 1,
                          .status = status,
                          .reachable = reachable,
@@ -208,7 +208,7 @@ static inline void peer_is(struct scene *scene, int n, enum peer_status status,
 
 static inline void peer_up(struct scene *scene, int n)
 {
-    peer_is(scene, n, PEER_UP, true, true);
+    peer_is(scene, n, MEMBER_UP, true, true);
 }
 
 static inline void peer_removed(struct scene *scene, int n)

@@ -356,7 +356,7 @@ static void shards_of_a_home_without_the_role_get_another(void **state)
     scene_coordinator(scene, NULL);
     scene->is_held = true;
     peer_up(scene, 0);
-    peer_is(scene, 1, PEER_UP, false, true);
+    peer_is(scene, 1, MEMBER_UP, false, true);
     scene->is_held = false;
     tells(scene, true);
     assert_int_equal(home_of(scene, "1"), 0);
@@ -471,7 +471,7 @@ static void members_that_change_at_once_begin_few_writes(void **state)
     (void)state;
 
     for (int n = 2; n < 10; n++)
-        peer_is(scene, n, PEER_UP, true, false);
+        peer_is(scene, n, MEMBER_UP, true, false);
     scene->is_held = true;
     asks(scene, 0, "1");
     writes = scene->writes;
@@ -795,7 +795,7 @@ static void an_unreadable_state_is_rebuilt_from_reports(void **state)
         is_said |= line.level == TRACE_ERROR;
     assert_true(is_said);
     assert_int_equal(counter(scene, malformed), 1);
-    peer_is(scene, 1, PEER_UP, true, false);
+    peer_is(scene, 1, MEMBER_UP, true, false);
     give_term(scene, 2);
     registers_one(scene, 0, "1", (struct fence){ 1, 1 });
     assert_int_equal(home_of(scene, "1"), 0);

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "base/peer.h"
+#include "base/member_info.h"
 #include "judged.h"
 #include "sim/check/check_coordinator.h"
 
@@ -104,7 +104,7 @@ static void remove_node(uint32_t which)
 {
     tell(0, (struct probe){ .kind = PROBE_MEMBER_SEEN,
                             .node.uid = 100 + which,
-                            .first = PEER_REMOVED });
+                            .first = MEMBER_REMOVED });
 }
 
 /* The shard lives at node 1, and its hand-off reaches the stop. */

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "base/peer.h"
+#include "base/member_info.h"
 #include "judged.h"
 #include "sim/check/check_entity.h"
 
@@ -47,7 +47,7 @@ static void tell(uint32_t node, enum probe_kind kind, int32_t shard,
     check_entity_probe(check, now, node, &probe);
 }
 
-static void see(uint32_t node, uint64_t uid, enum peer_status status)
+static void see(uint32_t node, uint64_t uid, enum member_status status)
 {
     struct probe probe = { .kind = PROBE_MEMBER_SEEN,
                            .node.uid = uid,
@@ -195,10 +195,10 @@ static void a_downed_node_must_stop(void **state)
     (void)state;
     tell(0, PROBE_SHARD_HOSTED, 3, "", 0);
     tell(0, PROBE_ENTITY_STARTED, 3, "a", 1);
-    see(0, 101, PEER_DOWN); /* another node is down */
+    see(0, 101, MEMBER_DOWN); /* another node is down */
     now += 2 * CHECK_STOP_NS;
     expect(NULL);
-    see(0, 100, PEER_DOWN);
+    see(0, 100, MEMBER_DOWN);
     now += CHECK_STOP_NS;
     expect(NULL);
     check_entity_paused(check, 0, SECOND);

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "base/peer.h"
+#include "base/member_info.h"
 #include "sim/check/check_incarnation.h"
 #include "sim/check/checks.h"
 #include "sim/workload/workload_world.h"
@@ -120,16 +120,16 @@ static void no_stale_sender_an_accepted_removed_peer_is_found(void **state)
 {
     (void)state;
     begin();
-    remove_from(0, 20, PEER_DOWN);
+    remove_from(0, 20, MEMBER_DOWN);
     take(0, 20, PROBE_TAKEN_GOSSIP);
-    remove_from(0, 20, PEER_REMOVED);
+    remove_from(0, 20, MEMBER_REMOVED);
     take(2, 20, PROBE_TAKEN_GOSSIP); /* n2 has not seen that */
     take(0, 20, PROBE_TAKEN_ACKNOWLEDGEMENT); /* of an earlier message */
     expect_only(NULL);
     take(0, 20, PROBE_TAKEN_HEARTBEAT);
     end("no-stale-sender", "which is removed");
     begin();
-    remove_from(0, 20, PEER_REMOVED);
+    remove_from(0, 20, MEMBER_REMOVED);
     take(0, 20, PROBE_TAKEN_GOSSIP);
     end("no-stale-sender", "a gossip is taken of uid 20, which is removed");
 }

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "base/peer.h"
+#include "base/member_info.h"
 #include "judged.h"
 #include "sim/check/check_margin.h"
 
@@ -41,7 +41,7 @@ static int end(void **state)
     return 0;
 }
 
-static void see(uint32_t by, uint32_t node, enum peer_status status)
+static void see(uint32_t by, uint32_t node, enum member_status status)
 {
     check_margin_probe(check, by,
                        &(struct probe){ .kind = PROBE_MEMBER_SEEN,
@@ -70,15 +70,15 @@ static void remove_first(void)
 {
     coordinator(0, PROBE_COORDINATOR_STARTED);
     coordinator(0, PROBE_COORDINATOR_ACTIVE);
-    see(1, 1, PEER_UP);
-    see(1, 0, PEER_DOWN);
-    see(1, 0, PEER_REMOVED);
+    see(1, 1, MEMBER_UP);
+    see(1, 0, MEMBER_DOWN);
+    see(1, 0, MEMBER_REMOVED);
 }
 
 static void handoff_safety_a_home_that_ends_too_early_is_found(void **state)
 {
     (void)state;
-    see(1, 0, PEER_REMOVED);
+    see(1, 0, MEMBER_REMOVED);
     now += MARGIN / 2;
     home_ends(1, 0);
     expect_only("handoff-safety");
@@ -111,8 +111,8 @@ static void a_coordinator_that_has_ended_is_not_waited_for(void **state)
     (void)state;
     coordinator(0, PROBE_COORDINATOR_STARTED);
     coordinator(0, PROBE_COORDINATOR_ENDED);
-    see(1, 1, PEER_UP);
-    see(1, 0, PEER_REMOVED);
+    see(1, 1, MEMBER_UP);
+    see(1, 0, MEMBER_REMOVED);
     coordinator(1, PROBE_COORDINATOR_STARTED);
     expect_only(NULL);
 }
@@ -125,8 +125,8 @@ static void the_coordinator_that_took_over_is_the_last_one(void **state)
     now += MARGIN;
     coordinator(1, PROBE_COORDINATOR_STARTED);
     coordinator(1, PROBE_COORDINATOR_ENDED);
-    see(2, 2, PEER_UP);
-    see(2, 0, PEER_REMOVED);
+    see(2, 2, MEMBER_UP);
+    see(2, 0, MEMBER_REMOVED);
     coordinator(2, PROBE_COORDINATOR_STARTED);
     expect_only(NULL);
 }
@@ -135,9 +135,9 @@ static void a_node_that_was_not_up_is_not_judged(void **state)
 {
     (void)state;
     coordinator(0, PROBE_COORDINATOR_STARTED);
-    see(1, 1, PEER_JOINING);
-    see(1, 0, PEER_REMOVED);
-    see(1, 1, PEER_UP);
+    see(1, 1, MEMBER_JOINING);
+    see(1, 0, MEMBER_REMOVED);
+    see(1, 1, MEMBER_UP);
     coordinator(1, PROBE_COORDINATOR_STARTED);
     expect_only(NULL);
 }

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "base/peer.h"
+#include "base/member_info.h"
 #include "judged.h"
 #include "sim/check/check_member.h"
 
@@ -51,24 +51,24 @@ static void tell(uint32_t node, enum probe_kind kind, uint32_t which,
     check_member_probe(check, node, &probe);
 }
 
-static void see(uint32_t node, uint32_t which, enum peer_status status)
+static void see(uint32_t node, uint32_t which, enum member_status status)
 {
     tell(node, PROBE_MEMBER_SEEN, which, status);
 }
 
 static void a_members_lifecycle_passes(void **state)
 {
-    static const enum peer_status life[] = { PEER_JOINING, PEER_WEAKLY_UP,
-                                             PEER_UP,      PEER_LEAVING,
-                                             PEER_EXITING, PEER_REMOVED };
+    static const enum member_status life[] = { MEMBER_JOINING, MEMBER_WEAKLY_UP,
+                                             MEMBER_UP,      MEMBER_LEAVING,
+                                             MEMBER_EXITING, MEMBER_REMOVED };
 
     (void)state;
     for (uint32_t i = 0; i < 6; i++)
         see(0, 1, life[i]);
-    see(2, 1, PEER_JOINING);
-    see(2, 1, PEER_EXITING); /* the statuses between were not reported */
-    see(2, 1, PEER_REMOVED);
-    see(3, 1, PEER_EXITING); /* it came late */
+    see(2, 1, MEMBER_JOINING);
+    see(2, 1, MEMBER_EXITING); /* the statuses between were not reported */
+    see(2, 1, MEMBER_REMOVED);
+    see(3, 1, MEMBER_EXITING); /* it came late */
     expect_only(NULL);
     assert_int_equal(check_member_counts(check).seen, 10);
     assert_int_equal(check_member_counts(check).removed, 2);
@@ -77,24 +77,24 @@ static void a_members_lifecycle_passes(void **state)
 static void a_status_that_goes_back_is_found(void **state)
 {
     (void)state;
-    see(0, 1, PEER_LEAVING);
-    see(0, 1, PEER_UP);
+    see(0, 1, MEMBER_LEAVING);
+    see(0, 1, MEMBER_UP);
     expect_only("member-lifecycle");
 }
 
 static void a_removed_member_that_returns_is_found(void **state)
 {
     (void)state;
-    see(0, 1, PEER_UP);
-    see(0, 1, PEER_REMOVED);
-    see(0, 1, PEER_UP);
+    see(0, 1, MEMBER_UP);
+    see(0, 1, MEMBER_REMOVED);
+    see(0, 1, MEMBER_UP);
     expect_only("member-lifecycle");
 }
 
 static void a_removal_of_an_unknown_member_is_found(void **state)
 {
     (void)state;
-    see(0, 1, PEER_REMOVED);
+    see(0, 1, MEMBER_REMOVED);
     expect_only("member-lifecycle");
 }
 
@@ -102,20 +102,20 @@ static void a_removed_member_is_not_seen_any_more(void **state)
 {
     (void)state;
     assert_false(check_member_sees(check, 0, 101));
-    see(0, 1, PEER_JOINING);
+    see(0, 1, MEMBER_JOINING);
     assert_true(check_member_sees(check, 0, 101));
     assert_false(check_member_sees(check, 2, 101));
-    see(0, 1, PEER_REMOVED);
+    see(0, 1, MEMBER_REMOVED);
     assert_false(check_member_sees(check, 0, 101));
 }
 
 static void a_new_incarnation_begins_anew(void **state)
 {
     (void)state;
-    see(0, 1, PEER_EXITING);
+    see(0, 1, MEMBER_EXITING);
     check_member_node_ended(check, 0);
     check_member_node_started(check, 0, 200);
-    see(0, 1, PEER_UP);
+    see(0, 1, MEMBER_UP);
     expect_only(NULL);
 }
 
@@ -123,11 +123,11 @@ static void downs_with_a_cause_pass(void **state)
 {
     (void)state;
     tell(0, PROBE_MEMBER_DOWNED, 1, PROBE_DOWN_COMMAND);
-    see(0, 1, PEER_DOWN);
-    see(2, 1, PEER_DOWN);
+    see(0, 1, MEMBER_DOWN);
+    see(2, 1, MEMBER_DOWN);
     check_member_node_ended(check, 3);
     tell(0, PROBE_MEMBER_DOWNED, 3, PROBE_DOWN_REPLACED);
-    see(2, 3, PEER_DOWN);
+    see(2, 3, MEMBER_DOWN);
     check_member_commanded(check, address_of(2));
     tell(0, PROBE_MEMBER_DOWNED, 2, PROBE_DOWN_COMMAND);
     expect_only(NULL);
@@ -136,7 +136,7 @@ static void downs_with_a_cause_pass(void **state)
 static void a_down_without_a_cause_is_found(void **state)
 {
     (void)state;
-    see(0, 1, PEER_DOWN);
+    see(0, 1, MEMBER_DOWN);
     expect_only("no-split-brain");
 }
 
@@ -189,7 +189,7 @@ static void a_down_by_a_resolver_passes(void **state)
     (void)state;
     check_member_resolves(check);
     tell(0, PROBE_MEMBER_DOWNED, 1, PROBE_DOWN_DECIDED);
-    see(0, 1, PEER_DOWN);
+    see(0, 1, MEMBER_DOWN);
     expect_only(NULL);
 }
 
@@ -197,9 +197,9 @@ static void a_down_by_a_resolver_passes(void **state)
 
 /* Three members that agree; the first of them leads. */
 static const struct probe_evidence calm[3] = {
-    { 100, PEER_UP, PEER_UP, 1, 1, 1, 0 },
-    { 101, PEER_UP, PEER_UP, 1, 1, 1, 0 },
-    { 102, PEER_UP, PEER_UP, 1, 1, 1, 0 },
+    { 100, MEMBER_UP, MEMBER_UP, 1, 1, 1, 0 },
+    { 101, MEMBER_UP, MEMBER_UP, 1, 1, 1, 0 },
+    { 102, MEMBER_UP, MEMBER_UP, 1, 1, 1, 0 },
 };
 
 static void act(uint32_t node, bool converged,
@@ -227,18 +227,18 @@ static const struct probe_evidence *with(struct probe_evidence second)
 static void a_leaders_actions_pass(void **state)
 {
     static const struct probe_evidence second[] = {
-        { 0, PEER_JOINING, PEER_UP, 0, 1, 1, 0 },
-        { 0, PEER_WEAKLY_UP, PEER_UP, 0, 1, 1, 0 },
-        { 0, PEER_LEAVING, PEER_EXITING, 1, 1, 1, 0 },
-        { 0, PEER_EXITING, PEER_REMOVED, 0, 1, 1, 1 },
-        { 0, PEER_EXITING, PEER_REMOVED, 0, 0, 0, 0 },
-        { 0, PEER_DOWN, PEER_REMOVED, 0, 0, 0, 0 },
+        { 0, MEMBER_JOINING, MEMBER_UP, 0, 1, 1, 0 },
+        { 0, MEMBER_WEAKLY_UP, MEMBER_UP, 0, 1, 1, 0 },
+        { 0, MEMBER_LEAVING, MEMBER_EXITING, 1, 1, 1, 0 },
+        { 0, MEMBER_EXITING, MEMBER_REMOVED, 0, 1, 1, 1 },
+        { 0, MEMBER_EXITING, MEMBER_REMOVED, 0, 0, 0, 0 },
+        { 0, MEMBER_DOWN, MEMBER_REMOVED, 0, 0, 0, 0 },
     };
 
     (void)state;
     for (uint32_t i = 0; i < sizeof second / sizeof *second; i++)
         act(0, true, with(second[i]));
-    act(0, false, with((struct probe_evidence){ 0, PEER_JOINING, PEER_WEAKLY_UP,
+    act(0, false, with((struct probe_evidence){ 0, MEMBER_JOINING, MEMBER_WEAKLY_UP,
                                                 0, 1, 1, 0 }));
     expect_only(NULL);
     assert_int_equal(check_member_counts(check).actions, 7);
@@ -257,7 +257,7 @@ static void a_leader_that_is_down_is_found(void **state)
 
     (void)state;
     memcpy(members, calm, sizeof members);
-    members[0].status = members[0].after = PEER_DOWN;
+    members[0].status = members[0].after = MEMBER_DOWN;
     act(1, true, members);
     expect_only(NULL);
     act(0, true, members);
@@ -267,12 +267,12 @@ static void a_leader_that_is_down_is_found(void **state)
 static void wrong_actions_are_found(void **state)
 {
     static const struct probe_evidence second[] = {
-        { 0, PEER_UP, PEER_UP, 0, 1, 1, 0 },            /* has not seen */
-        { 0, PEER_UP, PEER_UP, 1, 0, 0, 0 },            /* unreachable */
-        { 0, PEER_UP, PEER_DOWN, 1, 1, 1, 0 },          /* no action of a leader */
-        { 0, PEER_EXITING, PEER_REMOVED, 0, 1, 1, 0 },  /* has not handed over */
-        { 0, PEER_DOWN, PEER_REMOVED, 0, 1, 1, 0 },     /* is still there */
-        { 0, PEER_JOINING, PEER_WEAKLY_UP, 1, 1, 1, 0 } /* converged: up */
+        { 0, MEMBER_UP, MEMBER_UP, 0, 1, 1, 0 },            /* has not seen */
+        { 0, MEMBER_UP, MEMBER_UP, 1, 0, 0, 0 },            /* unreachable */
+        { 0, MEMBER_UP, MEMBER_DOWN, 1, 1, 1, 0 },          /* no action of a leader */
+        { 0, MEMBER_EXITING, MEMBER_REMOVED, 0, 1, 1, 0 },  /* has not handed over */
+        { 0, MEMBER_DOWN, MEMBER_REMOVED, 0, 1, 1, 0 },     /* is still there */
+        { 0, MEMBER_JOINING, MEMBER_WEAKLY_UP, 1, 1, 1, 0 } /* converged: up */
     };
 
     for (uint32_t i = 0; i < sizeof second / sizeof *second; i++) {
@@ -281,7 +281,7 @@ static void wrong_actions_are_found(void **state)
         (void)end(state);
         (void)begin(state);
     }
-    act(0, false, with((struct probe_evidence){ 0, PEER_JOINING, PEER_UP, 1, 1,
+    act(0, false, with((struct probe_evidence){ 0, MEMBER_JOINING, MEMBER_UP, 1, 1,
                                                 1, 0 }));
     expect_only("leader-actions");
 }
@@ -290,10 +290,10 @@ static void wrong_actions_are_found(void **state)
 static void a_leaders_actions_in_another_data_center_pass(void **state)
 {
     static const struct probe_evidence second[] = {
-        { 0, PEER_UP, PEER_UP, 0, 0, 0, 0, .is_far = 1 },
-        { 0, PEER_JOINING, PEER_JOINING, 0, 1, 1, 0, .is_far = 1 },
-        { 0, PEER_DOWN, PEER_REMOVED, 0, 1, 1, 0, .is_far = 1 },
-        { 0, PEER_EXITING, PEER_REMOVED, 0, 1, 1, 0, .is_far = 1 },
+        { 0, MEMBER_UP, MEMBER_UP, 0, 0, 0, 0, .is_far = 1 },
+        { 0, MEMBER_JOINING, MEMBER_JOINING, 0, 1, 1, 0, .is_far = 1 },
+        { 0, MEMBER_DOWN, MEMBER_REMOVED, 0, 1, 1, 0, .is_far = 1 },
+        { 0, MEMBER_EXITING, MEMBER_REMOVED, 0, 1, 1, 0, .is_far = 1 },
     };
     struct probe_evidence members[3];
 
@@ -309,9 +309,9 @@ static void a_leaders_actions_in_another_data_center_pass(void **state)
 static void wrong_actions_in_another_data_center_are_found(void **state)
 {
     static const struct probe_evidence second[] = {
-        { 0, PEER_JOINING, PEER_UP, 1, 1, 1, 0, .is_far = 1 },
-        { 0, PEER_LEAVING, PEER_EXITING, 1, 1, 1, 0, .is_far = 1 },
-        { 0, PEER_UP, PEER_REMOVED, 1, 0, 0, 0, .is_far = 1 },
+        { 0, MEMBER_JOINING, MEMBER_UP, 1, 1, 1, 0, .is_far = 1 },
+        { 0, MEMBER_LEAVING, MEMBER_EXITING, 1, 1, 1, 0, .is_far = 1 },
+        { 0, MEMBER_UP, MEMBER_REMOVED, 1, 0, 0, 0, .is_far = 1 },
     };
     struct probe_evidence members[3];
 
@@ -324,7 +324,7 @@ static void wrong_actions_in_another_data_center_are_found(void **state)
     /* The first members of a data center come up when all members of all data centers have seen the
      * version. */
     memcpy(members, calm, sizeof members);
-    members[0].status = PEER_JOINING;
+    members[0].status = MEMBER_JOINING;
     members[1].is_far = members[2].is_far = 1;
     act(0, true, members);
     expect_only(NULL);
@@ -342,7 +342,7 @@ static void nodes_that_join_one_cluster_pass(void **state)
     tell(1, PROBE_CLUSTER_JOINED, 0, 0);
     tell(2, PROBE_CLUSTER_JOINED, 1, 0);
     for (uint32_t i = 0; i < 9; i++)
-        see(i / 3, i % 3, PEER_UP);
+        see(i / 3, i % 3, MEMBER_UP);
     expect_only(NULL);
     assert_int_equal(check_member_counts(check).founded, 1);
     assert_int_equal(check_member_counts(check).joined, 2);
@@ -353,10 +353,10 @@ static void two_clusters_that_merge_are_found(void **state)
     (void)state;
     tell(0, PROBE_CLUSTER_FOUNDED, 0, 0);
     tell(1, PROBE_CLUSTER_FOUNDED, 1, 0);
-    see(0, 1, PEER_JOINING); /* it asked here, too, and was welcomed elsewhere */
-    see(1, 0, PEER_UP);
+    see(0, 1, MEMBER_JOINING); /* it asked here, too, and was welcomed elsewhere */
+    see(1, 0, MEMBER_UP);
     expect_only(NULL);
-    see(0, 1, PEER_UP);
+    see(0, 1, MEMBER_UP);
     expect_only("no-cluster-merge");
 }
 
@@ -375,10 +375,10 @@ static void a_node_of_another_cluster_is_judged_alone(void **state)
     (void)state;
     tell(0, PROBE_CLUSTER_FOUNDED, 0, 0);
     check_member_node_foreign(check, 2);
-    see(0, 0, PEER_UP);
-    see(2, 2, PEER_JOINING);
+    see(0, 0, MEMBER_UP);
+    see(2, 2, MEMBER_JOINING);
     expect_only(NULL);
-    see(0, 2, PEER_JOINING);
+    see(0, 2, MEMBER_JOINING);
     expect_only("no-cluster-merge");
 }
 
@@ -386,7 +386,7 @@ static void a_member_that_another_clusters_node_sees_is_found(void **state)
 {
     (void)state;
     check_member_node_foreign(check, 2);
-    see(2, 0, PEER_UP);
+    see(2, 0, MEMBER_UP);
     expect_only("no-cluster-merge");
 }
 
@@ -463,12 +463,12 @@ static void leader_actions_two_leaders_of_one_version_are_found(void **state)
 {
     /* each leads by its own evidence, because it sees the other as unreachable */
     static const struct probe_evidence first[] = {
-        { 100, PEER_LEAVING, PEER_EXITING, 1, 1, 1, 0 },
-        { 101, PEER_DOWN, PEER_DOWN, 1, 0, 0, 0 },
+        { 100, MEMBER_LEAVING, MEMBER_EXITING, 1, 1, 1, 0 },
+        { 101, MEMBER_DOWN, MEMBER_DOWN, 1, 0, 0, 0 },
     };
     static const struct probe_evidence second[] = {
-        { 100, PEER_LEAVING, PEER_EXITING, 1, 0, 1, 0 },
-        { 101, PEER_DOWN, PEER_DOWN, 1, 1, 1, 0 },
+        { 100, MEMBER_LEAVING, MEMBER_EXITING, 1, 0, 1, 0 },
+        { 101, MEMBER_DOWN, MEMBER_DOWN, 1, 1, 1, 0 },
     };
 
     (void)state;
@@ -483,12 +483,12 @@ static void leader_actions_two_leaders_of_one_version_are_found(void **state)
 static void leader_actions_one_version_with_two_contents_is_found(void **state)
 {
     static const struct probe_evidence first[] = {
-        { 100, PEER_UP, PEER_UP, 1, 1, 1, 0 },
-        { 101, PEER_JOINING, PEER_UP, 1, 1, 1, 0 },
+        { 100, MEMBER_UP, MEMBER_UP, 1, 1, 1, 0 },
+        { 101, MEMBER_JOINING, MEMBER_UP, 1, 1, 1, 0 },
     };
     static const struct probe_evidence second[] = {
-        { 100, PEER_UP, PEER_UP, 1, 1, 1, 0 },
-        { 101, PEER_LEAVING, PEER_EXITING, 1, 1, 1, 0 },
+        { 100, MEMBER_UP, MEMBER_UP, 1, 1, 1, 0 },
+        { 101, MEMBER_LEAVING, MEMBER_EXITING, 1, 1, 1, 0 },
     };
 
     (void)state;

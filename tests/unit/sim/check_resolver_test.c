@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/bytes.h"
-#include "base/peer.h"
+#include "base/member_info.h"
 #include "judged.h"
 #include "sim/check/check_resolver.h"
 
@@ -53,7 +53,7 @@ static void see(uint32_t node, unsigned reached)
         bool is_here = reached & 1u << i;
 
         members[i] = (struct probe_side){ .uid = 100 + i,
-                                          .status = PEER_UP,
+                                          .status = MEMBER_UP,
                                           .reachable = is_here,
                                           .seen = is_here,
                                           .downed = !is_here,
@@ -175,10 +175,10 @@ static void permitted_decisions_are_not_judged(void **state)
     see(0, 0x07);
     decide(0, STRATEGY_KEEP_MAJORITY);
     see(3, 0x18);
-    members[4].status = PEER_JOINING;
+    members[4].status = MEMBER_JOINING;
     decide(3, STRATEGY_KEEP_MAJORITY);
     see(3, 0x18);
-    members[0].status = PEER_DOWN; /* other members than the first node's */
+    members[0].status = MEMBER_DOWN; /* other members than the first node's */
     decide(3, STRATEGY_KEEP_MAJORITY);
     assert_int_equal(check_resolver_counts(check).unsettled, 1);
     see(3, 0x18);

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/bytes.h"
-#include "base/peer.h"
+#include "base/member_info.h"
 #include "base/timers.h"
 #include "sim/check/outside_nodes.h"
 
@@ -48,7 +48,7 @@ static void down(uint32_t by, uint32_t node, enum probe_down cause)
                              .first = cause });
 }
 
-static void see(uint32_t by, uint32_t node, enum peer_status status)
+static void see(uint32_t by, uint32_t node, enum member_status status)
 {
     tell(by, (struct probe){ .kind = PROBE_MEMBER_SEEN,
                              .node = { .uid = 100 + node },
@@ -62,7 +62,7 @@ static void decide(uint32_t by, unsigned reached, unsigned downed)
 
     for (uint32_t i = 0; i < NODES; i++)
         members[i] = (struct probe_side){ .uid = 100 + i,
-                                          .status = PEER_UP,
+                                          .status = MEMBER_UP,
                                           .reachable = (reached >> i) & 1,
                                           .downed = (downed >> i) & 1 };
     buf_put(&bytes, members, sizeof members);
@@ -101,12 +101,12 @@ static void a_decision_outside_excuses_no_node(void **state)
     (void)state;
     decide(0, 0x07, 0x18);
     decide(3, 0x18, 0x07);
-    see(4, 0, PEER_DOWN);
-    see(4, 0, PEER_REMOVED);
+    see(4, 0, MEMBER_DOWN);
+    see(4, 0, MEMBER_REMOVED);
     assert_int_equal(outside(), 0x18);
-    see(1, 0, PEER_DOWN); /* a node inside hears of it */
+    see(1, 0, MEMBER_DOWN); /* a node inside hears of it */
     assert_int_equal(outside(), 0x19);
-    see(2, 2, PEER_DOWN); /* the downed one itself hears of it */
+    see(2, 2, MEMBER_DOWN); /* the downed one itself hears of it */
     assert_int_equal(outside(), 0x1d);
 }
 
@@ -115,9 +115,9 @@ static void a_node_that_downs_itself_excuses_only_its_side(void **state)
 {
     (void)state;
     decide(3, 0x18, 0x1f);
-    see(4, 0, PEER_DOWN);
+    see(4, 0, MEMBER_DOWN);
     assert_int_equal(outside(), 0x18);
-    see(1, 0, PEER_DOWN);
+    see(1, 0, MEMBER_DOWN);
     assert_int_equal(outside(), 0x19);
 }
 
@@ -128,9 +128,9 @@ static void a_node_that_follows_one_outside_is_outside(void **state)
     decide(0, 0x1b, 0x04);
     decide(2, 0x14, 0x0f);
     assert_int_equal(outside(), 0x04);
-    see(4, 0, PEER_DOWN);
+    see(4, 0, MEMBER_DOWN);
     assert_int_equal(outside(), 0x14);
-    see(4, 1, PEER_DOWN);
+    see(4, 1, MEMBER_DOWN);
     assert_int_equal(outside(), 0x14);
 }
 
@@ -149,9 +149,9 @@ static void a_node_that_joins_outside_is_outside_until_seen_inside(void **state)
     tell(3, (struct probe){ .kind = PROBE_CLUSTER_JOINED,
                             .node = { .uid = 104 } });
     assert_int_equal(outside(), 0x18);
-    see(4, 3, PEER_JOINING);
+    see(4, 3, MEMBER_JOINING);
     assert_int_equal(outside(), 0x18);
-    see(1, 3, PEER_JOINING);
+    see(1, 3, MEMBER_JOINING);
     assert_int_equal(outside(), 0x10);
 }
 
@@ -163,7 +163,7 @@ static void a_node_that_knows_it_is_down_is_excused_for_a_time(void **state)
     decide(0, 0x07, 0x18);
     now += 100 * SECOND;
     assert_false(outside_nodes_late(check, now, &node)); /* they cannot know */
-    see(3, 3, PEER_DOWN);
+    see(3, 3, MEMBER_DOWN);
     now += 10 * SECOND;
     assert_false(outside_nodes_late(check, now, &node));
     assert_true(safety_may_overlap(&safety, 3));

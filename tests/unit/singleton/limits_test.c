@@ -22,11 +22,11 @@ static struct node_id node_of(uint32_t n)
 
 static void remember(struct singleton *singleton, const struct node_id *node)
 {
-    struct kept_peer kept = { 0 };
+    struct kept_member kept = { 0 };
 
-    peer_keep(&kept, &(struct peer){ .node = *node });
+    kept_member_set(&kept, &(struct member_info){ .node = *node });
     singleton_remember_removed(singleton, &kept);
-    peer_forget(&kept);
+    kept_member_fini(&kept);
 }
 
 /* A ring: it forgets the oldest. */
@@ -93,8 +93,8 @@ static void removed_members_are_forgotten_by_age(void **state)
 static void tell_up(struct singleton *singleton, uint32_t n)
 {
     singleton_peer(singleton, SECOND,
-                   &(struct peer){ .node = node_of(n),
-                                   .status = PEER_UP,
+                   &(struct member_info){ .node = node_of(n),
+                                   .status = MEMBER_UP,
                                    .up_number = (int32_t)n,
                                    .reachable = true,
                                    .has_role = true });
@@ -183,8 +183,8 @@ static void many_members_join_and_leave(void **state)
             }
             ages[n] = ages[n] ? ages[n] : 1 + (int32_t)(round * NODES + n);
             singleton_peer(singleton, SECOND,
-                           &(struct peer){ .node = node,
-                                           .status = PEER_UP,
+                           &(struct member_info){ .node = node,
+                                           .status = MEMBER_UP,
                                            .up_number = ages[n],
                                            .reachable = true,
                                            .has_role = true });

@@ -37,7 +37,7 @@ struct node {
 
 struct world {
     struct node nodes[NODES_MAX];
-    struct peer peers[NODES_MAX]; /* the true status */
+    struct member_info peers[NODES_MAX]; /* the true status */
     int count;
     uint64_t now;
     struct singleton_settings settings;
@@ -107,7 +107,7 @@ static void view(struct world *world)
         if (node->is_dead)
             continue;
         for (int j = 0; j < world->count; j++)
-            if (world->peers[j].status != PEER_REMOVED)
+            if (world->peers[j].status != MEMBER_REMOVED)
                 singleton_peer(node->singleton, world->now, &world->peers[j]);
         singleton_peers_done(node->singleton, world->now, &node->outbox);
         listen(world, i);
@@ -116,7 +116,7 @@ static void view(struct world *world)
 
 static void remove_node(struct world *world, int n)
 {
-    world->peers[n].status = PEER_REMOVED;
+    world->peers[n].status = MEMBER_REMOVED;
     for (int i = 0; i < world->count; i++) {
         struct node *node = &world->nodes[i];
 
@@ -141,9 +141,9 @@ static void add(struct world *world)
                                      .settings = world->settings,
                                      .seed = (uint64_t)n },
         world->now);
-    world->peers[n] = (struct peer){ .node = node->identity.node,
+    world->peers[n] = (struct member_info){ .node = node->identity.node,
                                      .up_number = n + 1,
-                                     .status = PEER_UP,
+                                     .status = MEMBER_UP,
                                      .reachable = true,
                                      .has_role = true };
     view(world);
@@ -246,10 +246,10 @@ static int runner(const struct world *world)
 /* Leaving, exiting, the exit phase and removal, as in a cluster. */
 static void leave(struct world *world, int n)
 {
-    world->peers[n].status = PEER_LEAVING;
+    world->peers[n].status = MEMBER_LEAVING;
     view(world);
     flow(world);
-    world->peers[n].status = PEER_EXITING;
+    world->peers[n].status = MEMBER_EXITING;
     view(world);
     flow(world);
     singleton_exit(world->nodes[n].singleton, world->now,
@@ -297,17 +297,17 @@ static void roles_and_joining_members_do_not_count(void **state)
             &(struct singleton_options){ .identity = &world->nodes[n].identity,
                                          .path = PATH },
             world->now);
-        world->peers[n] = (struct peer){ .node = world->nodes[n].identity.node,
+        world->peers[n] = (struct member_info){ .node = world->nodes[n].identity.node,
                                          .up_number = n + 1,
-                                         .status = PEER_UP,
+                                         .status = MEMBER_UP,
                                          .has_role = n == 1 };
     }
-    world->peers[1].status = PEER_JOINING;
+    world->peers[1].status = MEMBER_JOINING;
     world->peers[1].up_number = INT32_MAX;
     view(world);
     assert_int_equal(runner(world), -1);
     assert_string_equal(state_at(world, 1), "starting");
-    world->peers[1].status = PEER_UP;
+    world->peers[1].status = MEMBER_UP;
     world->peers[1].up_number = 2;
     view(world);
     assert_int_equal(runner(world), 1); /* n0 is older, but lacks the role */
@@ -341,7 +341,7 @@ static void a_member_without_its_number_runs_it_until_it_exits(void **state)
     struct world *world = world_of(2);
     (void)state;
 
-    world->peers[0].status = PEER_LEAVING;
+    world->peers[0].status = MEMBER_LEAVING;
     world->peers[0].up_number = INT32_MAX;
     view(world);
     pass(world, 60000);
@@ -386,7 +386,7 @@ static void a_take_over_is_offered(void **state)
     assert_string_equal(state_at(world, 0), "was-oldest");
     assert_int_equal(runner(world), 0);
     pass(world, 1000);
-    world->peers[0].status = PEER_EXITING;
+    world->peers[0].status = MEMBER_EXITING;
     view(world);
     flow(world);
     assert_int_equal(runner(world), 1);
@@ -429,7 +429,7 @@ static void a_crash_is_taken_over_after_removal(void **state)
 
     world->nodes[0].is_dead = true;
     world->nodes[1].is_dead = true;
-    world->peers[0].status = PEER_DOWN;
+    world->peers[0].status = MEMBER_DOWN;
     view(world);
     flow(world);
     pass(world, 20000);
@@ -484,7 +484,7 @@ static void neighbours_leaving_together_never_overlap(void **state)
             case 0:
                 if (left[n] == 0 || left[n] == 1) {
                     world->peers[n].status =
-                        left[n] ? PEER_EXITING : PEER_LEAVING;
+                        left[n] ? MEMBER_EXITING : MEMBER_LEAVING;
                     left[n]++;
                     view(world);
                 }
@@ -535,7 +535,7 @@ static void neighbours_leaving_together_never_overlap(void **state)
         for (int i = 0; i < leaving; i++) {
             while (left[i] < 2) {
                 world->peers[i].status =
-                    left[i] ? PEER_EXITING : PEER_LEAVING;
+                    left[i] ? MEMBER_EXITING : MEMBER_LEAVING;
                 left[i]++;
                 view(world);
             }
@@ -563,10 +563,10 @@ static void a_downed_node_does_not_take_over(void **state)
 {
     struct world *world = world_of(2);
     struct node *node = &world->nodes[1];
-    struct peer self = world->peers[1];
+    struct member_info self = world->peers[1];
     (void)state;
 
-    self.status = PEER_DOWN;
+    self.status = MEMBER_DOWN;
     singleton_peer(node->singleton, world->now, &self);
     singleton_peer_removed(node->singleton, world->now,
                            &world->peers[0].node);
@@ -579,7 +579,7 @@ static void a_downed_node_does_not_take_over(void **state)
     world = world_of(2);
     node = &world->nodes[0];
     self = world->peers[0];
-    self.status = PEER_DOWN;
+    self.status = MEMBER_DOWN;
     singleton_peer(node->singleton, world->now, &self);
     singleton_peers_done(node->singleton, world->now, &node->outbox);
     listen(world, 0);
@@ -623,7 +623,7 @@ static void unknown_senders_and_malformed_messages_are_ignored(void **state)
 static void a_hand_over_to_a_dead_node_comes_back(void **state)
 {
     struct world *world = world_of(2);
-    struct peer older = world->peers[1];
+    struct member_info older = world->peers[1];
     (void)state;
 
     /* n0 learns of an older member that dies at once. */
@@ -653,7 +653,7 @@ static void a_stuck_hand_over_starts_again(void **state)
     /* n0 is silent but never removed. */
     world->nodes[0].is_dead = true;
     world->nodes[0].is_running = false;
-    world->peers[0].status = PEER_EXITING;
+    world->peers[0].status = MEMBER_EXITING;
     view(world);
     pass(world, 15500);
     assert_int_equal(singleton_counters(world->nodes[1].singleton)->retries,
@@ -682,7 +682,7 @@ static void a_restarted_hand_over_waits_for_the_margin(void **state)
     add(world);
     world->nodes[0].is_dead = true;
     world->nodes[0].is_running = false;
-    world->peers[0].status = PEER_EXITING;
+    world->peers[0].status = MEMBER_EXITING;
     view(world);
     pass(world, 14000);
     remove_node(world, 0);
@@ -704,10 +704,10 @@ static void a_node_that_learns_late_of_its_exit_does_not_take_over(void **state)
 
     world->nodes[0].is_dead = true;
     world->nodes[0].is_running = false;
-    world->peers[0].status = PEER_EXITING;
+    world->peers[0].status = MEMBER_EXITING;
     view(world);
     assert_string_equal(state_at(world, 1), "becoming-oldest");
-    world->peers[1].status = PEER_EXITING;
+    world->peers[1].status = MEMBER_EXITING;
     singleton_peer_removed(node->singleton, world->now,
                            &world->peers[0].node);
     singleton_peer(node->singleton, world->now, &world->peers[1]);
@@ -723,7 +723,7 @@ static void a_cluster_that_stops_hands_nothing_over(void **state)
     (void)state;
 
     for (int i = 0; i < 2; i++)
-        world->peers[i].status = PEER_PREPARING_FOR_SHUTDOWN;
+        world->peers[i].status = MEMBER_PREPARING_FOR_SHUTDOWN;
     view(world);
     leave(world, 0);
     assert_int_equal(world->history.count, 0);

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/check.h"
-#include "base/kept.h"
+#include "base/kept_members.h"
 #include "base/rng.h"
 
 #define MODEL_MAX 600
@@ -21,11 +21,11 @@ struct model {
     uint32_t count;
 };
 
-static struct peer peer_of(uint64_t uid, uint32_t host)
+static struct member_info peer_of(uint64_t uid, uint32_t host)
 {
-    struct peer peer = { .node.uid = uid,
+    struct member_info peer = { .node.uid = uid,
                          .up_number = (int32_t)(uid % 1000),
-                         .status = PEER_UP };
+                         .status = MEMBER_UP };
     char text[16];
     int size = snprintf(text, sizeof text, "host%u", host);
 
@@ -33,44 +33,44 @@ static struct peer peer_of(uint64_t uid, uint32_t host)
     return peer;
 }
 
-static void compare(const struct kept *kept, const struct model *model)
+static void compare(const struct kept_members *kept, const struct model *model)
 {
-    const struct kept_peer *peer;
+    const struct kept_member *peer;
     uint32_t i = 0;
 
     assert_int_equal(kept->count, model->count);
-    for (uint32_t at = 0; (peer = kept_next(kept, &at)); i++) {
+    for (uint32_t at = 0; (peer = kept_members_next(kept, &at)); i++) {
         assert_true(i < model->count);
-        assert_true(peer_equal(peer, &model->nodes[i]));
+        assert_true(kept_member_is(peer, &model->nodes[i]));
         assert_int_equal(peer->marks, model->marks[i]);
     }
     assert_int_equal(i, model->count);
-    peer = kept_last(kept);
+    peer = kept_members_last(kept);
     assert_int_equal(peer != NULL, model->count > 0);
-    assert_true(!peer || peer_equal(peer, &model->nodes[model->count - 1]));
+    assert_true(!peer || kept_member_is(peer, &model->nodes[model->count - 1]));
 }
 
-static void come(struct kept *kept, struct model *model, uint64_t uid,
+static void come(struct kept_members *kept, struct model *model, uint64_t uid,
                  uint8_t mark)
 {
-    struct peer peer = peer_of(uid, (uint32_t)(uid % 7));
+    struct member_info peer = peer_of(uid, (uint32_t)(uid % 7));
 
     if (model->count == MODEL_MAX)
         return;
-    kept_add(kept, &peer)->marks = mark;
+    kept_members_add(kept, &peer)->marks = mark;
     model->nodes[model->count] = peer.node;
     model->marks[model->count++] = mark;
 }
 
-static void go(struct kept *kept, struct model *model, uint32_t index)
+static void go(struct kept_members *kept, struct model *model, uint32_t index)
 {
     const struct node_id *node = &model->nodes[index];
-    struct kept_peer *peer = kept_find(kept, node->uid, &node->address);
+    struct kept_member *peer = kept_members_find(kept, node->uid, &node->address);
     struct node_id gone = *node;
 
     assert_non_null(peer);
-    kept_drop(kept, peer);
-    assert_null(kept_find(kept, gone.uid, NULL));
+    kept_members_remove(kept, peer);
+    assert_null(kept_members_find(kept, gone.uid, NULL));
     model->count--;
     for (uint32_t i = index; i < model->count; i++) {
         model->nodes[i] = model->nodes[i + 1];
@@ -78,22 +78,22 @@ static void go(struct kept *kept, struct model *model, uint32_t index)
     }
 }
 
-static void compare_again(const struct kept *kept, const struct model *model)
+static void compare_again(const struct kept_members *kept, const struct model *model)
 {
-    const struct kept_peer *peer;
-    struct kept again = { 0 };
+    const struct kept_member *peer;
+    struct kept_members again = { 0 };
 
-    for (uint32_t at = 0; (peer = kept_next(kept, &at));)
-        (void)kept_add_again(&again, peer);
+    for (uint32_t at = 0; (peer = kept_members_next(kept, &at));)
+        (void)kept_members_add_again(&again, peer);
     compare(&again, model);
-    kept_fini(&again);
+    kept_members_fini(&again);
 }
 
 /* The number of members grows and falls in turn: tables grow, holes appear and are filled. */
 static void members_are_added_and_removed_in_order(void **state)
 {
     static struct model model;
-    struct kept kept = { 0 };
+    struct kept_members kept = { 0 };
     uint64_t uid = 0;
     struct rng rng;
 
@@ -110,73 +110,73 @@ static void members_are_added_and_removed_in_order(void **state)
             compare(&kept, &model);
     }
     for (uint32_t i = 0; i < model.count; i++)
-        assert_true(peer_equal(kept_find(&kept, model.nodes[i].uid, NULL),
-                               &model.nodes[i]));
+        assert_true(kept_member_is(kept_members_find(&kept, model.nodes[i].uid, NULL),
+                                   &model.nodes[i]));
     compare_again(&kept, &model);
     while (model.count)
         go(&kept, &model, model.count / 2);
     compare(&kept, &model);
-    kept_fini(&kept);
-    assert_null(kept_find(&kept, uid, NULL));
+    kept_members_fini(&kept);
+    assert_null(kept_members_find(&kept, uid, NULL));
 }
 
 /* Only a hostile member could announce one uid at two addresses. */
 static void one_uid_at_two_addresses_is_two_members(void **state)
 {
-    struct peer first = peer_of(7, 1), second = peer_of(7, 2);
-    struct kept kept = { 0 };
-    struct kept_peer *peer;
+    struct member_info first = peer_of(7, 1), second = peer_of(7, 2);
+    struct kept_members kept = { 0 };
+    struct kept_member *peer;
 
     (void)state;
-    (void)kept_add(&kept, &first);
-    assert_null(kept_find(&kept, 7, &second.node.address));
-    (void)kept_add(&kept, &second);
-    peer = kept_find(&kept, 7, &second.node.address);
-    assert_true(peer && peer_equal(peer, &second.node));
-    peer = kept_find(&kept, 7, NULL);
-    assert_true(peer && peer_equal(peer, &first.node));
-    kept_drop(&kept, peer);
-    peer = kept_find(&kept, 7, NULL);
-    assert_true(peer && peer_equal(peer, &second.node));
-    kept_fini(&kept);
+    (void)kept_members_add(&kept, &first);
+    assert_null(kept_members_find(&kept, 7, &second.node.address));
+    (void)kept_members_add(&kept, &second);
+    peer = kept_members_find(&kept, 7, &second.node.address);
+    assert_true(peer && kept_member_is(peer, &second.node));
+    peer = kept_members_find(&kept, 7, NULL);
+    assert_true(peer && kept_member_is(peer, &first.node));
+    kept_members_remove(&kept, peer);
+    peer = kept_members_find(&kept, 7, NULL);
+    assert_true(peer && kept_member_is(peer, &second.node));
+    kept_members_fini(&kept);
 }
 
 static void memory_for_each_member_is_bounded(void **state)
 {
-    struct kept kept = { 0 };
+    struct kept_members kept = { 0 };
 
     (void)state;
     for (uint64_t uid = 1; uid <= 4000; uid++) {
-        struct peer peer = peer_of(uid, 1);
+        struct member_info peer = peer_of(uid, 1);
 
-        (void)kept_add(&kept, &peer);
+        (void)kept_members_add(&kept, &peer);
         assert_true(kept.items.capacity <= kept.count + kept.count / 4 + 8);
         assert_true(UINT32_C(1) << kept.place_bits <= 4 * kept.count + 32);
     }
-    kept_fini(&kept);
+    kept_members_fini(&kept);
 }
 
 /* Another incarnation at the same address has its own number. */
 static void an_up_number_lasts_for_an_incarnation(void **state)
 {
-    struct peer peer = peer_of(7, 1);
-    struct kept_peer kept = { 0 };
+    struct member_info peer = peer_of(7, 1);
+    struct kept_member kept = { 0 };
     (void)state;
 
     peer.up_number = INT32_MAX;
-    peer_keep(&kept, &peer);
+    kept_member_set(&kept, &peer);
     assert_int_equal(kept.up_number, INT32_MAX);
     peer.up_number = 5;
-    peer_keep(&kept, &peer);
+    kept_member_set(&kept, &peer);
     peer.up_number = INT32_MAX;
-    peer.status = PEER_LEAVING;
-    peer_keep(&kept, &peer);
+    peer.status = MEMBER_LEAVING;
+    kept_member_set(&kept, &peer);
     assert_int_equal(kept.up_number, 5);
-    assert_int_equal(kept.status, PEER_LEAVING);
+    assert_int_equal(kept.status, MEMBER_LEAVING);
     peer.node.uid = 8;
-    peer_keep(&kept, &peer);
+    kept_member_set(&kept, &peer);
     assert_int_equal(kept.up_number, INT32_MAX);
-    peer_forget(&kept);
+    kept_member_fini(&kept);
 }
 
 int main(void)

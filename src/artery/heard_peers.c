@@ -1,13 +1,13 @@
 /* Keeps nodes in three arrays and one buffer: a search through a thousand takes less than a
  * microsecond. */
-#include "node/peers/known_nodes.h"
+#include "artery/heard_peers.h"
 
 #include "base/check.h"
 #include "base/hash.h"
 
 #define UNUSED_MIN 1024 /* bytes */
 
-void known_nodes_fini(struct known_nodes *all)
+void heard_peers_fini(struct heard_peers *all)
 {
     vec_fini(&all->hashes);
     vec_fini(&all->uids);
@@ -21,8 +21,8 @@ static uint32_t hash_of(const struct address *address)
     return (uint32_t)hash_bytes(slice_text(address->host)) ^ address->port;
 }
 
-void known_nodes_put(struct known_nodes *all,
-                       const struct known_node *one)
+void heard_peers_put(struct heard_peers *all,
+                     const struct heard_peer *one)
 {
     size_t size = strlen(one->node.address.host);
 
@@ -38,8 +38,8 @@ void known_nodes_put(struct known_nodes *all,
 }
 
 /* Returns the size of the node's texts. */
-static size_t read(const struct known_nodes *all, uint32_t index,
-                   struct known_node *one)
+static size_t read(const struct heard_peers *all, uint32_t index,
+                   struct heard_peer *one)
 {
     size_t place = all->places.items[index];
     struct cursor cursor = cursor_of(slice_of(all->texts.data + place,
@@ -59,9 +59,9 @@ static size_t read(const struct known_nodes *all, uint32_t index,
     return (size_t)(cursor.at - begin);
 }
 
-static void close_holes(struct known_nodes *all)
+static void close_holes(struct heard_peers *all)
 {
-    struct known_node one;
+    struct heard_peer one;
     struct buf texts = { 0 };
 
     (void)buf_reserve(&texts, all->texts.size - all->unused + 1);
@@ -77,8 +77,8 @@ static void close_holes(struct known_nodes *all)
     all->unused = 0;
 }
 
-static void take(struct known_nodes *all, uint32_t index,
-                 struct known_node *one)
+static void take(struct heard_peers *all, uint32_t index,
+                 struct heard_peer *one)
 {
     all->unused += read(all, index, one);
     all->hashes.items[index] = all->hashes.items[--all->hashes.count];
@@ -88,8 +88,8 @@ static void take(struct known_nodes *all, uint32_t index,
         close_holes(all);
 }
 
-bool known_nodes_take(struct known_nodes *all, uint64_t uid,
-                        struct known_node *one)
+bool heard_peers_take(struct heard_peers *all, uint64_t uid,
+                      struct heard_peer *one)
 {
     for (uint32_t i = 0; i < all->uids.count; i++)
         if (all->uids.items[i] == uid) {
@@ -99,9 +99,9 @@ bool known_nodes_take(struct known_nodes *all, uint64_t uid,
     return false;
 }
 
-bool known_nodes_take_at(struct known_nodes *all,
-                           const struct address *address,
-                           struct known_node *one)
+bool heard_peers_take_at(struct heard_peers *all,
+                         const struct address *address,
+                         struct heard_peer *one)
 {
     uint32_t hash;
 

@@ -1,0 +1,59 @@
+/* Stores and compares members for the cores that follow them. */
+#include "base/member_info.h"
+
+#include "base/check.h"
+
+void kept_member_fini(struct kept_member *kept)
+{
+    if (kept->is_copied)
+        mem_free((void *)(uintptr_t)kept->address);
+    *kept = (struct kept_member){ 0 };
+}
+
+void kept_member_set(struct kept_member *kept,
+                     const struct member_info *member)
+{
+    bool is_known = kept->address && kept_member_is(kept, &member->node);
+
+    if (!kept->address ||
+        !kept_address_equal(kept->address, &member->node.address)) {
+        kept_member_fini(kept);
+        kept->is_copied = !member->lasting;
+        kept->address = member->lasting ? member->lasting
+                                      : address_keep(&member->node.address);
+    }
+    kept->uid = member->node.uid;
+    if (!is_known || member->up_number != INT32_MAX)
+        kept->up_number = member->up_number;
+    kept->status = (uint8_t)member->status;
+}
+
+struct kept_member kept_member_again(const struct kept_member *kept)
+{
+    struct kept_member again = *kept;
+    struct address address;
+
+    if (kept->is_copied) {
+        address = address_again(kept->address);
+        again.address = address_keep(&address);
+    }
+    return again;
+}
+
+int kept_member_compare_age(const struct kept_member *left,
+                            const struct kept_member *right)
+{
+    int order;
+
+    if (left->up_number != right->up_number)
+        return left->up_number < right->up_number ? -1 : 1;
+    order = strcmp(left->address->host, right->address->host);
+    if (!order)
+        order = (left->address->port > right->address->port) -
+                (left->address->port < right->address->port);
+    if (!order)
+        return (int64_t)left->uid < (int64_t)right->uid
+                   ? -1
+                   : left->uid != right->uid;
+    return order;
+}
