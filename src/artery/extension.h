@@ -17,9 +17,11 @@
 /* Reads a sender that starts with "/" as a path on the frame's node. */
 #define CAPABILITY_PATHS (UINT64_C(1) << 2)
 #define CAPABILITY_GOSSIP_DIGEST (UINT64_C(1) << 3)  /* understands membership's brief messages */
+#define CAPABILITY_STORE (UINT64_C(1) << 4) /* takes the identity of the sender's journal */
 /* This node's. */
 #define CAPABILITIES                                                           \
-    (CAPABILITY_SHERD | CAPABILITY_TABLES | CAPABILITY_PATHS | CAPABILITY_GOSSIP_DIGEST)
+    (CAPABILITY_SHERD | CAPABILITY_TABLES | CAPABILITY_PATHS | CAPABILITY_GOSSIP_DIGEST | \
+     CAPABILITY_STORE)
 
 /* Serializer of messages between Sherd nodes, and of application messages given by number. */
 #define SERIALIZER_SHERD 7300
@@ -31,6 +33,7 @@
 #define MANIFEST_NO_REGION "N"
 #define MANIFEST_REFUSED "R"      /* registration refused, with the reason */
 #define MANIFEST_HANDOFF_FAILED "X"
+#define MANIFEST_STORE "I"        /* identity of the sender's journal */
 
 /* An application's message n has serializer SERIALIZER_SHERD and manifest "m" with n in decimal,
  * unless the options map it to something else. */

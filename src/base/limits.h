@@ -263,6 +263,8 @@
 #define REMEMBER_PART_SIZE_MAX (64 * 1024) /* bytes of ids in one record, plus or minus one id */
 /* records that one commit deletes, because others wait; later commits delete more */
 #define BACKEND_CUT_MAX 10000
+#define OTHER_STORES_MAX 64 /* nodes with another journal that a node remembers */
+#define BACKEND_PROOFS_MAX 100 /* terms of a type whose proofs a journal keeps; see backend_prove */
 #define JOURNAL_EVENT_SIZE_MAX (1024 * 1024) /* bytes: a chunk of a replay holds at least one */
 /* in flight: one entity must not fill the lane while a disk is slow */
 #define JOURNAL_ENTITY_EVENTS_MAX 1000

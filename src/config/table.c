@@ -235,12 +235,12 @@ static const struct row rows[] = {
            "threads poll before they sleep: `auto` with enough processors, `latency` always, `frugal` never")
     CHOICE("journal.plugin", "memory", "memory|sqlite", YES,
            "where events are stored; not set: a type that persists events is refused")
-    TEXT("journal.sqlite.path", "sherd.db", YES,
-         "file of the journal; processes on one host may share it")
+    TEXT("journal.sqlite.path", "sherd.db", YES, "file of the journal; processes on one host may share it")
     SPAN_MS("journal.sqlite.lock-timeout", "10 s", NULL, YES,
          "a write waits this long for another process's transaction, then it fails")
-    SIZE("journal.sqlite.wal-size-max", "64 MiB", NULL, NOT_YET,
-         "the write-ahead log is cut back above this")
+    SIZE("journal.sqlite.wal-size-max", "64 MiB", NULL, NOT_YET, "the write-ahead log is cut back above this")
+    SWITCH("journal.allow-different-stores", "off", YES,
+           "on: nodes with different journals may form one cluster, and lose events when entities move; for tests")
     TEXT("journal.cluster-id", "", YES,
          "accepts only this cluster; empty: the system name, and @ with the data center unless it is `default`")
     TEXT("lease.directory", ".", YES,

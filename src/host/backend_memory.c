@@ -4,8 +4,10 @@
 #endif
 #include "host/backend_memory.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/random.h>
 
 #include "base/check.h"
 #include "journal/book.h"
@@ -16,10 +18,22 @@ struct memory {
     uint32_t connections;
     pthread_mutex_t lock;
     struct book *book;
+    struct backend_identity identity;
 };
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct memory *list;
+
+/* Two processes never share a journal in memory. */
+static void set_identity(struct memory *memory)
+{
+    uint64_t random[2];
+
+    check(getrandom(random, sizeof random, 0) == sizeof random);
+    (void)snprintf(memory->identity.id, sizeof memory->identity.id,
+                   "%016" PRIx64 "%016" PRIx64, random[0],
+                   random[1]); /* fits */
+}
 
 static struct memory *find_or_make(const char *name, const char *cluster)
 {
@@ -31,6 +45,7 @@ static struct memory *find_or_make(const char *name, const char *cluster)
     memory = mem_alloc(sizeof *memory);
     memory->name = mem_text(name);
     memory->book = book_new(cluster);
+    set_identity(memory);
     check(pthread_mutex_init(&memory->lock, NULL) == 0);
     memory->next = list;
     list = memory;
@@ -101,6 +116,18 @@ static void read_memory(void *store, struct journal_request **requests,
     check(pthread_mutex_unlock(&memory->lock) == 0);
 }
 
-const struct backend_ops backend_memory = { "memory",     open_memory,
-                                        write_memory, NULL,
-                                        read_memory,  close_memory };
+static void identify_memory(void *store, struct backend_identity *identity)
+{
+    const struct memory *memory = store;
+
+    *identity = memory->identity;
+}
+
+const struct backend_ops backend_memory = {
+    .name = "memory",
+    .open = open_memory,
+    .write = write_memory,
+    .read = read_memory,
+    .close = close_memory,
+    .identify = identify_memory,
+};

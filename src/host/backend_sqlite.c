@@ -1,4 +1,4 @@
-/* Opens an SQLite journal: files, settings, schema, and the check of the file's owner. */
+/* Opens an SQLite journal: files and settings. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -18,25 +18,13 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "host/backend_holder.h"
+#include "host/backend_place.h"
 #include "host/backend_sqlite_inside.h"
+#include "host/backend_sqlite_pages.h"
 
-#define SCHEMA_VERSION 1
-#define APPLICATION_ID 0x73686a6c /* "shjl" */
 #define READ_LOCK_WAIT_MS 1000 /* readers wait only while another process recovers the log */
 
 #define LOCKED_PATH_MAX 80 /* longer paths are cut, so that the reason fits */
-
-static const char schema[] =
-    "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
-    "CREATE TABLE claims(id INTEGER PRIMARY KEY, count INTEGER NOT NULL);"
-    "CREATE TABLE fence(type TEXT, shard TEXT, term INTEGER NOT NULL,"
-    " epoch INTEGER NOT NULL, PRIMARY KEY(type, shard)) WITHOUT ROWID;"
-    "CREATE TABLE term(type TEXT PRIMARY KEY, term INTEGER NOT NULL)"
-    " WITHOUT ROWID;"
-    "CREATE TABLE entity(id INTEGER PRIMARY KEY, pid TEXT NOT NULL UNIQUE);"
-    "CREATE TABLE event(entity INTEGER, seq INTEGER, record BLOB NOT NULL,"
-    " PRIMARY KEY(entity, seq)) WITHOUT ROWID;"
-    "INSERT INTO claims VALUES(1, 0);";
 
 static const char *const write_sql[SQL_COUNT] = {
     [SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -49,6 +37,13 @@ static const char *const write_sql[SQL_COUNT] = {
     [SQL_SHARDS] = "SELECT shard FROM fence WHERE type = ?",
     [SQL_TERM] = "SELECT term FROM term WHERE type = ?",
     [SQL_TERM_SET] = "REPLACE INTO term VALUES(?, ?)",
+    [SQL_PROOF] = "SELECT proof, (SELECT min(term) FROM proof WHERE type = ?1)"
+                  " FROM (SELECT 1) LEFT JOIN proof"
+                  " ON type = ?1 AND term = ?2",
+    [SQL_PROOF_ADD] = "REPLACE INTO proof VALUES(?, ?, ?)",
+    [SQL_PROOF_CUT] = "DELETE FROM proof WHERE type = ?1 AND term <="
+                      " (SELECT term FROM proof WHERE type = ?1"
+                      "  ORDER BY term DESC LIMIT 1 OFFSET ?2)",
     [SQL_ENTITY] = "SELECT id FROM entity WHERE pid = ?",
     [SQL_ENTITY_ADD] = "INSERT INTO entity(pid) VALUES(?)",
     [SQL_LAST] = "SELECT max(seq) FROM event WHERE entity = ?",
@@ -95,20 +90,19 @@ int sqlite_run(struct sqlite_store *store, enum statement which)
     return result == SQLITE_DONE || result == SQLITE_ROW ? reset : result;
 }
 
-static bool is_busy(int result)
+bool sqlite_is_busy(int result)
 {
     return (result & 0xff) == SQLITE_BUSY || (result & 0xff) == SQLITE_LOCKED;
 }
 
-/* Runs SQL without rows, again while another process holds a lock. */
-static int run_text(struct sqlite_store *store, const char *sql)
+int sqlite_run_text(struct sqlite_store *store, const char *sql)
 {
     uint64_t end = sqlite_now() + store->lock_wait_ms * UINT64_C(1000000);
     int result;
 
     for (uint32_t attempt = 0;; attempt++) {
         result = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
-        if (!is_busy(result) || sqlite_now() > end)
+        if (!sqlite_is_busy(result) || sqlite_now() > end)
             return result;
         sqlite_pause(attempt);
     }
@@ -131,26 +125,33 @@ void sqlite_locked(const struct sqlite_store *store, char *error)
                        store->lock_wait_ms); /* fits */
 }
 
-static int failed(struct sqlite_store *store, char *error)
+void sqlite_describe(const struct sqlite_store *store, char *error)
+{
+    if (sqlite3_extended_errcode(store->db) == SQLITE_IOERR_DATA)
+        (void)snprintf(error, BACKEND_ERROR_MAX,
+                       "journal %s: page %u of the file is damaged",
+                       store->path, sqlite_pages_damaged()); /* may be cut */
+    else
+        (void)snprintf(error, BACKEND_ERROR_MAX, "journal %s: %s", store->path,
+                       sqlite3_errmsg(store->db)); /* may be cut */
+}
+
+int sqlite_failed(struct sqlite_store *store, char *error)
 {
     int code = sqlite3_errcode(store->db);
 
-    if (is_busy(code))
+    if (sqlite_is_busy(code))
         sqlite_locked(store, error);
     else if (code == SQLITE_NOTADB)
         (void)snprintf(error, BACKEND_ERROR_MAX,
                        "journal %s: the file is not a database", store->path);
     else
-        (void)snprintf(error, BACKEND_ERROR_MAX, "journal %s: %s", store->path,
-                       sqlite3_errmsg(store->db));
+        sqlite_describe(store, error);
     return -1;
 }
 
-static int refused(struct sqlite_store *store, char *error, const char *format,
-                   ...) __attribute__((format(printf, 3, 4)));
-
-static int refused(struct sqlite_store *store, char *error, const char *format,
-                   ...)
+int sqlite_refused(struct sqlite_store *store, char *error,
+                   const char *format, ...)
 {
     int used = snprintf(error, BACKEND_ERROR_MAX, "journal %s: ", store->path);
     va_list arguments;
@@ -164,94 +165,6 @@ static int refused(struct sqlite_store *store, char *error, const char *format,
     return -1;
 }
 
-/* `missing` if there is no row */
-static int64_t one_number(struct sqlite_store *store, const char *sql,
-                          int64_t missing)
-{
-    sqlite3_stmt *statement = NULL;
-    int64_t number = missing;
-
-    if (sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) == SQLITE_OK &&
-        sqlite3_step(statement) == SQLITE_ROW)
-        number = sqlite3_column_int64(statement, 0);
-    (void)sqlite3_finalize(statement);
-    return number;
-}
-
-static int make_schema(struct sqlite_store *store, char *error)
-{
-    char *sql = sqlite3_mprintf(
-        "%s INSERT INTO meta VALUES('cluster', %Q);"
-        "PRAGMA application_id = %d; PRAGMA user_version = %d;",
-        schema, store->cluster, APPLICATION_ID, SCHEMA_VERSION);
-    int result;
-
-    check(sql != NULL);
-    result = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
-    sqlite3_free(sql);
-    return result == SQLITE_OK ? 0 : failed(store, error);
-}
-
-static int check_cluster(struct sqlite_store *store, char *error)
-{
-    sqlite3_stmt *statement = NULL;
-    const char *found = NULL;
-    int result = -1;
-
-    if (sqlite3_prepare_v2(store->db,
-                           "SELECT value FROM meta WHERE name = 'cluster'", -1,
-                           &statement, NULL) != SQLITE_OK ||
-        sqlite3_step(statement) != SQLITE_ROW)
-        (void)failed(store, error);
-    else
-        found = (const char *)sqlite3_column_text(statement, 0);
-    if (found && strcmp(found, store->cluster) == 0)
-        result = 0;
-    else if (found)
-        (void)refused(store, error,
-                      "it belongs to cluster \"%s\", not to \"%s\"", found,
-                      store->cluster);
-    (void)sqlite3_finalize(statement);
-    return result;
-}
-
-static int64_t count_tables(struct sqlite_store *store)
-{
-    return one_number(store, "SELECT count(*) FROM sqlite_schema", -1);
-}
-
-/* Needs no lock, as one transaction creates all tables. */
-static int check_schema(struct sqlite_store *store, char *error)
-{
-    int64_t application = one_number(store, "PRAGMA application_id", 0);
-    int64_t version = one_number(store, "PRAGMA user_version", 0);
-
-    if (application != APPLICATION_ID)
-        return refused(store, error,
-                       "the file is another program's database");
-    if (version != SCHEMA_VERSION)
-        return refused(store, error,
-                       "its schema is version %lld, this program knows %d",
-                       (long long)version, SCHEMA_VERSION);
-    return check_cluster(store, error);
-}
-
-static int add_schema(struct sqlite_store *store, char *error)
-{
-    int result = 0;
-
-    if (run_text(store, "BEGIN IMMEDIATE") != SQLITE_OK)
-        return failed(store, error);
-    if (count_tables(store) == 0)
-        result = make_schema(store, error);
-    if (result == 0 && run_text(store, "COMMIT") != SQLITE_OK)
-        result = failed(store, error);
-    if (result != 0)
-        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL,
-                           NULL);
-    return result;
-}
-
 static int prepare(struct sqlite_store *store, const char *const *sql,
                    uint32_t count, char *error)
 {
@@ -259,7 +172,7 @@ static int prepare(struct sqlite_store *store, const char *const *sql,
         if (sqlite3_prepare_v3(store->db, sql[i], -1,
                                SQLITE_PREPARE_PERSISTENT,
                                &store->statements[i], NULL) != SQLITE_OK)
-            return failed(store, error);
+            return sqlite_failed(store, error);
     return 0;
 }
 
@@ -286,6 +199,7 @@ static void create_file(const char *path)
 
 static int open_file(struct sqlite_store *store, char *error)
 {
+    int reserved = SQLITE_PAGES_RESERVED;
     int result;
 
     if (store->mode == BACKEND_WRITER)
@@ -293,13 +207,16 @@ static int open_file(struct sqlite_store *store, char *error)
     result = sqlite3_open_v2(store->path, &store->db,
                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
                                  SQLITE_OPEN_NOFOLLOW,
-                             NULL);
+                             sqlite_pages_vfs());
+    if (result == SQLITE_OK) /* an older file stays as it is */
+        result = sqlite3_file_control(store->db, "main",
+                                      SQLITE_FCNTL_RESERVE_BYTES, &reserved);
     if (result == SQLITE_OK)
         return 0;
     result = sqlite3_system_errno(store->db);
     if (!result && access(store->path, R_OK | W_OK) != 0)
         result = errno;
-    return refused(store, error, "cannot open the file: %s",
+    return sqlite_refused(store, error, "cannot open the file: %s",
                    result ? strerror(result) : sqlite3_errmsg(store->db));
 }
 
@@ -336,22 +253,16 @@ static void fill_log(struct sqlite_store *store)
 /* The caller has the turn. */
 static int set_up_writer(struct sqlite_store *store, char *error)
 {
-    int64_t tables;
-
     if (sqlite3_db_readonly(store->db, "main") == 1)
-        return refused(store, error, "the file cannot be written: its permissions "
-                                     "or its file system allow reading only");
-    if (run_text(store, "PRAGMA journal_mode = WAL") != SQLITE_OK ||
-        run_text(store, "PRAGMA synchronous = FULL;"
+        return sqlite_refused(store, error,
+                              "the file cannot be written: its permissions "
+                              "or its file system allow reading only");
+    if (sqlite_run_text(store, "PRAGMA journal_mode = WAL") != SQLITE_OK ||
+        sqlite_run_text(store, "PRAGMA synchronous = FULL;"
                         "PRAGMA cache_size = -32768;"
                         "PRAGMA trusted_schema = OFF") != SQLITE_OK)
-        return failed(store, error);
-    tables = count_tables(store);
-    if (tables < 0)
-        return failed(store, error);
-    if (tables == 0 && add_schema(store, error) != 0)
-        return -1;
-    if (check_schema(store, error) != 0)
+        return sqlite_failed(store, error);
+    if (sqlite_set_up_schema(store, error) != 0)
         return -1;
     if (sqlite3_exec(store->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) ==
         SQLITE_OK) {
@@ -371,10 +282,10 @@ static int set_up_writer(struct sqlite_store *store, char *error)
 static int set_up_reader(struct sqlite_store *store, char *error)
 {
     if (sqlite3_busy_timeout(store->db, READ_LOCK_WAIT_MS) != SQLITE_OK ||
-        run_text(store, "PRAGMA cache_size = -16384;"
+        sqlite_run_text(store, "PRAGMA cache_size = -16384;"
                         "PRAGMA trusted_schema = OFF;"
                         "PRAGMA query_only = ON") != SQLITE_OK)
-        return failed(store, error);
+        return sqlite_failed(store, error);
     return prepare(store, read_sql, SQL_READ_COUNT, error);
 }
 
@@ -389,6 +300,8 @@ static int connect_store(struct sqlite_store *store, char *error)
         result = set_up_writer(store, error);
         turn_give(store->turn);
     }
+    if (result == 0)
+        sqlite_watch(store);
     return result;
 }
 
@@ -445,7 +358,7 @@ static int make_directory(struct sqlite_store *store, char *error)
         return 0;
     directory = mem_copy(store->path, (size_t)(end - store->path));
     if (mkdir(directory, 0700) != 0 && errno != EEXIST)
-        result = refused(store, error, "cannot make the folder %s: %s",
+        result = sqlite_refused(store, error, "cannot make the folder %s: %s",
                          directory, strerror(errno));
     mem_free(directory);
     return result;
@@ -475,19 +388,46 @@ static void resolve_directory(struct sqlite_store *store)
     mem_free(directory);
 }
 
-/* Refuses directories and links, before SQLite creates files beside them. */
+static int refuse_network(struct sqlite_store *store, char *error)
+{
+    const char *name = strrchr(store->path, '/');
+    char *directory =
+        name ? mem_copy(store->path, (size_t)(name - store->path) + 1)
+             : mem_text(".");
+    const char *network = backend_place_network(directory);
+    int result = 0;
+
+    if (network)
+        result = sqlite_refused(store, error,
+                                "it is on a network file system (%s), where "
+                                "SQLite's locks do not work: put it on a local "
+                                "disk",
+                                network);
+    mem_free(directory);
+    return result;
+}
+
+/* Refuses directories, links and network file systems, before SQLite creates files there. */
 static int refuse_others(struct sqlite_store *store, char *error)
 {
     struct stat found;
 
+    if (refuse_network(store, error) != 0)
+        return -1;
     if (lstat(store->path, &found) != 0)
         return 0;
     if (S_ISLNK(found.st_mode))
-        return refused(store, error, "cannot open the file: it is a symbolic "
+        return sqlite_refused(store, error, "cannot open the file: it is a symbolic "
                                      "link; name the file that it leads to");
     if (S_ISDIR(found.st_mode))
-        return refused(store, error, "cannot open the file: %s",
+        return sqlite_refused(store, error, "cannot open the file: %s",
                        strerror(EISDIR));
+    /* Each name would have a write-ahead log of its own. */
+    if (found.st_nlink > 1)
+        return sqlite_refused(store, error,
+                              "the file has %lu names (hard links): remove "
+                              "all but one",
+                              (unsigned long)found.st_nlink);
     return 0;
 }
 
@@ -519,6 +459,20 @@ static void *open_store(const struct backend_options *options,
     return store;
 }
 
-const struct backend_ops backend_sqlite = { "sqlite",     open_store,
-                                        sqlite_write, sqlite_tidy,
-                                        sqlite_read,  close_store };
+static void identify_store(void *opened, struct backend_identity *identity)
+{
+    const struct sqlite_store *store = opened;
+
+    *identity = store->identity;
+}
+
+const struct backend_ops backend_sqlite = {
+    .name = "sqlite",
+    .open = open_store,
+    .write = sqlite_write,
+    .tidy = sqlite_tidy,
+    .read = sqlite_read,
+    .close = close_store,
+    .identify = identify_store,
+    .is_whole = sqlite_is_whole,
+};

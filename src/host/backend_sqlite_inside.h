@@ -19,6 +19,9 @@ enum statement {
     SQL_SHARDS,
     SQL_TERM,
     SQL_TERM_SET,
+    SQL_PROOF,        /* a term's proof, and the lowest term with one */
+    SQL_PROOF_ADD,
+    SQL_PROOF_CUT,
     SQL_ENTITY,
     SQL_ENTITY_ADD,
     SQL_LAST,         /* an entity's highest sequence number */
@@ -42,18 +45,33 @@ struct known {
     struct fence fence;
 };
 
+/* In this order: the looks before and after a group are ranges. */
+enum watched { WATCHED_MAIN, WATCHED_LOG, WATCHED_SHARED, WATCHED_TURN };
+#define WATCHED_FILES 4
+
+struct watched_file {
+    uint64_t device;
+    uint64_t inode; /* 0: not watched */
+    uint64_t size;  /* bytes when it was opened; it only grows */
+};
+
 struct sqlite_store {
     sqlite3 *db;
     struct turn *turn; /* the writer's */
     char *path;
     char *cluster;
     enum backend_mode mode;
+    struct backend_identity identity; /* the writer's */
     uint32_t lock_wait_ms;
     sqlite3_stmt *statements[SQL_COUNT];
     struct map entities; /* persistence id -> struct known */
     struct map fences;   /* type and shard -> struct fence, valid at `claims` */
     int64_t claims;      /* counter when fences were read; -1 = never */
     struct buf key;
+    struct slice written; /* last record of the transaction; lent by its request */
+    struct turn_mark mark; /* of that record, without its sum */
+    struct watched_file watched[WATCHED_FILES];
+    char fault[BACKEND_ERROR_MAX]; /* the files were changed: what happened; else empty */
     int wal_pages;       /* after the last commit */
     int checkpoint_at;   /* pages */
 };
@@ -66,6 +84,29 @@ void sqlite_forget(struct sqlite_store *store); /* clears the caches */
 void sqlite_locked(const struct sqlite_store *store, char *error);
 /* Without rows. SQLITE_OK or the error. */
 int sqlite_run(struct sqlite_store *store, enum statement which);
+
+bool sqlite_is_busy(int result);
+/* Runs SQL without rows, again while another process holds a lock. */
+int sqlite_run_text(struct sqlite_store *store, const char *sql);
+/* Writes the last error of the connection as a line. */
+void sqlite_describe(const struct sqlite_store *store, char *error);
+/* Both write a line to `error` and return -1. */
+int sqlite_failed(struct sqlite_store *store, char *error);
+int sqlite_refused(struct sqlite_store *store, char *error,
+                   const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* backend_sqlite_schema.c */
+/* Creates the tables of a new file, upgrades those of an older version, checks the file's owner,
+ * and reads the store's identity. 0, or -1 with a line in `error`. */
+int sqlite_set_up_schema(struct sqlite_store *store, char *error);
+
+/* backend_sqlite_files.c */
+void sqlite_watch(struct sqlite_store *store); /* after opening */
+/* False once one of these files is not the one that was opened, and for ever. */
+bool sqlite_is_intact(struct sqlite_store *store, enum watched first,
+                      enum watched last);
+bool sqlite_is_whole(void *opened, char *error); /* as backend_ops.is_whole */
 
 /* backend_sqlite_write.c, backend_sqlite_read.c */
 void sqlite_write(void *opened, struct journal_request **requests,

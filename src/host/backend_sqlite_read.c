@@ -7,8 +7,7 @@
 static void describe(struct sqlite_store *store, struct journal_request *request)
 {
     request->result = BACKEND_FAILED;
-    (void)snprintf(request->error, sizeof request->error, "journal %s: %s",
-                   store->path, sqlite3_errmsg(store->db)); /* may be cut */
+    sqlite_describe(store, request->error);
 }
 
 static void replay(struct sqlite_store *store, struct journal_request *request)
@@ -54,11 +53,13 @@ void sqlite_read(void *opened, struct journal_request **requests, uint32_t count
 {
     struct sqlite_store *store = opened;
     char error[BACKEND_ERROR_MAX] = "";
-    bool ready = sqlite_run(store, SQL_READ_BEGIN) == SQLITE_OK;
+    bool intact = sqlite_is_intact(store, WATCHED_MAIN, WATCHED_SHARED);
+    bool ready = intact && sqlite_run(store, SQL_READ_BEGIN) == SQLITE_OK;
 
-    if (!ready)
-        (void)snprintf(error, sizeof error, "journal %s: %s", store->path,
-                       sqlite3_errmsg(store->db)); /* may be cut */
+    if (!intact)
+        (void)snprintf(error, sizeof error, "%s", store->fault); /* of that size */
+    else if (!ready)
+        sqlite_describe(store, error);
     for (uint32_t i = 0; i < count; i++) {
         if (!ready)
             backend_settle(requests[i], BACKEND_FAILED, error);

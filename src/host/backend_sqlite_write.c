@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "host/backend_sqlite_inside.h"
 
@@ -11,17 +12,6 @@ struct verdict {
     struct known *known; /* null: no record of it */
     struct backend_found found;
 };
-
-static bool is_busy(int result)
-{
-    return (result & 0xff) == SQLITE_BUSY || (result & 0xff) == SQLITE_LOCKED;
-}
-
-static void describe(struct sqlite_store *store, char *error)
-{
-    (void)snprintf(error, BACKEND_ERROR_MAX, "journal %s: %s", store->path,
-                   sqlite3_errmsg(store->db)); /* may be cut */
-}
 
 static void bind_text(sqlite3_stmt *statement, int index, struct slice text)
 {
@@ -52,15 +42,15 @@ static int begin(struct sqlite_store *store, char *error)
     uint64_t end = sqlite_now() + store->lock_wait_ms * UINT64_C(1000000);
     int result = sqlite_run(store, SQL_BEGIN);
 
-    for (uint32_t attempt = 0; is_busy(result) && sqlite_now() < end;
+    for (uint32_t attempt = 0; sqlite_is_busy(result) && sqlite_now() < end;
          attempt++) {
         sqlite_pause(attempt);
         result = sqlite_run(store, SQL_BEGIN);
     }
-    if (is_busy(result))
+    if (sqlite_is_busy(result))
         sqlite_locked(store, error);
     else if (result != SQLITE_OK)
-        describe(store, error);
+        sqlite_describe(store, error);
     return result;
 }
 
@@ -114,14 +104,59 @@ static int stored_fence(struct sqlite_store *store, struct slice type,
     return SQLITE_OK;
 }
 
+/* Reads what proves that a request of the coordinator is meant for this store. */
+static int read_proofs(struct sqlite_store *store, struct slice type,
+                       uint64_t term, struct backend_proofs *proofs)
+{
+    sqlite3_stmt *statement = store->statements[SQL_TERM];
+    int result;
+
+    bind_text(statement, 1, type);
+    result = step(statement);
+    if (result == SQLITE_ROW) {
+        proofs->last = (uint64_t)sqlite3_column_int64(statement, 0);
+        (void)sqlite3_reset(statement); /* after a row: no error */
+    } else if (result != SQLITE_DONE) {
+        return result;
+    }
+    statement = store->statements[SQL_PROOF];
+    bind_text(statement, 1, type);
+    bind_number(statement, 2, term);
+    result = step(statement);
+    if (result != SQLITE_ROW)
+        return result == SQLITE_DONE ? SQLITE_CORRUPT : result;
+    proofs->value = (uint64_t)sqlite3_column_int64(statement, 0);
+    proofs->lowest = (uint64_t)sqlite3_column_int64(statement, 1);
+    (void)sqlite3_reset(statement); /* after a row: no error */
+    return SQLITE_OK;
+}
+
+/* Sets the request's result: DONE if the coordinator's proof is here, or was not given. */
+static int prove(struct sqlite_store *store, struct journal_request *request)
+{
+    struct backend_proofs proofs = { 0 };
+    int result = SQLITE_OK;
+
+    if (request->proof.value)
+        result = read_proofs(store, backend_slice(request, request->type),
+                             request->proof.term, &proofs);
+    request->result = backend_prove(request->proof, &proofs);
+    if (request->result == BACKEND_FENCED && request->verb == BACKEND_CLAIM)
+        request->fence = (struct fence){ proofs.lowest, 0 };
+    return result;
+}
+
 static int claim(struct sqlite_store *store, struct journal_request *request)
 {
     struct slice type = backend_slice(request, request->type);
     struct slice shard = backend_slice(request, request->shard);
     sqlite3_stmt *statement = store->statements[SQL_FENCE_SET];
     struct fence *stored;
-    int result = stored_fence(store, type, shard, &stored);
+    int result = prove(store, request);
 
+    if (result != SQLITE_OK || request->result != BACKEND_DONE)
+        return result;
+    result = stored_fence(store, type, shard, &stored);
     if (result != SQLITE_OK)
         return result;
     if (request->next)
@@ -170,13 +205,34 @@ static int list_shards(struct sqlite_store *store,
     return result == SQLITE_DONE ? SQLITE_OK : result;
 }
 
+static int add_proof(struct sqlite_store *store,
+                     const struct journal_request *request)
+{
+    struct slice type = backend_slice(request, request->type);
+    sqlite3_stmt *statement = store->statements[SQL_PROOF_ADD];
+    int result;
+
+    bind_text(statement, 1, type);
+    bind_number(statement, 2, request->fence.term);
+    bind_number(statement, 3, request->next_proof);
+    result = sqlite_run(store, SQL_PROOF_ADD);
+    if (result != SQLITE_OK)
+        return result;
+    statement = store->statements[SQL_PROOF_CUT];
+    bind_text(statement, 1, type);
+    bind_number(statement, 2, BACKEND_PROOFS_MAX);
+    return sqlite_run(store, SQL_PROOF_CUT);
+}
+
 static int take_term(struct sqlite_store *store, struct journal_request *request)
 {
     struct slice type = backend_slice(request, request->type);
     sqlite3_stmt *statement = store->statements[SQL_TERM];
     uint64_t term = 0;
-    int result;
+    int result = prove(store, request);
 
+    if (result != SQLITE_OK || request->result == BACKEND_OTHER_STORE)
+        return result;
     bind_text(statement, 1, type);
     result = step(statement);
     if (result == SQLITE_ROW) {
@@ -198,7 +254,10 @@ static int take_term(struct sqlite_store *store, struct journal_request *request
     statement = store->statements[SQL_TERM_SET];
     bind_text(statement, 1, backend_slice(request, request->type));
     bind_number(statement, 2, request->fence.term);
-    return sqlite_run(store, SQL_TERM_SET);
+    result = sqlite_run(store, SQL_TERM_SET);
+    if (result != SQLITE_OK || !request->next_proof)
+        return result;
+    return add_proof(store, request);
 }
 
 /* Reads a statement's only number for an entity; null counts as 0. */
@@ -353,6 +412,9 @@ static int insert(struct sqlite_store *store,
     bind_number(statement, 2, record->seq);
     check(sqlite3_bind_blob64(statement, 3, bytes.data, bytes.size,
                               SQLITE_STATIC) == SQLITE_OK);
+    store->written = bytes;
+    store->mark.entity = (uint64_t)entity;
+    store->mark.seq = record->seq;
     return sqlite_run(store, SQL_EVENT_ADD);
 }
 
@@ -451,16 +513,16 @@ static enum outcome commit(struct sqlite_store *store, char *error)
     uint64_t end = sqlite_now() + store->lock_wait_ms * UINT64_C(1000000);
     int result = sqlite_run(store, SQL_COMMIT);
 
-    for (uint32_t attempt = 0; is_busy(result) && sqlite_now() < end;
+    for (uint32_t attempt = 0; sqlite_is_busy(result) && sqlite_now() < end;
          attempt++) {
         sqlite_pause(attempt);
         result = sqlite_run(store, SQL_COMMIT);
     }
     if (result == SQLITE_OK)
         return GROUP_DONE;
-    describe(store, error);
+    sqlite_describe(store, error);
     roll_back(store);
-    return is_busy(result) || result == SQLITE_FULL ? GROUP_FAILED
+    return sqlite_is_busy(result) || result == SQLITE_FULL ? GROUP_FAILED
                                                     : GROUP_UNKNOWN;
 }
 
@@ -470,6 +532,7 @@ static enum outcome run_group(struct sqlite_store *store,
 {
     int result;
 
+    store->written = (struct slice){ 0 };
     if (begin(store, error) != SQLITE_OK)
         return GROUP_FAILED;
     if (store->entities.count > BACKEND_KNOWN_MAX)
@@ -479,10 +542,17 @@ static enum outcome run_group(struct sqlite_store *store,
         result = run_one(store, requests[i]);
     if (result == SQLITE_OK)
         return commit(store, error);
-    describe(store, error);
+    sqlite_describe(store, error);
     roll_back(store);
     /* Another process wrote without a claim: read the stored state again. */
     return (result & 0xff) == SQLITE_CONSTRAINT ? GROUP_AGAIN : GROUP_FAILED;
+}
+
+static void settle_all(struct journal_request **requests, uint32_t count,
+                       enum backend_result result, const char *error)
+{
+    for (uint32_t i = 0; i < count; i++)
+        backend_settle(requests[i], result, error);
 }
 
 void sqlite_write(void *opened, struct journal_request **requests,
@@ -492,17 +562,25 @@ void sqlite_write(void *opened, struct journal_request **requests,
     char error[BACKEND_ERROR_MAX] = "";
     enum outcome outcome;
 
+    if (!sqlite_is_intact(store, WATCHED_SHARED, WATCHED_TURN)) {
+        settle_all(requests, count, BACKEND_FAILED, store->fault);
+        return;
+    }
     turn_take(store->turn);
     outcome = run_group(store, requests, count, error);
     if (outcome == GROUP_AGAIN)
         outcome = run_group(store, requests, count, error);
+    if (outcome == GROUP_DONE && store->written.size) {
+        store->mark.sum = hash_bytes(store->written);
+        turn_set_mark(store->turn, &store->mark);
+    }
     turn_give(store->turn);
-    if (outcome == GROUP_DONE)
-        return;
-    for (uint32_t i = 0; i < count; i++)
-        backend_settle(requests[i],
-                     outcome == GROUP_UNKNOWN ? BACKEND_UNKNOWN : BACKEND_FAILED,
-                     error);
+    if (!sqlite_is_intact(store, WATCHED_MAIN, WATCHED_LOG))
+        settle_all(requests, count, BACKEND_FAILED, store->fault);
+    else if (outcome != GROUP_DONE)
+        settle_all(requests, count,
+                   outcome == GROUP_UNKNOWN ? BACKEND_UNKNOWN : BACKEND_FAILED,
+                   error);
 }
 
 static uint64_t size_of_log(int pages)
@@ -518,6 +596,8 @@ void sqlite_tidy(void *opened, struct backend_kept *kept)
     int pages = 0;
     int copied = 0;
 
+    if (store->fault[0])
+        return;
     if (store->wal_pages && store->wal_pages < BACKEND_WAL_PAGES_MAX)
         kept->size = 0; /* another process may have emptied it */
     if (store->wal_pages &&

@@ -4,6 +4,7 @@
 #endif
 #include "host/backend_thread.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "host/relax.h"
 
 #define READERS_MAX 8
+#define LOOK_NS UINT64_C(1000000000) /* between two looks at the store's files */
 #define READ_BATCH_MAX 64 /* replays that share one read transaction */
 
 struct item {
@@ -45,8 +47,11 @@ struct threads {
     struct queue writes;
     struct queue reads;
     struct backend_counters counters;
+    struct backend_client *first_client;
     pthread_t writer_thread;
+    uint64_t looked_at; /* the writer's */
     void *writer;
+    struct backend_identity identity;
     struct reader {
         struct threads *threads;
         pthread_t thread;
@@ -58,6 +63,9 @@ struct backend_client {
     struct threads *threads;
     backend_done done;
     backend_log_kept log_kept;
+    backend_lost lost;
+    bool is_told;          /* the writer's: `lost` was called */
+    struct backend_client *next; /* under the lock */
     void *context;
     uint32_t waiting; /* not come back */
     uint64_t reported;    /* the writer's: reported size of a log that cannot be emptied; 0: none */
@@ -171,6 +179,54 @@ static void tell_kept(const struct threads *threads, const struct item *items,
     }
 }
 
+/* Under the lock, which it leaves meanwhile. Tells each client once that the store is lost. A client
+ * that closes waits for its call. */
+static void look_at_store(struct threads *threads)
+{
+    char error[BACKEND_ERROR_MAX] = "";
+    bool is_whole;
+
+    if (!threads->ops->is_whole)
+        return;
+    unlock(threads);
+    is_whole = threads->ops->is_whole(threads->writer, error);
+    lock(threads);
+    for (struct backend_client *client = threads->first_client;
+         client && !is_whole; client = client->next) {
+        if (client->is_told || !client->lost)
+            continue;
+        client->is_told = true;
+        client->lost(client->context, error);
+    }
+}
+
+/* As queue_wait, with a look at the store each second. */
+static bool writer_wait(struct threads *threads)
+{
+    struct queue *queue = &threads->writes;
+
+    if (clock_now() - threads->looked_at >= LOOK_NS) {
+        look_at_store(threads);
+        threads->looked_at = clock_now();
+    }
+    while (!queue->count && !threads->stopping) {
+        struct timespec until;
+        int result;
+
+        check(clock_gettime(CLOCK_MONOTONIC, &until) == 0);
+        until.tv_sec++;
+        queue->sleepers++;
+        result = pthread_cond_timedwait(&queue->filled, &threads->lock, &until);
+        queue->sleepers--;
+        check(result == 0 || result == ETIMEDOUT);
+        if (result == ETIMEDOUT) {
+            look_at_store(threads);
+            threads->looked_at = clock_now();
+        }
+    }
+    return queue->count > 0;
+}
+
 static void *run_writer(void *argument)
 {
     struct threads *threads = argument;
@@ -181,7 +237,7 @@ static void *run_writer(void *argument)
     uint64_t ended = 0;
 
     lock(threads);
-    while (queue_wait(threads, &threads->writes)) {
+    while (writer_wait(threads)) {
         uint32_t count = take_group(&threads->writes, items);
         uint64_t started = clock_now();
         bool polls = threads->polls && started - ended < THREAD_POLL_ACTIVE_NS;
@@ -240,8 +296,13 @@ static void *run_reader(void *argument)
 
 static void queue_init(struct queue *queue)
 {
+    pthread_condattr_t monotonic;
+
     queue->items = mem_alloc(BACKEND_QUEUE_MAX * sizeof *queue->items);
-    check(pthread_cond_init(&queue->filled, NULL) == 0);
+    check(pthread_condattr_init(&monotonic) == 0);
+    check(pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0);
+    check(pthread_cond_init(&queue->filled, &monotonic) == 0);
+    check(pthread_condattr_destroy(&monotonic) == 0);
 }
 
 static void queue_fini(struct queue *queue)
@@ -266,6 +327,7 @@ static int open_connections(struct threads *threads,
     threads->writer = threads->ops->open(store, BACKEND_WRITER, error);
     if (!threads->writer)
         return -1;
+    threads->ops->identify(threads->writer, &threads->identity);
     for (uint32_t i = 0; i < threads->reader_count; i++) {
         threads->readers[i].connection =
             threads->ops->open(store, BACKEND_READER, error);
@@ -390,18 +452,27 @@ int backend_client_open(struct backend_client **client,
         }
     }
     if (threads) {
-        lock(threads);
-        threads->polls |= options->polls;
-        unlock(threads);
         threads->clients++;
         *client = mem_alloc(sizeof **client);
+        lock(threads);
+        threads->polls |= options->polls;
         **client = (struct backend_client){ .threads = threads,
                                           .done = options->done,
                                           .log_kept = options->log_kept,
+                                          .lost = options->lost,
+                                          .next = threads->first_client,
                                           .context = options->context };
+        threads->first_client = *client;
+        unlock(threads);
     }
     check(pthread_mutex_unlock(&list_lock) == 0);
     return threads ? 0 : -1;
+}
+
+const struct backend_identity *
+backend_client_identity(const struct backend_client *client)
+{
+    return &client->threads->identity;
 }
 
 void backend_submit(struct backend_client *client, struct journal_request *request)
@@ -442,6 +513,12 @@ void backend_client_close(struct backend_client *client)
     lock(threads);
     while (client->waiting)
         check(pthread_cond_wait(&threads->settled, &threads->lock) == 0);
+    for (struct backend_client **other = &threads->first_client; *other;
+         other = &(*other)->next)
+        if (*other == client) {
+            *other = client->next;
+            break;
+        }
     unlock(threads);
     /* Held to the end: no thread opens the journal while it closes. */
     check(pthread_mutex_lock(&list_lock) == 0);

@@ -26,6 +26,10 @@ typedef void (*backend_done)(void *context, struct journal_request **requests,
  * was. On the writer's thread, before a reply to that client. */
 typedef void (*backend_log_kept)(void *context, const char *path, uint64_t size);
 
+/* Reports once that the store is gone or replaced, with a line. Requests fail from then on. On the
+ * writer's thread. It must not call backend_client_close. */
+typedef void (*backend_lost)(void *context, const char *why);
+
 struct backend_client_options {
     const struct backend_ops *ops; /* backend_sqlite, backend_memory */
     struct backend_options store;
@@ -33,6 +37,7 @@ struct backend_client_options {
     bool polls; /* a busy writer polls for THREAD_POLL_NS; one true counts for all clients */
     backend_done done;
     backend_log_kept log_kept; /* may be null */
+    backend_lost lost;         /* may be null */
     void *context;
 };
 
@@ -41,6 +46,10 @@ struct backend_client_options {
 int backend_client_open(struct backend_client **client,
                       const struct backend_client_options *options, char *error)
     __attribute__((warn_unused_result));
+
+/* Any thread. The identity of the client's store, lent until its close. */
+const struct backend_identity *
+backend_client_identity(const struct backend_client *client);
 
 /* The callback returns the request. Any thread. At BACKEND_QUEUE_MAX it returns at once as
  * BACKEND_FAILED, on the caller's thread. Not after backend_client_close began. */

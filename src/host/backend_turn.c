@@ -9,6 +9,7 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,19 +19,31 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "journal/backend.h"
 
 #define FIRST_BYTE (1 << 20) /* ticket n locks byte FIRST_BYTE + n, beyond the file's end */
 #define MAP_SIZE 4096
 #define DRAW_TRIES 100 /* for the owner of a locked number to draw it */
+#define SLOTS 4 /* marks: writers that passed each other use different ones */
 #define POLL_NS 10000000 /* a dead predecessor wakes no waiter */
+
+struct slot {
+    uint64_t ticket; /* of the turn that wrote it */
+    struct turn_mark mark;
+    uint64_t check; /* checksum of the fields before; it does not fit an unfinished slot */
+};
 
 /* All zero is a valid initial state. */
 struct shared {
     _Atomic uint64_t next_ticket;
     _Atomic uint32_t given; /* turns given back; the futex */
+    uint32_t unused[13];
+    struct slot slots[SLOTS];
 };
+
+_Static_assert(sizeof(struct shared) <= MAP_SIZE, "it is one page");
 
 struct turn {
     int file;
@@ -46,7 +59,10 @@ struct turn *turn_open(const char *path, char *error)
 
     turn->file =
         open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (turn->file >= 0 && ftruncate(turn->file, MAP_SIZE) == 0)
+    /* A page without a block on a full disk would end the process with SIGBUS. */
+    if (turn->file >= 0)
+        errno = posix_fallocate(turn->file, 0, MAP_SIZE);
+    if (turn->file >= 0 && errno == 0)
         mapped = mmap(NULL, MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
                       turn->file, 0);
     if (mapped == MAP_FAILED) {
@@ -174,6 +190,36 @@ void turn_give(struct turn *turn)
 {
     /* Only the successor; if it is dead, the others find out by polling. */
     let_go(turn, ticket_bit(turn->ticket + 1));
+}
+
+static uint64_t check_of(const struct slot *slot)
+{
+    return hash_bytes(slice_of(slot, offsetof(struct slot, check)));
+}
+
+void turn_set_mark(struct turn *turn, const struct turn_mark *mark)
+{
+    struct slot slot = { .ticket = turn->ticket, .mark = *mark };
+
+    slot.check = check_of(&slot);
+    memcpy(&turn->shared->slots[turn->ticket % SLOTS], &slot, sizeof slot);
+}
+
+bool turn_get_mark(const struct turn *turn, struct turn_mark *mark)
+{
+    uint64_t newest = 0;
+    bool found = false;
+
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        struct slot slot = turn->shared->slots[i];
+
+        if (slot.check != check_of(&slot) || (found && slot.ticket < newest))
+            continue;
+        *mark = slot.mark;
+        newest = slot.ticket;
+        found = true;
+    }
+    return found;
 }
 
 uint64_t turn_ticket(const struct turn *turn)

@@ -9,6 +9,7 @@
 #ifndef SHERD_HOST_BACKEND_TURN_H
 #define SHERD_HOST_BACKEND_TURN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct turn;
@@ -21,6 +22,20 @@ void turn_close(struct turn *turn); /* null is allowed */
 /* Waits for the turn, or until the queue has not moved for TURN_STUCK_MS. One thread at a time. */
 void turn_take(struct turn *turn);
 void turn_give(struct turn *turn);
+/* The last record that a commit stored. It is outside SQLite's files, so that a write-ahead log that
+ * lost its end is found when the journal is opened. */
+struct turn_mark {
+    uint64_t store;  /* of the store's identity */
+    uint64_t entity; /* row of its entity */
+    uint64_t seq;
+    uint64_t sum;    /* of the record */
+};
+
+/* After a commit, before turn_give. A process that is killed in the call keeps the mark before. */
+void turn_set_mark(struct turn *turn, const struct turn_mark *mark);
+/* The newest mark of any process; false: there is none. */
+bool turn_get_mark(const struct turn *turn, struct turn_mark *mark);
+
 /* Number of the last turn. Lower turns ended before it began, except those below its turn_passed,
  * which were not waited for. */
 uint64_t turn_ticket(const struct turn *turn);

@@ -472,6 +472,7 @@ static void read_host(struct settings *settings)
         config_origin(config, "journal.plugin").kind != CONFIG_DEFAULT;
     settings->node.terms_by_clock = !settings->sqlite;
     settings->sqlite_path = config_text(config, "journal.sqlite.path");
+    settings->any_store = config_bool(config, "journal.allow-different-stores");
     settings->lock_wait_ms = wait < UINT32_MAX ? (uint32_t)wait : UINT32_MAX;
 }
 

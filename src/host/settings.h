@@ -36,6 +36,7 @@ struct settings {
     bool sqlite; /* or memory */
     bool has_journal; /* it was chosen; the default loses events */
     const char *sqlite_path;
+    bool any_store; /* nodes may have different journals */
     uint32_t lock_wait_ms;
     VEC(const char *) durable_keys;
     VEC(const char *) shard_durable_keys; /* if entities are remembered in distributed data */

@@ -216,6 +216,14 @@ static void log_kept(void *context, const char *path, uint64_t size)
                    "file=\"%s-wal\"", path);
 }
 
+static void lost_store(void *context, const char *why)
+{
+    struct sherd_system *system = context;
+
+    atomic_store(&system->store_lost, true);
+    system_log(system, TRACE_ERROR, "journal", "%s", why);
+}
+
 static uint32_t thread_count(const struct sherd_system *system)
 {
     uint32_t lanes = system->settings.node.lanes;
@@ -251,6 +259,7 @@ static int open_store(struct sherd_system *system)
         .polls = system->polls_store,
         .done = stored,
         .log_kept = log_kept,
+        .lost = lost_store,
         .context = system,
     };
     char error[BACKEND_ERROR_MAX];
@@ -445,6 +454,21 @@ static bool is_hosted(const struct sherd_system *system,
                   system->settings.node.data_center) == 0;
 }
 
+static bool has_role(const struct sherd_system *system,
+                     const struct sherd_entity_type *type)
+{
+    const struct node_settings *node = &system->settings.node;
+    const char *role = type->role && *type->role ? type->role
+                                                 : node->sharding_role;
+
+    if (!role || !*role)
+        return true;
+    for (uint32_t i = 0; i < node->role_count; i++)
+        if (strcmp(node->roles[i], role) == 0)
+            return true;
+    return false;
+}
+
 /* Events in memory are lost when an entity moves to another process, so this must not happen
  * unnoticed. */
 static bool has_journal(struct sherd_system *system,
@@ -454,7 +478,10 @@ static bool has_journal(struct sherd_system *system,
                  (remembers(system, type) &&
                   !system->settings.node.remembers_in_data);
 
-    if (!needs || !is_hosted(system, type) || system->settings.sqlite)
+    if (!needs || !is_hosted(system, type))
+        return true;
+    system->needs_store |= has_role(system, type); /* without it the type is a proxy here */
+    if (system->settings.sqlite)
         return true;
     if (!system->settings.has_journal)
         system_log(system, TRACE_ERROR, "journal",
@@ -542,11 +569,38 @@ int sherd_entity_register(struct sherd_system *system,
 
 /* ---- starting ---- */
 
+/* All nodes whose types have events in the journal must have the same one. */
+static void compare_stores(struct sherd_system *system)
+{
+    const struct settings *settings = &system->settings;
+    struct buf name = { 0 };
+
+    if (!system->needs_store)
+        return;
+    if (settings->any_store) {
+        system_log(system, TRACE_WARNING, "journal",
+                   "nodes with different journals may join: events are lost "
+                   "when entities move hint=\"set "
+                   "journal.allow-different-stores = off\"");
+        return;
+    }
+    buf_put_text(&name, settings->sqlite ? "sqlite " : "memory");
+    if (settings->sqlite)
+        buf_put_text(&name, settings->sqlite_path);
+    buf_put_u8(&name, 0);
+    system->store_name = mem_text((const char *)name.data);
+    buf_fini(&name);
+    system->store_id = *backend_client_identity(system->store);
+    system->settings.node.store_id = system->store_id.id;
+    system->settings.node.store_name = system->store_name;
+}
+
 static int make_node(struct sherd_system *system)
 {
     struct node_settings *settings = &system->settings.node;
     char error[256] = "";
 
+    compare_stores(system);
     settings->types = system->types.items;
     settings->type_count = system->types.count;
     system->node = node_new(settings, error, sizeof error);
@@ -708,6 +762,7 @@ void sherd_close(struct sherd_system *system)
     dns_lookups_close(system->lookups);
     tls_close(system->tls);
     free_types(system);
+    mem_free(system->store_name);
     system_callbacks_free(system);
     log_close(system->log);
     settings_fini(&system->settings);

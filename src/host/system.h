@@ -57,6 +57,10 @@ struct sherd_system {
     struct listener *listener;
     uint16_t port;
     struct backend_client *store;
+    _Atomic bool store_lost; /* the journal was deleted or replaced: nothing is stored any more */
+    bool needs_store; /* a type that this node hosts has events in the journal */
+    struct backend_identity store_id;
+    char *store_name; /* the journal in log lines */
     struct leases *leases; /* null: no node needs a lease */
     struct pool *pool; /* null until sherd_start */
     struct durable *durable; /* null: no durable keys */

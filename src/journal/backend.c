@@ -103,6 +103,17 @@ enum backend_result backend_decide(const struct journal_request *request,
     return found->conflict ? BACKEND_CONFLICT : BACKEND_DONE;
 }
 
+enum backend_result backend_prove(struct proof wanted,
+                                const struct backend_proofs *stored)
+{
+    if (!wanted.value || stored->value == wanted.value)
+        return BACKEND_DONE;
+    if (!stored->value && wanted.term <= stored->last &&
+        wanted.term < stored->lowest)
+        return BACKEND_FENCED;
+    return BACKEND_OTHER_STORE;
+}
+
 uint64_t backend_cut(const struct journal_request *request,
                    const struct backend_entity *entity, uint64_t first)
 {

@@ -14,6 +14,7 @@
 
 #include "base/bytes.h"
 #include "base/fence.h"
+#include "base/proof.h"
 #include "base/vec.h"
 
 #define BACKEND_ERROR_MAX 200 /* with its zero */
@@ -35,6 +36,8 @@ enum backend_result {
     BACKEND_CONFLICT,
     BACKEND_UNKNOWN,  /* unknown outcome: send it again with `again` set */
     BACKEND_FAILED,   /* certainly not written, or not readable: see error */
+    /* refused, a claim or a term: the coordinator's proof is not in this store */
+    BACKEND_OTHER_STORE,
 };
 
 struct backend_span {
@@ -84,6 +87,9 @@ struct journal_request {
     /* CLAIM: the wanted fence; out: the stored one. TAKE_TERM: term = one known to be used (or 0);
      * out: the term taken */
     struct fence fence;
+    /* CLAIM: the coordinator's; TAKE_TERM: of the term that is known to be used. Value 0: none */
+    struct proof proof;
+    uint64_t next_proof;      /* TAKE_TERM: random, to store with the new term; 0: none */
     bool lists;               /* TAKE_TERM: out in shards: all claimed ones of the type */
     bool next; /* CLAIM: the next epoch after the stored fence, under a coordinator without terms */
 
@@ -113,6 +119,18 @@ struct journal_request *journal_request_replay(struct slice persistence_id,
 void journal_request_free(struct journal_request *request);
 
 struct backend_span backend_put(struct journal_request *request, struct slice bytes);
+/* The terms of a type in a store, and their proofs. */
+struct backend_proofs {
+    uint64_t last;   /* last term taken; 0: none */
+    uint64_t lowest; /* lowest term with a proof; 0: none */
+    uint64_t value;  /* proof of the wanted term; 0: none */
+};
+
+/* Judges a proof: DONE, OTHER_STORE, or FENCED for a term so old that its proof was deleted. A
+ * store keeps the proofs of the last BACKEND_PROOFS_MAX terms of each type. */
+enum backend_result backend_prove(struct proof wanted,
+                                const struct backend_proofs *stored);
+
 /* The backend's findings for one entity of an append; zero at first. */
 struct backend_found {
     bool met;        /* one of its records was checked */
@@ -145,6 +163,13 @@ struct backend_options {
     uint32_t lock_wait_ms; /* SQLite: longest wait for other processes' transactions; 0 = default */
 };
 
+#define STORE_ID_MAX 64 /* with its zero */
+
+/* Identifies a store: equal texts mean the same store. */
+struct backend_identity {
+    char id[STORE_ID_MAX]; /* hexadecimal digits and '-' */
+};
+
 enum backend_mode { BACKEND_WRITER, BACKEND_READER };
 
 /* A write-ahead log that stayed at its limit, because a reader of the journal never paused. */
@@ -169,6 +194,10 @@ struct backend_ops {
     /* Runs REPLAY requests. Lent. */
     void (*read)(void *store, struct journal_request **requests, uint32_t count);
     void (*close)(void *store);
+    void (*identify)(void *store, struct backend_identity *identity);
+    /* False, for ever and with a line in error, once the store is not the one that was opened: it
+     * was deleted or replaced, and every request fails. Called each second. May be null. */
+    bool (*is_whole)(void *store, char *error);
 };
 
 #endif

@@ -2,6 +2,7 @@
 #include "journal/book.h"
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "base/map.h"
 
 /* The records of one persistence id; record n has sequence number n + 1 + freed. */
@@ -17,6 +18,7 @@ struct mark {
     struct fence fence;
     struct slice type;
     struct slice shard;
+    VEC(struct proof) proofs; /* of a type's terms, oldest first */
 };
 
 struct book {
@@ -58,6 +60,7 @@ static void free_mark(struct mark *mark)
 {
     free_copy(mark->type);
     free_copy(mark->shard);
+    vec_fini(&mark->proofs);
     mem_free(mark);
 }
 
@@ -126,6 +129,39 @@ uint64_t book_term(const struct book *book, struct slice type)
     return mark ? mark->fence.term : 0;
 }
 
+/* Deleted proofs stay in the list until they are many. */
+static uint32_t first_proof(const struct mark *mark)
+{
+    return mark->proofs.count > BACKEND_PROOFS_MAX
+               ? mark->proofs.count - BACKEND_PROOFS_MAX
+               : 0;
+}
+
+static struct backend_proofs proofs_of(const struct book *book,
+                                     struct slice type, uint64_t term)
+{
+    const struct mark *mark = map_get(&book->terms, type);
+    struct backend_proofs found = { 0 };
+
+    if (!mark)
+        return found;
+    found.last = mark->fence.term;
+    for (uint32_t i = first_proof(mark); i < mark->proofs.count; i++) {
+        const struct proof *proof = &mark->proofs.items[i];
+
+        if (!found.lowest)
+            found.lowest = proof->term;
+        if (proof->term == term)
+            found.value = proof->value;
+    }
+    return found;
+}
+
+uint64_t book_proof(const struct book *book, struct slice type, uint64_t term)
+{
+    return proofs_of(book, type, term).value;
+}
+
 bool book_next(const struct book *book, uint32_t *at, struct slice *id,
                uint64_t *last)
 {
@@ -189,11 +225,24 @@ static void free_deleted(struct stream *stream)
     stream->freed = stream->cut;
 }
 
+static void drop_old_proofs(struct mark *mark)
+{
+    uint32_t old = first_proof(mark);
+
+    if (old < BACKEND_PROOFS_MAX)
+        return;
+    mark->proofs.count -= old;
+    memmove(mark->proofs.items, mark->proofs.items + old,
+            mark->proofs.count * sizeof *mark->proofs.items);
+}
+
 void book_keep(struct book *book)
 {
     for (uint32_t i = 0; i < book->changes.count; i++)
         if (book->changes.items[i].kind == BOOK_CUT)
             free_deleted(map_get(&book->streams, book->changes.items[i].id));
+        else if (book->changes.items[i].kind == BOOK_TERM)
+            drop_old_proofs(map_get(&book->terms, book->changes.items[i].id));
     book->changes.count = 0;
 }
 
@@ -260,7 +309,8 @@ static void set_fence(struct book *book, struct slice type, struct slice shard,
     buf_fini(&key);
 }
 
-static void set_term(struct book *book, struct slice type, uint64_t term)
+static void set_term(struct book *book, struct slice type, uint64_t term,
+                     uint64_t proof)
 {
     struct mark *mark =
         mark_of(&book->terms, type, type, (struct slice){ 0 });
@@ -268,8 +318,11 @@ static void set_term(struct book *book, struct slice type, uint64_t term)
     vec_push(&book->changes, ((struct book_change){ .kind = BOOK_TERM,
                                                     .id = mark->type,
                                                     .fence = { term, 0 },
+                                                    .proof = proof,
                                                     .before = mark->fence }));
     mark->fence.term = term;
+    if (proof)
+        vec_push(&mark->proofs, ((struct proof){ term, proof }));
 }
 
 /* Restores a mark, or removes one that was new. */
@@ -279,6 +332,9 @@ static void undo_mark(struct map *marks, struct slice key,
     struct mark *mark = map_get(marks, key);
 
     check(mark != NULL);
+    if (mark->proofs.count &&
+        mark->proofs.items[mark->proofs.count - 1].term == mark->fence.term)
+        mark->proofs.count--;
     mark->fence = before;
     if (fence_is_none(before)) {
         (void)map_take(marks, key);
@@ -343,7 +399,7 @@ bool book_apply(struct book *book, const struct book_change *change)
     case BOOK_TERM:
         if (book_term(book, change->id) >= change->fence.term)
             return false;
-        set_term(book, change->id, change->fence.term);
+        set_term(book, change->id, change->fence.term, change->proof);
         return true;
     case BOOK_CUT:
         if (change->seq <= book_first(book, change->id) ||
@@ -442,8 +498,15 @@ static void claim(struct book *book, struct journal_request *request)
     struct slice type = backend_slice(request, request->type);
     struct slice shard = backend_slice(request, request->shard);
     struct fence stored = book_fence(book, type, shard);
+    struct backend_proofs proofs =
+        proofs_of(book, type, request->proof.term);
     int order;
 
+    request->result = backend_prove(request->proof, &proofs);
+    if (request->result == BACKEND_FENCED)
+        request->fence = (struct fence){ proofs.lowest, 0 };
+    if (request->result != BACKEND_DONE)
+        return;
     if (request->next)
         request->fence = (struct fence){ stored.term, stored.epoch + 1 };
     order = fence_compare(stored, request->fence);
@@ -485,15 +548,21 @@ static void list_shards(const struct book *book, struct journal_request *request
 static void take_term(struct book *book, struct journal_request *request)
 {
     struct slice type = backend_slice(request, request->type);
-    uint64_t term = book_term(book, type);
+    struct backend_proofs proofs =
+        proofs_of(book, type, request->proof.term);
+    uint64_t term = proofs.last;
 
+    request->result = backend_prove(request->proof, &proofs);
+    if (request->result == BACKEND_OTHER_STORE)
+        return;
     if (term < request->fence.term)
         term = request->fence.term;
     request->fence.term = term + 1;
     request->result = BACKEND_DONE;
     if (request->lists)
         list_shards(book, request);
-    set_term(book, backend_slice(request, request->type), term + 1);
+    set_term(book, backend_slice(request, request->type), term + 1,
+             request->next_proof);
 }
 
 void book_write(struct book *book, struct journal_request *request)

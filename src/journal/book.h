@@ -20,6 +20,7 @@ struct book_change {
     uint64_t first;      /* out, CUT: the first one before */
     struct slice bytes;  /* RECORD: the result of record_encode */
     struct fence fence;  /* FENCE; TERM: only its term */
+    uint64_t proof;      /* TERM: its proof; 0: none */
     struct fence before; /* out: the replaced one, zero if there was none */
 };
 
@@ -48,6 +49,8 @@ bool book_apply(struct book *book, const struct book_change *change);
 struct fence book_fence(const struct book *book, struct slice type,
                         struct slice shard); /* zero: never claimed */
 uint64_t book_term(const struct book *book, struct slice type); /* the last one taken; 0: none */
+/* Proof of a term; 0: none is stored. */
+uint64_t book_proof(const struct book *book, struct slice type, uint64_t term);
 /* Iterates over persistence ids with records, in order of their first one, from *at = 0. The id is
  * lent until the next write. */
 bool book_next(const struct book *book, uint32_t *at, struct slice *id,

@@ -42,11 +42,12 @@ void journal_free(struct journal *journal); /* the driver frees requests that ar
 
 /* --- shards --- */
 
-/* Claims a shard; JOURNAL_CLAIMED or JOURNAL_SHARD_FENCED follows. While the backend fails, the
- * claim repeats with back-off. A second claim with a higher fence raises it, with the same fence is
+/* Claims a shard; JOURNAL_CLAIMED or JOURNAL_SHARD_FENCED follows, or JOURNAL_OTHER_STORE if the
+ * coordinator's proof is not in the backend. While the backend fails, the claim repeats with
+ * back-off. A second claim with a higher fence raises it, with the same fence is
  * answered again, with a lower one is ignored. Copied. */
 void journal_claim(struct journal *journal, struct slice type,
-                   struct slice shard, struct fence fence);
+                   struct slice shard, struct fence fence, struct proof proof);
 /* The same under a coordinator without terms: the backend gives the next epoch. Once for each
  * host-shard that starts the shard, never on a refused write. */
 void journal_claim_next(struct journal *journal, struct slice type,
@@ -111,6 +112,9 @@ enum journal_news_kind {
     /* type, shard, fence (the stored one): another owner exists; comes after FAILED of its entities
      * with pending events or a replay */
     JOURNAL_SHARD_FENCED,
+    /* type, shard, fence (the wanted one): the coordinator has another store; the shard ends here as
+     * after SHARD_FENCED */
+    JOURNAL_OTHER_STORE,
     JOURNAL_EVENT,        /* handle, seq, event_type, payload: apply it */
     JOURNAL_RECOVERED,    /* handle, seq (the highest, 0 = no event yet) */
 };

@@ -119,7 +119,8 @@ static void claim_known(struct journal *journal, struct shard *shard,
 }
 
 static void claim(struct journal *journal, struct slice type,
-                  struct slice name, struct fence fence, bool next)
+                  struct slice name, struct fence fence, struct proof proof,
+                  bool next)
 {
     struct shard *shard = journal_shard_find(journal, type, name);
 
@@ -136,6 +137,7 @@ static void claim(struct journal *journal, struct slice type,
     shard->released = false;
     shard->next = next;
     shard->wanted = fence;
+    shard->proof = proof;
     shard->attempt = 0;
     if (shard->state == SHARD_CLAIM_SENT)
         return; /* repeated when the answer arrives */
@@ -143,15 +145,15 @@ static void claim(struct journal *journal, struct slice type,
 }
 
 void journal_claim(struct journal *journal, struct slice type,
-                   struct slice shard, struct fence fence)
+                   struct slice shard, struct fence fence, struct proof proof)
 {
-    claim(journal, type, shard, fence, false);
+    claim(journal, type, shard, fence, proof, false);
 }
 
 void journal_claim_next(struct journal *journal, struct slice type,
                         struct slice shard)
 {
-    claim(journal, type, shard, (struct fence){ 0 }, true);
+    claim(journal, type, shard, (struct fence){ 0 }, (struct proof){ 0 }, true);
 }
 
 void journal_release(struct journal *journal, struct slice type,
@@ -175,6 +177,7 @@ static struct journal_request *claim_request(struct shard *shard)
         journal_request_claim(shard->type, shard->name, shard->wanted);
 
     request->next = shard->next;
+    request->proof = shard->proof;
     request->tag = shard_ref(shard);
     shard->state = SHARD_CLAIM_SENT;
     return request;
@@ -228,6 +231,55 @@ static void claimed(struct journal *journal, struct shard *shard,
     }
 }
 
+/* Ends a shard and its entities here, and tells it with `kind`, unless it was released. */
+static void end_shard(struct journal *journal, struct shard *shard,
+                      enum journal_news_kind kind, struct fence fence)
+{
+    shard->state = SHARD_FENCED;
+    stop_raising(journal, shard);
+    shard->waiting.head = shard->waiting.list.count = 0;
+    for (uint32_t i = 1; i < journal->entities.count; i++) {
+        struct entity *entity = &journal->entities.items[i];
+
+        if (entity->state == ENTITY_FREE || entity->shard != shard)
+            continue;
+        if (entity->state == ENTITY_READY && !entity->events)
+            entity->state = ENTITY_FAILED; /* the shard's news is enough */
+        else
+            entity_fail(journal, entity, JOURNAL_FENCED,
+                        "the shard has a newer owner");
+    }
+    if (shard->released)
+        return;
+    journal->status.fenced++;
+    put_news(journal,
+             &(struct journal_news){ .kind = kind,
+                                     .type = shard->type,
+                                     .shard = shard->name,
+                                     .fence = fence },
+             NULL);
+}
+
+void shard_fence(struct journal *journal, struct shard *shard,
+                 struct fence stored)
+{
+    if (shard->state == SHARD_FENCED)
+        return;
+    if (!shard->released)
+        trace_put(journal->options.trace, TRACE_WARNING, "journal",
+                  "shard fenced type=%s shard=%s term=%llu epoch=%llu "
+                  "stored_term=%llu stored_epoch=%llu "
+                  "hint=\"check whether this process was suspended or cut "
+                  "off\"",
+                  (const char *)shard->type.data,
+                  (const char *)shard->name.data,
+                  (unsigned long long)shard->fence.term,
+                  (unsigned long long)shard->fence.epoch,
+                  (unsigned long long)stored.term,
+                  (unsigned long long)stored.epoch);
+    end_shard(journal, shard, JOURNAL_SHARD_FENCED, stored);
+}
+
 void shards_reply(struct journal *journal, uint64_t now,
                   struct journal_request *reply)
 {
@@ -245,6 +297,9 @@ void shards_reply(struct journal *journal, uint64_t now,
             claim_due(journal, shard); /* `wanted` rose meanwhile */
         else
             shard_fence(journal, shard, reply->fence);
+    } else if (reply->result == BACKEND_OTHER_STORE) {
+        REACHED("a claim does not find the coordinator's proof");
+        end_shard(journal, shard, JOURNAL_OTHER_STORE, shard->wanted);
     } else {
         /* A claim is repeatable: an equal fence is this owner's own. */
         trace_put(journal->options.trace, TRACE_WARNING, "journal",
@@ -266,45 +321,6 @@ void shards_timer(struct journal *journal, uint64_t ref)
 
     if (shard && shard->state == SHARD_CLAIM_DUE)
         claim_due(journal, shard);
-}
-
-void shard_fence(struct journal *journal, struct shard *shard,
-                 struct fence stored)
-{
-    if (shard->state == SHARD_FENCED)
-        return;
-    shard->state = SHARD_FENCED;
-    stop_raising(journal, shard);
-    shard->waiting.head = shard->waiting.list.count = 0;
-    for (uint32_t i = 1; i < journal->entities.count; i++) {
-        struct entity *entity = &journal->entities.items[i];
-
-        if (entity->state == ENTITY_FREE || entity->shard != shard)
-            continue;
-        if (entity->state == ENTITY_READY && !entity->events)
-            entity->state = ENTITY_FAILED; /* the shard's news is enough */
-        else
-            entity_fail(journal, entity, JOURNAL_FENCED,
-                        "the shard has a newer owner");
-    }
-    if (shard->released)
-        return;
-    journal->status.fenced++;
-    trace_put(journal->options.trace, TRACE_WARNING, "journal",
-              "shard fenced type=%s shard=%s term=%llu epoch=%llu "
-              "stored_term=%llu stored_epoch=%llu "
-              "hint=\"check whether this process was suspended or cut off\"",
-              (const char *)shard->type.data, (const char *)shard->name.data,
-              (unsigned long long)shard->fence.term,
-              (unsigned long long)shard->fence.epoch,
-              (unsigned long long)stored.term,
-              (unsigned long long)stored.epoch);
-    put_news(journal,
-             &(struct journal_news){ .kind = JOURNAL_SHARD_FENCED,
-                                     .type = shard->type,
-                                     .shard = shard->name,
-                                     .fence = stored },
-             NULL);
 }
 
 void shards_fini(struct journal *journal)

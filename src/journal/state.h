@@ -40,6 +40,7 @@ struct shard {
     bool released; /* freed with its last entity */
     struct fence fence;
     struct fence wanted; /* at least fence */
+    struct proof proof;  /* of the coordinator that ordered it */
     uint64_t group;       /* number of the group that group_index is in */
     uint32_t group_index;
     struct slice type;   /* own copies, as name */

@@ -8,6 +8,8 @@
 
 #define VERSION ".version"
 #define DOWNING ".cluster.downing-provider-class"
+#define STORE ".journal.store-id" /* this library's own, under "sherd" */
+#define STORE_CENTER ".journal.data-center"
 #define RESOLVER "cluster.sbr.SplitBrainResolverProvider\""
 
 struct reading {
@@ -222,7 +224,19 @@ static const struct rule {
     { ".cluster.sharding.state-store-mode", PRESENT_IF_LOADED },
     { ".cluster.sharding.number-of-shards", PRESENT_OR_NOT },
     { ".cluster.typed.receptionist.distributed-key-count", PRESENT_OR_NOT },
+    { STORE, PRESENT_OR_NOT },
 };
+
+/* Each data center has a journal of its own. */
+static bool is_apart(const struct rule *rule, const struct compat *own,
+                     const struct compat *other)
+{
+    const struct compat_setting *ours = compat_find(own, STORE_CENTER);
+    const struct compat_setting *theirs = compat_find(other, STORE_CENTER);
+
+    return strcmp(rule->path, STORE) == 0 && ours && theirs &&
+           !slice_equal(ours->value, theirs->value);
+}
 
 static void put_reason(struct buf *reasons, const struct rule *rule,
                        const struct compat_setting *own,
@@ -232,6 +246,9 @@ static void put_reason(struct buf *reasons, const struct rule *rule,
         return;
     if (reasons->size)
         buf_put_text(reasons, " ");
+    if (strcmp(rule->path, STORE) == 0)
+        buf_put_text(reasons, "The journals are not the same: all nodes of a "
+                              "data center need one. ");
     buf_put_text(reasons, rule->path + 1);
     buf_put_text(reasons, " is ");
     buf_put_slice(reasons, own->value);
@@ -253,7 +270,8 @@ bool compat_agree(const struct compat *own, const struct compat *other,
         const struct compat_setting *theirs = compat_find(other, rules[i].path);
         bool equal;
 
-        if (!ours || (!theirs && rules[i].presence != PRESENT_IF_OURS))
+        if (!ours || (!theirs && rules[i].presence != PRESENT_IF_OURS) ||
+            is_apart(&rules[i], own, other))
             continue;
         equal = theirs && slice_equal(ours->value, theirs->value);
         /* Akka and Pekko name the same resolver differently. */
@@ -335,7 +353,8 @@ static bool may_be_absent(const struct compat_setting *setting)
 {
     struct slice path = behind_prefix(setting->path);
 
-    if (slice_is(path, VERSION)) /* of the toolkit; only logged */
+    /* of the toolkit, only logged; or this library's own */
+    if (slice_is(path, VERSION) || slice_is(path, STORE_CENTER))
         return true;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (slice_is(path, rules[i].path))

@@ -24,18 +24,45 @@ static struct profile *make_self(const struct identity *identity,
                        settings->app_version);
 }
 
-static void take_config(struct member *member, const char *config)
+static void put_quoted(struct buf *text, const char *value)
+{
+    buf_put_u8(text, '"');
+    for (; *value; value++) {
+        if (*value == '"' || *value == '\\')
+            buf_put_u8(text, '\\');
+        buf_put_u8(text, (uint8_t)*value);
+    }
+    buf_put_u8(text, '"');
+}
+
+/* Adds the store to a JSON object. A JVM does not look at the key. */
+static void put_store(struct buf *text, const struct member_settings *settings)
+{
+    while (text->size && text->data[text->size - 1] != '}')
+        text->size--;
+    text->size--; /* the object's end; member_settings_valid has read it */
+    buf_put_text(text, ",\"sherd\":{\"journal\":{\"store-id\":");
+    put_quoted(text, settings->store);
+    buf_put_text(text, ",\"data-center\":");
+    put_quoted(text, settings->data_center ? settings->data_center : "default");
+    buf_put_text(text, "}}}");
+}
+
+static void take_config(struct member *member,
+                        const struct member_settings *settings)
 {
     struct buf text = { 0 };
 
-    if (config) {
-        buf_put_text(&text, config);
+    if (settings->config) {
+        buf_put_text(&text, settings->config);
     } else {
         buf_put_text(&text, "{\"");
         buf_put_text(&text, member->identity->protocol);
         buf_put_text(&text,
                      "\":{\"cluster\":{\"downing-provider-class\":\"\"}}}");
     }
+    if (settings->store)
+        put_store(&text, settings);
     check(compat_parse(&member->config, buf_slice(&text)));
     buf_fini(&text);
 }
@@ -56,7 +83,7 @@ struct member *member_new(const struct identity *identity,
     rng_init(&member->rng, seed);
     member_settings_take(member, settings);
     member->self = make_self(identity, &member->settings);
-    take_config(member, settings->config);
+    take_config(member, settings);
     seeds = settings->finds_seeds ? MEMBER_SEEDS_MAX : settings->seed_count;
     member->seeding.refused = mem_alloc(seeds);
     member->seeding.heard = mem_alloc(seeds);
@@ -69,7 +96,7 @@ struct member *member_new(const struct identity *identity,
     /* Only lent, and already in the profile or in the parsed settings. */
     member->settings.roles = NULL;
     member->settings.role_count = 0;
-    member->settings.config = NULL;
+    member->settings.config = member->settings.store = NULL;
     member->settings.data_center = member->self->traits->data_center;
     member->settings.app_version = member->self->traits->app_version;
     return member;

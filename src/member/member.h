@@ -65,6 +65,8 @@ struct member_settings {
     /* JSON text of the settings that must agree, e.g. {"akka":{"cluster":{"downing-provider-class":
      * "...", ...}}} [an empty downing provider]. See member_settings_valid */
     const char *config;
+    /* identity of the node's journal, which all nodes of its data center must have [not compared] */
+    const char *store;
     /* joins although the check failed [false: enforce-configuration-check-on-join] */
     bool accept_incompatible;
     uint32_t min_members; /* members before joining ones become up [1] */

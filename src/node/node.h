@@ -60,6 +60,10 @@ struct node_settings {
      * system's name */
     const char *cluster_id;
     const char *join_config; /* configuration that a join compares, as text */
+    /* Identity of the journal (journal/backend.h), which all nodes of the data center must have; null:
+     * not compared. At most STORE_ID_MAX - 1 bytes, hexadecimal digits and '-'. */
+    const char *store_id;
+    const char *store_name; /* the journal in log lines, as "sqlite /var/lib/a.db"; may be null */
     uint32_t lanes;
     uint64_t seed; /* of all random streams */
     uint64_t now;  /* monotonic ns at creation */

@@ -40,7 +40,9 @@ static void host(struct coordinator *coordinator, uint64_t now,
     coordinator_tell(coordinator, shard->home,
                      (struct shard_message){ .kind = SHARD_HOST,
                                              .shard = shard->id,
-                                             .fence = shard->fence },
+                                             .fence = shard->fence,
+                                             .proof = { coordinator->term,
+                                                        coordinator->proof } },
                      outbox);
 }
 

@@ -204,8 +204,10 @@ void coordinator_settle(struct coordinator *coordinator, uint64_t now,
 }
 
 void coordinator_term(struct coordinator *coordinator, uint64_t now,
-                      uint64_t term, struct outbox *outbox)
+                      struct proof proof, struct outbox *outbox)
 {
+    uint64_t term = proof.term;
+
     if (coordinator->is_active || coordinator->is_stopped ||
         !coordinator->state_store.is_read)
         return;
@@ -221,6 +223,7 @@ void coordinator_term(struct coordinator *coordinator, uint64_t now,
     }
     coordinator->is_term_wanted = false;
     coordinator->term = term;
+    coordinator->proof = proof.value;
     /* Markers and answers of an earlier term's attempts are older than all of this term's. */
     if (coordinator->attempt < term << ATTEMPTS_OF_TERM_BITS)
         coordinator->attempt = term << ATTEMPTS_OF_TERM_BITS;

@@ -73,6 +73,8 @@ enum coordinator_news_kind {
 struct coordinator_news {
     enum coordinator_news_kind kind;
     uint64_t term;
+    /* NEEDS_TERM: the former coordinator's, which the journal must have; value 0 = none */
+    struct proof proof;
 };
 
 #define COORDINATOR_COUNTERS(X)                                                \
@@ -154,9 +156,10 @@ void coordinator_written(struct coordinator *coordinator, uint64_t now,
 void coordinator_other_state(struct coordinator *coordinator, uint64_t now,
                          struct slice fences, struct outbox *outbox);
 
-/* Passes the journal's term. One that is too low is refused; the news comes again in a second. */
+/* Passes the journal's term with its proof (value 0: none), which HostShard carries. A term that is
+ * too low is refused; the news comes again in a second. */
 void coordinator_term(struct coordinator *coordinator, uint64_t now,
-                      uint64_t term, struct outbox *outbox);
+                      struct proof proof, struct outbox *outbox);
 
 /* Names a former shard of a type that remembers entities; it gets a home without a request. Copied.
  * False if it is no shard of the type. Only before coordinator_term. */

@@ -25,7 +25,7 @@ void coordinator_tell(struct coordinator *coordinator,
 void coordinator_news_put(struct coordinator *coordinator,
                           enum coordinator_news_kind kind, uint64_t term)
 {
-    vec_push(&coordinator->news, ((struct coordinator_news){ kind, term }));
+    vec_push(&coordinator->news, ((struct coordinator_news){ kind, term, coordinator->proof_seen }));
 }
 
 bool coordinator_next_news(struct coordinator *coordinator,

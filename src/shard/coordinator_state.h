@@ -187,6 +187,8 @@ struct coordinator {
     char *type;
     struct buf path;
     uint64_t term;         /* 0 = none yet */
+    uint64_t proof;        /* stored by the journal with the term; 0 = none */
+    struct proof proof_seen; /* of the former coordinator, as stored; value 0 = none */
     uint64_t term_version; /* number of the last change (state_store.h) */
     struct state_store state_store;
     struct home_announcements announcements;

@@ -561,6 +561,11 @@ const struct node_id *region_coordinator(const struct region *region)
     return region->registered ? &region->coordinator.node : NULL;
 }
 
+struct proof region_proof(const struct region *region)
+{
+    return region->proof;
+}
+
 uint64_t region_term(const struct region *region)
 {
     return region->term;

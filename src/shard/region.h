@@ -10,8 +10,9 @@
 #ifndef SHERD_SHARD_REGION_H
 #define SHERD_SHARD_REGION_H
 
-#include "base/outbox.h"
 #include "base/member_info.h"
+#include "base/outbox.h"
+#include "base/proof.h"
 #include "base/trace.h"
 #include "shard/attempt.h"
 #include "shard/owned_shards.h"
@@ -58,6 +59,7 @@ struct region_news {
     int32_t shard;
     uint32_t lane; /* ROUTE: one lane, or LANE_ALL */
     struct fence fence;
+    struct proof proof;      /* HOST: the coordinator's; value 0 = none */
     struct attempt attempt;  /* HOLD, DRAIN */
     struct node_id node;     /* ROUTE, HOLD, NODE_GONE, COORDINATOR; uid 0 = any incarnation */
     struct slice path;       /* ROUTE, COORDINATOR: with "#uid" if they have one */
@@ -152,6 +154,8 @@ void region_prepare_shutdown(struct region *region, uint64_t now);
 bool region_registered(const struct region *region);
 const struct node_id *region_coordinator(const struct region *region); /* null if unknown; lent */
 uint64_t region_term(const struct region *region);
+/* The proof of the last coordinator that gave one; value 0: none. */
+struct proof region_proof(const struct region *region);
 uint32_t region_hosted_count(const struct region *region);
 uint32_t region_wanted_count(const struct region *region); /* shards whose home is asked for */
 /* Iterates in order; start with *at = 0. */

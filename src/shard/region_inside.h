@@ -102,6 +102,7 @@ struct region {
     struct party coordinator;
     bool registered;
     uint64_t term; /* the coordinator's; 0 = none */
+    struct proof proof; /* of the last HostShard or registration */
     uint64_t asked_term; /* highest term in a query; no registration with older coordinators */
     uint64_t stored_term; /* highest term with which the journal refused a fence */
     uint64_t report;

@@ -18,7 +18,8 @@ static void tell(struct region *region, enum region_news_kind kind,
                 (struct region_news){ .kind = kind,
                                       .shard = entry_shard(region, entry),
                                       .lane = LANE_ALL,
-                                      .fence = entry->fence },
+                                      .fence = entry->fence,
+                                      .proof = region->proof },
                 slice_of(NULL, 0), NULL);
 }
 
@@ -136,6 +137,7 @@ static void receive_ack(struct region *region, uint64_t now,
     if (term > region->term)
         forget_fences(region);
     region->term = term;
+    region->proof = message->proof;
     probe(region, PROBE_REGISTERED, NULL,
           (struct attempt){ { 0, 0 }, term }, 0);
     region_tell(region,
@@ -724,9 +726,10 @@ static void dispatch(struct region *region, uint64_t now,
         return;
     if (message->kind == SHARD_HOME)
         take_home(region, entry, message->ref, message->fence);
-    else if (message->kind == SHARD_HOST)
+    else if (message->kind == SHARD_HOST) {
+        region->proof = message->proof;
         host(region, entry, inbound, message->fence);
-    else if (message->kind == SHARD_BEGIN_HAND_OFF)
+    } else if (message->kind == SHARD_BEGIN_HAND_OFF)
         begin_hand_off(region, entry, inbound, message);
     else
         hand_off(region, now, entry, inbound, message);

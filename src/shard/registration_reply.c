@@ -52,7 +52,9 @@ void registration_acknowledge(struct coordinator *coordinator,
                               struct outbox *outbox)
 {
     struct shard_message ack = { .kind = SHARD_REGISTER_ACK,
-                                 .fence = { coordinator->term, 0 } };
+                                 .fence = { coordinator->term, 0 },
+                                 .proof = { coordinator->term,
+                                            coordinator->proof } };
     struct buf ref = { 0 };
 
     ref_put(&ref, coordinator->identity, &coordinator->identity->node.address,

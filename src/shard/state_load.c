@@ -159,6 +159,9 @@ static void load_fences(struct coordinator *coordinator,
         coordinator->counters.malformed++;
     else if (stored->term > coordinator->term_seen)
         coordinator->term_seen = stored->term;
+    if (stored->proof)
+        coordinator->proof_seen =
+            (struct proof){ stored->term, stored->proof };
 }
 
 /* An older home, reported before the stored fences were known. */

@@ -169,7 +169,8 @@ static void join_parts(struct coordinator *coordinator)
     gzip_begin(&state_store->fences);
     for (uint32_t i = 0; i < state_store->regions.count; i++)
         gzip_join(&state_store->state, &homes, &state_store->regions.items[i]);
-    stored_term_put(&bytes, coordinator->term);
+    stored_term_put(&bytes,
+                    (struct proof){ coordinator->term, coordinator->proof });
     gzip_part_set(&term, buf_slice(&bytes));
     gzip_join(&state_store->fences, &fences, &term);
     gzip_part_fini(&term);

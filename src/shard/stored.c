@@ -7,7 +7,9 @@
 #include "base/limits.h"
 #include "shard/sharding.pb-c.h"
 
-#define LENGTH_DELIMITED 2 /* protobuf wire type of bytes and messages */
+/* protobuf's wire types */
+#define FIXED_64 1
+#define LENGTH_DELIMITED 2 /* bytes and messages */
 
 struct memory {
     Sharding__CoordinatorState *state;
@@ -77,10 +79,14 @@ void stored_fence_put(struct buf *buf, struct slice shard, struct fence fence)
     buf_put_varint(buf, fence.epoch);
 }
 
-void stored_term_put(struct buf *buf, uint64_t term)
+void stored_term_put(struct buf *buf, struct proof proof)
 {
     buf_put_varint(buf, 1 << 3);
-    buf_put_varint(buf, term);
+    buf_put_varint(buf, proof.term);
+    if (!proof.value)
+        return;
+    buf_put_varint(buf, 3 << 3 | FIXED_64);
+    buf_put_u64(buf, proof.value);
 }
 
 /* ---- reading ---- */
@@ -164,6 +170,7 @@ static void take_fences(struct stored *stored, struct memory *memory)
     }
     stored->fences = memory->hosted;
     stored->term = fences->term;
+    stored->proof = fences->proof;
 }
 
 static void *unpack(const ProtobufCMessageDescriptor *descriptor,

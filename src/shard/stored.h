@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/fence.h"
+#include "base/proof.h"
 #include "shard/wire.h"
 
 #define STORED_STATE_MANIFEST "AA"
@@ -22,7 +23,7 @@ void stored_fences_key_put(struct buf *buf, const char *type);
 void stored_home_put(struct buf *buf, struct slice shard, struct slice region);
 void stored_region_put(struct buf *buf, struct slice region, bool is_proxy);
 void stored_fence_put(struct buf *buf, struct slice shard, struct fence fence);
-void stored_term_put(struct buf *buf, uint64_t term);
+void stored_term_put(struct buf *buf, struct proof proof); /* its value may be 0 */
 
 /* The values that were read. `memory` lends everything until stored_fini. */
 struct stored {
@@ -35,6 +36,7 @@ struct stored {
     const struct slice *unallocated; /* shards */
     uint32_t unallocated_count;
     uint64_t term;
+    uint64_t proof; /* of the term; 0: none */
     const struct shard_hosted *fences;
     uint32_t fence_count;
     void *memory;

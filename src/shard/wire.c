@@ -88,6 +88,8 @@ static void put_ref(struct buf *buf, const struct shard_message *message)
         ack.ref = binary(message->ref);
         ack.has_term = message->fence.term != 0;
         ack.term = message->fence.term;
+        ack.has_proof = message->proof.value != 0;
+        ack.proof = message->proof.value;
         pack(buf, &ack);
     } else {
         Sharding__Ref ref = SHARDING__REF__INIT;
@@ -124,6 +126,9 @@ static void put_shard(struct buf *buf, const struct shard_message *message)
     shard.has_home = message->kind == SHARD_BEGIN_HAND_OFF &&
                      message->ref.size > 0;
     shard.home = binary(message->ref);
+    shard.has_proof_term = shard.has_proof = message->proof.value != 0;
+    shard.proof_term = message->proof.term;
+    shard.proof = message->proof.value;
     shard.n_regions = count;
     shard.regions = pointers;
     pack(buf, &shard);

@@ -21,6 +21,7 @@
 #include "base/bytes.h"
 #include "base/fence.h"
 #include "base/outbox.h"
+#include "base/proof.h"
 
 #define SHARDING_SERIALIZER 13
 #define SHARDING_OWN_SERIALIZER 7300 /* sent only to nodes of this library */
@@ -32,11 +33,11 @@
      * fence.term (of the former coordinator); region -> coordinator */        \
     X(SHARD_REGISTER, 13, "BA", "register")                                    \
     X(SHARD_REGISTER_PROXY, 13, "BB", "register-proxy") /* the same without hosted and persists */ \
-    X(SHARD_REGISTER_ACK, 13, "BC", "register-ack") /* ref (coordinator), fence.term */ \
+    X(SHARD_REGISTER_ACK, 13, "BC", "register-ack") /* ref (coordinator), fence.term, proof */ \
     X(SHARD_GET_HOME, 13, "BD", "get-shard-home") /* shard */                  \
     X(SHARD_HOME, 13, "BE", "shard-home") /* shard, ref (region), fence */     \
     X(SHARD_HOMES, 13, "BN", "shard-homes") /* homes */                        \
-    X(SHARD_HOST, 13, "BF", "host-shard") /* shard, fence */                   \
+    X(SHARD_HOST, 13, "BF", "host-shard") /* shard, fence, proof */                   \
     X(SHARD_HOST_STARTED, 13, "BG", "shard-started") /* shard, fence */        \
     /* shard, fence, attempt, ref (of the home) */                             \
     X(SHARD_BEGIN_HAND_OFF, 13, "BH", "begin-hand-off")                        \
@@ -115,6 +116,7 @@ struct shard_message {
     struct slice type;
     struct slice reason;
     struct fence fence;
+    struct proof proof;
     uint64_t attempt;
     uint64_t report;
     uint64_t stored_term;

@@ -62,8 +62,10 @@ static bool read_register(struct shard_message *message,
 static bool read_ack(struct shard_message *message, const Sharding__Ack *ack)
 {
     message->ref = slice_from(ack->ref);
-    if (message->kind == SHARD_REGISTER_ACK)
+    if (message->kind == SHARD_REGISTER_ACK) {
         message->fence.term = ack->term;
+        message->proof = (struct proof){ ack->term, ack->proof };
+    }
     return is_ref(message->ref);
 }
 
@@ -90,6 +92,7 @@ static bool read_shard(struct shard_message *message,
 
     message->shard = slice_from(shard->shard);
     message->fence = (struct fence){ shard->term, shard->epoch };
+    message->proof = (struct proof){ shard->proof_term, shard->proof };
     message->attempt = shard->attempt;
     if (message->kind == SHARD_BEGIN_HAND_OFF && shard->has_home) {
         message->ref = slice_from(shard->home);

@@ -53,6 +53,10 @@ def lose_one(journal):
     """Deletes the last event of the airport with the most events."""
     with contextlib.closing(sqlite3.connect(journal)) as database, database:
         database.execute("DELETE FROM event WHERE (entity, seq) IN (SELECT entity, seq FROM event ORDER BY seq DESC LIMIT 1)")
+    with open(journal, "r+b") as file:  # no checksums: otherwise nodes refuse the changed page
+        for at in range(4096, os.path.getsize(journal) + 1, 4096):
+            file.seek(at - 8)
+            file.write(bytes(8))
 
 
 class Cluster(Demo):

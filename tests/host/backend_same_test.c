@@ -53,9 +53,15 @@ static struct journal_request *any_request(struct pair *pair, struct rng *rng)
         request = journal_request_claim(slice_text("T"), slice_text(shard),
                                       any_fence(rng));
         request->next = rng_below(rng, 4) == 0;
+        request->proof.term = rng_below(rng, 9);
+        request->proof.value = rng_below(rng, 3);
         return request;
     case 1:
-        return journal_request_take_term(slice_text("T"), rng_below(rng, 9));
+        request = journal_request_take_term(slice_text("T"), rng_below(rng, 9));
+        request->proof.term = rng_below(rng, 9);
+        request->proof.value = rng_below(rng, 3);
+        request->next_proof = rng_below(rng, 3);
+        return request;
     default:
         return any_append(pair, rng);
     }

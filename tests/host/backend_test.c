@@ -7,7 +7,9 @@
 
 #include "base/limits.h"
 #include "host/backend_memory.h"
+#include "host/backend_place.h"
 #include "host/backend_sqlite.h"
+#include "host/backend_sqlite_pages.h"
 
 struct place {
     const struct backend_ops *ops;
@@ -438,6 +440,60 @@ static void the_backend_counts_epochs_for_owners_without_terms(void **state)
     claim(place, place->other, "s", one, BACKEND_DONE);
 }
 
+static enum backend_result claim_with(struct place *place, void *writer,
+                                    struct proof proof)
+{
+    struct journal_request *request =
+        journal_request_claim(slice_text("T"), slice_text("s"), one);
+    enum backend_result result;
+
+    request->proof = proof;
+    place->ops->write(writer, &request, 1);
+    result = request->result;
+    journal_request_free(request);
+    return result;
+}
+
+static void a_claim_needs_the_coordinators_proof(void **state)
+{
+    struct place *place = *state;
+    struct journal_request *request =
+        journal_request_take_term(slice_text("T"), 0);
+
+    request->next_proof = UINT64_MAX - 7;
+    place->ops->write(place->writer, &request, 1);
+    assert_int_equal(request->result, BACKEND_DONE);
+    journal_request_free(request);
+    assert_int_equal(claim_with(place, place->other,
+                                (struct proof){ 1, UINT64_MAX - 7 }),
+                     BACKEND_DONE);
+    assert_int_equal(claim_with(place, place->other, (struct proof){ 1, 7 }),
+                     BACKEND_OTHER_STORE);
+    assert_int_equal(claim_with(place, place->other, (struct proof){ 2, 7 }),
+                     BACKEND_OTHER_STORE);
+    assert_int_equal(claim_with(place, place->other, (struct proof){ 0 }),
+                     BACKEND_DONE);
+    request = journal_request_take_term(slice_text("T"), 5);
+    request->proof = (struct proof){ 5, 7 };
+    place->ops->write(place->writer, &request, 1);
+    assert_int_equal(request->result, BACKEND_OTHER_STORE);
+    journal_request_free(request);
+    assert_true(take_term(place, place->writer, "T", 0) == 2);
+}
+
+static void all_connections_tell_one_identity(void **state)
+{
+    struct place *place = *state;
+    struct backend_identity identity;
+    struct backend_identity other;
+
+    place->ops->identify(place->writer, &identity);
+    place->ops->identify(place->other, &other);
+    assert_string_equal(identity.id, other.id);
+    assert_true(strlen(identity.id) >= 32);
+    assert_true(strspn(identity.id, "0123456789abcdef-") == strlen(identity.id));
+}
+
 static void another_cluster_is_refused(void **state)
 {
     struct place *place = *state;
@@ -473,10 +529,215 @@ static void run_sql(const char *path, const char *sql)
     sqlite3 *db;
     char *error = NULL;
 
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_open_v2(path, &db,
+                                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+                                     sqlite_pages_vfs()),
+                     SQLITE_OK);
     sqlite3_exec(db, sql, NULL, NULL, &error);
     assert_null(error);
     sqlite3_close(db);
+}
+
+/* Expects that a file with this content is refused with these words. */
+static void refuse(struct place *place, const char *name, const char *words)
+{
+    struct backend_options options = { .cluster = "c" };
+    char error[BACKEND_ERROR_MAX] = "";
+    char path[260];
+
+    snprintf(path, sizeof path, "%s/%s", place->folder, name);
+    options.path = path;
+    assert_null(backend_sqlite.open(&options, BACKEND_WRITER, error));
+    if (!strstr(error, words))
+        fail_msg("\"%s\" does not say \"%s\"", error, words);
+}
+
+static void *open_path(const char *path, char *error)
+{
+    struct backend_options options = { .path = path,
+                                     .cluster = "c",
+                                     .lock_wait_ms = 200 };
+
+    return backend_sqlite.open(&options, BACKEND_WRITER, error);
+}
+
+static void close_all(struct place *place)
+{
+    place->ops->close(place->reader);
+    place->ops->close(place->other);
+    place->ops->close(place->writer);
+}
+
+static void reopen_all(struct place *place)
+{
+    char error[BACKEND_ERROR_MAX] = "";
+
+    place->writer = open_one(place, BACKEND_WRITER, "c", error);
+    if (!place->writer)
+        fail_msg("%s", error);
+    place->other = open_one(place, BACKEND_WRITER, "c", error);
+    place->reader = open_one(place, BACKEND_READER, "c", error);
+    assert_non_null(place->other);
+    assert_non_null(place->reader);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    FILE *source = fopen(from, "r");
+    FILE *target = fopen(to, "w");
+    int byte;
+
+    assert_non_null(source);
+    assert_non_null(target);
+    while ((byte = fgetc(source)) != EOF)
+        fputc(byte, target);
+    fclose(source);
+    fclose(target);
+}
+
+/* An identity outlives the processes, but a copy of the file is another store. */
+static void a_copy_has_another_identity(void **state)
+{
+    struct place *place = *state;
+    struct backend_identity first;
+    struct backend_identity later;
+    struct backend_identity copied;
+    char error[BACKEND_ERROR_MAX] = "";
+    char path[260];
+    void *copy;
+
+    place->ops->identify(place->writer, &first);
+    close_all(place);
+    snprintf(path, sizeof path, "%s/copy.db", place->folder);
+    copy_file(place->path, path);
+    reopen_all(place);
+    place->ops->identify(place->writer, &later);
+    assert_string_equal(first.id, later.id);
+    copy = open_path(path, error);
+    assert_non_null(copy);
+    backend_sqlite.identify(copy, &copied);
+    assert_string_not_equal(first.id, copied.id);
+    assert_memory_equal(first.id, copied.id, 32); /* only the file differs */
+    backend_sqlite.close(copy);
+}
+
+/* Version 1 had neither identity nor proofs. */
+static void make_version_1(struct place *place)
+{
+    claim(place, place->writer, "s", one, BACKEND_DONE);
+    append(place, place->writer, append_new("s", one, "T|x", 1, "abc"),
+           BACKEND_DONE);
+    assert_true(take_term(place, place->writer, "T", 6) == 7);
+    close_all(place);
+    run_sql(place->path, "DROP TABLE proof;"
+                         "DELETE FROM meta WHERE name = 'store';"
+                         "PRAGMA user_version = 1");
+}
+
+static void a_file_of_version_1_is_upgraded_in_place(void **state)
+{
+    struct place *place = *state;
+    struct backend_identity identity;
+
+    make_version_1(place);
+    reopen_all(place);
+    place->ops->identify(place->writer, &identity);
+    assert_true(strlen(identity.id) > 32);
+    assert_stored(place->ops, place->reader, "T|x", "abc");
+    append(place, place->writer, append_new("s", one, "T|x", 4, "d"),
+           BACKEND_DONE);
+    assert_true(take_term(place, place->writer, "T", 0) == 8);
+    assert_int_equal(claim_with(place, place->writer, (struct proof){ 8, 1 }),
+                     BACKEND_OTHER_STORE);
+}
+
+/* A program of the older version would write without the new rules. */
+static void a_file_in_use_is_not_upgraded(void **state)
+{
+    struct place *place = *state;
+    char error[BACKEND_ERROR_MAX] = "";
+    sqlite3 *db;
+
+    make_version_1(place);
+    assert_int_equal(sqlite3_open(place->path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "SELECT * FROM meta", NULL, NULL, NULL),
+                     SQLITE_OK);
+    assert_null(open_path(place->path, error));
+    if (!strstr(error, "version 1") || !strstr(error, "stop all of them"))
+        fail_msg("%s", error);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    reopen_all(place);
+}
+
+static void a_damaged_identity_is_refused(void **state)
+{
+    struct place *place = *state;
+    char error[BACKEND_ERROR_MAX] = "";
+
+    close_all(place);
+    run_sql(place->path, "UPDATE meta SET value = 'x' WHERE name = 'store'");
+    assert_null(open_path(place->path, error));
+    assert_non_null(strstr(error, "identity"));
+    run_sql(place->path, "UPDATE meta SET value = lower(hex(randomblob(16)))"
+                         " WHERE name = 'store'");
+    reopen_all(place);
+}
+
+/* Each name would have its own write-ahead log. */
+static void a_file_with_two_names_is_refused(void **state)
+{
+    struct place *place = *state;
+    char path[260];
+
+    snprintf(path, sizeof path, "%s/second", place->folder);
+    assert_int_equal(link(place->path, path), 0);
+    refuse(place, "second", "2 names");
+    assert_int_equal(unlink(path), 0);
+}
+
+static void network_file_systems_are_known(void **state)
+{
+    (void)state;
+    assert_string_equal(backend_network_file_system(0x6969), "NFS");
+    assert_string_equal(backend_network_file_system(0xff534d42), "CIFS");
+    assert_string_equal(backend_network_file_system(0x65735546), "FUSE");
+    assert_string_equal(backend_network_file_system(0x01021997), "9P");
+    assert_null(backend_network_file_system(0xef53)); /* ext4 */
+    assert_null(backend_network_file_system(0x01021994)); /* tmpfs */
+    assert_null(backend_place_network("/proc"));
+    assert_null(backend_place_network("/no/such/path"));
+}
+
+/* SQLite would go on writing to the deleted file. */
+static void nothing_is_confirmed_into_changed_files(void **state)
+{
+    static const char *const ends[] = { "", "-wal", "-shm", "-turn" };
+    struct place *place = *state;
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        struct journal_request *request;
+        char error[BACKEND_ERROR_MAX] = "";
+        char path[260];
+        void *opened;
+
+        snprintf(path, sizeof path, "%s/changed%u", place->folder, (unsigned)i);
+        opened = open_path(path, error);
+        assert_non_null(opened);
+        claim(place, opened, "s", one, BACKEND_DONE);
+        append(place, opened, append_new("s", one, "T|x", 1, "a"), BACKEND_DONE);
+        assert_true(backend_sqlite.is_whole(opened, error));
+        snprintf(path, sizeof path, "%s/changed%u%s", place->folder,
+                 (unsigned)i, ends[i]);
+        assert_int_equal(unlink(path), 0);
+        request = append_new("s", one, "T|x", 2, "b");
+        backend_sqlite.write(opened, &request, 1);
+        assert_int_equal(request->entities.items[0].result, BACKEND_FAILED);
+        assert_non_null(strstr(request->error, "was deleted"));
+        journal_request_free(request);
+        assert_false(backend_sqlite.is_whole(opened, error));
+        assert_non_null(strstr(error, "was deleted"));
+        backend_sqlite.close(opened);
+    }
 }
 
 /* A write without a claim, by a broken program. */
@@ -493,20 +754,6 @@ static void a_record_without_a_claim_is_a_conflict(void **state)
     append(place, place->writer, append_new("s", one, "T|y", 1, "k"),
            BACKEND_DONE);
     assert_stored(place->ops, place->reader, "T|y", "k");
-}
-
-/* Expects that a file with this content is refused with these words. */
-static void refuse(struct place *place, const char *name, const char *words)
-{
-    struct backend_options options = { .cluster = "c" };
-    char error[BACKEND_ERROR_MAX] = "";
-    char path[260];
-
-    snprintf(path, sizeof path, "%s/%s", place->folder, name);
-    options.path = path;
-    assert_null(backend_sqlite.open(&options, BACKEND_WRITER, error));
-    if (!strstr(error, words))
-        fail_msg("\"%s\" does not say \"%s\"", error, words);
 }
 
 static void strange_files_are_refused(void **state)
@@ -637,6 +884,15 @@ int main(void)
         both(several_requests_share_a_group),
         both(a_stale_fence_refuses_its_shard_only),
         both(sequence_numbers_are_unique_without_gap),
+        both(a_claim_needs_the_coordinators_proof),
+        both(all_connections_tell_one_identity),
+        sqlite_only(a_copy_has_another_identity),
+        sqlite_only(a_file_of_version_1_is_upgraded_in_place),
+        sqlite_only(a_file_in_use_is_not_upgraded),
+        sqlite_only(a_damaged_identity_is_refused),
+        sqlite_only(a_file_with_two_names_is_refused),
+        sqlite_only(nothing_is_confirmed_into_changed_files),
+        cmocka_unit_test(network_file_systems_are_known),
         both(a_repeated_append_accepts_stored_records),
         both(each_term_is_given_once),
         both(the_last_record_of_an_entity_is_found),

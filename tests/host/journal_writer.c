@@ -109,7 +109,7 @@ static void turn(struct writer *writer)
 static void start(struct writer *writer, const char *name, uint64_t term)
 {
     journal_claim(writer->journal, slice_text("T"), slice_text(name),
-                  (struct fence){ term, 1 });
+                  (struct fence){ term, 1 }, (struct proof){ 0 });
     for (uint64_t i = 0; i < ENTITIES; i++) {
         char id[64];
 

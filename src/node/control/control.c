@@ -85,7 +85,9 @@ void control_dispatch(struct control *control, const struct inbound *inbound)
 {
     struct machine *machine = control->machine;
 
-    if (inbound->serializer == MEMBER_SERIALIZER ||
+    if (control_is_store(inbound)) {
+        control_store_heard(control, inbound);
+    } else if (inbound->serializer == MEMBER_SERIALIZER ||
         (inbound->serializer == SERIALIZER_SHERD && !inbound->recipient.size)) {
         control_tell_changes(control);
         member_receive(control->member, machine->now,
@@ -285,6 +287,9 @@ void control_mail(struct control *control, uint32_t from,
         region_store_has(region, fenced->stored_term);
         region_shard_fenced(region, now, content->shard, fenced->fence);
         break;
+    case MAIL_OTHER_STORE:
+        control_other_store(control, content->type);
+        break;
     case MAIL_WAITING:
         region_lane_waiting(region, now, from, mail_waiting_of(content)->count);
         break;
@@ -366,7 +371,9 @@ void control_stored(struct control *control, struct journal_request *request)
           request->tag < control->type_count);
     coordinator = control->types[request->tag].coordinator;
     control->turn.is_stirred = true;
-    if (request->result != BACKEND_DONE)
+    if (request->result == BACKEND_OTHER_STORE)
+        control_other_store(control, (uint32_t)request->tag);
+    else if (request->result != BACKEND_DONE)
         trace_put(machine->trace, TRACE_ERROR, "journal",
                   "coordinator got no term from the journal, tried again "
                   "type=%s error=\"%s\" "
@@ -376,7 +383,9 @@ void control_stored(struct control *control, struct journal_request *request)
     if (coordinator) /* term 0 is refused there, and requested again */
         coordinator_term(
             coordinator, machine->now,
-            request->result == BACKEND_DONE ? request->fence.term : 0,
+            request->result == BACKEND_DONE
+                ? (struct proof){ request->fence.term, request->next_proof }
+                : (struct proof){ 0 },
             &machine->outbox);
     journal_request_free(request);
 }

@@ -7,6 +7,7 @@
 #include <sherd/shutdown.h>
 
 #include "artery/association.h"
+#include "base/rng.h"
 #include "lease/lease.h"
 #include "member/member.h"
 #include "node/control/data.h"
@@ -100,6 +101,8 @@ struct control {
     int error;
     int refusal;         /* error of an end that began gracefully */
     bool has_jvm_peer;  /* a JVM node has shaken hands */
+    VEC(struct node_id) other_stores; /* nodes of this data center with another journal */
+    struct rng proofs; /* random numbers that the journal stores with terms */
     uint64_t unknown;    /* messages that cannot be read */
     uint64_t ignored[CONTROL_SERVICES]; /* messages for services that are not here: unclaimed.c */
     bool is_asked_over;  /* a JVM has asked this node for a singleton or coordinator: it is logged */
@@ -138,6 +141,16 @@ void control_listed(struct control *control, uint32_t type,
                     const struct journal_request *request);
 /* Returns the path, with "#uid", that answers Identify here; empty: none. Lent. */
 struct slice control_identified(struct control *control, struct slice path);
+
+/* one_store.c */
+/* Sends the identity of this node's journal. */
+void control_store_tell(struct control *control, const struct node_id *peer);
+bool control_is_store(const struct inbound *inbound); /* such a message */
+void control_store_heard(struct control *control, const struct inbound *inbound);
+/* Leaves if an older member has another journal. */
+void control_check_stores(struct control *control);
+/* A claim did not find the coordinator's proof: leaves. */
+void control_other_store(struct control *control, uint32_t type);
 
 /* peer_view.c: describes a member as far as all types agree; the second adds has_role. */
 struct member_info control_peer_of_all(const struct control *control,
@@ -180,6 +193,11 @@ bool control_is_jvm_peer(struct control *control,
                         const struct member_view *view);
 /* Logs JVM members that share a type's role; leaves if one is older. */
 void control_check_jvm_peer(struct control *control);
+/* True if the other member has been up for longer. */
+bool control_is_younger(const struct member_view *self,
+                        const struct member_view *other);
+/* Leaves with SHERD_EJOIN, because an older member rules this node out. */
+void control_give_way(struct control *control);
 
 /* tasks.c */
 void control_task(struct control *control, struct mail_content *content);

@@ -102,6 +102,7 @@ static struct member *make_member(struct control *control)
         .data_center = from->data_center,
         .app_version = from->app_version,
         .config = from->join_config,
+        .store = from->store_id,
         .accept_incompatible = from->accept_incompatible,
         .role_minimums = minimums,
         .role_minimum_count = from->role_minimum_count,
@@ -171,6 +172,7 @@ struct control *control_new(struct machine *machine)
     relays_init(control);
     shard_data_init(control);
     remember_data_init(control);
+    rng_init(&control->proofs, machine->settings->seed + 4000);
     control->type_count = machine->settings->type_count;
     control->types = mem_alloc(control->type_count * sizeof *control->types);
     for (uint32_t i = 0; i < control->type_count; i++) {
@@ -206,6 +208,7 @@ void control_free(struct control *control)
     control_tasks_fini(control);
     control_removed_fini(control);
     vec_fini(&control->departed);
+    vec_fini(&control->other_stores);
     mem_free(control);
 }
 

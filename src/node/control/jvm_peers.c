@@ -44,12 +44,26 @@ static bool report(struct control *control, const struct member_view *view)
     return shares;
 }
 
-static bool is_younger(const struct member_view *self,
-                       const struct member_view *other)
+bool control_is_younger(const struct member_view *self,
+                        const struct member_view *other)
 {
     return other->status != MEMBER_JOINING &&
            other->status != MEMBER_WEAKLY_UP &&
            member_compare_age(other, self) < 0;
+}
+
+void control_give_way(struct control *control)
+{
+    const struct member_view *self = member_self(control->member);
+
+    for (uint32_t i = 0; i < control->type_count; i++)
+        control->types[i].refused = true; /* no coordinator takes its shards */
+    control->refusal = SHERD_EJOIN;
+    /* First it must be up. If its leave met the leader's move to up, the merged member would
+     * lose its up number, and JVM replicators, which keep members by it, would count this one
+     * forever. */
+    if (self->status != MEMBER_JOINING && self->status != MEMBER_WEAKLY_UP)
+        control_leave(control, SHERD_BEFORE_SERVICE_UNBIND);
 }
 
 void control_check_jvm_peer(struct control *control)
@@ -64,17 +78,10 @@ void control_check_jvm_peer(struct control *control)
         const struct member_view *view = member_at(control->member, i);
 
         if (control_is_jvm_peer(control, view) && report(control, view))
-            gives_way |= is_younger(self, view);
+            gives_way |= control_is_younger(self, view);
     }
     if (!gives_way)
         return;
     REACHED("a younger node stops: a JVM member has an entity type's role");
-    for (uint32_t i = 0; i < control->type_count; i++)
-        control->types[i].refused = true; /* no coordinator takes its shards */
-    control->refusal = SHERD_EJOIN;
-    /* First it must be up. If its leave met the leader's move to up, the merged member would
-     * lose its up number, and JVM replicators, which keep members by it, would count this one
-     * forever. */
-    if (self->status != MEMBER_JOINING && self->status != MEMBER_WEAKLY_UP)
-        control_leave(control, SHERD_BEFORE_SERVICE_UNBIND);
+    control_give_way(control);
 }

@@ -3,6 +3,7 @@
 #include "node/control/control.h"
 
 #include "actor/message.h"
+#include "artery/extension.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "journal/backend.h"
@@ -199,8 +200,10 @@ static void members_reported(struct control *control)
     control_judge_removed(control);
     if (control->is_reported)
         downing_see(control);
-    if (control->is_changed)
+    if (control->is_changed) {
         control_check_jvm_peer(control);
+        control_check_stores(control);
+    }
     for (uint32_t i = 0; control->is_changed && i < control->type_count; i++)
         if (control->types[i].singleton)
             singleton_peers_done(control->types[i].singleton, machine->now,
@@ -257,11 +260,17 @@ static void wire_member(struct control *control, uint32_t max)
             break;
         case MEMBER_NEWS_REFUSED:
             trace_put(machine->trace, TRACE_ERROR, "member",
-                      "%s reason=\"%s\" "
+                      "%s reason=\"%s\" journal=\"%s\" store=%s "
                       "hint=\"remove the reason, then start it again\"",
                       news.gave_up ? "this node found no cluster in time"
                                    : "the cluster refused this node",
-                      news.detail);
+                      news.detail,
+                      machine->settings->store_name
+                          ? machine->settings->store_name
+                          : "",
+                      machine->settings->store_id
+                          ? machine->settings->store_id
+                          : "");
             control_stop(control, SHERD_EJOIN);
             break;
         }
@@ -296,6 +305,8 @@ static void association_up(struct control *control,
              .lanes = news->lanes, .own = { mail_node(&news->peer) });
 
     outputs_post_lanes(&machine->outputs, &content);
+    if (news->capabilities & CAPABILITY_STORE)
+        control_store_tell(control, &news->peer);
     if (news->capabilities)
         return;
     control->has_jvm_peer = true;
@@ -533,7 +544,18 @@ static void wire_singleton(struct control *control, uint32_t index)
     }
 }
 
-static void request_term(struct control *control, uint32_t index, uint64_t used)
+/* Whether the type's nodes must have one journal. */
+static bool needs_proof(const struct control *control, uint32_t index)
+{
+    const struct type_names *names = &control->machine->node->names[index];
+
+    return control->machine->settings->store_id &&
+           (names->persists || (names->remembers && !names->remembers_in_data));
+}
+
+/* former: the proof of the coordinator before this one. */
+static void request_term(struct control *control, uint32_t index, uint64_t used,
+                         struct proof former)
 {
     struct machine *machine = control->machine;
     uint64_t clock = (uint64_t)machine->wall_ms;
@@ -544,6 +566,13 @@ static void request_term(struct control *control, uint32_t index, uint64_t used)
         used = clock;
     request.journal = journal_request_take_term(
         slice_text(machine->node->names[index].name), used);
+    if (needs_proof(control, index)) {
+        /* This node may know a later coordinator than the stored state. */
+        if (region_proof(control->types[index].region).term > former.term)
+            former = region_proof(control->types[index].region);
+        request.journal->proof = former;
+        request.journal->next_proof = rng_next(&control->proofs) | 1; /* 0 is none */
+    }
     request.journal->machine = machine->index;
     request.journal->tag = index;
     request.journal->lists = machine->node->names[index].remembers &&
@@ -577,7 +606,7 @@ static void wire_coordinator(struct control *control, uint32_t index)
            coordinator_next_news(type->coordinator, &news)) {
         switch (news.kind) {
         case COORDINATOR_NEWS_NEEDS_TERM:
-            request_term(control, index, news.term);
+            request_term(control, index, news.term, news.proof);
             break;
         case COORDINATOR_NEWS_ACTIVE:
             trace_put(machine->trace, TRACE_INFO, "coordinator",
@@ -665,7 +694,7 @@ static void wire_region(struct control *control, uint32_t index)
         switch (news.kind) {
         case REGION_HOST:
             to_owner(control, index, news.shard,
-                     MAIL(host, .fence = news.fence));
+                     MAIL(host, .fence = news.fence, .proof = news.proof));
             break;
         case REGION_ROUTE:
             route_mail(control, index, &news);

@@ -526,6 +526,7 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
     case MAIL_HOST:
         if (lane->is_downed)
             break;
+        type->proof = mail_host_of(content)->proof;
         place_host(&type->routes, &type->owned, machine->now, content->shard,
                    lane->own, mail_host_of(content)->fence);
         lane_open(lane, content->type, content->shard);

@@ -71,6 +71,7 @@ struct lane_type {
     bool reporting;       /* control wants MAIL_WAITING */
     enum waiting_report waiting_report;
     bool coordinator_known;
+    struct proof proof;   /* of the coordinator that ordered the last start */
     uint64_t stored_term; /* the highest term with which the journal refused a fence of this lane */
 };
 

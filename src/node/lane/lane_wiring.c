@@ -31,7 +31,8 @@ static void claim(struct lane *lane, uint32_t type,
     if (fence_is_none(news->fence))
         journal_claim_next(lane->journal, name, shard);
     else
-        journal_claim(lane->journal, name, shard, news->fence);
+        journal_claim(lane->journal, name, shard, news->fence,
+                      lane->types[type].proof);
 }
 
 static void started(struct lane *lane, uint32_t type,
@@ -215,7 +216,9 @@ static void claim_answered(struct lane *lane, const struct journal_news *news)
         return;
     owned = &lane->types[type].owned;
     own = owned_fence(owned, shard);
-    if (news->kind != JOURNAL_CLAIMED &&
+    if (news->kind == JOURNAL_OTHER_STORE)
+        report(lane, mail_for_type((uint32_t)type, mail_other_store_new()));
+    if (news->kind == JOURNAL_SHARD_FENCED &&
         news->fence.term > lane->types[type].stored_term)
         lane->types[type].stored_term = news->fence.term;
     if (news->kind == JOURNAL_CLAIMED &&
@@ -270,6 +273,7 @@ static bool wire_journal(struct lane *lane)
             break;
         case JOURNAL_CLAIMED:
         case JOURNAL_SHARD_FENCED:
+        case JOURNAL_OTHER_STORE:
             claim_answered(lane, &news);
             break;
         case JOURNAL_EVENT:

@@ -44,7 +44,8 @@ static void begin(struct lane *lane, uint32_t type, int32_t shard)
         lane_remember_claimed(lane, type, shard, life->fence);
     else
         journal_claim(lane->journal, slice_text(names->name),
-                      shard_text(shard, text), life->fence);
+                      shard_text(shard, text), life->fence,
+                      (struct proof){ 0 }); /* the coordinator is this node */
 }
 
 static void begin_next(struct lane *lane, uint32_t type)

@@ -306,6 +306,7 @@ void lane_stream_news(struct lane *lane, const struct journal_news *news)
     case JOURNAL_DURABLE:
     case JOURNAL_CLAIMED:
     case JOURNAL_SHARD_FENCED:
+    case JOURNAL_OTHER_STORE:
         return;
     }
     lane_orphan_shard_look(lane, type, shard);

@@ -14,6 +14,7 @@
 #include "artery/table.h"
 #include "base/fence.h"
 #include "base/outbox.h"
+#include "base/proof.h"
 #include "node/node.h"
 #include "shard/attempt.h"
 
@@ -36,6 +37,7 @@
     LENT(MAIL_STARTED, started) \
     LENT(MAIL_STOPPED, stopped) \
     LENT(MAIL_FENCED, fenced) \
+    NONE(MAIL_OTHER_STORE, other_store) /* type: the coordinator has another journal */ \
     LENT(MAIL_WAITING, waiting) \
     OWNS(MAIL_WATCH, watch) \
     NONE(MAIL_FOLLOW, follow) /* one of the lane's actors subscribes to the cluster */ \
@@ -392,6 +394,7 @@ struct mail_hold {
 /* Type, shard. */
 struct mail_host {
     struct fence fence;
+    struct proof proof; /* the coordinator's */
 };
 
 /* Type, shard. */

@@ -163,6 +163,7 @@ static void append_answered(struct check_journal *check, uint32_t node,
             break;
         case BACKEND_FENCED:
         case BACKEND_CONFLICT:
+        case BACKEND_OTHER_STORE: /* only of claims */
             check->counts.fenced += entity->result == BACKEND_FENCED;
             refuse(check, request, i);
             break;

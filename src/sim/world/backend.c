@@ -21,6 +21,11 @@ static struct world_backend *store_of(struct world *world,
     return &world->stores[site->index % world->settings.stores];
 }
 
+const char *backend_id(struct world *world, const struct site *site)
+{
+    return store_of(world, site)->id;
+}
+
 void backend_arm(struct world *world)
 {
     for (uint32_t i = 0; i < world->settings.stores; i++)

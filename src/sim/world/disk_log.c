@@ -86,6 +86,7 @@ static void put_change(struct buf *buf, const struct book_change *change)
         break;
     case BOOK_TERM:
         buf_put_varint(buf, change->fence.term);
+        buf_put_varint(buf, change->proof);
         break;
     case BOOK_CUT:
         buf_put_varint(buf, change->seq);
@@ -185,6 +186,7 @@ static bool take_change(struct cursor *cursor, struct book_change *change)
         break;
     case BOOK_TERM:
         change->fence.term = cursor_varint(cursor);
+        change->proof = cursor_varint(cursor);
         break;
     case BOOK_CUT:
         change->seq = cursor_varint(cursor);

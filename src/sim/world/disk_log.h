@@ -5,7 +5,8 @@
  *                 u64 magic | u64 number, from 1 | u64 sector | u64 checksum of the group before |
  *                 u32 size of the changes | u32 count | changes | u64 checksum
  *   a change      u8 kind | varint size, id | RECORD: varint seq, varint size, bytes; CUT: varint seq
- *                 | FENCE: varint size, shard, varint term, varint epoch | TERM: varint term
+ *                 | FENCE: varint size, shard, varint term, varint epoch | TERM: varint term,
+ *                 varint proof
  *
  * Numbers are little endian; checksums are XXH3 over all bytes before them in
 * the head or group. A group holds the changes of one transaction. Its number,

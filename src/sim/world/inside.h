@@ -182,6 +182,7 @@ struct world_line {
 struct world_backend {
     struct event event;
     struct disk_backend *store;
+    char id[STORE_ID_MAX];
 };
 
 struct world {
@@ -305,6 +306,7 @@ void pipe_healed(struct world *world, struct event_list *parked,
 void pipe_free(struct pipe *pipe);
 
 /* backend.c */
+const char *backend_id(struct world *world, const struct site *site); /* identity of its store */
 void backend_arm(struct world *world); /* after calls of any backend */
 void backend_event(struct world *world, struct event *event);
 void backend_take(struct world *world, struct site *site,

@@ -15,6 +15,8 @@ void life_start(struct world *world, struct site *site)
     char error[200];
 
     face->settings.now = shown;
+    if (!face->settings.store_id)
+        face->settings.store_id = backend_id(world, site);
     face->life++;
     face->is_paused = face->is_up = face->is_ready = face->has_ended = false;
     face->error = 0;

@@ -470,6 +470,7 @@ struct world *world_new(const struct world_settings *settings)
         struct world_backend *of = &world->stores[i];
 
         of->event.kind = EVENT_STORE;
+        (void)snprintf(of->id, sizeof of->id, "%x", i); /* fits */
         of->store =
             disk_backend_new("World", stream_rng(own->seed, STREAM_DISK, 2 * i),
                            stream_rng(own->seed, STREAM_DISK, 2 * i + 1), 1,

@@ -122,7 +122,7 @@ static void recover(void *reader)
     struct journal_news news;
 
     journal_claim(journal, slice_text("T"), slice_text("s"),
-                  (struct fence){ 1, 1 });
+                  (struct fence){ 1, 1 }, (struct proof){ 0 });
     request = journal_take_request(journal, 0);
     request->result = BACKEND_DONE;
     journal_reply(journal, 0, request);

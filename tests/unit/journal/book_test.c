@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/limits.h"
 #include "base/check.h"
 #include "base/rng.h"
 #include "journal/book.h"
@@ -243,6 +244,88 @@ static void each_term_and_epoch_is_higher_than_the_last(void **state)
     book_free(book);
 }
 
+/* Takes a term with this proof; the former term's proof is `former`. */
+static enum backend_result take_proof(struct book *book, struct proof former,
+                                    uint64_t value)
+{
+    struct journal_request *request =
+        journal_request_take_term(slice_text("T"), 0);
+    enum backend_result result;
+
+    request->proof = former;
+    request->next_proof = value;
+    book_write(book, request);
+    result = request->result;
+    journal_request_free(request);
+    return result;
+}
+
+static struct fence claim_proof(struct book *book, struct fence fence,
+                                struct proof proof, enum backend_result wanted)
+{
+    struct journal_request *request =
+        journal_request_claim(slice_text("T"), slice_text("s"), fence);
+    struct fence found;
+
+    request->proof = proof;
+    book_write(book, request);
+    assert_int_equal(request->result, wanted);
+    found = request->fence;
+    journal_request_free(request);
+    return found;
+}
+
+static void a_claim_needs_the_coordinators_proof(void **state)
+{
+    struct book *book = book_new("c");
+    const struct proof none = { 0 };
+    (void)state;
+
+    assert_int_equal(take_proof(book, none, 77), BACKEND_DONE);
+    assert_int_equal(book_proof(book, slice_text("T"), 1), 77);
+    (void)claim_proof(book, one, (struct proof){ 1, 77 }, BACKEND_DONE);
+    (void)claim_proof(book, two, none, BACKEND_DONE); /* its coordinator has none */
+    (void)claim_proof(book, (struct fence){ 1, 3 }, (struct proof){ 1, 78 },
+                      BACKEND_OTHER_STORE);
+    (void)claim_proof(book, (struct fence){ 2, 1 }, (struct proof){ 2, 77 },
+                      BACKEND_OTHER_STORE); /* a term that was not taken here */
+    assert_int_equal(fence_compare(book_fence(book, slice_text("T"), slice_text("s")), two), 0);
+    assert_int_equal(take_proof(book, (struct proof){ 1, 78 }, 79),
+                     BACKEND_OTHER_STORE);
+    assert_int_equal(book_term(book, slice_text("T")), 1);
+    assert_int_equal(take_proof(book, (struct proof){ 1, 77 }, 79),
+                     BACKEND_DONE);
+    book_undo(book);
+    assert_int_equal(book_proof(book, slice_text("T"), 1), 0);
+    book_free(book);
+}
+
+static void only_the_newest_proofs_are_kept(void **state)
+{
+    const uint64_t terms = 3 * BACKEND_PROOFS_MAX + 5;
+    const uint64_t lowest = terms - BACKEND_PROOFS_MAX + 1;
+    struct book *book = book_new("c");
+    struct fence stored;
+    (void)state;
+
+    for (uint64_t term = 1; term <= terms; term++) {
+        assert_int_equal(take_proof(book, (struct proof){ 0 }, 1000 + term),
+                         BACKEND_DONE);
+        book_keep(book);
+    }
+    assert_int_equal(book_proof(book, slice_text("T"), lowest), 1000 + lowest);
+    assert_int_equal(book_proof(book, slice_text("T"), lowest - 1), 0);
+    stored = claim_proof(book, one, (struct proof){ lowest - 1, 999 + lowest },
+                         BACKEND_FENCED);
+    assert_int_equal(stored.term, lowest); /* higher than any fence of that coordinator */
+    (void)claim_proof(book, one, (struct proof){ lowest, 1000 + lowest },
+                      BACKEND_DONE);
+    /* An old proof stops no new coordinator. */
+    assert_int_equal(take_proof(book, (struct proof){ 1, 1001 }, 5),
+                     BACKEND_DONE);
+    book_free(book);
+}
+
 static void refused_writes_change_nothing(void **state)
 {
     struct book *book = book_new("c");
@@ -382,6 +465,8 @@ int main(void)
         cmocka_unit_test(numbers_leave_no_gap_and_are_taken_once),
         cmocka_unit_test(a_repetition_counts_stored_records),
         cmocka_unit_test(each_term_and_epoch_is_higher_than_the_last),
+        cmocka_unit_test(a_claim_needs_the_coordinators_proof),
+        cmocka_unit_test(only_the_newest_proofs_are_kept),
         cmocka_unit_test(refused_writes_change_nothing),
         cmocka_unit_test(changes_are_undone_or_repeated),
         cmocka_unit_test(a_change_that_cannot_follow_is_refused),

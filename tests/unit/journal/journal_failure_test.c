@@ -174,6 +174,31 @@ static void a_failed_claim_is_tried_again(void **state)
     lane_close(&lane);
 }
 
+static void a_claim_without_the_coordinators_proof_ends_the_shard(void **state)
+{
+    struct journal_request *claim;
+    struct lane lane;
+    (void)state;
+
+    lane_open(&lane, "j");
+    journal_claim(lane.journal, slice_text("T"), slice_text("s"),
+                  (struct fence){ 3, 1 }, (struct proof){ 3, 9 });
+    lane_replay(&lane, 1, "s", "x");
+    claim = journal_take_request(lane.journal, lane.now);
+    assert_int_equal(claim->proof.term, 3);
+    assert_int_equal(claim->proof.value, 9);
+    claim->result = BACKEND_OTHER_STORE;
+    journal_reply(lane.journal, lane.now, claim);
+    lane_settle(&lane);
+    lane_said(&lane, "failed(1,fenced) other-store(s,3.1) ");
+    journal_forget(lane.journal, 1);
+    journal_release(lane.journal, slice_text("T"), slice_text("s"));
+    lane_claim(&lane, "s", 3, 2); /* under another coordinator */
+    lane_settle(&lane);
+    lane_said(&lane, "claimed(s,3.2) ");
+    lane_close(&lane);
+}
+
 /* The owner's own raise waits for its commit and keeps its entities. */
 static void a_raised_fence_keeps_the_entities(void **state)
 {
@@ -324,6 +349,7 @@ int main(void)
         cmocka_unit_test(a_higher_fence_ends_the_shard_here_and_no_other),
         cmocka_unit_test(a_stale_claim_is_refused),
         cmocka_unit_test(a_failed_claim_is_tried_again),
+        cmocka_unit_test(a_claim_without_the_coordinators_proof_ends_the_shard),
         cmocka_unit_test(a_raised_fence_keeps_the_entities),
         cmocka_unit_test(a_damaged_record_stops_its_entity_only),
         cmocka_unit_test(a_claim_is_answered_again),

@@ -64,8 +64,11 @@ static inline void lane_note(struct lane *lane, const struct journal_news *news)
                  (unsigned long long)news->fence.term,
                  (unsigned long long)news->fence.epoch);
         break;
+    case JOURNAL_OTHER_STORE:
     case JOURNAL_SHARD_FENCED:
-        snprintf(at, left, "fenced(%.*s,%llu.%llu) ", (int)news->shard.size,
+        snprintf(at, left, "%s(%.*s,%llu.%llu) ",
+                 news->kind == JOURNAL_OTHER_STORE ? "other-store" : "fenced",
+                 (int)news->shard.size,
                  (const char *)news->shard.data,
                  (unsigned long long)news->fence.term,
                  (unsigned long long)news->fence.epoch);
@@ -130,7 +133,7 @@ static inline void lane_claim(struct lane *lane, const char *shard,
                               uint64_t term, uint64_t epoch)
 {
     journal_claim(lane->journal, slice_text("T"), slice_text(shard),
-                  (struct fence){ term, epoch });
+                  (struct fence){ term, epoch }, (struct proof){ 0 });
 }
 
 static inline void lane_replay(struct lane *lane, uint64_t handle,

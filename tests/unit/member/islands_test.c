@@ -158,6 +158,31 @@ static void two_monitors_for_each_are_enough(void **state)
     "{\"akka\":{\"version\":\"2.6.21\",\"cluster\":{\"downing-provider-class"  \
     "\":\"" provider "\"}}}"
 
+/* The nodes of a data center need one journal, those of different ones do not. */
+static void a_node_with_another_journal_is_refused(void **state)
+{
+    struct member_settings settings = { .config = CONFIG("x"), .store = "ab-1" };
+    struct net *net = converged(37, 2, &settings);
+    (void)state;
+
+    settings.store = "ab-2";
+    net_add(net, 2, &settings);
+    net_start(net, 2);
+    net_run(net, 30 * SECOND);
+    assert_int_equal(net_told(net, 2, MEMBER_NEWS_REFUSED, 0), 1);
+    assert_int_equal(member_count(net->nodes[0].member), 2);
+    settings.store = NULL; /* it has no journal, or does not tell it */
+    net_add(net, 2, &settings);
+    net_start(net, 2);
+    assert_true(net_converge(net, 60 * SECOND));
+    settings.store = "ab-2";
+    settings.data_center = "b\"l\\ue";
+    net_add(net, 3, &settings);
+    net_start(net, 3);
+    assert_true(net_converge(net, 60 * SECOND));
+    net_free(net);
+}
+
 /* Nor may it found a cluster of its own. */
 static void a_first_seed_with_another_configuration_stays_out(void **state)
 {
@@ -199,6 +224,7 @@ int main(void)
         cmocka_unit_test(a_downed_node_joins_again_as_another),
         cmocka_unit_test(two_monitors_for_each_are_enough),
         cmocka_unit_test(a_first_seed_with_another_configuration_stays_out),
+        cmocka_unit_test(a_node_with_another_journal_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

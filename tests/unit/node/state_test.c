@@ -152,7 +152,7 @@ static struct dd_value *fences_of(uint64_t term, int64_t time)
     struct buf bytes = { 0 }, packed = { 0 };
     struct dd_value *value;
 
-    stored_term_put(&bytes, term);
+    stored_term_put(&bytes, (struct proof){ term, 0 });
     gzip_deflate(&packed, buf_slice(&bytes));
     value = dd_register_new(&other,
                             (struct dd_other){

@@ -517,7 +517,8 @@ static void handle(struct cluster *cluster, struct event *event)
         break;
     case TERM:
         if (node->coordinator)
-            coordinator_term(node->coordinator, cluster->now, event->term,
+            coordinator_term(node->coordinator, cluster->now,
+                             (struct proof){ event->term, 0 },
                              &node->outbox);
         break;
     case KEPT:

@@ -222,7 +222,8 @@ static inline void peer_removed(struct scene *scene, int n)
 
 static inline void give_term(struct scene *scene, uint64_t term)
 {
-    coordinator_term(scene->coordinator, scene->now, term, &scene->outbox);
+    coordinator_term(scene->coordinator, scene->now,
+                     (struct proof){ term, 0 }, &scene->outbox);
     scene_drain(scene);
 }
 

@@ -634,7 +634,7 @@ static void finds(struct scene *scene, uint64_t term, struct fence fence)
 {
     struct buf bytes = { 0 }, fences = { 0 };
 
-    stored_term_put(&bytes, term);
+    stored_term_put(&bytes, (struct proof){ term, 0 });
     stored_fence_put(&bytes, slice_text("1"), fence);
     gzip_deflate(&fences, buf_slice(&bytes));
     coordinator_other_state(scene->coordinator, scene->now, buf_slice(&fences),

@@ -56,7 +56,7 @@ static void the_bytes_are_akkas(void **state)
     assert_int_equal(buf.size, sizeof proxy - 1);
     assert_memory_equal(buf.data, proxy, buf.size);
     buf_clear(&buf);
-    stored_term_put(&buf, 300);
+    stored_term_put(&buf, (struct proof){ 300, 0 });
     stored_fence_put(&buf, slice_text("42"), (struct fence){ 300, 7 });
     assert_int_equal(buf.size, sizeof fences - 1);
     assert_memory_equal(buf.data, fences, buf.size);
@@ -87,7 +87,7 @@ static void a_written_state_is_read(void **state)
     stored_region_put(&regions, slice_text(PROXY), true);
     pack(&packed_state, buf_slice(&regions), buf_slice(&homes));
     buf_clear(&regions);
-    stored_term_put(&regions, 6);
+    stored_term_put(&regions, (struct proof){ 6, 0 });
     pack(&packed_fences, buf_slice(&regions), buf_slice(&fences));
     assert_true(stored_read(&stored, buf_slice(&packed_state),
                             buf_slice(&packed_fences)));

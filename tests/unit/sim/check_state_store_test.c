@@ -79,7 +79,7 @@ static void state(uint32_t node, bool is_read, uint64_t ticket, uint64_t term,
     char text[SHARD_TEXT_MAX];
 
     stored_region_put(&homes, slice_text(REGION), false);
-    stored_term_put(&fences, term);
+    stored_term_put(&fences, (struct proof){ term, 0 });
     for (uint32_t i = 0; i < count; i++) {
         struct slice id = shard_text(rows[i].shard, text);
 

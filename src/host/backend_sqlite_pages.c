@@ -1,0 +1,290 @@
+/* Wraps SQLite's file system: it signs pages that are written to a database's file, and checks
+ * those that are read.
+ *
+ * SQLite sees zeros in place of checksums. So pages in the write-ahead log, which has its own
+ * checksums, have zeros there, too, and so have pages that another program copies from it. */
+#include "host/backend_sqlite_pages.h"
+
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/hash.h"
+
+#define PAGE_SIZE 4096
+#define HEADER_SIZE 100
+#define RESERVED_AT 20 /* in the header: bytes that each page reserves at its end */
+#define SUM_AT (PAGE_SIZE - SQLITE_PAGES_RESERVED)
+
+/* The real file follows. */
+struct shim {
+    sqlite3_file base;
+    bool has_sums;
+};
+
+static sqlite3_vfs *real_vfs;
+static _Thread_local uint32_t damaged;
+
+static sqlite3_file *real(sqlite3_file *file)
+{
+    return (sqlite3_file *)(void *)((struct shim *)(void *)file + 1);
+}
+
+/* A page at another place does not fit. Never zero. */
+static uint64_t sum_of(const uint8_t *page, sqlite3_int64 at)
+{
+    return (hash_bytes(slice_of(page, SUM_AT)) ^
+            ((uint64_t)at * UINT64_C(0x9e3779b97f4a7c15))) |
+           1;
+}
+
+static bool is_page(int size, sqlite3_int64 at)
+{
+    return size == PAGE_SIZE && at % PAGE_SIZE == 0;
+}
+
+static void read_header(struct shim *shim, const uint8_t *bytes, int size,
+                        sqlite3_int64 at)
+{
+    if (at == 0 && size >= HEADER_SIZE)
+        shim->has_sums = bytes[RESERVED_AT] == SQLITE_PAGES_RESERVED;
+}
+
+static int damaged_at(sqlite3_int64 at)
+{
+    damaged = (uint32_t)(at / PAGE_SIZE) + 1;
+    return SQLITE_IOERR_DATA;
+}
+
+static int shim_read(sqlite3_file *file, void *bytes, int size,
+                     sqlite3_int64 at)
+{
+    struct shim *shim = (struct shim *)(void *)file;
+    int result = real(file)->pMethods->xRead(real(file), bytes, size, at);
+    uint8_t *page = bytes;
+    uint64_t sum;
+
+    if (result == SQLITE_IOERR_SHORT_READ && shim->has_sums &&
+        is_page(size, at))
+        return damaged_at(at); /* the file was cut */
+    if (result != SQLITE_OK)
+        return result;
+    if (!shim->has_sums)
+        read_header(shim, page, size, at);
+    if (!shim->has_sums || !is_page(size, at))
+        return SQLITE_OK;
+    memcpy(&sum, page + SUM_AT, sizeof sum);
+    if (sum && sum != sum_of(page, at))
+        return damaged_at(at);
+    memset(page + SUM_AT, 0, SQLITE_PAGES_RESERVED);
+    return SQLITE_OK;
+}
+
+static int shim_write(sqlite3_file *file, const void *bytes, int size,
+                      sqlite3_int64 at)
+{
+    struct shim *shim = (struct shim *)(void *)file;
+    uint8_t page[PAGE_SIZE];
+    uint64_t sum;
+
+    read_header(shim, bytes, size, at);
+    if (!shim->has_sums || !is_page(size, at))
+        return real(file)->pMethods->xWrite(real(file), bytes, size, at);
+    memcpy(page, bytes, PAGE_SIZE);
+    sum = sum_of(page, at);
+    memcpy(page + SUM_AT, &sum, sizeof sum);
+    return real(file)->pMethods->xWrite(real(file), page, size, at);
+}
+
+/* The other calls are passed on. */
+
+static int shim_close(sqlite3_file *file)
+{
+    return real(file)->pMethods->xClose(real(file));
+}
+
+static int shim_truncate(sqlite3_file *file, sqlite3_int64 size)
+{
+    return real(file)->pMethods->xTruncate(real(file), size);
+}
+
+static int shim_sync(sqlite3_file *file, int flags)
+{
+    return real(file)->pMethods->xSync(real(file), flags);
+}
+
+static int shim_size(sqlite3_file *file, sqlite3_int64 *size)
+{
+    return real(file)->pMethods->xFileSize(real(file), size);
+}
+
+static int shim_lock(sqlite3_file *file, int level)
+{
+    return real(file)->pMethods->xLock(real(file), level);
+}
+
+static int shim_unlock(sqlite3_file *file, int level)
+{
+    return real(file)->pMethods->xUnlock(real(file), level);
+}
+
+static int shim_reserved(sqlite3_file *file, int *result)
+{
+    return real(file)->pMethods->xCheckReservedLock(real(file), result);
+}
+
+static int shim_control(sqlite3_file *file, int operation, void *argument)
+{
+    return real(file)->pMethods->xFileControl(real(file), operation, argument);
+}
+
+static int shim_sector(sqlite3_file *file)
+{
+    return real(file)->pMethods->xSectorSize(real(file));
+}
+
+static int shim_device(sqlite3_file *file)
+{
+    return real(file)->pMethods->xDeviceCharacteristics(real(file));
+}
+
+static int shim_shm_map(sqlite3_file *file, int region, int size, int extends,
+                        void volatile **mapped)
+{
+    return real(file)->pMethods->xShmMap(real(file), region, size, extends,
+                                         mapped);
+}
+
+static int shim_shm_lock(sqlite3_file *file, int offset, int count, int flags)
+{
+    return real(file)->pMethods->xShmLock(real(file), offset, count, flags);
+}
+
+static void shim_shm_barrier(sqlite3_file *file)
+{
+    real(file)->pMethods->xShmBarrier(real(file));
+}
+
+static int shim_shm_unmap(sqlite3_file *file, int deletes)
+{
+    return real(file)->pMethods->xShmUnmap(real(file), deletes);
+}
+
+/* Version 2 has no memory mapping, which would go past shim_read. */
+static const sqlite3_io_methods methods = {
+    .iVersion = 2,
+    .xClose = shim_close,
+    .xRead = shim_read,
+    .xWrite = shim_write,
+    .xTruncate = shim_truncate,
+    .xSync = shim_sync,
+    .xFileSize = shim_size,
+    .xLock = shim_lock,
+    .xUnlock = shim_unlock,
+    .xCheckReservedLock = shim_reserved,
+    .xFileControl = shim_control,
+    .xSectorSize = shim_sector,
+    .xDeviceCharacteristics = shim_device,
+    .xShmMap = shim_shm_map,
+    .xShmLock = shim_shm_lock,
+    .xShmBarrier = shim_shm_barrier,
+    .xShmUnmap = shim_shm_unmap,
+};
+
+static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file,
+                    int flags, int *flags_out)
+{
+    struct shim *shim = (struct shim *)(void *)file;
+    int result;
+
+    (void)vfs;
+    if (!(flags & SQLITE_OPEN_MAIN_DB))
+        return real_vfs->xOpen(real_vfs, name, file, flags, flags_out);
+    memset(shim, 0, sizeof *shim);
+    result = real_vfs->xOpen(real_vfs, name, real(file), flags, flags_out);
+    if (real(file)->pMethods) /* also after an error: it must be closed */
+        shim->base.pMethods = &methods;
+    return result;
+}
+
+static int vfs_delete(sqlite3_vfs *vfs, const char *name, int syncs)
+{
+    (void)vfs;
+    return real_vfs->xDelete(real_vfs, name, syncs);
+}
+
+static int vfs_access(sqlite3_vfs *vfs, const char *name, int flags,
+                      int *result)
+{
+    (void)vfs;
+    return real_vfs->xAccess(real_vfs, name, flags, result);
+}
+
+static int vfs_full_path(sqlite3_vfs *vfs, const char *name, int size,
+                         char *path)
+{
+    (void)vfs;
+    return real_vfs->xFullPathname(real_vfs, name, size, path);
+}
+
+static int vfs_random(sqlite3_vfs *vfs, int size, char *bytes)
+{
+    (void)vfs;
+    return real_vfs->xRandomness(real_vfs, size, bytes);
+}
+
+static int vfs_sleep(sqlite3_vfs *vfs, int us)
+{
+    (void)vfs;
+    return real_vfs->xSleep(real_vfs, us);
+}
+
+static int vfs_time(sqlite3_vfs *vfs, double *now)
+{
+    (void)vfs;
+    return real_vfs->xCurrentTime(real_vfs, now);
+}
+
+static int vfs_error(sqlite3_vfs *vfs, int size, char *text)
+{
+    (void)vfs;
+    return real_vfs->xGetLastError(real_vfs, size, text);
+}
+
+static sqlite3_vfs pages_vfs = {
+    .iVersion = 1,
+    .zName = "sherd-pages",
+    .xOpen = vfs_open,
+    .xDelete = vfs_delete,
+    .xAccess = vfs_access,
+    .xFullPathname = vfs_full_path,
+    .xRandomness = vfs_random,
+    .xSleep = vfs_sleep,
+    .xCurrentTime = vfs_time,
+    .xGetLastError = vfs_error,
+};
+
+static void register_vfs(void)
+{
+    real_vfs = sqlite3_vfs_find(NULL);
+    check(real_vfs != NULL);
+    pages_vfs.szOsFile = (int)sizeof(struct shim) + real_vfs->szOsFile;
+    pages_vfs.mxPathname = real_vfs->mxPathname;
+    check(sqlite3_vfs_register(&pages_vfs, 0) == SQLITE_OK);
+}
+
+const char *sqlite_pages_vfs(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    check(pthread_once(&once, register_vfs) == 0);
+    return pages_vfs.zName;
+}
+
+uint32_t sqlite_pages_damaged(void)
+{
+    return damaged;
+}

@@ -1,0 +1,262 @@
+/* Creates, upgrades and checks the tables of an SQLite journal, and reads the store's identity. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "host/backend_place.h"
+#include "host/backend_sqlite_inside.h"
+
+#define SCHEMA_VERSION 2
+#define SCHEMA_OLDEST 1 /* older ones are refused */
+#define APPLICATION_ID 0x73686a6c /* "shjl" */
+
+/* Version 2 added the store's identity and the terms' proofs. */
+#define SCHEMA_2                                                               \
+    "CREATE TABLE proof(type TEXT, term INTEGER, proof INTEGER NOT NULL,"      \
+    " PRIMARY KEY(type, term)) WITHOUT ROWID;"                                 \
+    "INSERT INTO meta VALUES('store', lower(hex(randomblob(16))));"
+
+static const char schema[] =
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
+    "CREATE TABLE claims(id INTEGER PRIMARY KEY, count INTEGER NOT NULL);"
+    "CREATE TABLE fence(type TEXT, shard TEXT, term INTEGER NOT NULL,"
+    " epoch INTEGER NOT NULL, PRIMARY KEY(type, shard)) WITHOUT ROWID;"
+    "CREATE TABLE term(type TEXT PRIMARY KEY, term INTEGER NOT NULL)"
+    " WITHOUT ROWID;"
+    "CREATE TABLE entity(id INTEGER PRIMARY KEY, pid TEXT NOT NULL UNIQUE);"
+    "CREATE TABLE event(entity INTEGER, seq INTEGER, record BLOB NOT NULL,"
+    " PRIMARY KEY(entity, seq)) WITHOUT ROWID;"
+    "INSERT INTO claims VALUES(1, 0);" SCHEMA_2;
+
+/* `missing` if there is no row */
+static int64_t one_number(struct sqlite_store *store, const char *sql,
+                          int64_t missing)
+{
+    sqlite3_stmt *statement = NULL;
+    int64_t number = missing;
+
+    if (sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW)
+        number = sqlite3_column_int64(statement, 0);
+    (void)sqlite3_finalize(statement);
+    return number;
+}
+
+/* Returns a text of the table meta, or null with a line in `error`. The caller frees it. */
+static char *read_meta(struct sqlite_store *store, const char *sql, char *error)
+{
+    sqlite3_stmt *statement = NULL;
+    char *text = NULL;
+
+    if (sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) != SQLITE_OK ||
+        sqlite3_step(statement) != SQLITE_ROW)
+        (void)sqlite_failed(store, error);
+    else
+        text = mem_text((const char *)sqlite3_column_text(statement, 0));
+    (void)sqlite3_finalize(statement);
+    return text;
+}
+
+static int make_schema(struct sqlite_store *store, char *error)
+{
+    char *sql = sqlite3_mprintf(
+        "%s INSERT INTO meta VALUES('cluster', %Q);"
+        "PRAGMA application_id = %d; PRAGMA user_version = %d;",
+        schema, store->cluster, APPLICATION_ID, SCHEMA_VERSION);
+    int result;
+
+    check(sql != NULL);
+    result = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
+    sqlite3_free(sql);
+    return result == SQLITE_OK ? 0 : sqlite_failed(store, error);
+}
+
+static int check_cluster(struct sqlite_store *store, char *error)
+{
+    char *found = read_meta(
+        store, "SELECT value FROM meta WHERE name = 'cluster'", error);
+    int result = -1;
+
+    if (found && strcmp(found, store->cluster) == 0)
+        result = 0;
+    else if (found)
+        (void)sqlite_refused(store, error,
+                             "it belongs to cluster \"%s\", not to \"%s\"",
+                             found, store->cluster);
+    mem_free(found);
+    return result;
+}
+
+static int64_t count_tables(struct sqlite_store *store)
+{
+    return one_number(store, "SELECT count(*) FROM sqlite_schema", -1);
+}
+
+static int64_t version_of(struct sqlite_store *store)
+{
+    return one_number(store, "PRAGMA user_version", 0);
+}
+
+/* Needs no lock, as one transaction creates or upgrades all tables. */
+static int check_schema(struct sqlite_store *store, char *error)
+{
+    int64_t application = one_number(store, "PRAGMA application_id", 0);
+    int64_t version = version_of(store);
+
+    if (application != APPLICATION_ID)
+        return sqlite_refused(store, error,
+                              "the file is another program's database");
+    if (version < SCHEMA_OLDEST || version > SCHEMA_VERSION)
+        return sqlite_refused(store, error,
+                              "its schema is version %lld, this program knows "
+                              "%d",
+                              (long long)version, SCHEMA_VERSION);
+    return check_cluster(store, error);
+}
+
+static int in_transaction(struct sqlite_store *store, char *error,
+                          int (*step)(struct sqlite_store *store, char *error))
+{
+    int result;
+
+    if (sqlite_run_text(store, "BEGIN IMMEDIATE") != SQLITE_OK)
+        return sqlite_failed(store, error);
+    result = step(store, error);
+    if (result == 0 && sqlite_run_text(store, "COMMIT") != SQLITE_OK)
+        result = sqlite_failed(store, error);
+    if (result != 0)
+        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return result;
+}
+
+static int add_schema(struct sqlite_store *store, char *error)
+{
+    return count_tables(store) == 0 ? make_schema(store, error) : 0;
+}
+
+static int add_version_2(struct sqlite_store *store, char *error)
+{
+    if (version_of(store) != 1)
+        return 0; /* another process was faster */
+    return sqlite3_exec(store->db, SCHEMA_2 "PRAGMA user_version = 2;", NULL,
+                        NULL, NULL) == SQLITE_OK
+               ? 0
+               : sqlite_failed(store, error);
+}
+
+/* Leaving the write-ahead log needs the file alone. So no program of an older version has it open
+ * during the upgrade, and none opens it later. */
+static int upgrade(struct sqlite_store *store, char *error)
+{
+    int result;
+
+    if (sqlite_run_text(store, "PRAGMA journal_mode = DELETE") != SQLITE_OK)
+        return sqlite_refused(store, error,
+                              "its schema is version %lld, and other processes "
+                              "have it open: stop all of them, then start one "
+                              "to upgrade it to version %d",
+                              (long long)version_of(store), SCHEMA_VERSION);
+    result = in_transaction(store, error, add_version_2);
+    if (sqlite_run_text(store, "PRAGMA journal_mode = WAL") != SQLITE_OK &&
+        result == 0)
+        result = sqlite_failed(store, error);
+    return result;
+}
+
+static bool is_identity(const char *id)
+{
+    return strlen(id) == 32 && strspn(id, "0123456789abcdef") == 32;
+}
+
+static int identify(struct sqlite_store *store, char *error)
+{
+    char *id = read_meta(store, "SELECT value FROM meta WHERE name = 'store'",
+                         error);
+
+    if (!id || !is_identity(id)) {
+        mem_free(id);
+        return sqlite_refused(store, error,
+                              "the identity of its store is damaged");
+    }
+    /* A copy has the same identity, but is another file. */
+    (void)snprintf(store->identity.id, sizeof store->identity.id,
+                   "%s-%016" PRIx64, id,
+                   backend_place_of(store->path)); /* fits */
+    store->mark.store = hash_bytes(slice_text(id));
+    mem_free(id);
+    return 0;
+}
+
+/* Tells whether the marked record is stored. */
+static bool has_marked(struct sqlite_store *store, const struct turn_mark *mark)
+{
+    sqlite3_stmt *statement = NULL;
+    bool found = false;
+
+    if (sqlite3_prepare_v2(store->db,
+                           "SELECT record FROM event"
+                           " WHERE entity = ? AND seq = ?",
+                           -1, &statement, NULL) == SQLITE_OK &&
+        sqlite3_bind_int64(statement, 1, (sqlite3_int64)mark->entity) ==
+            SQLITE_OK &&
+        sqlite3_bind_int64(statement, 2, (sqlite3_int64)mark->seq) ==
+            SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW) {
+        struct slice record =
+            slice_of(sqlite3_column_blob(statement, 0),
+                     (size_t)sqlite3_column_bytes(statement, 0));
+
+        found = hash_bytes(record) == mark->sum;
+    }
+    (void)sqlite3_finalize(statement);
+    return found;
+}
+
+/* SQLite takes the first damaged frame for the log's end, and would go on without the commits behind
+ * it. All commits before the marked one are there if it is. */
+static int check_mark(struct sqlite_store *store, char *error)
+{
+    struct turn_mark mark = { 0 };
+    struct turn_mark later;
+    char sql[80];
+    char *id;
+
+    if (!turn_get_mark(store->turn, &mark) || mark.store != store->mark.store)
+        return 0; /* new, or of another store that was here before */
+    while (!has_marked(store, &mark)) {
+        if (turn_get_mark(store->turn, &later) &&
+            memcmp(&later, &mark, sizeof mark) != 0) {
+            mark = later; /* another process has written, and may have deleted that record */
+            continue;
+        }
+        (void)snprintf(sql, sizeof sql,
+                       "SELECT pid FROM entity WHERE id = %" PRIu64,
+                       mark.entity); /* fits */
+        id = read_meta(store, sql, error);
+        (void)sqlite_refused(store, error,
+                             "lost its end: event %" PRIu64 " of \"%.40s\" is "
+                             "missing; restore the files, or accept the "
+                             "loss by deleting FILE-turn",
+                             mark.seq, id ? id : "a new entity");
+        mem_free(id);
+        return -1;
+    }
+    return 0;
+}
+
+int sqlite_set_up_schema(struct sqlite_store *store, char *error)
+{
+    int64_t tables = count_tables(store);
+
+    if (tables < 0)
+        return sqlite_failed(store, error);
+    if (tables == 0 && in_transaction(store, error, add_schema) != 0)
+        return -1;
+    if (check_schema(store, error) != 0)
+        return -1;
+    if (version_of(store) < SCHEMA_VERSION && upgrade(store, error) != 0)
+        return -1;
+    return identify(store, error) == 0 ? check_mark(store, error) : -1;
+}
