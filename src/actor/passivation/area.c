@@ -100,6 +100,39 @@ uint32_t area_select(const struct area *area)
     }
 }
 
+static uint32_t other_recent(const struct area *area, const struct ranks *ranks,
+                             uint32_t kept)
+{
+    bool is_newest = area->settings->policy == PASSIVATION_MOST_RECENT;
+
+    for (uint32_t i = 0; i < area->levels; i++) {
+        const struct segment *segment = &area->segments[i];
+        uint32_t slot = is_newest ? segment->last : segment->first;
+
+        if (slot && slot == kept)
+            slot = is_newest ? ranks->items[slot].previous : ranks->items[slot].next;
+        if (slot)
+            return slot;
+    }
+    return 0;
+}
+
+uint32_t area_select_other(const struct area *area, const struct ranks *ranks,
+                           uint32_t kept)
+{
+    if (area->settings->policy != PASSIVATION_LEAST_FREQUENT)
+        return other_recent(area, ranks, kept);
+    for (uint32_t i = area->lowest; i; i = area->buckets.items[i].higher) {
+        uint32_t slot = area->buckets.items[i].first;
+
+        if (slot == kept)
+            slot = ranks->items[slot].next;
+        if (slot)
+            return slot;
+    }
+    return 0;
+}
+
 void area_remove(struct area *area, struct ranks *ranks, uint32_t slot)
 {
     if (area->settings->policy == PASSIVATION_LEAST_FREQUENT)

@@ -57,6 +57,9 @@ void area_set_limit(struct area *area, struct ranks *ranks, uint32_t limit,
                     struct slots *out);
 /* The next victim; 0: none. */
 uint32_t area_select(const struct area *area);
+/* Likewise in all segments, and not `kept`. */
+uint32_t area_select_other(const struct area *area, const struct ranks *ranks,
+                           uint32_t kept);
 /* Takes an entity of this area off the books. */
 void area_remove(struct area *area, struct ranks *ranks, uint32_t slot);
 

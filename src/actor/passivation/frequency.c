@@ -108,7 +108,7 @@ static uint64_t next_priority(const struct area *area, struct rank *rank, uint64
     if (!area->settings->is_aging)
         return priority + 1;
     accesses = rank_accesses(rank);
-    if (accesses < RANK_ACCESSES_MAX)
+    if (accesses < RANK_ACCESSES_FULL)
         accesses++;
     rank_set_accesses(rank, accesses);
     return accesses + area->age > priority ? accesses + area->age : priority;

@@ -12,7 +12,7 @@
 
 #define RANK_SLOT_BITS 25 /* ACTOR_SLOTS_MAX fits */
 #define RANK_SLOT_MASK ((1u << RANK_SLOT_BITS) - 1)
-#define RANK_ACCESSES_MAX ((1u << 19) - 1)
+#define RANK_ACCESSES_FULL ((1u << 19) - 1)
 
 enum rank_area {
     RANK_NONE, /* not active, or passivated */

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define SKETCH_DEPTH_MAX 16u
-#define SKETCH_WIDTH_MAX (1u << 28) /* counters of a row */
+#define SKETCH_WIDTH_MAX (1u << 26) /* counters of a row: a lane has at most 2^24 entities */
 
 struct sketch_settings {
     uint32_t depth; /* rows, 1 to SKETCH_DEPTH_MAX */

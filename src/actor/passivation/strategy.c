@@ -3,6 +3,21 @@
 
 #include "base/check.h"
 
+const struct passivation_settings passivation_default = {
+    .main = { .policy = PASSIVATION_LEAST_RECENT, .levels = 2, .shares = { 0.2, 0.8 } },
+    .window = { .policy = PASSIVATION_LEAST_RECENT },
+    .window_share = 0.01,
+    .window_share_min = 0.01,
+    .window_share_max = 1.0,
+    .has_filter = true,
+    .filter = { .depth = 4, .bits = 4, .width_multiplier = 4, .reset_multiplier = 10 },
+    .climbs = true,
+    .climb = { .adjust_multiplier = 10,
+               .initial_step = 0.0625,
+               .restart_threshold = 0.05,
+               .step_decay = 0.98 },
+};
+
 struct strategy {
     const struct passivation_settings *settings;
     struct ranks *ranks;
@@ -191,6 +206,16 @@ void strategy_remove(struct strategy *strategy, uint32_t slot)
         return;
     area_remove(ranks->items[slot].area == RANK_MAIN ? &strategy->main : &strategy->window,
                 ranks, slot);
+}
+
+uint32_t strategy_evict(struct strategy *strategy, uint32_t kept)
+{
+    uint32_t slot = area_select_other(&strategy->main, strategy->ranks, kept);
+
+    if (!slot)
+        slot = area_select_other(&strategy->window, strategy->ranks, kept);
+    strategy_remove(strategy, slot);
+    return slot;
 }
 
 uint32_t strategy_active(const struct strategy *strategy)

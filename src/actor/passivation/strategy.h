@@ -23,6 +23,9 @@ struct passivation_settings {
     struct climb_settings climb;
 };
 
+/* Akka's default-strategy: a recency window of 1 % that adapts, a sketch, and two segments. */
+extern const struct passivation_settings passivation_default;
+
 struct strategy;
 
 /* settings, ranks: lent until strategy_free. limit: active entities of the shard. */
@@ -37,8 +40,11 @@ uint32_t strategy_set_limit(struct strategy *strategy, uint32_t limit);
 /* An entity is not active any more. Harmless if it has no rank. */
 void strategy_remove(struct strategy *strategy, uint32_t slot);
 
-/* --- for tests --- */
+/* Passivates one more entity, whatever the limit, but not `kept`. Returns it; 0: there is none. */
+uint32_t strategy_evict(struct strategy *strategy, uint32_t kept);
 uint32_t strategy_active(const struct strategy *strategy);
+
+/* --- for tests --- */
 uint32_t strategy_window_limit(const struct strategy *strategy);
 
 #endif
