@@ -150,14 +150,15 @@ static void judge_second(struct check_entity *check, uint64_t now,
     }
 }
 
-/* more: so many may be active beyond the limit. */
+/* more: so many may be active beyond the limit. With the limit 0 the one that was used last may stay,
+ * by some strategies. */
 static void judge_active(struct check_entity *check, uint32_t node,
                          const struct probe *probe, const struct place *place,
                          uint32_t more)
 {
     uint32_t active = place->live - place->leaving;
 
-    if (place->has_limit && active > place->limit + more)
+    if (place->has_limit && active > place->limit + more + (place->limit == 0))
         violation(check->verdict, "active-limit", node,
                   "type %u shard %d has %u active entities, the limit is %" PRIu64,
                   probe->type, probe->shard, active, place->limit);
@@ -170,7 +171,7 @@ static void limit_set(struct check_entity *check, uint32_t node, const struct pr
 
     place->has_limit = probe->first != UINT32_MAX;
     place->limit = probe->first;
-    judge_active(check, node, probe, place, probe->first == 0);
+    judge_active(check, node, probe, place, 0);
     if (place->has_limit && check->active_limit &&
         probe->first * probe->second > check->active_limit)
         violation(check->verdict, "active-limit", node,
