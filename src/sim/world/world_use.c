@@ -346,9 +346,9 @@ void world_active_limit(struct world *world, uint32_t node, const char *type,
 {
     struct mail mail;
 
-    check(node_mail_active_limit(world_site(world, node)->face.node, type, entities, bytes,
-                                 &mail));
-    give(world, node, 0, mail);
+    if (node_mail_active_limit(world_site(world, node)->face.node, type, entities, bytes,
+                               &mail))
+        give(world, node, 0, mail);
 }
 
 /* ---- status and observers ---- */
