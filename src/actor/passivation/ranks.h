@@ -66,7 +66,7 @@ static inline void rank_set_list(struct rank *rank, uint32_t list)
 
 static inline uint32_t rank_accesses(const struct rank *rank)
 {
-    return rank->accesses_low | rank->accesses_middle << 7 |
+    return (uint32_t)rank->accesses_low | (uint32_t)rank->accesses_middle << 7 |
            (uint32_t)rank->accesses_high << 14;
 }
 
