@@ -98,7 +98,7 @@ struct slot {
 struct extra {
     uint64_t seq;
     union {
-        uint64_t position;   /* of the last event */
+        uint64_t position;   /* of the last event, or EVENT_REFUSED */
         uint64_t recover_at; /* RECOVERING: since then; ns */
     };
     /* effects in order of emission; their positions (`at`) never decrease */
@@ -282,23 +282,12 @@ struct chain {
     struct message *first, *last;
 };
 
-/* An event on its way to the journal; index in the queue + base = position. */
+/* An event in the journal that is not durable. */
 struct stored {
+    uint64_t position;
     uint32_t slot;
     uint32_t generation;
     uint32_t bytes;
-};
-
-/* An event that the node has not taken. */
-struct fresh {
-    uint32_t slot;
-    uint32_t event_type;
-    uint64_t actor;
-    uint64_t position, seq;
-    uint16_t type;
-    int32_t shard;
-    size_t at; /* in event_bytes: id, then event */
-    uint32_t id_size, size;
 };
 
 struct news_item {
@@ -397,16 +386,11 @@ struct actors {
     uint32_t followers_missed;
 
     /* persist.c */
-    uint64_t position; /* of the last event */
-    struct stored *stored; /* ring of events on their way */
+    struct stored *stored; /* ring of events that are not durable, by position */
     uint32_t stored_mask, stored_head, stored_count;
-    VEC(struct fresh) fresh;
-    uint32_t fresh_head;
-    struct buf event_bytes;
     VEC(struct news_item) news;
     uint32_t news_head;
     char news_id[SHERD_ID_MAX + 1];
-    char event_id[SHERD_ID_MAX + 1];
 
     VEC(struct peer) peers;
     struct map peer_map;

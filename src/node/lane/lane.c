@@ -56,6 +56,7 @@ struct lane *lane_new(struct machine *machine)
         .idle_interval = settings->passivate_interval,
         .large_max = large_any_max(settings),
         .is_large = lane_is_large,
+        .append = lane_append,
         .user = lane,
     };
     struct journal_options journal = {
@@ -128,9 +129,8 @@ void lane_mail_end(struct lane *lane, struct mail_content *content)
     if (content->kind == MAIL_MESSAGES)
         end_chain(lane, mail_messages_take(content).own.first);
     else if (content->kind == MAIL_FRAME)
-        machine_frame_ended(
-            lane->machine, SHERD_REASON_SHUTTING_DOWN,
-            buf_slice(&mail_frame_of(content)->own.carried->frame));
+        machine_frame_ended(lane->machine, SHERD_REASON_SHUTTING_DOWN,
+                            mail_frame_of(content)->own.envelope->payload);
 }
 
 void lane_free(struct lane *lane)
@@ -144,7 +144,6 @@ void lane_free(struct lane *lane)
     names_fini(&lane->names);
     journal_free(lane->journal);
     actors_free(lane->actors);
-    vec_fini(&lane->positions);
     vec_fini(&lane->remember_writes);
     vec_fini(&lane->flushing);
     vec_fini(&lane->asked);

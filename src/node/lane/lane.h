@@ -78,11 +78,6 @@ struct chain {
     struct message *last;
 };
 
-struct position {
-    uint64_t actors;
-    uint64_t journal;
-};
-
 /* A write is durable when the journal is, up to `position`. */
 struct remember_write {
     uint64_t position;
@@ -130,8 +125,6 @@ struct lane {
     struct chain chains[LANES_MAX];
     struct message *batch[BATCH_MAX];
     uint32_t batch_count;
-    VEC(struct position) positions;
-    uint32_t position_head;
     VEC(struct remember_write) remember_writes; /* by position */
     uint64_t remember_ticket;
     bool remembers;
@@ -166,6 +159,9 @@ static inline enum stream lane_stream(const struct lane *lane, uint32_t type)
 
 /* Called by actors, and for messages of the program's threads. */
 bool lane_is_large(void *lane, const struct destination *destination);
+/* Called by actors, to append an event to the journal. */
+uint64_t lane_append(void *lane, uint64_t actor, uint32_t event_type,
+                     struct slice event);
 
 /* ---- sending.c: takes a message, given, to its place ---- */
 void lane_send(struct lane *lane, struct message *message); /* from an actor here */

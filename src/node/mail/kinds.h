@@ -91,6 +91,7 @@
     LENT(MAIL_REGION_LIMIT, region_limit) \
     OWNS(MAIL_STATUS, status)
 
+struct envelope;
 struct handshake;
 struct message;
 struct owing;
@@ -140,16 +141,11 @@ struct mail_named {
 
 /* ---- lane -> control ---- */
 
-/* An envelope on its way to another machine. */
-struct carried {
-    struct buf frame;
-    enum stream stream;
-};
-
-/* An envelope that is not for actors. */
+/* An envelope that is not for actors, with its bytes. The lane has checked its sender's handshake. */
 struct mail_frame {
+    enum stream stream;
     struct {
-        struct carried *carried;
+        struct envelope *envelope; /* of envelope_keep */
     } own;
 };
 

@@ -50,12 +50,6 @@ static void free_named(struct naming *naming)
     mem_free(naming);
 }
 
-static void free_frame(struct carried *carried)
-{
-    buf_fini(&carried->frame);
-    mem_free(carried);
-}
-
 static void free_watching(struct watching *watching)
 {
     buf_fini(&watching->watchee_text);
@@ -104,7 +98,7 @@ void mail_content_free(struct mail_content *content)
         free_named(content->named.own.naming);
         break;
     case MAIL_FRAME:
-        free_frame(content->frame.own.carried);
+        mem_free(content->frame.own.envelope);
         break;
     case MAIL_HANDSHAKE:
         mem_free(content->handshake.own.handshake);
