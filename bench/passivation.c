@@ -183,8 +183,11 @@ static void begin(struct trace *trace, const char *name, uint32_t shards)
 /* Adds an access to a number of a synthetic trace. */
 static void access_to(struct trace *trace, uint32_t number)
 {
-    while (trace->hashes.count <= number + 1)
-        vec_push(&trace->hashes, java_hash(trace->hashes.count - 1));
+    while (trace->hashes.count <= number + 1) {
+        uint32_t hash = java_hash(trace->hashes.count - 1);
+
+        vec_push(&trace->hashes, hash);
+    }
     vec_push(&trace->ids, number + 1);
 }
 
