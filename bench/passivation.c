@@ -6,6 +6,7 @@
  *
  * The best choice (Belady) passivates the entity whose next use is the latest. Shards and regions are
  * those of Akka's simulator of passivation: a limit is divided among the shards that were used. */
+#define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -22,6 +22,16 @@ static uint64_t bytes_of(const struct actors *actors, const struct slot *slot)
            (extra ? (uint64_t)extra->own_kib * 1024 : 0);
 }
 
+/* Returns the limit of a shard's entities. A limit of bytes is one, too: each entity has a state. */
+static uint32_t entities_max(const struct actors *actors, const struct type *type)
+{
+    uint64_t size = actors->behaviors.items[type->behavior].face.state_size;
+    uint64_t most = size ? type->limit.bytes / size : UINT64_MAX;
+
+    most = most ? most : 1;
+    return most < type->limit.entities ? (uint32_t)most : type->limit.entities;
+}
+
 static uint32_t hash_of(const void *user, uint32_t index)
 {
     const struct actors *actors = user;
@@ -146,7 +156,8 @@ void active_begin(struct actors *actors, struct row *row)
         actors->ranks->user = actors;
     }
     row->bytes = 0;
-    row->strategy = strategy_new(type->passivation, actors->ranks, type->limit.entities);
+    row->strategy =
+        strategy_new(type->passivation, actors->ranks, entities_max(actors, type));
     probe_limit(actors, row);
 }
 
@@ -202,7 +213,7 @@ static void limit_row(struct actors *actors, uint32_t at)
     } else if (!row->strategy) {
         begin_late(actors, at);
     } else {
-        passivate_all(actors, strategy_set_limit(row->strategy, type->limit.entities));
+        passivate_all(actors, strategy_set_limit(row->strategy, entities_max(actors, type)));
         if (actors->counts_bytes)
             keep_bytes(actors, row, 0);
         probe_limit(actors, row);

@@ -3,6 +3,8 @@
 
 #include "base/check.h"
 
+#define SKETCH_CAPACITY_LEAST 8192u /* 64 KiB by default */
+
 const struct passivation_settings passivation_default = {
     .main = { .policy = PASSIVATION_LEAST_RECENT, .levels = 2, .shares = { 0.2, 0.8 } },
     .window = { .policy = PASSIVATION_LEAST_RECENT },
@@ -24,6 +26,7 @@ struct strategy {
     uint32_t limit;
     bool is_composite;
     bool is_sketch_old; /* it is made for an earlier limit */
+    uint32_t sketch_capacity; /* entities; the limit, or less while few are active */
     double window_share;
     struct area main, window;
     struct climb climb;
@@ -67,13 +70,27 @@ void strategy_free(struct strategy *strategy)
 
 /* --- composite strategies --- */
 
-/* The sketch is as large as the limit, so it is made when it is first used: a region that starts
- * many shards changes all their limits each time. */
+/* Below a large limit the sketch grows with the number of active entities, and forgets all uses when
+ * it grows. Until the limit is reached nothing is compared. */
+static uint32_t sketch_capacity(const struct strategy *strategy)
+{
+    uint32_t wanted = 2 * strategy_active(strategy);
+
+    wanted = wanted < SKETCH_CAPACITY_LEAST ? SKETCH_CAPACITY_LEAST : wanted;
+    return wanted < strategy->limit ? wanted : strategy->limit;
+}
+
+/* The sketch is made when it is first used: a region that starts many shards changes all their
+ * limits each time. */
 static struct sketch *fresh_sketch(struct strategy *strategy)
 {
-    if (strategy->is_sketch_old) {
+    bool is_small = strategy->sketch_capacity < strategy->limit &&
+                    strategy_active(strategy) > strategy->sketch_capacity;
+
+    if (strategy->is_sketch_old || is_small) {
+        strategy->sketch_capacity = sketch_capacity(strategy);
         sketch_fini(&strategy->sketch);
-        sketch_init(&strategy->sketch, &strategy->settings->filter, strategy->limit);
+        sketch_init(&strategy->sketch, &strategy->settings->filter, strategy->sketch_capacity);
         strategy->is_sketch_old = false;
     }
     return &strategy->sketch;
