@@ -89,6 +89,23 @@ static void shards_that_move_make_the_parts_smaller(void **state)
     world_free(world);
 }
 
+static void a_limit_of_bytes_alone_is_divided_too(void **state)
+{
+    struct world *world = begin(0);
+    uint64_t size = cast_types[0].behavior.state_size;
+    (void)state;
+
+    assert_true(size > 0);
+    cast_wake(world, "E", ENTITIES);
+    world_active_limit(world, 0, "E", 0, 30 * size);
+    world_run(world, SECOND);
+    assert_int_equal(running_at(world, 0), 30); /* three in each of ten shards */
+    cast_wake(world, "E", ENTITIES);
+    world_run(world, SECOND);
+    assert_int_equal(running_at(world, 0), 30);
+    world_free(world);
+}
+
 static void other_types_keep_their_own_limits(void **state)
 {
     struct world *world = begin(0);
@@ -110,6 +127,7 @@ int main(void)
         cmocka_unit_test(a_limit_is_divided_among_the_shards_of_a_node),
         cmocka_unit_test(a_limit_changes_at_run_time),
         cmocka_unit_test(shards_that_move_make_the_parts_smaller),
+        cmocka_unit_test(a_limit_of_bytes_alone_is_divided_too),
         cmocka_unit_test(other_types_keep_their_own_limits),
     };
 
