@@ -203,7 +203,7 @@ static void begin_late(struct actors *actors, uint32_t at)
     }
 }
 
-static void limit_row(struct actors *actors, uint32_t at)
+void active_limit_row(struct actors *actors, uint32_t at)
 {
     struct row *row = &actors->rows.items[at];
     const struct type *type = &actors->types[row->type];
@@ -218,24 +218,4 @@ static void limit_row(struct actors *actors, uint32_t at)
             keep_bytes(actors, row, 0);
         probe_limit(actors, row);
     }
-}
-
-void actors_set_active_limit(struct actors *actors, uint16_t type,
-                             struct active_limit limit)
-{
-    struct type *known = &actors->types[type];
-
-    check(type < actors->type_count && known->known);
-    check(!actors->ctx.slot);
-    entity_flush(actors);
-    if (!known->passivation)
-        return;
-    known->limit = limit;
-    if (limit.bytes != UINT64_MAX)
-        actors->counts_bytes = true;
-    for (uint32_t i = 1; i < actors->rows.count; i++)
-        if (actors->rows.items[i].type == type &&
-            (actors->rows.items[i].state == ROW_OPEN ||
-             actors->rows.items[i].state == ROW_CLOSED))
-            limit_row(actors, i);
 }

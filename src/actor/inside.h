@@ -623,6 +623,8 @@ void active_use(struct actors *actors, uint32_t index, struct slot *slot);
 void active_end(struct actors *actors, uint32_t index, struct slot *slot);
 /* Applies the type's limit to the row of a shard that starts. */
 void active_begin(struct actors *actors, struct row *row);
+/* Applies the type's changed limit to a row. */
+void active_limit_row(struct actors *actors, uint32_t at);
 /* Ends the limit of a shard that stops; its entities lose their ranks. */
 void active_stop(struct actors *actors, struct row *row);
 /* Sets what an entity holds beside its state. */
