@@ -212,6 +212,15 @@ static const struct kind *const own_kinds[] = { &expiry_kind,
     (sizeof remember_data_kinds / sizeof *remember_data_kinds)
 #define REMEMBER_KINDS (sizeof remember_kinds / sizeof *remember_kinds)
 
+/* For limits of active entities. */
+static const struct kind limit_kinds[] = {
+    { ZOO_NONE, MODE_SWARM, { "active_entity_limit=8", "number_of_shards=8" } },
+    { ZOO_NONE, MODE_HANDOFF,
+      { "active_entity_limit=40", "number_of_shards=8", "active_strategy=5" } },
+};
+
+#define LIMIT_KINDS (sizeof limit_kinds / sizeof *limit_kinds)
+
 /* For bugs of the N/R/W store. */
 static const struct kind store_kinds[] = {
     { ZOO_NONE, MODE_STORE, { "fault_clog=5", "link_mean_us=10000" } },
@@ -321,6 +330,8 @@ static const struct kind *kind_of(const struct search *search, uint64_t seed)
         return &remember_data_kinds[seed % REMEMBER_DATA_KINDS];
     case WORLD_REMEMBER:
         return &remember_kinds[seed % REMEMBER_KINDS];
+    case WORLD_LIMIT:
+        return &limit_kinds[seed % LIMIT_KINDS];
     case WORLD_ANY:
         break;
     }

@@ -340,6 +340,14 @@ SHERD_API void sherd_unwatch(struct sherd_ctx *ctx, struct sherd_ref actor);
  * A plain actor's call is ignored. */
 SHERD_API void sherd_passivate(struct sherd_ctx *ctx);
 
+/* Reports how many bytes an entity holds beside its state, such as what it has
+ * allocated, for the limit of bytes (sherd_set_active_limit).
+ *
+ * bytes: the present total, not a difference; rounded up to KiB. Each
+ * incarnation begins with 0. A plain actor's call is ignored. The first call of
+ * an incarnation may cost 128 bytes of the lane's memory. */
+SHERD_API void sherd_entity_bytes(struct sherd_ctx *ctx, uint64_t bytes);
+
 /* Stores an event of a persistent entity, and calls apply with it at once.
  *
  * The entity's effects wait until the event is durable: messages, answers,

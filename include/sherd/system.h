@@ -152,6 +152,13 @@ struct sherd_entity_type {
      * count, as in Akka: not those to its ref, its timers and its answers. An
      * entity with open asks or jobs is not idle. */
     uint64_t idle_ms;
+    /* The active entities of the type on this node: when there are more, the
+     * strategy of akka.cluster.sharding.passivation chooses which are
+     * passivated (default-strategy, if the configured one has no limit).
+     * Default: as configured (no limit). See sherd_set_active_limit. */
+    uint32_t active_entity_limit;
+    /* The same in bytes. */
+    uint64_t active_byte_limit;
     /* Messages that may wait for one entity; default 10,000. */
     uint32_t mailbox_max;
     /* Above 0: the newer allocation algorithm, which moves at most so many
@@ -328,6 +335,28 @@ SHERD_API SHERD_MUST_USE int sherd_system_tell(struct sherd_system *system,
 SHERD_API SHERD_MUST_USE int
 sherd_system_entity_tell(struct sherd_system *system, const char *type,
                          const char *id, uint32_t msg, struct sherd_bytes body);
+
+/* Changes the limits of the active entities of a type on this node.
+ *
+ * type: its name. entities, bytes: as active_entity_limit and
+ * active_byte_limit; 0: no limit.
+ * Each limit is divided equally among the shards that the node owns, without
+ * the remainder. A shard with more than its part passivates entities at once:
+ * each gets its stop message after the messages that it has, even with open
+ * asks or jobs. The limits count entities from their start until they begin to
+ * stop. Messages that arrive during the stop start the next incarnation.
+ *
+ * Bytes are the entity's state_size, what it reports by sherd_entity_bytes, and
+ * the bodies of the messages in its mailbox. Its slot (64 bytes), its rank (12
+ * bytes), timers, watches and effects that wait are not counted. The entity
+ * that was used last stays, even if it alone is above the limit.
+ * Limits have no effect on types that remember their entities.
+ *
+ * Result: 0; SHERD_EINVAL: no such type; SHERD_EFULL; SHERD_ESTATE.
+ * Threads: threads of the program. */
+SHERD_API SHERD_MUST_USE int
+sherd_set_active_limit(struct sherd_system *system, const char *type,
+                       uint32_t entities, uint64_t bytes);
 
 /* ---- membership ---- */
 

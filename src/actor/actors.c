@@ -195,6 +195,7 @@ void actors_free(struct actors *actors)
     for (uint32_t i = 0; i < actors->type_count; i++)
         mem_free(actors->types[i].rows);
     mem_free(actors->types);
+    active_fini(actors);
     for (uint32_t i = 0; i < actors->rows.count; i++)
         vec_fini(&actors->rows.items[i].slots);
     vec_fini(&actors->rows);

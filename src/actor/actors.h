@@ -30,6 +30,7 @@
 #include "base/trace.h"
 
 struct actors;
+struct passivation_settings; /* actor/passivation/strategy.h */
 
 #define EVENT_REFUSED UINT64_MAX /* in place of a position */
 
@@ -55,6 +56,8 @@ struct actors_settings {
     uint64_t now;            /* monotonic ns at the start */
     /* delay before a remembered entity that ended by itself restarts; 0: ENTITY_RESTART_MS */
     uint64_t restart_ms;
+    /* ns between two looks for idle entities; 0: an eighth of the time of their type */
+    uint64_t idle_interval;
     /* Largest body to a destination that is large; 0: no destination is. Called only for bodies
      * above SHERD_BODY_MAX. */
     uint32_t large_max;
@@ -86,6 +89,21 @@ void actors_free(struct actors *actors);
  * functions. */
 void actors_add_type(struct actors *actors, uint16_t index,
                      const struct sherd_entity_type *type);
+/* The limit of the active entities of each shard; UINT32_MAX, UINT64_MAX: none. */
+struct active_limit {
+    uint32_t entities;
+    /* State, what entities report by sherd_entity_bytes, and the bodies in mailboxes. The entity
+     * that was used last stays. */
+    uint64_t bytes;
+};
+
+/* Sets how entities of a type are chosen that are too many; settings lent until actors_free. The
+ * limits are none at first. Ignored for a type that remembers its entities. */
+void actors_set_passivation(struct actors *actors, uint16_t type,
+                            const struct passivation_settings *settings);
+/* Changes the limit of the type's shards here, and passivates what is too much. */
+void actors_set_active_limit(struct actors *actors, uint16_t type,
+                             struct active_limit limit);
 uint16_t actors_type(const struct actors *actors, struct slice name); /* TYPE_NONE when unknown */
 
 /* --- memory of messages --- */
@@ -342,6 +360,7 @@ struct actors_status {
     uint64_t peers_refused;   /* answers from these nodes have no `where` */
     uint64_t store_failures;
     uint64_t handlers_failed; /* by SHERD_FAIL */
+    uint64_t surplus;         /* entities passivated because of a limit */
     uint64_t slow_handlers;
     uint64_t jobs;            /* started: heard + orphaned + open */
     uint64_t jobs_heard;      /* reported to their actors */

@@ -470,6 +470,12 @@ SHERD_API void sherd_passivate(struct sherd_ctx *ctx)
         mailbox_mark(ctx->actors, ctx->index, slot);
 }
 
+SHERD_API void sherd_entity_bytes(struct sherd_ctx *ctx, uint64_t bytes)
+{
+    if (ctx->slot->flags & FLAG_ENTITY)
+        active_report(ctx->actors, ctx->slot, bytes);
+}
+
 SHERD_API void sherd_persist(struct sherd_ctx *ctx, uint32_t type,
                              struct sherd_bytes event)
 {

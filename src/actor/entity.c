@@ -16,13 +16,6 @@ static uint32_t entity_new(struct actors *actors, const struct message *message,
     return index;
 }
 
-/* Whether new messages are for the next incarnation. */
-static inline bool is_leaving(const struct slot *slot)
-{
-    return slot->status == SLOT_STOPPING || slot->status == SLOT_ENDING ||
-           slot->status == SLOT_FORGETTING || (slot->flags & FLAG_MARKED);
-}
-
 /* from_node: a closed shard takes it, too. */
 static inline void deliver_entity(struct actors *actors,
                                   struct message *message, uint32_t index,
@@ -60,9 +53,10 @@ static inline void deliver_entity(struct actors *actors,
     slot = slot_at(actors, index);
     if (unlikely(slot->status == SLOT_RESTARTING))
         entity_restart(actors, index, slot);
-    if (message->kind == MESSAGE_START && !is_leaving(slot) &&
+    if (message->kind == MESSAGE_START && !slot_is_leaving(slot) &&
         ref_is_nobody(message->sender)) {
         message_free(actors, message);
+        entity_used(actors, index, slot);
         return;
     }
     if (slot_is_full(actors, slot)) {
@@ -82,7 +76,10 @@ static inline void deliver_entity(struct actors *actors,
         mailbox_put_usual(actors, index, slot, message);
     else
         mailbox_put(actors, index, slot, message);
+    if (unlikely(actors->counts_bytes))
+        actors->rows.items[row].bytes += message->body_size;
     slot_is_bounded(actors, slot);
+    entity_used(actors, index, slot);
 }
 
 /* Returns the slot in the first cell with this hash, its id not compared; 0 = none. */

@@ -164,6 +164,27 @@ static inline uint32_t shard_row_find(const struct actors *actors, uint16_t type
     return known->rows[at];
 }
 
+/* Whether new messages are for the next incarnation. */
+static inline bool slot_is_leaving(const struct slot *slot)
+{
+    return slot->status == SLOT_STOPPING || slot->status == SLOT_ENDING ||
+           slot->status == SLOT_FORGETTING || (slot->flags & FLAG_MARKED);
+}
+
+/* Counts a use of an entity that has got a message or has started. */
+static inline void entity_used(struct actors *actors, uint32_t index, struct slot *slot)
+{
+    if (unlikely(actors->rows.items[slot->row].strategy))
+        active_use(actors, index, slot);
+}
+
+/* Takes an entity that is stopping off the books of its shard's limit. */
+static inline void entity_unused(struct actors *actors, uint32_t index, struct slot *slot)
+{
+    if (unlikely(slot->is_ranked))
+        active_end(actors, index, slot);
+}
+
 /* Emits an effect, given, of the running actor; it waits while an event is not durable. */
 static inline void effects_emit(struct actors *actors, struct message *message)
 {

@@ -13,12 +13,17 @@ void entity_ticks(struct actors *actors)
     for (uint32_t i = 0; i < actors->behaviors.count; i++) {
         struct behavior *behavior = &actors->behaviors.items[i];
 
-        if (behavior->tick_ns)
-            behavior->tick = (uint16_t)(actors->now / behavior->tick_ns);
+        if (!behavior->tick_ns)
+            continue;
+        behavior->tick = (uint16_t)(actors->now / behavior->tick_ns);
+        if (actors->now < behavior->look_at)
+            continue;
+        behavior->looked = behavior->tick;
+        behavior->look_at = actors->now + actors->settings.idle_interval;
     }
 }
 
-/* Whether it was idle for 8 ticks and has nothing to read, no open ask or job, and no effect that
+/* Whether it was idle for too long at the last look, and has nothing to read, no open ask or job, and no effect that
  * waits. */
 static bool is_idle(const struct actors *actors, const struct slot *slot)
 {
@@ -27,7 +32,7 @@ static bool is_idle(const struct actors *actors, const struct slot *slot)
     return slot->status == SLOT_ALIVE && (slot->flags & FLAG_ENTITY) &&
            !(slot->flags & (FLAG_MARKED | FLAG_UNDURABLE | FLAG_STARTED_DUE)) &&
            !slot->last && slot->asks == 0 && behavior->tick_ns &&
-           (uint16_t)(behavior->tick - slot->touched) > 8;
+           (int16_t)(uint16_t)(behavior->looked - slot->touched) > behavior->idle_ticks;
 }
 
 void entity_scan(struct actors *actors)

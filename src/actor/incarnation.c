@@ -39,6 +39,8 @@ void incarnation_start(struct actors *actors, uint32_t index, struct slot *slot)
     slot->leaving = LEAVES_BY_ITSELF;
     slot->touched = behavior->tick;
     slot->asks = 0;
+    if (slot->extra)
+        extra_of(actors, slot)->own_kib = 0;
     if (slot->flags & FLAG_ENTITY)
         actors->types[behavior->type].running++;
     if (actors->settings.probes && (slot->flags & FLAG_ENTITY))

@@ -16,6 +16,7 @@ void incarnation_request_end(struct actors *actors, uint32_t index, struct slot 
     /* It ends when its events are durable. Unread messages go to the next incarnation, before later
      * ones. */
     REACHED("an entity ends while the journal writes its events");
+    entity_unused(actors, index, slot);
     if (slot->status != SLOT_ENDING)
         mailbox_split(actors, slot);
     slot->status = SLOT_ENDING;
@@ -65,9 +66,16 @@ static enum end_cause cause_by_slot(const struct actors *actors,
         return END_FAILED;
     if (actors->rows.items[slot->row].state == ROW_STOPPING)
         return END_SHARD_STOPS;
-    return slot->leaving == LEAVES_IDLE       ? END_IDLE
-           : slot->leaving == LEAVES_FOR_GOOD ? END_REQUESTED
-                                              : END_BY_ITSELF;
+    switch ((enum slot_leaving)slot->leaving) {
+    case LEAVES_IDLE:
+        return END_IDLE;
+    case LEAVES_SURPLUS:
+        return END_SURPLUS;
+    case LEAVES_FOR_GOOD:
+        return END_REQUESTED;
+    default:
+        return END_BY_ITSELF;
+    }
 }
 
 static void trace_end(const struct actors *actors, const struct slot *slot,
@@ -77,6 +85,7 @@ static void trace_end(const struct actors *actors, const struct slot *slot,
         [END_FAILED] = "failed",
         [END_SHARD_STOPS] = "shard-stops",
         [END_IDLE] = "idle",
+        [END_SURPLUS] = "limit",
         [END_REQUESTED] = "requested",
         [END_BY_ITSELF] = "by-itself",
         [END_STOP_TIMEOUT] = "stop-timeout",
@@ -92,7 +101,7 @@ static void trace_end(const struct actors *actors, const struct slot *slot,
     if (cause == END_BY_SLOT)
         cause = cause_by_slot(actors, slot);
     line_format(text, sizeof text, "entity %s cause=%s",
-                cause == END_IDLE || cause == END_REQUESTED ? "passivated"
+                cause >= END_IDLE && cause <= END_REQUESTED ? "passivated"
                                                             : "stopped",
                 texts[cause]); /* fits */
     slot_trace(actors, slot, TRACE_DEBUG, text);
@@ -112,6 +121,7 @@ void incarnation_close(struct actors *actors, uint32_t index, struct slot *slot,
     uint64_t actor = slot_ref(actors, slot, index).actor;
 
     trace_end(actors, slot, cause);
+    entity_unused(actors, index, slot);
     incarnation_release(actors, index, slot);
     if (slot->flags & FLAG_ENTITY)
         actors->types[behavior->type].running--;
@@ -137,6 +147,13 @@ void incarnation_end(struct actors *actors, uint32_t index, struct slot *slot)
 
     incarnation_close(actors, index, slot, END_BY_SLOT);
     incarnation_next(actors, index, slot, waits);
+}
+
+/* Its waiting messages make it active again. */
+static void start_again(struct actors *actors, uint32_t index, struct slot *slot)
+{
+    incarnation_start(actors, index, slot);
+    entity_used(actors, index, slot);
 }
 
 void incarnation_next(struct actors *actors, uint32_t index, struct slot *slot,
@@ -175,7 +192,7 @@ void incarnation_next(struct actors *actors, uint32_t index, struct slot *slot,
     else if (waits)
         incarnation_back_off(actors, index, slot);
     else
-        incarnation_start(actors, index, slot);
+        start_again(actors, index, slot);
 }
 
 /* Doubles with each attempt, with a jitter of a quarter. */
@@ -195,7 +212,7 @@ void incarnation_back_off(struct actors *actors, uint32_t index,
     slot->status = SLOT_BACKOFF;
     entry = entry_new(actors, delay);
     if (entry == 0) { /* too many timers: it starts at once */
-        incarnation_start(actors, index, slot);
+        start_again(actors, index, slot);
         return;
     }
     entry_at(actors, entry)->kind = ENTRY_BACKOFF;
@@ -207,7 +224,7 @@ void incarnation_back_off_end(struct actors *actors, uint32_t index, struct slot
 {
     slot->generation++;
     if (slot->last || slot_remembers(actors, slot))
-        incarnation_start(actors, index, slot);
+        start_again(actors, index, slot);
     else
         entity_release(actors, index, slot);
 }

@@ -43,15 +43,17 @@ enum slot_status {
 enum slot_leaving {
     LEAVES_BY_ITSELF, /* restarts */
     LEAVES_IDLE,      /* stays remembered */
+    LEAVES_SURPLUS,   /* its shard has too many active entities */
     LEAVES_FOR_GOOD   /* by sherd_passivate: it is forgotten */
 };
 
 /* Why an incarnation ends; for the log. */
 enum end_cause {
-    END_BY_SLOT, /* one of the next five, from its slot and its shard */
+    END_BY_SLOT, /* one of the next six, from its slot and its shard */
     END_FAILED,
     END_SHARD_STOPS,
     END_IDLE,
+    END_SURPLUS,
     END_REQUESTED,
     END_BY_ITSELF,
     END_STOP_TIMEOUT,
@@ -86,6 +88,7 @@ struct slot {
     uint8_t status;
     uint8_t flags;
     uint8_t leaving; /* enum slot_leaving */
+    uint8_t is_ranked; /* it counts for the limit of its shard */
     union {
         char id[ID_INLINE];
         char *far_id; /* if id_size > ID_INLINE; with a zero byte */
@@ -113,6 +116,7 @@ struct extra {
     uint32_t watching; /* first watch by this actor, 0 = none */
     uint32_t watchers; /* first watch of this actor */
     uint32_t attempts; /* failed starts in a row */
+    uint32_t own_kib;  /* by sherd_entity_bytes; KiB */
     uint32_t next;
 };
 
@@ -122,7 +126,10 @@ struct behavior {
     uint32_t mailbox_max;
     uint16_t type; /* TYPE_NONE: plain */
     uint16_t tick;    /* time in units of tick_ns */
-    uint64_t tick_ns; /* an eighth of idle_ms, at least 1 ms; 0: never idle */
+    uint16_t looked;  /* tick of the last look for idle entities */
+    uint16_t idle_ticks; /* so many without a message are too many */
+    uint64_t tick_ns; /* an eighth of idle_ms or less, at least 1 ms; 0: never idle */
+    uint64_t look_at; /* ns */
 };
 
 struct type {
@@ -133,8 +140,13 @@ struct type {
     uint32_t shards;
     uint32_t running;
     uint32_t *rows; /* by shard + shards; 0 = not here */
+    const struct passivation_settings *passivation; /* lent; null: no limit */
+    struct active_limit limit; /* of each shard */
     char name[SHERD_TYPE_MAX + 1];
 };
+
+struct strategy; /* passivation/strategy.h */
+struct ranks;
 
 enum row_state { ROW_FREE, ROW_CLOSED, ROW_OPEN, ROW_STOPPING };
 
@@ -145,6 +157,8 @@ struct row {
     int32_t shard;
     uint64_t deadline; /* 0: its entities are being visited */
     VEC(uint32_t) slots;
+    struct strategy *strategy; /* owned; null: its active entities have no limit */
+    uint64_t bytes; /* active entities and mailboxes; counted if counts_bytes */
 };
 
 enum entry_kind { ENTRY_FREE, ENTRY_ASK, ENTRY_TIMER, ENTRY_FIRED, ENTRY_BACKOFF };
@@ -382,6 +396,8 @@ struct actors {
     VEC(struct peer) peers;
     struct map peer_map;
     struct map named; /* actors that have or want a name; the values mean nothing */
+    struct ranks *ranks;   /* null: no type has a limit */
+    bool counts_bytes;     /* some type has a limit of bytes */
     struct rng rng;
     struct actors_status counts;
     uint64_t nothing[2]; /* `self` of behaviors without state */
@@ -482,6 +498,12 @@ static inline bool slot_is_spawned_later(const struct slot *slot)
            slot->status == SLOT_RECOVERING;
 }
 
+/* Takes bytes out of a shard's count. Those from before a limit of bytes are not in it. */
+static inline void active_uncount(struct row *row, uint64_t bytes)
+{
+    row->bytes = row->bytes > bytes ? row->bytes - bytes : 0;
+}
+
 /* Takes a message that leaves a slot's mailbox out of the counts. */
 static inline void mailbox_uncount(struct actors *actors, struct slot *slot,
                                    const struct message *message)
@@ -489,6 +511,8 @@ static inline void mailbox_uncount(struct actors *actors, struct slot *slot,
     slot->waiting--;
     if (message->size_class == MESSAGE_CLASS_LARGE)
         actors->large_bytes -= message->body_size;
+    if (actors->counts_bytes && message->type != TYPE_NONE)
+        active_uncount(&actors->rows.items[slot->row], message->body_size);
 }
 
 /* Whether it carries a job, which must not get lost with it. */
@@ -592,6 +616,22 @@ struct sherd_ref slot_spawn(struct actors *actors,
 void slot_start_later(struct actors *actors, struct sherd_ref spawned);
 /* Ends the actor without a run, because that effect, given, is dropped. */
 void slot_start_never(struct actors *actors, struct message *started);
+
+/* --- active.c --- */
+/* Counts a use of an entity by a message, or by its start; passivates what is too much for its
+ * shard. For rows with a strategy. */
+void active_use(struct actors *actors, uint32_t index, struct slot *slot);
+/* Takes an entity, which has a rank, off the books. */
+void active_end(struct actors *actors, uint32_t index, struct slot *slot);
+/* Applies the type's limit to the row of a shard that starts. */
+void active_begin(struct actors *actors, struct row *row);
+/* Applies the type's changed limit to a row. */
+void active_limit_row(struct actors *actors, uint32_t at);
+/* Ends the limit of a shard that stops; its entities lose their ranks. */
+void active_stop(struct actors *actors, struct row *row);
+/* Sets what an entity holds beside its state. */
+void active_report(struct actors *actors, struct slot *slot, uint64_t bytes);
+void active_fini(struct actors *actors);
 
 /* --- idle.c --- */
 /* Passivates the idle entities of the next part of the slots. */

@@ -28,6 +28,7 @@ void mailbox_mark(struct actors *actors, uint32_t index, struct slot *slot)
 {
     struct message *mark;
 
+    entity_unused(actors, index, slot);
     slot->flags |= FLAG_MARKED;
     mark = actors_message(actors, slice_of(NULL, 0));
     mark->kind = MESSAGE_STOPPING;

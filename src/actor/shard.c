@@ -31,6 +31,7 @@ void actors_shard_start(struct actors *actors, uint16_t type, int32_t shard)
         vec_push(&actors->rows, row);
     }
     known->rows[shard + (int32_t)known->shards] = index;
+    active_begin(actors, &actors->rows.items[index]);
 }
 
 void actors_shard_open(struct actors *actors, uint16_t type, int32_t shard,
@@ -80,6 +81,7 @@ void actors_shard_stop(struct actors *actors, uint16_t type, int32_t shard,
         return;
     }
     here->state = ROW_STOPPING;
+    active_stop(actors, here);
     here->over = false;
     here->deadline = 0; /* not empty before the loop's end */
     actors->rows_stopping++;
@@ -248,6 +250,7 @@ void actors_shard_fenced(struct actors *actors, uint16_t type, int32_t shard)
     if (here->state != ROW_STOPPING)
         actors->rows_stopping++;
     here->state = ROW_STOPPING;
+    active_stop(actors, here);
     here->deadline = 0; /* no ACTORS_SHARD_EMPTY */
     trace_put(actors->settings.trace, TRACE_WARNING, "actor",
               "shard fenced, its entities stopped: another node owns it "

@@ -1,6 +1,8 @@
 /* Declares the types of entities, and interns the behaviors of actors. */
 #include "actor/inside.h"
 
+#define IDLE_TICKS_MOST 1024u
+
 static bool same(const struct sherd_behavior *left,
                  const struct sherd_behavior *right)
 {
@@ -54,6 +56,23 @@ static struct type *type_at(struct actors *actors, uint16_t index)
     return &actors->types[index];
 }
 
+/* The ticks of idle time are an eighth of it, or shorter if looks are more frequent. */
+static void make_ticks(struct actors *actors, struct behavior *behavior, uint64_t idle_ms)
+{
+    uint64_t interval = actors->settings.idle_interval;
+    uint64_t ticks = interval ? idle_ms * MS / interval : 0;
+
+    ticks = ticks < 8 ? 8 : ticks > IDLE_TICKS_MOST ? IDLE_TICKS_MOST : ticks;
+    behavior->idle_ticks = (uint16_t)ticks;
+    behavior->tick_ns = idle_ms * MS / ticks;
+    if (behavior->tick_ns < MS)
+        behavior->tick_ns = MS;
+    if (actors->tick_ns == 0 || behavior->tick_ns < actors->tick_ns)
+        actors->tick_ns = behavior->tick_ns;
+    behavior->tick = (uint16_t)(actors->now / behavior->tick_ns);
+    behavior->looked = behavior->tick;
+}
+
 void actors_add_type(struct actors *actors, uint16_t index,
                      const struct sherd_entity_type *type)
 {
@@ -72,15 +91,8 @@ void actors_add_type(struct actors *actors, uint16_t index,
     behavior = &actors->behaviors.items[known->behavior];
     behavior->mailbox_max =
         type->mailbox_max ? type->mailbox_max : ENTITY_MAILBOX_MAX;
-    if (type->idle_ms < UINT64_MAX / MS) {
-        behavior->tick_ns =
-            (type->idle_ms ? type->idle_ms : ENTITY_IDLE_MS) * MS / 8;
-        if (behavior->tick_ns < MS)
-            behavior->tick_ns = MS;
-        if (actors->tick_ns == 0 || behavior->tick_ns < actors->tick_ns)
-            actors->tick_ns = behavior->tick_ns;
-        behavior->tick = (uint16_t)(actors->now / behavior->tick_ns);
-    }
+    if (type->idle_ms < UINT64_MAX / MS)
+        make_ticks(actors, behavior, type->idle_ms ? type->idle_ms : ENTITY_IDLE_MS);
 }
 
 uint16_t actors_type(const struct actors *actors, struct slice name)

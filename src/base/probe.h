@@ -64,6 +64,11 @@
     X(PROBE_HANDOFF, "hand-off") \
     /* unused, as far as its replica knows. bytes: the key */ \
     X(PROBE_DATA_FORGOTTEN, "key of distributed data forgotten") \
+    /* it changed, or the shard starts. type, shard; first: the limit; second: shards of the type \
+     * on this lane */ \
+    X(PROBE_ACTIVE_LIMIT, "limit of active entities") \
+    /* in such a shard: it gets no further messages. Fields as of its start */ \
+    X(PROBE_ENTITY_LEAVING, "entity leaving") \
     X(PROBE_CLUSTER_FOUNDED, "cluster founded") /* by this node */ \
     X(PROBE_CLUSTER_JOINED, "cluster joined") /* node: the member that sent the gossip */ \
     /* new, or a new status. node; first: status as on the wire; removed is last */ \

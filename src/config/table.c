@@ -135,73 +135,75 @@
     TIME(at ".idle-entity.timeout", p("idle-entity.timeout", "none"), OFF, YES,  \
          "an entity without a message for this long is passivated")              \
     TIME(at ".idle-entity.interval", p("idle-entity.interval", "default"),       \
-         "default", NOT_YET, "looks for idle entities this often")                   \
+         "default", YES, "looks for idle entities this often")                   \
+    SIZE(at ".active-byte-limit", p("active-byte-limit", "none"), OFF, YES,      \
+         "most bytes of entities that a region keeps active")                    \
     COUNT(at ".active-entity-limit", p("active-entity-limit", "none"), OFF, 1,   \
-          ANY_MAX, NOT_YET, "most entities that a region keeps active")          \
+          ANY_MAX, YES, "most entities that a region keeps active")          \
     CHOICE(at ".replacement.policy", p("replacement.policy", "none"),            \
            "least-recently-used|most-recently-used|least-frequently-used|" OFF,  \
-           NOT_YET, "which entity goes when the limit is reached")               \
+           YES, "which entity goes when the limit is reached")               \
     COUNT(at ".replacement.least-recently-used.segmented.levels",                \
           p("replacement.least-recently-used.segmented.levels", "none"), OFF, 1, \
-          1000, NOT_YET, "segments of the recency list")                         \
+          64, YES, "segments of the recency list")                         \
     LIST(at ".replacement.least-recently-used.segmented.proportions",            \
          p("replacement.least-recently-used.segmented.proportions", "[]"),       \
-         NOT_YET, "their shares; empty: equal")                                  \
+         YES, "their shares; empty: equal")                                  \
     EMPTY(at ".replacement.most-recently-used")                                  \
     SWITCH(at ".replacement.least-frequently-used.dynamic-aging",                \
-           p("replacement.least-frequently-used.dynamic-aging", "off"), NOT_YET, \
+           p("replacement.least-frequently-used.dynamic-aging", "off"), YES, \
            "old frequencies count less")                                         \
     NUMBER(at ".admission.window.proportion",                                    \
-           p("admission.window.proportion", "0.01"), NULL, 0, 1, NOT_YET,        \
+           p("admission.window.proportion", "0.01"), NULL, 0, 1, YES,        \
            "share of the window at the start")                                   \
     NUMBER(at ".admission.window.minimum-proportion",                            \
            p("admission.window.minimum-proportion", "0.01"), NULL, 0, 1,         \
-           NOT_YET, "its smallest share")                                        \
+           YES, "its smallest share")                                        \
     NUMBER(at ".admission.window.maximum-proportion",                            \
-           p("admission.window.maximum-proportion", "1.0"), NULL, 0, 1, NOT_YET, \
+           p("admission.window.maximum-proportion", "1.0"), NULL, 0, 1, YES, \
            "its largest share")                                                  \
     CHOICE(at ".admission.window.optimizer",                                     \
            p("admission.window.optimizer", "off"), "hill-climbing|" OFF,         \
-           NOT_YET, "how the window's share adapts")                             \
+           YES, "how the window's share adapts")                             \
     NUMBER(at ".admission.window.hill-climbing.adjust-multiplier",               \
            p("admission.window.hill-climbing.adjust-multiplier", "10.0"), NULL,  \
-           0, ANY_MAX, NOT_YET, "accesses between two steps, by the limit")      \
+           0, ANY_MAX, YES, "accesses between two steps, by the limit")      \
     NUMBER(at ".admission.window.hill-climbing.initial-step",                    \
            p("admission.window.hill-climbing.initial-step", "0.0625"), NULL, 0,  \
-           1, NOT_YET, "size of the first step")                                 \
+           1, YES, "size of the first step")                                 \
     NUMBER(at ".admission.window.hill-climbing.restart-threshold",               \
            p("admission.window.hill-climbing.restart-threshold", "0.05"), NULL,  \
-           0, 1, NOT_YET, "change of the hit rate that starts over")             \
+           0, 1, YES, "change of the hit rate that starts over")             \
     NUMBER(at ".admission.window.hill-climbing.step-decay",                      \
            p("admission.window.hill-climbing.step-decay", "0.98"), NULL, 0, 1,   \
-           NOT_YET, "each step is smaller by this factor")                       \
+           YES, "each step is smaller by this factor")                       \
     CHOICE(at ".admission.window.policy", p("admission.window.policy", "none"),  \
            "least-recently-used|most-recently-used|least-frequently-used|" OFF,  \
-           NOT_YET, "which entity leaves the window")                            \
+           YES, "which entity leaves the window")                            \
     COUNT(at ".admission.window.least-recently-used.segmented.levels",           \
           p("admission.window.least-recently-used.segmented.levels", "none"),    \
-          OFF, 1, 1000, NOT_YET, "segments of the window's recency list")        \
+          OFF, 1, 64, YES, "segments of the window's recency list")        \
     LIST(at ".admission.window.least-recently-used.segmented.proportions",       \
          p("admission.window.least-recently-used.segmented.proportions", "[]"),  \
-         NOT_YET, "their shares; empty: equal")                                  \
+         YES, "their shares; empty: equal")                                  \
     EMPTY(at ".admission.window.most-recently-used")                             \
     SWITCH(at ".admission.window.least-frequently-used.dynamic-aging",           \
            p("admission.window.least-frequently-used.dynamic-aging", "off"),     \
-           NOT_YET, "old frequencies count less")                                \
+           YES, "old frequencies count less")                                \
     CHOICE(at ".admission.filter", p("admission.filter", "none"),                \
-           "frequency-sketch|" OFF, NOT_YET, "which entities may enter the main area")      \
+           "frequency-sketch|" OFF, YES, "which entities may enter the main area")      \
     COUNT(at ".admission.frequency-sketch.depth",                                \
-          p("admission.frequency-sketch.depth", "4"), NULL, 1, 16, NOT_YET,      \
+          p("admission.frequency-sketch.depth", "4"), NULL, 1, 16, YES,      \
           "hash functions of the sketch")                                        \
     COUNT(at ".admission.frequency-sketch.counter-bits",                         \
           p("admission.frequency-sketch.counter-bits", "4"), NULL, 2, 64,        \
-          NOT_YET, "bits of one counter: 2, 4, 8, 16, 32 or 64")                 \
+          YES, "bits of one counter: 2, 4, 8, 16, 32 or 64")                 \
     NUMBER(at ".admission.frequency-sketch.width-multiplier",                    \
            p("admission.frequency-sketch.width-multiplier", "4"), NULL, 0,       \
-           ANY_MAX, NOT_YET, "width of the sketch, by the limit")                \
+           ANY_MAX, YES, "width of the sketch, by the limit")                \
     NUMBER(at ".admission.frequency-sketch.reset-multiplier",                    \
            p("admission.frequency-sketch.reset-multiplier", "10.0"), NULL, 0,    \
-           ANY_MAX, NOT_YET, "accesses between two resets, by the limit")
+           ANY_MAX, YES, "accesses between two resets, by the limit")
 
 #define STRATEGY_OWN(key, value) value
 #define STRATEGY_GENERAL(key, value) \
@@ -435,26 +437,24 @@ static const struct row rows[] = {
     TIME(PASSIVATION "default-idle-strategy.idle-entity.timeout", "120s", OFF,
          YES, "an entity without a message for this long is passivated")
     COUNT(PASSIVATION "default-strategy.active-entity-limit", "100000", OFF, 1,
-          ANY_MAX, NOT_YET, "most entities that a region keeps active")
+          ANY_MAX, YES, "most entities that a region keeps active")
     CHOICE(PASSIVATION "default-strategy.admission.window.policy",
            "least-recently-used",
            "least-recently-used|most-recently-used|least-frequently-used|" OFF,
-           NOT_YET, "which entity leaves the window")
+           YES, "which entity leaves the window")
     CHOICE(PASSIVATION "default-strategy.admission.window.optimizer",
-           "hill-climbing", "hill-climbing|" OFF, NOT_YET,
+           "hill-climbing", "hill-climbing|" OFF, YES,
            "how the window's share adapts")
     CHOICE(PASSIVATION "default-strategy.admission.filter", "frequency-sketch",
-           "frequency-sketch|" OFF, NOT_YET, "which entities may enter the main area")
+           "frequency-sketch|" OFF, YES, "which entities may enter the main area")
     CHOICE(PASSIVATION "default-strategy.replacement.policy",
            "least-recently-used",
            "least-recently-used|most-recently-used|least-frequently-used|" OFF,
-           NOT_YET, "which entity goes when the limit is reached")
-    COUNT(PASSIVATION "default-strategy.replacement.least-recently-used."
-                      "segmented.levels",
-          "2", OFF, 1, 1000, NOT_YET, "segments of the recency list")
+           YES, "which entity goes when the limit is reached")
+    COUNT(PASSIVATION "default-strategy.replacement.least-recently-used.segmented.levels", "2", OFF, 1, 64, YES, "segments of the recency list")
     LIST(PASSIVATION "default-strategy.replacement.least-recently-used."
                      "segmented.proportions",
-         "[0.2, 0.8]", NOT_YET, "their shares")
+         "[0.2, 0.8]", YES, "their shares")
     STRATEGY(PASSIVATION "strategy-defaults", STRATEGY_OWN)
     STRATEGY(PASSIVATION "*", STRATEGY_GENERAL)
     TIME(SHARDING "coordinator-failure-backoff", "5 s", NULL, NOT_YET,

@@ -182,30 +182,6 @@ static int read_random(struct settings *settings, char *error, size_t size)
     return 0;
 }
 
-/* Configured 0 means never, as "off" does; the core's 0 is its default. */
-static uint64_t idle_limit(const struct config *config, const char *key)
-{
-    uint64_t after = config_duration_ns(config, key);
-
-    if (after == 0)
-        return CONFIG_OFF;
-    return after < MS_NS ? MS_NS : after;
-}
-
-static uint64_t idle_after(const struct config *config)
-{
-    const char *strategy = config_text(config, PASSIVATION "strategy");
-    char key[256];
-
-    if (!config_is_null(config, SHARDING "passivate-idle-entity-after"))
-        return idle_limit(config, SHARDING "passivate-idle-entity-after");
-    if (strcmp(strategy, "none") == 0 || strcmp(strategy, "off") == 0)
-        return CONFIG_OFF;
-    (void)snprintf(key, sizeof key, PASSIVATION "%.128s.idle-entity.timeout",
-                   strategy);
-    return idle_limit(config, key);
-}
-
 static void read_cluster(struct settings *settings)
 {
     const struct config *config = settings->config;
@@ -363,7 +339,6 @@ static void read_sharding(struct settings *settings)
         config_duration_ns(config, SHARDING "shard-start-timeout");
     node->rebalance_interval =
         config_duration_ns(config, SHARDING "rebalance-interval");
-    node->passivate_idle_after = idle_after(config);
     node->outbound_queue = (uint32_t)config_int(
         config, "remote.artery.advanced.outbound-message-queue-size");
     node->outbound_control_queue = (uint32_t)config_int(
@@ -514,6 +489,9 @@ int settings_read(struct settings *settings,
     read_cluster(settings);
     result = settings_read_members(settings, error, size);
     if (result != 0)
+        return result;
+    result = settings_read_passivation(settings, error, size);
+    if (result)
         return result;
     settings_read_remembering(settings);
     result = settings_read_data(settings, error, size);

@@ -121,6 +121,8 @@ int settings_read_seeds(struct settings *settings, char *error, size_t size);
 int settings_read_strangers(struct settings *settings, char *error, size_t size);
 /* settings_large.c: the stream of large messages. */
 int settings_read_large(struct settings *settings, char *error, size_t size);
+/* settings_passivation.c: when entities are passivated. */
+int settings_read_passivation(struct settings *settings, char *error, size_t size);
 /* settings_remembering.c: remembered entities, before distributed data. */
 void settings_read_remembering(struct settings *settings);
 /* settings_data.c: distributed data, after the roles. */

@@ -117,6 +117,18 @@ int sherd_down(struct sherd_system *system, const char *address)
     return command(system, NODE_DOWN, "down", address);
 }
 
+int sherd_set_active_limit(struct sherd_system *system, const char *type,
+                           uint32_t entities, uint64_t bytes)
+{
+    struct mail mail;
+
+    if (system_state_of(system) != SYSTEM_RUNNING)
+        return SHERD_ESTATE;
+    if (!type || !node_mail_active_limit(system->node, type, entities, bytes, &mail))
+        return SHERD_EINVAL;
+    return give_mail(system, 0, mail, 0);
+}
+
 int sherd_system_spawn(struct sherd_system *system,
                        const struct sherd_behavior *behavior,
                        struct sherd_bytes init)

@@ -205,7 +205,7 @@ static void list_nested(struct sherd_system *system)
                        strrchr(unread.name, '.') + 1, unread.name);
 }
 
-/* Warns even if no key of the limit is set: the strategy's default may be why it was chosen. */
+/* A strategy may have a limit but no way to choose. */
 static void list_limit(struct sherd_system *system)
 {
     static const char after[] =
@@ -213,10 +213,11 @@ static void list_limit(struct sherd_system *system)
     const struct config *config = system->settings.config;
     const char *strategy =
         config_text(config, "cluster.sharding.passivation.strategy");
+    bool is_own = system->settings.node.passivation.main.policy != PASSIVATION_NONE;
     char key[256];
 
     if (!config_is_null(config, after) || strcmp(strategy, "none") == 0 ||
-        strcmp(strategy, "off") == 0)
+        strcmp(strategy, "off") == 0 || is_own)
         return;
     (void)snprintf(key, sizeof key,
                    "cluster.sharding.passivation.%.128s.active-entity-limit",
@@ -224,12 +225,9 @@ static void list_limit(struct sherd_system *system)
     if (config_int(config, key) == CONFIG_WORD)
         return;
     system_log(system, TRACE_WARNING, "config",
-               "the limit of the passivation strategy in use has no effect "
-               "yet: entities are passivated %s key=%s "
-               "hint=\"set passivate-idle-entity-after instead\"",
-               system->settings.node.passivate_idle_after == UINT64_MAX
-                   ? "never, unless their type says after which time"
-                   : "for idleness alone",
+               "the limit of the passivation strategy in use has no effect: "
+               "its replacement policy is none key=%s "
+               "hint=\"set replacement.policy of the same strategy\"",
                key);
 }
 

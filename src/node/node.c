@@ -198,6 +198,8 @@ static void copy_settings(struct node *node,
         mem_alloc(settings->type_count * sizeof *types);
 
     *copy = *settings;
+    if (copy->passivation.main.policy == PASSIVATION_NONE)
+        copy->passivation = passivation_default;
     copy->identity.protocol = mem_text(settings->identity.protocol);
     copy->identity.system = mem_text(settings->identity.system);
     copy->seed_nodes =
@@ -599,6 +601,23 @@ struct mail node_mail_command(enum node_command command,
              .own = { address ? mem_copy(address, sizeof *address) : NULL });
 
     return mail_seal(&content);
+}
+
+bool node_mail_active_limit(const struct node *node, const char *type,
+                            uint32_t entities, uint64_t bytes, struct mail *mail)
+{
+    struct active_limit limit = { entities ? entities : UINT32_MAX,
+                                  bytes ? bytes : UINT64_MAX };
+
+    for (uint32_t i = 0; i < node->settings.type_count; i++)
+        if (strcmp(type, node->names[i].name) == 0) {
+            struct mail_content content =
+                mail_for_type(i, MAIL(region_limit, .limit = limit));
+
+            *mail = mail_seal(&content);
+            return true;
+        }
+    return false;
 }
 
 struct mail node_mail_leave(enum sherd_phase from)

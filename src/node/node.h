@@ -17,6 +17,7 @@
 
 #include <sherd/sherd.h>
 
+#include "actor/passivation/strategy.h"
 #include "base/address.h"
 #include "base/bytes.h"
 #include "base/limits.h"
@@ -131,6 +132,12 @@ struct node_settings {
     uint64_t waiting_for_state_timeout, updating_state_timeout;
     uint64_t retry_interval, handoff_timeout, shard_start_timeout, rebalance_interval, passivate_idle_after, shutdown_region_timeout;
 
+    uint64_t passivate_interval; /* between two looks for idle entities; 0: an eighth of the time */
+    /* limits of a region's active entities and their bytes, for types that do not say; 0: none */
+    uint32_t active_entity_limit;
+    uint64_t active_byte_limit;
+    struct passivation_settings passivation; /* no policy: passivation_default */
+
     bool remember_entities; /* of types that do not say */
     bool remembers_in_data; /* in distributed data, not in the journal */
     /* of sharding's data, while a type remembers there; as durable_keys */
@@ -229,6 +236,10 @@ enum node_command {
 /* For machine 0; address: null for PREPARE_SHUTDOWN; not for LEAVE. */
 struct mail node_mail_command(enum node_command command,
                               const struct address *address);
+
+/* For machine 0: changes the limits of a region of this node; 0: none. False: unknown type. */
+bool node_mail_active_limit(const struct node *node, const char *type,
+                            uint32_t entities, uint64_t bytes, struct mail *mail);
 
 /* For machine 0: begins with that phase, at the latest cluster-leave. */
 struct mail node_mail_leave(enum sherd_phase from);

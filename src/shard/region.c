@@ -539,6 +539,11 @@ void region_tick(struct region *region, uint64_t now)
     }
 }
 
+uint32_t region_shards(const struct region *region)
+{
+    return region->hosted_count;
+}
+
 uint64_t region_deadline(const struct region *region)
 {
     uint64_t at = region->register_at;

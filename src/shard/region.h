@@ -116,6 +116,8 @@ void region_tick(struct region *region, uint64_t now);
 uint64_t region_deadline(const struct region *region);
 bool region_next_news(struct region *region, struct region_news *news);
 
+/* Shards that this node owns, with those that start or stop. */
+uint32_t region_shards(const struct region *region);
 void region_request_home(struct region *region, uint64_t now, uint32_t lane,
                          int32_t shard);
 /* ROUTES_DOUBT_HOME: asks for a home that is not confirmed; sends a confirmed one to the lane

@@ -765,13 +765,13 @@ static void wrong_settings_are_refused(void **state)
     assert_false(was_logged("the limit of the passivation strategy"));
     sherd_close(system);
     options.config_text =
-        "akka.cluster.sharding.passivation.strategy = default-strategy";
+        "akka.cluster.sharding.passivation { strategy = default-strategy\n"
+        "default-strategy.replacement.policy = none }";
     assert_int_equal(sherd_open(&system, &options), 0);
     assert_true(was_logged(
-        "the limit of the passivation strategy in use has no effect yet: "
-        "entities are passivated never, unless their type says after which "
-        "time\" key=cluster.sharding.passivation.default-strategy."
-        "active-entity-limit"));
+        "the limit of the passivation strategy in use has no effect: its "
+        "replacement policy is none\" key=cluster.sharding.passivation."
+        "default-strategy.active-entity-limit"));
     sherd_close(system);
 }
 

@@ -68,6 +68,7 @@ static const struct row rows[] = {
     { SHARDING "waiting-for-state-timeout", TIME, AT(waiting_for_state_timeout), 2000, 1405, "1405 ms" },
     { SHARDING "updating-state-timeout", TIME, AT(updating_state_timeout), 5000, 1406, "1406 ms" },
     { SHARDING "passivation.default-idle-strategy.idle-entity.timeout", TIME, AT(passivate_idle_after), 120000, 1407, "1407 ms" },
+    { SHARDING "passivation.default-idle-strategy.idle-entity.interval", TIME, AT(passivate_interval), 0, 1408, "1408 ms" },
     /* the old algorithm */
     { LEAST_SHARD "rebalance-absolute-limit", COUNT, AT(rebalance_absolute_limit), 0, 38, "38" },
     { LEAST_SHARD "rebalance-relative-limit", NUMBER, AT(rebalance_relative_limit), 0.1, 0.53, "0.53" },

@@ -164,6 +164,106 @@ static void idleness_is_configured_in_every_way(void **state)
     }
 }
 
+static int read_passivation(struct settings *settings, const char *text, char *error,
+                            size_t size)
+{
+    struct sherd_options options = { .journal = "memory" };
+    char whole[1200];
+
+    (void)snprintf(whole, sizeof whole, "akka.cluster.sharding {\n%s\n}", text);
+    options.config_text = whole;
+    error[0] = 0;
+    return settings_read(settings, &options, error, size);
+}
+
+static void strategies_of_passivation_are_read(void **state)
+{
+    struct settings settings;
+    struct passivation_settings *found = &settings.node.passivation;
+    char error[512];
+    (void)state;
+
+    assert_int_equal(read_passivation(&settings, "", error, sizeof error), 0);
+    assert_int_equal(settings.node.active_entity_limit, 0);
+    assert_int_equal(found->main.policy, PASSIVATION_NONE);
+    settings_fini(&settings);
+
+    assert_int_equal(read_passivation(&settings, "passivation.strategy = default-strategy",
+                                      error, sizeof error), 0);
+    assert_int_equal(settings.node.active_entity_limit, 100000);
+    assert_true(settings.node.active_byte_limit == 0);
+    assert_true(settings.node.passivate_idle_after == UINT64_MAX);
+    assert_memory_equal(found, &passivation_default, sizeof *found);
+    settings_fini(&settings);
+
+    assert_int_equal(read_passivation(&settings,
+        "passivation { strategy = own\n own {\n"
+        "active-entity-limit = 7\n active-byte-limit = 3 KiB\n"
+        "idle-entity { timeout = 42 s\n interval = 2 s }\n"
+        "replacement { policy = least-recently-used\n"
+        "least-recently-used.segmented { levels = 3\n proportions = [0.5, 0.25, 0.25] } }\n"
+        "admission { window { policy = least-frequently-used\n"
+        "least-frequently-used.dynamic-aging = on\n proportion = 0.3\n"
+        "minimum-proportion = 0.2\n maximum-proportion = 0.9\n optimizer = hill-climbing\n"
+        "hill-climbing { adjust-multiplier = 3\n initial-step = 0.25\n"
+        "restart-threshold = 0.5\n step-decay = 0.75 } }\n"
+        "filter = frequency-sketch\n frequency-sketch { depth = 3\n counter-bits = 8\n"
+        "width-multiplier = 2\n reset-multiplier = 5.5 } } } }", error, sizeof error), 0);
+    assert_int_equal(settings.node.active_entity_limit, 7);
+    assert_true(settings.node.active_byte_limit == 3072);
+    assert_true(settings.node.passivate_idle_after == 42 * SECOND);
+    assert_true(settings.node.passivate_interval == 2 * SECOND);
+    assert_int_equal(found->main.policy, PASSIVATION_LEAST_RECENT);
+    assert_int_equal(found->main.levels, 3);
+    assert_true(found->main.shares[0] == 0.5 && found->main.shares[2] == 0.25);
+    assert_int_equal(found->window.policy, PASSIVATION_LEAST_FREQUENT);
+    assert_true(found->window.is_aging && !found->main.is_aging);
+    assert_true(found->window_share == 0.3 && found->window_share_min == 0.2 &&
+                found->window_share_max == 0.9);
+    assert_true(found->climbs && found->climb.adjust_multiplier == 3 &&
+                found->climb.initial_step == 0.25 && found->climb.restart_threshold == 0.5 &&
+                found->climb.step_decay == 0.75);
+    assert_true(found->has_filter && found->filter.depth == 3 && found->filter.bits == 8);
+    assert_true(found->filter.width_multiplier == 2 && found->filter.reset_multiplier == 5.5);
+    settings_fini(&settings);
+
+    /* The old setting means idle time alone. */
+    assert_int_equal(read_passivation(&settings, "passivation.strategy = default-strategy\n"
+                                      "passivate-idle-entity-after = 9 s", error,
+                                      sizeof error), 0);
+    assert_int_equal(settings.node.active_entity_limit, 0);
+    assert_true(settings.node.passivate_idle_after == 9 * SECOND);
+    settings_fini(&settings);
+}
+
+static void faults_of_a_strategy_are_explained(void **state)
+{
+    static const struct {
+        const char *text, *part;
+    } rows[] = {
+        { "replacement.least-recently-used.segmented { levels = 3\n proportions = [0.5, 0.5] }",
+          "has 2 items; it must be empty or have one for each of the 3 levels" },
+        { "replacement.least-recently-used.segmented { levels = 2\n proportions = [0.5, much] }",
+          "has the item \"much\"; it must be a number from 0 to 1" },
+        { "admission.frequency-sketch.counter-bits = 5", "is 5; it must be 2, 4, 8, 16, 32 or 64" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct settings settings;
+        char text[512], error[512];
+
+        (void)snprintf(text, sizeof text,
+                       "passivation { strategy = own\n own { replacement.policy = "
+                       "least-recently-used\n %s } }",
+                       rows[i].text);
+        assert_int_equal(read_passivation(&settings, text, error, sizeof error), SHERD_ECONFIG);
+        if (!strstr(error, rows[i].part))
+            fail_msg("%s", error);
+        settings_fini(&settings);
+    }
+}
+
 static void entities_live_with_the_configured_role(void **state)
 {
     struct sherd_options options = { .journal = "memory" };
@@ -1486,6 +1586,8 @@ int main(void)
         cmocka_unit_test(formats_are_unique_and_avoid_reserved_ids),
         cmocka_unit_test(a_wrong_journal_is_refused),
         cmocka_unit_test(a_journal_is_a_file),
+        cmocka_unit_test(strategies_of_passivation_are_read),
+        cmocka_unit_test(faults_of_a_strategy_are_explained),
         cmocka_unit_test(entities_live_with_the_configured_role),
         cmocka_unit_test(member_logging_is_configured),
         cmocka_unit_test(members_are_configured),

@@ -333,6 +333,9 @@ void control_mail(struct control *control, uint32_t from,
     case MAIL_COMMAND:
         command(control, mail_command_of(content));
         break;
+    case MAIL_REGION_LIMIT:
+        control_set_limit(control, content->type, mail_region_limit_of(content)->limit);
+        break;
     default:
         check_failed(__FILE__, __LINE__, "mail for control of an unknown kind");
     }

@@ -29,6 +29,8 @@ struct control_type {
     struct coordinator *coordinator; /* null unless this node is the oldest */
     struct state_calls state_store;
     struct type_remembering remembering;
+    struct active_limit active_limit; /* of this node's region */
+    uint32_t active_limit_shards; /* among which the lanes divide it; 0: not sent yet */
     bool coordinator_reported; /* as in the last MAIL_COORDINATOR */
     bool refused; /* the coordinator does not accept this region */
     bool region_stopped;
@@ -128,6 +130,12 @@ void control_replaces_departed(struct control *control,
                              const struct node_id *node);
 void control_departed_step(struct control *control);
 uint64_t control_departed_deadline(const struct control *control);
+
+/* active_limit.c: the limit of active entities. Call init for each type at the start, divide when the
+ * number of owned shards may have changed. */
+void control_limit_init(struct control *control, uint32_t index);
+void control_divide_limit(struct control *control, uint32_t index);
+void control_set_limit(struct control *control, uint32_t index, struct active_limit limit);
 
 /* wiring.c: carries all events until none is left. */
 void control_wire(struct control *control);

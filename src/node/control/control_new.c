@@ -178,6 +178,7 @@ struct control *control_new(struct machine *machine)
     for (uint32_t i = 0; i < control->type_count; i++) {
         control->types[i].region = make_region(control, i);
         control->types[i].singleton = make_singleton(control, i);
+        control_limit_init(control, i);
         control->types[i].exit_done = !control->types[i].singleton;
     }
     coordinator_room_fill(&control->room);

@@ -690,6 +690,7 @@ static void wire_region(struct control *control, uint32_t index)
     struct control_type *type = &control->types[index];
     struct region_news news;
 
+    control_divide_limit(control, index); /* before a shard starts */
     while (region_next_news(type->region, &news)) {
         switch (news.kind) {
         case REGION_HOST:

@@ -36,6 +36,7 @@ static void make_type(struct lane *lane, uint32_t index)
     owned_init(&type->owned, &owned);
     lane_remember_init(lane, index);
     actors_add_type(lane->actors, (uint16_t)index, &settings->types[index]);
+    actors_set_passivation(lane->actors, (uint16_t)index, &settings->passivation);
 }
 
 struct lane *lane_new(struct machine *machine)
@@ -53,6 +54,7 @@ struct lane *lane_new(struct machine *machine)
         .slow_handler = settings->slow_handler,
         .now = settings->now,
         .restart_ms = settings->entity_restart_backoff / MS,
+        .idle_interval = settings->passivate_interval,
         .large_max = large_any_max(settings),
         .is_large = lane_is_large,
         .append = lane_append,
@@ -545,6 +547,10 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
     case MAIL_COORDINATOR:
         type->coordinator_known = mail_coordinator_of(content)->is_known;
         lane_ask_stage_homeless(lane, type);
+        break;
+    case MAIL_ACTIVE_LIMIT:
+        actors_set_active_limit(lane->actors, content->type,
+                                mail_active_limit_of(content)->limit);
         break;
     case MAIL_COUNT_WAITING:
         type->reporting = true;

@@ -10,6 +10,7 @@
 #include <sherd/error.h>
 #include <sherd/shutdown.h>
 
+#include "actor/actors.h"
 #include "actor/data_call.h"
 #include "artery/table.h"
 #include "base/fence.h"
@@ -74,6 +75,7 @@
     LENT(MAIL_LOST, lost) \
     LENT(MAIL_OWES_NOTHING, owes_nothing) \
     LENT(MAIL_COORDINATOR, coordinator) \
+    LENT(MAIL_ACTIVE_LIMIT, active_limit) \
     NONE(MAIL_COUNT_WAITING, count_waiting) /* type: answer MAIL_WAITING */ \
     OWNS(MAIL_WATCHED, watched) \
     OWNS(MAIL_IDENTIFY, identify) \
@@ -95,6 +97,7 @@
     OWNS(MAIL_SPAWN, spawn) \
     OWNS(MAIL_TELL, tell) \
     OWNS(MAIL_COMMAND, command) \
+    LENT(MAIL_REGION_LIMIT, region_limit) \
     OWNS(MAIL_STATUS, status)
 
 struct envelope;
@@ -428,6 +431,11 @@ struct mail_coordinator {
     bool is_known;
 };
 
+/* Type: the limit of each of its shards. */
+struct mail_active_limit {
+    struct active_limit limit;
+};
+
 /* From another node. */
 struct mail_watched {
     enum watch_verb verb;
@@ -566,6 +574,11 @@ struct mail_command {
     struct {
         struct address *address; /* or null */
     } own;
+};
+
+/* Type: the limit of its region on this node. */
+struct mail_region_limit {
+    struct active_limit limit;
 };
 
 struct mail_status {

@@ -16,6 +16,7 @@
 struct incarnation {
     uint64_t actor;
     uint32_t node;
+    bool is_leaving; /* its shard has a limit, and it counts no more */
 };
 
 struct entity {
@@ -27,7 +28,10 @@ struct entity {
 
 struct place {
     uint32_t live; /* entities */
+    uint32_t leaving; /* of them */
     bool is_hosted;
+    bool has_limit; /* since its last start */
+    uint64_t limit; /* of active entities */
 };
 
 struct place_node {
@@ -40,6 +44,7 @@ struct check_entity {
     struct verdict *verdict;
     const struct check_safety *safety;
     uint64_t stop_ns;
+    uint64_t active_limit; /* of a region's active entities; 0: none */
     struct map entities; /* type, id -> struct entity */
     struct buf key;      /* scratch key for look-ups */
     struct map places;   /* node and shard as one number -> struct place */
@@ -66,6 +71,11 @@ static void entity_free(struct entity *entity)
 {
     vec_fini(&entity->live);
     mem_free(entity);
+}
+
+void check_entity_active_limit(struct check_entity *check, uint64_t limit)
+{
+    check->active_limit = limit;
 }
 
 void check_entity_free(struct check_entity *check)
@@ -140,6 +150,51 @@ static void judge_second(struct check_entity *check, uint64_t now,
     }
 }
 
+/* more: so many may be active beyond the limit. With the limit 0 the one that was used last may stay,
+ * by some strategies. */
+static void judge_active(struct check_entity *check, uint32_t node,
+                         const struct probe *probe, const struct place *place,
+                         uint32_t more)
+{
+    uint32_t active = place->live - place->leaving;
+
+    if (place->has_limit && active > place->limit + more + (place->limit == 0))
+        violation(check->verdict, "active-limit", node,
+                  "type %u shard %d has %u active entities, the limit is %" PRIu64,
+                  probe->type, probe->shard, active, place->limit);
+}
+
+/* A lane knows its own shards only, so the limits of all its shards are at most the region's. */
+static void limit_set(struct check_entity *check, uint32_t node, const struct probe *probe)
+{
+    struct place *place = place_of(check, node, fact_shard(probe->type, probe->shard));
+
+    place->has_limit = probe->first != UINT32_MAX;
+    place->limit = probe->first;
+    judge_active(check, node, probe, place, 0);
+    if (place->has_limit && check->active_limit &&
+        probe->first * probe->second > check->active_limit)
+        violation(check->verdict, "active-limit", node,
+                  "type %u: each of %" PRIu64 " shards has the limit %" PRIu64
+                  ", their region has %" PRIu64,
+                  probe->type, probe->second, probe->first, check->active_limit);
+}
+
+static void entity_leaving(struct check_entity *check, uint32_t node,
+                           const struct probe *probe)
+{
+    struct entity *entity = entity_of(check, probe);
+
+    for (uint32_t i = 0; entity && i < entity->live.count; i++) {
+        struct incarnation *one = &entity->live.items[i];
+
+        if (one->node != node || one->actor != probe->first || one->is_leaving)
+            continue;
+        one->is_leaving = true;
+        place_of(check, node, fact_shard(probe->type, probe->shard))->leaving++;
+    }
+}
+
 static void entity_started(struct check_entity *check, uint64_t now,
                            uint32_t node, const struct probe *probe)
 {
@@ -147,7 +202,7 @@ static void entity_started(struct check_entity *check, uint64_t now,
     struct entity *entity = entity_of(check, probe);
     struct place *place =
         place_of(check, node, fact_shard(probe->type, probe->shard));
-    struct incarnation incarnation = { probe->first, node };
+    struct incarnation incarnation = { probe->first, node, false };
 
     if (!place->is_hosted)
         violation(check->verdict, "single-activation", node,
@@ -165,6 +220,7 @@ static void entity_started(struct check_entity *check, uint64_t now,
         entity = entity_new(check);
     vec_push(&entity->live, incarnation);
     place->live++;
+    judge_active(check, node, probe, place, 1); /* the new one makes room at once */
     at->live++;
     check->counts.started++;
     check->counts.live++;
@@ -196,12 +252,15 @@ static void entity_stopped(struct check_entity *check, uint64_t now,
                            uint32_t node, const struct probe *probe)
 {
     struct entity *entity = entity_of(check, probe);
+    struct place *place;
 
     for (uint32_t i = 0; entity && i < entity->live.count; i++) {
         if (entity->live.items[i].node != node ||
             entity->live.items[i].actor != probe->first)
             continue;
-        place_of(check, node, fact_shard(probe->type, probe->shard))->live--;
+        place = place_of(check, node, fact_shard(probe->type, probe->shard));
+        place->live--;
+        place->leaving -= entity->live.items[i].is_leaving;
         forget(check, now, entity, i);
         return;
     }
@@ -220,7 +279,7 @@ static void shard_ended(struct check_entity *check, uint32_t node,
         violation(check->verdict, "handoff-safety", node,
                   "type %u shard %d has ended, and %u of its entities live",
                   probe->type, probe->shard, place->live);
-    place->is_hosted = false;
+    place->is_hosted = place->has_limit = false;
 }
 
 /* ---- nodes ---- */
@@ -303,6 +362,12 @@ void check_entity_probe(struct check_entity *check, uint64_t now,
         break;
     case PROBE_ENTITY_STOPPED:
         entity_stopped(check, now, node, probe);
+        break;
+    case PROBE_ENTITY_LEAVING:
+        entity_leaving(check, node, probe);
+        break;
+    case PROBE_ACTIVE_LIMIT:
+        limit_set(check, node, probe);
         break;
     case PROBE_SHARD_HOSTED:
         place_of(check, node, fact_shard(probe->type, probe->shard))

@@ -1,5 +1,8 @@
 /* Checks which incarnations of entities live, by the probes around their callbacks.
  *
+ *   active-limit       a shard has at most as many active entities as its limit, and one more while
+ *                      that one starts; the limits of a lane's shards are at most their region's.
+ *                      Entities that have begun to stop do not count
  *   single-activation  an entity has one live incarnation, and lives only where its shard is
  *                      hosted. An overlap with a node outside (facts.h) that is not late is
  *                      measured; one node never has two
@@ -29,6 +32,8 @@ struct check_entity *check_entity_new(struct verdict *verdict,
                                       const struct check_safety *safety,
                                       uint64_t stop_ns);
 void check_entity_free(struct check_entity *check);
+/* The limit of a region's active entities, on all nodes and for all types that have one. */
+void check_entity_active_limit(struct check_entity *check, uint64_t limit);
 
 /* now: the world's time, ns. */
 void check_entity_probe(struct check_entity *check, uint64_t now,

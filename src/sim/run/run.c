@@ -258,6 +258,7 @@ static void make_world(struct run *run)
                              CHECK_STOP_NS + 5 * value[OPTION_LEADER] * MS);
     check_liveness_handoff_limit(run->checks->live,
                                  (value[OPTION_HANDOFF] * 9 / 8 + RUN_LATE_MS) * MS);
+    check_entity_active_limit(run->checks->entity, value[OPTION_ACTIVE_LIMIT]);
     check_homes_limit(run->checks->homes, quiet_coordinate_bound(run->options));
     if (run->data)
         data_load_safety(run->data, &run->checks->safety,

@@ -116,6 +116,34 @@ static bool all_handed_off(struct run *run)
     return !moves.forced;
 }
 
+#define LIMIT_CHANGES 8 /* in a run with a limit of active entities */
+
+/* Lowers the limits of all regions, or restores them. */
+static void change_limits(struct run *run, uint32_t round)
+{
+    const uint64_t *value = run->options->value;
+    uint32_t entities = (uint32_t)value[OPTION_ACTIVE_LIMIT];
+
+    if (round % 2 == 0)
+        entities = entities / 3 + 1;
+    for (uint32_t i = 0; i < run->cluster.nodes; i++)
+        for (uint32_t k = 0; k < run->cluster.type_count; k++)
+            if (cluster_lives(&run->cluster, i))
+                world_active_limit(run->world, i, run->cluster.types[k].name, entities,
+                                   value[OPTION_ACTIVE_BYTES]);
+}
+
+static void run_with_limits(struct run *run, uint64_t length)
+{
+    uint64_t end = world_now(run->world) + length;
+
+    for (uint32_t round = 0; round < LIMIT_CHANGES; round++) {
+        run_until(run, end - length / LIMIT_CHANGES * (LIMIT_CHANGES - round));
+        change_limits(run, round);
+    }
+    run_until(run, end);
+}
+
 void run_safety(struct run *run)
 {
     uint64_t length = run->options->value[OPTION_LENGTH] * SECOND;
@@ -129,7 +157,10 @@ void run_safety(struct run *run)
     run->nemesis =
         nemesis_new(run->world, schedule, run->cluster.nodes, &hands);
     run->has_operator = true;
-    run_until(run, world_now(run->world) + length);
+    if (run->options->value[OPTION_ACTIVE_LIMIT])
+        run_with_limits(run, length);
+    else
+        run_until(run, world_now(run->world) + length);
     nemesis_end(run->nemesis);
     if (is_gentle(run, schedule) && all_handed_off(run))
         judge_moves(run);

@@ -241,7 +241,11 @@ enum sim_resolver {
     X(FOREIGN, "fault_foreign", 0, SELDOM(0, 0, 0, 0, 0, 0, 0, 0, 1))          \
     X(FOLLOWERS, "followers", 1, 2, 2, 2, 0, 1, 5)                             \
     X(CALLERS, "callers", 0, 0, 0, 0, 0, 0, 0, 1, 2)                           \
-    X(FAKE_JOINS, "fault_fake_joins", 0, SELDOM(0, 0, 0, 0, 0, 0, 1))
+    X(FAKE_JOINS, "fault_fake_joins", 0, SELDOM(0, 0, 0, 0, 0, 0, 1))          \
+    X(ACTIVE_LIMIT, "active_entity_limit", 0, SELDOM(0, 1, 8, 40, 200))        \
+    X(ACTIVE_BYTES, "active_byte_limit", 0, SELDOM(0, 0, 400, 4000, 40000))    \
+    X(ACTIVE_STRATEGY, "active_strategy", 0, 0, 0, 1, 2, 3, 4, 5)              \
+    X(IDLE_INTERVAL, "idle_interval_ms", 0, SELDOM(0, 10, 1000, 30000))
 
 /* Meanings that the names do not tell:
  *
@@ -257,6 +261,9 @@ enum sim_resolver {
  *   - body_bytes: the longest body of one message in 32.
  *   - shards_after_restart: the number of shards of types with entities remembered in the journal,
  *     after the restart from disk; 0: unchanged.
+ *   - active_entity_limit, active_byte_limit: of the region of each type on a node; 0: none.
+ *     active_strategy: 0 = the default, else the main area's alone: 1 = least recent, 2 = segments,
+ *     3 = most recent, 4 = least frequent, 5 = with dynamic aging.
  *   - power_waits: a loss of power waits for a moment in which a backend writes.
  *   - stores_much: backends are slow, many entities store events, and power fails often.
  *   - fault_power_off: only for nodes with durable keys, which have disks.

@@ -11,6 +11,7 @@
  *     (cluster.c)
  *   - type.rebalance_absolute_limit, type.rebalance_relative_limit: a type without them uses the
  *     node's
+ *   - type.active_entity_limit, type.active_byte_limit: likewise
  *   - type.stop_msg, type.remember, type.proxy: define a type (traffic.h)
  *   - remember.shard_count: the type's
  *   - remember.move_again: the node's retry_interval, which is drawn
@@ -234,6 +235,23 @@ static void artery_settings(const struct options *options,
     settings->outbound_control_queue = number(options, OPTION_CONTROL_QUEUE);
 }
 
+/* The default strategy stays the node's; others have a main area alone. */
+static void active_settings(const struct options *options, struct node_settings *settings)
+{
+    struct area_settings *main = &settings->passivation.main;
+    uint64_t strategy = options->value[OPTION_ACTIVE_STRATEGY];
+
+    settings->active_entity_limit = number(options, OPTION_ACTIVE_LIMIT);
+    settings->active_byte_limit = options->value[OPTION_ACTIVE_BYTES];
+    if (strategy == 0)
+        return;
+    main->policy = strategy <= 2    ? PASSIVATION_LEAST_RECENT
+                   : strategy == 3  ? PASSIVATION_MOST_RECENT
+                                    : PASSIVATION_LEAST_FREQUENT;
+    main->levels = strategy == 2 ? 3 : 0;
+    main->is_aging = strategy == 5;
+}
+
 void options_settings(const struct options *options,
                       struct node_settings *settings)
 {
@@ -276,6 +294,8 @@ void options_settings(const struct options *options,
     settings->rebalance_interval = ms(options, OPTION_REBALANCE);
     settings->shutdown_region_timeout = ms(options, OPTION_SHUTDOWN);
     settings->passivate_idle_after = ms(options, OPTION_IDLE);
+    settings->passivate_interval = ms(options, OPTION_IDLE_INTERVAL);
+    active_settings(options, settings);
     for (int i = 0; i < SHERD_PHASE_COUNT; i++)
         settings->phase_timeouts[i] = ms(options, OPTION_PHASE);
 }

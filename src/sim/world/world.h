@@ -169,6 +169,10 @@ void world_prepare_shutdown(struct world *world, uint32_t node);
 void world_join(struct world *world, uint32_t node, uint32_t which);
 void world_leave_member(struct world *world, uint32_t node, uint32_t which);
 void world_down(struct world *world, uint32_t node, uint32_t which);
+/* Changes the limits of a region's active entities on the node; 0: none. An unknown type is
+ * ignored. */
+void world_active_limit(struct world *world, uint32_t node, const char *type,
+                        uint32_t entities, uint64_t bytes);
 
 /* ---- observers ---- */
 

@@ -341,6 +341,16 @@ void world_down(struct world *world, uint32_t node, uint32_t which)
          node_mail_command(NODE_DOWN, &world_site(world, which)->address));
 }
 
+void world_active_limit(struct world *world, uint32_t node, const char *type,
+                        uint32_t entities, uint64_t bytes)
+{
+    struct mail mail;
+
+    if (node_mail_active_limit(world_site(world, node)->face.node, type, entities, bytes,
+                               &mail))
+        give(world, node, 0, mail);
+}
+
 /* ---- status and observers ---- */
 
 static struct sherd_status ask_status(struct world *world, uint32_t index,

@@ -16,6 +16,7 @@ enum zoo_world {
     WORLD_DATA,          /* distributed data under load */
     WORLD_DURABLE,       /* the same with durable keys */
     WORLD_STORE,         /* the N/R/W store under load */
+    WORLD_LIMIT,         /* active entities are limited */
 };
 
 struct zoo_entry {

@@ -128,6 +128,9 @@ static enum sherd_next obey(struct sherd_ctx *ctx, struct sherd_bytes body)
         case DO_PASSIVATE:
             sherd_passivate(ctx);
             break;
+        case DO_BYTES:
+            sherd_entity_bytes(ctx, order.ms);
+            break;
         case DO_PERSIST:
             sherd_persist(ctx, order.msg, filler((uint32_t)order.ms));
             break;

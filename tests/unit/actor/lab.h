@@ -42,6 +42,7 @@ enum op {
     DO_SELF_STOP, /* returns SHERD_STOP */
     DO_FAIL,
     DO_PASSIVATE,
+    DO_BYTES,   /* ms: what it holds beside its state */
     DO_PERSIST, /* msg: the event's type, ms: its size */
     DO_SPAWN,   /* id: its name */
     DO_SUBSCRIBE, /* msg: events; tag: enum sherd_cluster_first; ms: the answer */

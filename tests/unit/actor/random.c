@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "actor/actors.h"
+#include "actor/passivation/strategy.h"
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/vec.h"
@@ -522,12 +523,23 @@ static void tell_plains(void)
     actors_deliver(life.actors, message);
 }
 
+/* Sets or removes a limit of active entities, by one of three strategies. */
+static void limit_active(void)
+{
+    static const uint32_t entities[] = { 0, 1, 2, 5, UINT32_MAX };
+    static const uint64_t bytes[] = { 100, 1000, UINT64_MAX, UINT64_MAX };
+    struct active_limit limit = { entities[die() % 5], bytes[die() % 4] };
+
+    actors_set_active_limit(life.actors, (uint16_t)(die() % TYPES), limit);
+    drain();
+}
+
 static void operate(void)
 {
     uint32_t type;
     int32_t shard;
 
-    switch (die() % 20) {
+    switch (die() % 21) {
     case 0:
     case 1:
     case 2:
@@ -582,6 +594,9 @@ static void operate(void)
     case 19:
         recover_one(die() % 4 == 0);
         recover_one(false);
+        break;
+    case 20:
+        limit_active();
         break;
     }
 }
@@ -645,6 +660,11 @@ static void heal(void)
     }
 }
 
+static const struct passivation_settings recent = { .main = { .policy = PASSIVATION_LEAST_RECENT } };
+static const struct passivation_settings aging = {
+    .main = { .policy = PASSIVATION_LEAST_FREQUENT, .is_aging = true }
+};
+
 static void begin(void)
 {
     struct actors_settings settings = { .lanes = 1,
@@ -670,6 +690,9 @@ static void begin(void)
     type.behavior.wants_undelivered = 0;
     type.stop_msg = 99;
     actors_add_type(life.actors, 2, &type);
+    actors_set_passivation(life.actors, 0, &passivation_default);
+    actors_set_passivation(life.actors, 1, &recent);
+    actors_set_passivation(life.actors, 2, &aging);
     for (uint32_t i = 0; i < PLAINS; i++)
         plain_new(i);
 }

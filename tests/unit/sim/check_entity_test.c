@@ -224,6 +224,78 @@ static void a_node_that_stops_in_time_passes(void **state)
     expect("downed-node-stops");
 }
 
+static void limit(int32_t shard, uint64_t entities, uint64_t shards)
+{
+    struct probe probe = { .kind = PROBE_ACTIVE_LIMIT,
+                           .type = 1,
+                           .shard = shard,
+                           .first = entities,
+                           .second = shards };
+
+    check_entity_probe(check, now, 0, &probe);
+}
+
+/* Two entities of a shard whose limit is one. */
+static void start_two(void)
+{
+    tell(0, PROBE_SHARD_HOSTED, 3, "", 0);
+    limit(3, 1, 1);
+    tell(0, PROBE_ENTITY_STARTED, 3, "a", 1);
+    tell(0, PROBE_ENTITY_STARTED, 3, "b", 2); /* it makes room at once */
+    expect(NULL);
+}
+
+static void entities_within_the_limit_pass(void **state)
+{
+    (void)state;
+    check_entity_active_limit(check, 3);
+    start_two();
+    tell(0, PROBE_ENTITY_LEAVING, 3, "a", 1);
+    tell(0, PROBE_ENTITY_STARTED, 3, "c", 3);
+    tell(0, PROBE_ENTITY_LEAVING, 3, "c", 3);
+    tell(0, PROBE_ENTITY_STOPPED, 3, "a", 1);
+    tell(0, PROBE_ENTITY_STOPPED, 3, "c", 3);
+    tell(0, PROBE_ENTITY_STARTED, 3, "d", 4);
+    limit(3, 3, 1);
+    tell(0, PROBE_ENTITY_STARTED, 3, "e", 5);
+    tell(0, PROBE_ENTITY_STARTED, 3, "f", 6);
+    limit(3, UINT32_MAX, 2);
+    for (uint64_t actor = 10; actor < 20; actor++)
+        tell(0, PROBE_ENTITY_STARTED, 3, (char[]){ (char)('p' + actor), 0 }, actor);
+    expect(NULL);
+}
+
+static void an_active_entity_beyond_the_limit_is_found(void **state)
+{
+    (void)state;
+    start_two();
+    tell(0, PROBE_ENTITY_STARTED, 3, "c", 3);
+    expect("active-limit");
+}
+
+static void a_lower_limit_must_be_reached_at_once(void **state)
+{
+    (void)state;
+    start_two();
+    tell(0, PROBE_ENTITY_LEAVING, 3, "b", 2);
+    limit(3, 1, 1);
+    expect(NULL);
+    tell(0, PROBE_ENTITY_STARTED, 3, "c", 3);
+    limit(3, 1, 1);
+    expect("active-limit");
+}
+
+static void an_undivided_limit_is_found(void **state)
+{
+    (void)state;
+    check_entity_active_limit(check, 5);
+    tell(0, PROBE_SHARD_HOSTED, 3, "", 0);
+    limit(3, 2, 2);
+    expect(NULL);
+    limit(3, 3, 2);
+    expect("active-limit");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -241,6 +313,10 @@ int main(void)
         TEST(a_shard_that_ends_with_entities_is_found),
         TEST(a_downed_node_must_stop),
         TEST(a_node_that_stops_in_time_passes),
+        TEST(entities_within_the_limit_pass),
+        TEST(an_active_entity_beyond_the_limit_is_found),
+        TEST(a_lower_limit_must_be_reached_at_once),
+        TEST(an_undivided_limit_is_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,52 @@
+/* Divides the limit of a region's active entities among the shards that this node owns. */
+#include "node/control/control.h"
+
+static bool has_limit(const struct active_limit *limit)
+{
+    return limit->entities != UINT32_MAX || limit->bytes != UINT64_MAX;
+}
+
+void control_limit_init(struct control *control, uint32_t index)
+{
+    const struct node_settings *settings = control->machine->settings;
+    const struct sherd_entity_type *type = &settings->types[index];
+    struct active_limit *limit = &control->types[index].active_limit;
+    uint32_t entities = type->active_entity_limit ? type->active_entity_limit
+                                                  : settings->active_entity_limit;
+    uint64_t bytes = type->active_byte_limit ? type->active_byte_limit
+                                             : settings->active_byte_limit;
+
+    limit->entities = entities ? entities : UINT32_MAX;
+    limit->bytes = bytes ? bytes : UINT64_MAX;
+}
+
+void control_divide_limit(struct control *control, uint32_t index)
+{
+    struct control_type *type = &control->types[index];
+    struct active_limit limit = type->active_limit;
+    uint32_t shards = region_shards(type->region);
+    struct mail_content content;
+
+    shards = shards ? shards : 1;
+    if (shards == type->active_limit_shards ||
+        (!has_limit(&limit) && !type->active_limit_shards))
+        return;
+    type->active_limit_shards = has_limit(&limit) ? shards : 0;
+    if (limit.entities != UINT32_MAX)
+        limit.entities /= shards;
+    if (limit.bytes != UINT64_MAX)
+        limit.bytes /= shards;
+    content = mail_for_type(index, MAIL(active_limit, .limit = limit));
+    outputs_post_lanes(&control->machine->outputs, &content);
+}
+
+void control_set_limit(struct control *control, uint32_t index, struct active_limit limit)
+{
+    struct control_type *type = &control->types[index];
+    bool had_limit = has_limit(&type->active_limit);
+
+    type->active_limit = limit;
+    /* A different number makes the next call send the limit again. */
+    type->active_limit_shards = had_limit ? UINT32_MAX : 0;
+    control_divide_limit(control, index);
+}
