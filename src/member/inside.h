@@ -49,14 +49,6 @@ struct finding {
     bool is_settled;    /* a cluster may be founded on the list */
 };
 
-/* The last news of a member. */
-struct reported_member {
-    struct profile *profile; /* held */
-    int32_t up_number;
-    enum member_status status;
-    bool is_unreachable;
-};
-
 enum news_step { /* in the order of reports */
     TELL_WELCOME,
     TELL_REMOVED,
@@ -86,7 +78,7 @@ struct center {
 };
 
 struct news {
-    VEC(struct reported_member) members; /* by node */
+    VEC(struct member_view) members; /* as last reported, by node; hold their profiles */
     VEC(struct center) centers; /* by name */
     VEC(struct role_leader) roles; /* by role */
     bool tells_roles; /* the caller asked for them */
