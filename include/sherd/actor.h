@@ -182,6 +182,23 @@ SHERD_API void sherd_entity_ask(struct sherd_ctx *ctx, const char *type,
                                 struct sherd_bytes body, uint32_t tag,
                                 uint64_t timeout_ms);
 
+/* Ask as above, for a caller that prefers a failure to a wait. The ask ends as
+ * SHERD_REASON_UNREACHABLE at once if the receiver's node is an unreachable
+ * member of the cluster (sherd/cluster.h), or becomes one before it answers. In
+ * the first case the message is not sent; in the second it may be handled.
+ * `where` names the node.
+ *
+ * An ask whose shard has no known home waits as usual, and so does one to
+ * another data center. Unreachable is a guess: the node may only be slow, and
+ * be reachable again soon. */
+SHERD_API void sherd_ask_or_fail(struct sherd_ctx *ctx, struct sherd_ref to,
+                                 uint32_t msg, struct sherd_bytes body,
+                                 uint32_t tag, uint64_t timeout_ms);
+SHERD_API void sherd_entity_ask_or_fail(struct sherd_ctx *ctx,
+                                        const char *type, const char *id,
+                                        uint32_t msg, struct sherd_bytes body,
+                                        uint32_t tag, uint64_t timeout_ms);
+
 /* Starts an entity that does not run, without a message and without an answer.
  * Sent at most once, in order with the tells to it.
  *

@@ -93,7 +93,9 @@ enum sherd_error { SHERD_ERRORS(X) };
     /* This node ends. */                                                      \
     X(SHERD_REASON_SHUTTING_DOWN, "the node is shutting down")                 \
     /* Delivery would have broken the order: see sherd_entity_tell. */         \
-    X(SHERD_REASON_HANDED_OFF, "the shard moved while the message waited")
+    X(SHERD_REASON_HANDED_OFF, "the shard moved while the message waited")     \
+    /* Only asks that choose it: see sherd_entity_ask_or_fail. */              \
+    X(SHERD_REASON_UNREACHABLE, "the node cannot be reached at the moment")
 
 #define X(name, text) name,
 enum sherd_reason { SHERD_REASONS(X) SHERD_REASON_COUNT };

@@ -205,8 +205,6 @@ void actors_free(struct actors *actors)
     view_fini(actors);
     followers_fini(actors);
     mem_free(actors->stored);
-    vec_fini(&actors->fresh);
-    buf_fini(&actors->event_bytes);
     for (uint32_t i = actors->news_head; i < actors->news.count; i++)
         mem_free(actors->news.items[i].id);
     vec_fini(&actors->news);

@@ -2,17 +2,16 @@
  * the memory of messages.
  *
  * A pure single-threaded machine. Each turn the node calls actors_step, delivers messages, calls
- * actors_run, and then drains out, events and news, in this order, until all are empty. An *actor*
- * in these calls is the u64 of a ref (lane, generation, slot). A call for one that has ended is
- * ignored.
+ * actors_run, and then drains out and news, in this order, until both are empty. An *actor* in these
+ * calls is the u64 of a ref (lane, generation, slot). A call for one that has ended is ignored.
  *
  * A slot outlives its incarnations: messages to an entity wait in one mailbox during recovery,
  * passivation, failure and restart. The order of one sender's messages to one receiver is always
  * kept.
  *
- * Effects wait for durability (docs/decisions/009-effects-wait-for-durability.md): after
- * sherd_persist, all that an entity sends, and its end, stays here until actors_durable reaches the
- * event's position. */
+ * Effects wait for durability (docs/decisions/009-effects-wait-for-durability.md): sherd_persist
+ * gives the event to the journal, and all that the entity then sends, and its end, stays here until
+ * actors_durable reaches the event's position. */
 #ifndef SHERD_ACTOR_ACTORS_H
 #define SHERD_ACTOR_ACTORS_H
 
@@ -31,6 +30,8 @@
 #include "base/trace.h"
 
 struct actors;
+
+#define EVENT_REFUSED UINT64_MAX /* in place of a position */
 
 /* The destination of a message. */
 struct destination {
@@ -58,7 +59,13 @@ struct actors_settings {
      * above SHERD_BODY_MAX. */
     uint32_t large_max;
     bool (*is_large)(void *user, const struct destination *destination);
-    void *user; /* argument of is_large */
+    /* Appends an event of a persistent entity to the journal, which copies it, and returns its
+     * position; these grow, and others may use numbers between them. EVENT_REFUSED: it is not
+     * stored, and actors_store_failed follows. Called by sherd_persist, so that effects know at
+     * once for which position they wait. Null only if no type persists. */
+    uint64_t (*append)(void *user, uint64_t actor, uint32_t event_type,
+                       struct slice event);
+    void *user; /* argument of both functions */
     /* Limits; 0 = the defaults of limits.h. */
     uint64_t waiting_bytes_max; /* message memory, ACTOR_WAITING_BYTES_MAX */
     uint32_t slots_max;         /* actors and entities, ACTOR_SLOTS_MAX */
@@ -138,21 +145,6 @@ uint64_t actors_deadline(const struct actors *actors);
  * a ref elsewhere, or to an entity (with hash and shard set) whose shard is not open here. In order
  * of emission, but `returned` messages precede all others that the node buffers for their shard. */
 struct message *actors_take_out(struct actors *actors);
-
-struct actors_event {
-    uint64_t actor;
-    uint64_t position; /* counted over this lane from 1 */
-    uint64_t seq;      /* number of the event in its entity, from 1 */
-    uint32_t event_type;
-    uint16_t type;
-    int32_t shard;
-    struct slice id;    /* lent like `event` until the next call on actors */
-    struct slice event;
-};
-
-/* Reads the next event to store, in order of positions; false when none. The state has already
- * applied it. */
-bool actors_next_event(struct actors *actors, struct actors_event *event);
 
 enum actors_news_kind {
     /* actor, type, shard, id: replay its events, then call actors_recovered or
@@ -245,7 +237,8 @@ void actors_recovered(struct actors *actors, uint64_t actor,
  * 0.2 to 10 s. */
 void actors_recovery_failed(struct actors *actors, uint64_t actor,
                             const char *text);
-/* Every event up to this position is durable, or actors_store_failed was called for its entity. */
+/* Each event appended up to this position is durable, or actors_store_failed was called for its
+ * entity. */
 void actors_durable(struct actors *actors, uint64_t position);
 /* An event of this incarnation could not be stored. Its waiting effects are dropped, askers of
  * waiting replies get the reason (NOT_STORED or FENCED), and it ends without another message. It
@@ -274,6 +267,10 @@ enum sherd_stage actors_asked_stage(const struct actors *actors, uint16_t type,
 /* The node's incarnation was removed: watched actors there are TERMINATED, watchers there are
  * dropped, asks that were SENT, RECOVERING or QUEUED there end with SHERD_REASON_NODE_GONE. */
 void actors_node_gone(struct actors *actors, uint64_t node);
+/* The node is unreachable: such asks that may fail end with SHERD_REASON_UNREACHABLE. */
+void actors_node_unreachable(struct actors *actors, uint64_t node);
+/* True for an ask of this lane that ends at once if the receiver's node is unreachable. */
+bool actors_ask_may_fail(const struct actors *actors, uint64_t ask);
 
 /* Reports a change or initial state of the cluster. Lent. */
 void actors_cluster(struct actors *actors, const struct cluster_change *change);

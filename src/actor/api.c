@@ -114,10 +114,12 @@ static void refuse(struct sherd_ctx *ctx, uint32_t msg, struct sherd_bytes body,
         message_free(actors, message);
 }
 
-static void send(struct sherd_ctx *ctx, struct message *message, bool is_ask,
-                 uint32_t tag, uint64_t timeout_ms)
+enum asks { NO_ASK, ASK_WAITS, ASK_MAY_FAIL };
+
+static void send(struct sherd_ctx *ctx, struct message *message,
+                 enum asks asks, uint32_t tag, uint64_t timeout_ms)
 {
-    if (is_ask) {
+    if (asks) {
         uint32_t msg = message->msg;
 
         message->ask =
@@ -130,23 +132,25 @@ static void send(struct sherd_ctx *ctx, struct message *message, bool is_ask,
             message_free(ctx->actors, message);
             return;
         }
+        if (asks == ASK_MAY_FAIL)
+            ask_may_fail(ctx->actors, message->ask);
     }
     effects_emit(ctx->actors, message);
 }
 
 static void send_ref(struct sherd_ctx *ctx, struct sherd_ref to, uint32_t msg,
-                     struct sherd_bytes body, bool is_ask, uint32_t tag,
+                     struct sherd_bytes body, enum asks asks, uint32_t tag,
                      uint64_t timeout_ms)
 {
     struct message *message;
 
     if (too_large_for(ctx, body.size, to, 0)) {
-        refuse(ctx, msg, body, is_ask, tag, SHERD_REASON_TOO_LARGE);
+        refuse(ctx, msg, body, asks != NO_ASK, tag, SHERD_REASON_TOO_LARGE);
         return;
     }
     message = make(ctx, 0, msg, body);
     message->to = to;
-    send(ctx, message, is_ask, tag, timeout_ms);
+    send(ctx, message, asks, tag, timeout_ms);
 }
 
 static uint16_t type_of(struct actors *actors, const char *name)
@@ -164,23 +168,23 @@ static uint16_t type_of(struct actors *actors, const char *name)
 
 static void send_entity(struct sherd_ctx *ctx, const char *type_name,
                         const char *id, uint32_t msg, struct sherd_bytes body,
-                        bool is_ask, uint32_t tag, uint64_t timeout_ms)
+                        enum asks asks, uint32_t tag, uint64_t timeout_ms)
 {
     uint16_t type = type_of(ctx->actors, type_name);
     size_t id_size = strlen(id);
     struct message *message;
 
     if (type == TYPE_NONE) {
-        refuse(ctx, msg, body, is_ask, tag, SHERD_REASON_NO_SUCH_TYPE);
+        refuse(ctx, msg, body, asks != NO_ASK, tag, SHERD_REASON_NO_SUCH_TYPE);
         return;
     }
     if (id_size == 0 || id_size > SHERD_ID_MAX) {
-        refuse(ctx, msg, body, is_ask, tag, SHERD_REASON_EMPTY_ID);
+        refuse(ctx, msg, body, asks != NO_ASK, tag, SHERD_REASON_EMPTY_ID);
         return;
     }
     if (body.size > SHERD_BODY_MAX &&
         is_too_large(ctx, body.size, &(struct destination){ .type = type })) {
-        refuse(ctx, msg, body, is_ask, tag, SHERD_REASON_TOO_LARGE);
+        refuse(ctx, msg, body, asks != NO_ASK, tag, SHERD_REASON_TOO_LARGE);
         return;
     }
     message = make(ctx, id_size, msg, body);
@@ -188,7 +192,7 @@ static void send_entity(struct sherd_ctx *ctx, const char *type_name,
     message->entity.hash = hash_bytes(slice_of(id, id_size));
     message->entity.has_shard = 0;
     bytes_copy(message->data + body.size, (const uint8_t *)id, id_size + 1);
-    send(ctx, message, is_ask, tag, timeout_ms);
+    send(ctx, message, asks, tag, timeout_ms);
 }
 
 SHERD_API void sherd_tell(struct sherd_ctx *ctx, struct sherd_ref to,
@@ -237,14 +241,21 @@ SHERD_API void sherd_ask(struct sherd_ctx *ctx, struct sherd_ref to,
                          uint32_t msg, struct sherd_bytes body, uint32_t tag,
                          uint64_t timeout_ms)
 {
-    send_ref(ctx, to, msg, body, true, tag, timeout_ms);
+    send_ref(ctx, to, msg, body, ASK_WAITS, tag, timeout_ms);
+}
+
+SHERD_API void sherd_ask_or_fail(struct sherd_ctx *ctx, struct sherd_ref to,
+                                 uint32_t msg, struct sherd_bytes body,
+                                 uint32_t tag, uint64_t timeout_ms)
+{
+    send_ref(ctx, to, msg, body, ASK_MAY_FAIL, tag, timeout_ms);
 }
 
 SHERD_API void sherd_entity_tell(struct sherd_ctx *ctx, const char *type,
                                  const char *id, uint32_t msg,
                                  struct sherd_bytes body)
 {
-    send_entity(ctx, type, id, msg, body, false, 0, 0);
+    send_entity(ctx, type, id, msg, body, NO_ASK, 0, 0);
 }
 
 SHERD_API void sherd_entity_ask(struct sherd_ctx *ctx, const char *type,
@@ -252,7 +263,15 @@ SHERD_API void sherd_entity_ask(struct sherd_ctx *ctx, const char *type,
                                 struct sherd_bytes body, uint32_t tag,
                                 uint64_t timeout_ms)
 {
-    send_entity(ctx, type, id, msg, body, true, tag, timeout_ms);
+    send_entity(ctx, type, id, msg, body, ASK_WAITS, tag, timeout_ms);
+}
+
+SHERD_API void sherd_entity_ask_or_fail(struct sherd_ctx *ctx,
+                                        const char *type, const char *id,
+                                        uint32_t msg, struct sherd_bytes body,
+                                        uint32_t tag, uint64_t timeout_ms)
+{
+    send_entity(ctx, type, id, msg, body, ASK_MAY_FAIL, tag, timeout_ms);
 }
 
 SHERD_API void sherd_entity_start(struct sherd_ctx *ctx, const char *type_name,

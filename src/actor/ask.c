@@ -31,6 +31,7 @@ uint64_t ask_open(struct actors *actors, uint32_t index, struct slot *slot,
     entry->number = actors->ask_number;
     entry->peer = 0;
     entry->stage = SHERD_STAGE_NONE;
+    entry->may_fail = false;
     slot->asks++;
     BOUNDED("asks of an actor", slot->asks, ACTOR_ASKS_OF_ONE_MAX);
     actors->counts.asks++;
@@ -138,18 +139,41 @@ static bool is_with_peer(uint8_t stage)
            stage == SHERD_STAGE_QUEUED;
 }
 
-void asks_node_gone(struct actors *actors, uint64_t node)
+static void end_asks(struct actors *actors, uint64_t node, bool only_may_fail,
+                     enum sherd_reason reason)
 {
     for (uint32_t at = WHEEL_BUCKETS; at < actors->wheel.used; at++) {
         struct entry *entry = entry_at(actors, at);
 
         if (entry->kind != ENTRY_ASK || !is_with_peer(entry->stage) ||
-            entry->peer == 0 ||
+            entry->peer == 0 || (only_may_fail && !entry->may_fail) ||
             actors->peers.items[entry->peer].node != node)
             continue;
         wheel_remove(actors, entry);
-        ask_ends(actors, at, SHERD_REASON_NODE_GONE);
+        ask_ends(actors, at, reason);
     }
+}
+
+void asks_node_gone(struct actors *actors, uint64_t node)
+{
+    end_asks(actors, node, false, SHERD_REASON_NODE_GONE);
+}
+
+void actors_node_unreachable(struct actors *actors, uint64_t node)
+{
+    end_asks(actors, node, true, SHERD_REASON_UNREACHABLE);
+}
+
+void ask_may_fail(struct actors *actors, uint64_t ask)
+{
+    ask_find(actors, ask)->may_fail = true; /* it was just opened */
+}
+
+bool actors_ask_may_fail(const struct actors *actors, uint64_t ask)
+{
+    const struct entry *entry = ask_find(actors, ask);
+
+    return entry && entry->may_fail;
 }
 
 /* --- timers --- */

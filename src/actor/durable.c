@@ -87,11 +87,9 @@ static void release_effects(struct actors *actors, uint32_t index,
 
 void actors_durable(struct actors *actors, uint64_t position)
 {
-    uint64_t first = actors->position - actors->stored_count + 1;
-
     check(!actors->ctx.slot);
-    check(position <= actors->position);
-    for (; actors->stored_count && first <= position; first++) {
+    while (actors->stored_count &&
+           actors->stored[actors->stored_head].position <= position) {
         struct stored stored = actors->stored[actors->stored_head];
         struct slot *slot = slot_at(actors, stored.slot);
         struct extra *extra;

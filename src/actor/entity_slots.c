@@ -2,16 +2,6 @@
  * lists the slots of a shard's entities. */
 #include "actor/inside.h"
 
-uint32_t shard_row_find(const struct actors *actors, uint16_t type, int32_t shard)
-{
-    const struct type *known = &actors->types[type];
-    int64_t at = (int64_t)shard + known->shards;
-
-    if (!known->rows || at < 0 || at >= 2 * (int64_t)known->shards)
-        return 0;
-    return known->rows[at];
-}
-
 static void row_add(struct actors *actors, uint32_t row, uint32_t index,
                     struct slot *slot)
 {

@@ -136,6 +136,34 @@ static inline bool deliver_fast(struct actors *actors, struct message *message)
     return true;
 }
 
+/* Puts a message, given, last into the queue of messages that leave the lane. */
+static inline void mailbox_out_put(struct actors *actors, struct message *message)
+{
+    if (message_to_entity(message) && !message->entity.has_shard) {
+        message->entity.shard = hash_shard(
+            message_id(message), actors->types[message->type].shards);
+        message->entity.has_shard = 1;
+    }
+    message->next = NULL;
+    if (actors->out.first)
+        actors->out.last->next = message;
+    else
+        actors->out.first = message;
+    actors->out.last = message;
+}
+
+/* Returns the row of a shard, or 0. */
+static inline uint32_t shard_row_find(const struct actors *actors, uint16_t type,
+                                      int32_t shard)
+{
+    const struct type *known = &actors->types[type];
+    int64_t at = (int64_t)shard + known->shards;
+
+    if (!known->rows || at < 0 || at >= 2 * (int64_t)known->shards)
+        return 0;
+    return known->rows[at];
+}
+
 /* Emits an effect, given, of the running actor; it waits while an event is not durable. */
 static inline void effects_emit(struct actors *actors, struct message *message)
 {

@@ -95,7 +95,7 @@ struct slot {
 struct extra {
     uint64_t seq;
     union {
-        uint64_t position;   /* of the last event */
+        uint64_t position;   /* of the last event, or EVENT_REFUSED */
         uint64_t recover_at; /* RECOVERING: since then; ns */
     };
     /* effects in order of emission; their positions (`at`) never decrease */
@@ -173,7 +173,8 @@ struct entry {
         uint16_t laps; /* TIMER: ACTOR_TIMER_MS_MAX passes this often before it expires */
     };
     uint8_t stage;
-    uint8_t kind;
+    uint8_t kind : 7;
+    bool may_fail : 1; /* ASK: ends if the receiver's node is unreachable */
 };
 
 #define WHEEL_LEVELS 4
@@ -268,23 +269,12 @@ struct chain {
     struct message *first, *last;
 };
 
-/* An event on its way to the journal; index in the queue + base = position. */
+/* An event in the journal that is not durable. */
 struct stored {
+    uint64_t position;
     uint32_t slot;
     uint32_t generation;
     uint32_t bytes;
-};
-
-/* An event that the node has not taken. */
-struct fresh {
-    uint32_t slot;
-    uint32_t event_type;
-    uint64_t actor;
-    uint64_t position, seq;
-    uint16_t type;
-    int32_t shard;
-    size_t at; /* in event_bytes: id, then event */
-    uint32_t id_size, size;
 };
 
 struct news_item {
@@ -383,16 +373,11 @@ struct actors {
     uint32_t followers_missed;
 
     /* persist.c */
-    uint64_t position; /* of the last event */
-    struct stored *stored; /* ring of events on their way */
+    struct stored *stored; /* ring of events that are not durable, by position */
     uint32_t stored_mask, stored_head, stored_count;
-    VEC(struct fresh) fresh;
-    uint32_t fresh_head;
-    struct buf event_bytes;
     VEC(struct news_item) news;
     uint32_t news_head;
     char news_id[SHERD_ID_MAX + 1];
-    char event_id[SHERD_ID_MAX + 1];
 
     VEC(struct peer) peers;
     struct map peer_map;
@@ -546,7 +531,6 @@ void mailbox_hand_back(struct actors *actors, struct slot *slot);
  * entity. */
 void mailbox_count_undelivered(struct actors *actors, uint16_t type, struct slice body,
                                enum sherd_reason reason);
-void mailbox_out_put(struct actors *actors, struct message *message);
 /* Turns a failed message into the notice to its sender; false: none is wanted. */
 bool message_notice(struct message *message, enum sherd_reason reason);
 
@@ -563,7 +547,6 @@ void mailbox_message_end(struct actors *actors, struct message *message,
 void entity_flush(struct actors *actors);
 
 /* --- entity_slots.c --- */
-uint32_t shard_row_find(const struct actors *actors, uint16_t type, int32_t shard);
 /* Frees the row of a shard without entities. */
 void shard_row_free(struct actors *actors, uint32_t row);
 /* Reports that the shard is empty, and frees its row. */
@@ -686,6 +669,7 @@ bool ask_close(struct actors *actors, struct message *message);
  * 0. */
 uint32_t entry_fire(struct actors *actors, uint32_t index);
 void asks_node_gone(struct actors *actors, uint64_t node);
+void ask_may_fail(struct actors *actors, uint64_t ask); /* Chosen by its caller. */
 void timer_set(struct actors *actors, uint32_t index, struct slot *slot,
                uint32_t tag, uint64_t delay_ms);
 void timer_cancel(struct actors *actors, struct slot *slot, uint32_t tag);

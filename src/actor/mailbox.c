@@ -1,5 +1,4 @@
-/* Keeps the mailboxes of actors and the queue of messages that leave the lane, and turns undelivered
- * messages into notices to their senders. */
+/* Keeps the mailboxes of actors, and turns undelivered messages into notices to their senders. */
 #include "actor/inside.h"
 
 static inline bool is_awake(const struct slot *slot)
@@ -125,19 +124,4 @@ void mailbox_count_undelivered(struct actors *actors, uint16_t type, struct slic
     probe.reason = (uint8_t)reason;
     probe.bytes = body;
     probes_put(actors->settings.probes, &probe);
-}
-
-void mailbox_out_put(struct actors *actors, struct message *message)
-{
-    if (message_to_entity(message) && !message->entity.has_shard) {
-        message->entity.shard = hash_shard(
-            message_id(message), actors->types[message->type].shards);
-        message->entity.has_shard = 1;
-    }
-    message->next = NULL;
-    if (actors->out.first)
-        actors->out.last->next = message;
-    else
-        actors->out.first = message;
-    actors->out.last = message;
 }

@@ -1,7 +1,7 @@
 /* Passes events to the journal, and keeps effects until their cause is durable.
  *
- * Positions count the lane's events. An entity with events on their way is FLAG_UNDURABLE: its
- * effects get its last position and wait in its extra. The queue of stored events names the
+ * The journal gives each event its position. An entity with events on their way is FLAG_UNDURABLE:
+ * its effects get its last position and wait in its extra. The queue of stored events names the
  * entities whose effects a durable position releases. */
 #include "actor/inside.h"
 
@@ -73,26 +73,15 @@ void effects_persist(struct actors *actors, uint32_t index, struct slot *slot,
              uint32_t event_type, struct slice event)
 {
     struct extra *extra = slot_extra(actors, slot);
-    const struct row *row = &actors->rows.items[slot->row];
-    struct slice id = slot_id(slot);
-    struct fresh fresh = {
-        .event_type = event_type,
-        .actor = slot_ref(actors, slot, index).actor,
-        .position = ++actors->position,
-        .seq = ++extra->seq,
-        .type = row->type,
-        .shard = row->shard,
-        .at = actors->event_bytes.size,
-        .id_size = (uint32_t)id.size,
-        .size = (uint32_t)event.size,
-    };
 
-    buf_put_slice(&actors->event_bytes, id);
-    buf_put_slice(&actors->event_bytes, event);
-    vec_push(&actors->fresh, fresh);
-    stored_put(actors, (struct stored){ index, slot->generation,
-                                        (uint32_t)event.size });
-    extra->position = fresh.position;
+    extra->seq++;
+    extra->position = actors->settings.append(
+        actors->settings.user, slot_ref(actors, slot, index).actor, event_type,
+        event);
+    if (extra->position != EVENT_REFUSED)
+        stored_put(actors, (struct stored){ extra->position, index,
+                                            slot->generation,
+                                            (uint32_t)event.size });
     extra->event_count++;
     extra->event_bytes += (uint32_t)event.size;
     slot->flags |= FLAG_UNDURABLE;
@@ -100,29 +89,6 @@ void effects_persist(struct actors *actors, uint32_t index, struct slot *slot,
     behavior_of(actors, slot)
         ->face.apply(slot->state ? slot->state : actors->nothing, event_type,
                      (struct sherd_bytes){ event.data, event.size });
-}
-
-bool actors_next_event(struct actors *actors, struct actors_event *event)
-{
-    const struct fresh *fresh;
-    const uint8_t *bytes;
-
-    if (actors->fresh_head == actors->fresh.count) {
-        actors->fresh_head = actors->fresh.count = 0;
-        buf_clear(&actors->event_bytes);
-        return false;
-    }
-    fresh = &actors->fresh.items[actors->fresh_head++];
-    bytes = actors->event_bytes.data + fresh->at;
-    event->actor = fresh->actor;
-    event->position = fresh->position;
-    event->seq = fresh->seq;
-    event->event_type = fresh->event_type;
-    event->type = fresh->type;
-    event->shard = fresh->shard;
-    event->id = slice_of(bytes, fresh->id_size);
-    event->event = slice_of(bytes + fresh->id_size, fresh->size);
-    return true;
 }
 
 void actors_set_storing_room(struct actors *actors, bool room)

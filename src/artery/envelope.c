@@ -163,6 +163,31 @@ enum envelope_error envelope_read(struct slice frame,
     return reader.error;
 }
 
+/* Moves a slice to the bytes at *at. */
+static void copy_part(struct slice *part, uint8_t **at)
+{
+    if (part->size)
+        memcpy(*at, part->data, part->size);
+    part->data = *at;
+    *at += part->size;
+}
+
+struct envelope *envelope_keep(const struct envelope *envelope)
+{
+    struct envelope *copy =
+        mem_resize(NULL, sizeof *copy + envelope->sender.size +
+                             envelope->recipient.size +
+                             envelope->manifest.size + envelope->payload.size);
+    uint8_t *at = (uint8_t *)(copy + 1);
+
+    *copy = *envelope;
+    copy_part(&copy->sender, &at);
+    copy_part(&copy->recipient, &at);
+    copy_part(&copy->manifest, &at);
+    copy_part(&copy->payload, &at);
+    return copy;
+}
+
 /* ---- control's writer ---- */
 
 struct writer {

@@ -53,6 +53,9 @@ const char *envelope_error_text(enum envelope_error error);
 enum envelope_error envelope_read(struct slice frame,
                                   const struct own_tables *tables,
                                   struct envelope *envelope);
+/* Copies an envelope with its texts and its payload into one block, for the caller to free. The
+ * copy needs neither the frame nor this node's tables. */
+struct envelope *envelope_keep(const struct envelope *envelope);
 
 /* Appends the whole frame (length first) of a message. Prefixes its paths with an address:
  * message->to for the recipient, this node for the sender. A text that does not start with "/" is a

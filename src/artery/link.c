@@ -346,12 +346,18 @@ static void set_uid(struct link *link, uint64_t uid)
 void link_expect(struct link *link, uint64_t now, uint64_t uid)
 {
     bool renewed = link->uid && uid != link->uid;
+    bool is_new = uid != link->uid;
 
     set_uid(link, uid);
     if (link->state == LINK_OPEN && renewed) {
         /* The connection leads to the previous incarnation. */
         ask_to_close(link);
         back_off(link, now);
+    }
+    if (link->state == LINK_BACKING_OFF && is_new) {
+        REACHED("a link connects without a pause: its peer has started");
+        link->failed = 0;
+        link->until = now;
     }
 }
 

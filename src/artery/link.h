@@ -136,8 +136,8 @@ void link_closed(struct link *link, uint64_t now, const char *reason);
  * another link is ignored. */
 void link_answered(struct link *link, uint64_t now, uint64_t uid, uint32_t lane,
                    uint64_t generation);
-/* Another incarnation is at the peer's address (ASSOCIATION_UP): drops what waits for the previous
- * one, and closes a connection to it. */
+/* Another incarnation is at the peer's address (ASSOCIATION_UP), and runs: drops what waits for the
+ * previous one, closes a connection to it, and connects at once. */
 void link_expect(struct link *link, uint64_t now, uint64_t uid);
 /* The peer left or is quarantined: drops all and counts it as stale, closes the connection. The
  * link stays usable for a new incarnation. */

@@ -17,7 +17,7 @@ _Noreturn void check_failed(const char *file, int line, const char *text)
 {
     char words[512];
 
-    (void)snprintf(words, sizeof words, "sherd: broken invariant at %s:%d: %s",
+    (void)snprintf(words, sizeof words, "broken invariant at %s:%d: %s",
                    file, line, text);
     if (installed)
         installed(words);

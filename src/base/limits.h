@@ -86,6 +86,7 @@
 #define MEMBER_OVER_MAX 2
 #define MEMBER_WAITING_MAX 4 /* inflated gossips to be merged; one more merges the first at once */
 #define MEMBER_SEEDS_MAX 128 /* seed nodes */
+#define MEMBER_JOINERS_MAX 64 /* nodes that wait until the member at their address is removed */
 #define MEMBER_EXITING_MAX 5000 /* confirmed; as many as members */
 
 /* artery */
@@ -313,6 +314,7 @@
 #define CONFIG_LINKS_MAX 96 /* nested ${...} and sections */
 #define CONFIG_INCLUDES_MAX 64
 #define CONFIG_INCLUDE_DEPTH_MAX 8
+#define CONFIG_UNREAD_MAX 256 /* sections and keys that are listed because they are not read */
 #define CONFIG_OVERRIDES_MAX 4096 /* variables; keys set from code */
 
 /* log */

@@ -2,6 +2,10 @@
 #include "config/amount.h"
 
 #include "config/config.h"
+#include "config/scan.h"
+
+#define DIGITS_MAX 40 /* a number is cut after these */
+#define EXPONENT_MAX 400
 
 struct unit {
     const char *name;
@@ -84,6 +88,24 @@ static const struct unit sizes[] = {
     {"TiB", 1099511627776},
     {"tebibyte", 1099511627776},
     {"tebibytes", 1099511627776},
+    {"PB", 1000000000000000},
+    {"petabyte", 1000000000000000},
+    {"petabytes", 1000000000000000},
+    {"P", 1ull << 50},
+    {"p", 1ull << 50},
+    {"Pi", 1ull << 50},
+    {"PiB", 1ull << 50},
+    {"pebibyte", 1ull << 50},
+    {"pebibytes", 1ull << 50},
+    {"EB", 1000000000000000000},
+    {"exabyte", 1000000000000000000},
+    {"exabytes", 1000000000000000000},
+    {"E", 1ull << 60},
+    {"e", 1ull << 60},
+    {"Ei", 1ull << 60},
+    {"EiB", 1ull << 60},
+    {"exbibyte", 1ull << 60},
+    {"exbibytes", 1ull << 60},
     {NULL, 0},
 };
 
@@ -100,53 +122,139 @@ static bool skip(struct cursor *cursor, char sign)
     return true;
 }
 
-/* Reads digits with an optional fraction: the whole part, and the fraction's first nine digits as
- * billionths. */
+/* The digits of a number without leading zeros, and the power of ten of the first. */
+struct decimal {
+    uint8_t digits[DIGITS_MAX];
+    int count;
+    int power;
+};
+
+static void put_digit(struct decimal *decimal, uint8_t digit, bool is_whole)
+{
+    bool is_zero = !decimal->count && digit == 0;
+
+    if (is_zero && is_whole)
+        return;
+    if (is_whole || is_zero)
+        decimal->power += is_whole ? decimal->count > 0 : -1;
+    if (!is_zero && decimal->count < DIGITS_MAX)
+        decimal->digits[decimal->count] = digit;
+    decimal->count += !is_zero && decimal->count < DIGITS_MAX;
+}
+
+/* Reads "e5" or "E-5". Without digits it is no exponent, and the cursor stays. */
+static int read_exponent(struct cursor *cursor)
+{
+    struct cursor ahead = *cursor;
+    bool is_down;
+    int power = 0;
+
+    if (!skip(&ahead, 'e') && !skip(&ahead, 'E'))
+        return 0;
+    is_down = skip(&ahead, '-');
+    if (!is_down)
+        (void)skip(&ahead, '+');
+    if (!is_digit(&ahead))
+        return 0;
+    for (; is_digit(&ahead); ahead.at++)
+        if (power < EXPONENT_MAX)
+            power = power * 10 + (*ahead.at - '0');
+    *cursor = ahead;
+    return is_down ? -power : power;
+}
+
+/* Reads digits with an optional fraction and exponent: the whole part, and the fraction's first nine
+ * digits as billionths. */
 static bool read_decimal(struct cursor *cursor, uint64_t *whole,
                          uint64_t *billionths)
 {
+    struct decimal decimal = { .power = 0 };
     uint64_t scale = 100000000;
+    bool any = is_digit(cursor);
 
-    *whole = *billionths = 0;
-    if (!is_digit(cursor))
+    for (; is_digit(cursor); cursor->at++)
+        put_digit(&decimal, (uint8_t)(*cursor->at - '0'), true);
+    if (!decimal.count)
+        decimal.power = -1;
+    if (skip(cursor, '.')) {
+        any |= is_digit(cursor);
+        for (; is_digit(cursor); cursor->at++)
+            put_digit(&decimal, (uint8_t)(*cursor->at - '0'), false);
+    }
+    if (!any)
         return false;
-    for (; is_digit(cursor); cursor->at++) {
-        uint64_t digit = (uint64_t)(*cursor->at - '0');
+    decimal.power += read_exponent(cursor);
+    *whole = *billionths = 0;
+    if (decimal.count && decimal.power > DIGITS_MAX)
+        return false;
+    for (int at = decimal.power; at < -1 && scale; at++)
+        scale /= 10;
+    for (int i = 0; i < decimal.count || (i <= decimal.power && *whole); i++) {
+        uint64_t digit = i < decimal.count ? decimal.digits[i] : 0;
 
+        if (i > decimal.power) {
+            *billionths += digit * scale;
+            scale /= 10;
+            continue;
+        }
         if (*whole > (UINT64_MAX - digit) / 10)
             return false;
         *whole = *whole * 10 + digit;
     }
-    if (!skip(cursor, '.'))
-        return true;
-    if (!is_digit(cursor))
-        return false;
-    for (; is_digit(cursor); cursor->at++, scale /= 10)
-        *billionths += (uint64_t)(*cursor->at - '0') * scale;
     return true;
+}
+
+/* HOCON's white space, of which lines are a part. */
+static void skip_spaces(struct cursor *cursor)
+{
+    size_t size;
+
+    do {
+        size = space_size((const char *)cursor->at, (const char *)cursor->end);
+        cursor->at += size;
+    } while (size || skip(cursor, '\n'));
+}
+
+/* A text, without the spaces at its end, that is a unit; null if there is none. */
+static const struct unit *find_unit(struct cursor cursor,
+                                    const struct unit *units)
+{
+    for (; units->name; units++) {
+        struct cursor rest = cursor;
+        const char *name = units->name;
+
+        while (*name && skip(&rest, *name))
+            name++;
+        if (*name)
+            continue;
+        skip_spaces(&rest);
+        if (!cursor_left(&rest))
+            return units;
+    }
+    return NULL;
 }
 
 static bool parse_amount(struct slice text, const struct unit *units,
                          uint64_t *value)
 {
     struct cursor cursor = cursor_of(text);
+    const struct unit *unit;
     uint64_t whole;
     uint64_t billionths;
     uint64_t part;
 
+    skip_spaces(&cursor);
+    (void)skip(&cursor, '+');
     if (!read_decimal(&cursor, &whole, &billionths))
         return false;
-    while (skip(&cursor, ' ') || skip(&cursor, '\t'))
-        ;
-    text = slice_of(cursor.at, cursor_left(&cursor));
-    while (units->name && !slice_is(text, units->name))
-        units++;
-    if (!units->name || whole > UINT64_MAX / units->factor / 2)
+    skip_spaces(&cursor);
+    unit = find_unit(cursor, units);
+    if (!unit || whole > UINT64_MAX / unit->factor / 2)
         return false;
-    /* Two steps avoid an overflow: a factor is below 2^47. */
-    part = units->factor / 1000000000 * billionths +
-           units->factor % 1000000000 * billionths / 1000000000;
-    *value = whole * units->factor + part;
+    /* Two steps avoid an overflow: a factor is at most 2^60. */
+    part = unit->factor / 1000000000 * billionths +
+           unit->factor % 1000000000 * billionths / 1000000000;
+    *value = whole * unit->factor + part;
     return true;
 }
 
@@ -186,32 +294,35 @@ bool amount_int(struct slice text, int64_t *value)
     return true;
 }
 
+static double power_of_ten(int power)
+{
+    double result = 1;
+
+    while (power-- > 0)
+        result *= 10;
+    return result;
+}
+
+/* All digits are one whole number, so that most numbers are rounded once. */
 bool amount_number(struct slice text, double *value)
 {
     struct cursor cursor = cursor_of(text);
     bool negative = skip(&cursor, '-');
-    uint64_t whole;
-    uint64_t billionths;
-    uint64_t power = 0;
-    bool down = false;
-    double result;
+    double digits = 0;
+    bool any = false;
+    int power = 0;
 
-    if (!read_decimal(&cursor, &whole, &billionths))
+    for (; is_digit(&cursor); cursor.at++, any = true)
+        digits = digits * 10 + (*cursor.at - '0');
+    if (skip(&cursor, '.'))
+        for (; is_digit(&cursor); cursor.at++, any = true, power--)
+            digits = digits * 10 + (*cursor.at - '0');
+    power += read_exponent(&cursor);
+    if (!any || cursor_left(&cursor) || text.size > DIGITS_MAX ||
+        power > EXPONENT_MAX / 2 || power < -EXPONENT_MAX / 2)
         return false;
-    result = (double)whole + (double)billionths / 1e9;
-    if (skip(&cursor, 'e') || skip(&cursor, 'E')) {
-        down = skip(&cursor, '-');
-        if (!down)
-            (void)skip(&cursor, '+');
-        for (; is_digit(&cursor) && power < 100; cursor.at++)
-            power = power * 10 + (uint64_t)(*cursor.at - '0');
-        if (power > 300)
-            return false;
-        for (; power; power--)
-            result = down ? result / 10 : result * 10;
-    }
-    if (cursor_left(&cursor))
-        return false;
-    *value = negative ? -result : result;
+    digits = power < 0 ? digits / power_of_ten(-power)
+                       : digits * power_of_ten(power);
+    *value = negative ? -digits : digits;
     return true;
 }

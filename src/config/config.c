@@ -144,245 +144,6 @@ void config_set(struct config *config, const char *key, const char *text,
     add_override(config, CONFIG_CODE, prefix, key, text, source);
 }
 
-/* cluster.sharding.number-of-shards to SHERD__CLUSTER__SHARDING__NUMBER_OF_SHARDS. */
-static void put_variable(struct buf *name, const char *key)
-{
-    buf_put_text(name, "SHERD__");
-    for (; *key; key++) {
-        if (*key == '.')
-            buf_put_text(name, "__");
-        else if (*key == '-')
-            buf_put_u8(name, '_');
-        else
-            buf_put_u8(name, (uint8_t)(*key >= 'a' && *key <= 'z'
-                                           ? *key - 'a' + 'A'
-                                           : *key));
-    }
-    buf_put_u8(name, '\0');
-}
-
-static bool refuse_variable(struct config_problem *problem, struct place place,
-                            const char *meant)
-{
-    struct buf name = {0};
-
-    if (!meant)
-        return config_problem_set(problem, place,
-                                  "no setting has this name; unset it");
-    put_variable(&name, meant);
-    (void)config_problem_set(problem, place,
-                             "no setting has this name; did you mean %.200s?",
-                             (const char *)name.data);
-    buf_fini(&name);
-    return false;
-}
-
-/* meant: the probable key, or null. */
-static bool refuse_key(struct config_problem *problem, struct place place,
-                       const char *key, const char *meant)
-{
-    const char *prefix = place_prefix(place);
-
-    if (meant)
-        return config_problem_set(problem, place,
-                                  "unknown key %s%.160s; did you mean "
-                                  "%s%.160s?",
-                                  prefix, key, prefix, meant);
-    return config_problem_set(problem, place,
-                              "unknown key %s%.160s; remove it, or keep keys "
-                              "of your own below app",
-                              prefix, key);
-}
-
-static bool refuse_unknown(struct config_problem *problem, struct place place,
-                           enum config_origin_kind kind, const char *key)
-{
-    char nearest[KEY_NEAR_SIZE];
-    const char *meant = known_nearest(key, nearest) ? nearest : NULL;
-
-    return kind == CONFIG_ENVIRONMENT
-               ? refuse_variable(problem, place, meant)
-               : refuse_key(problem, place, key, meant);
-}
-
-/* Resembles a key with a user's name another known key? */
-static bool is_slip(struct config_problem *problem, struct place place,
-                    enum config_origin_kind kind, const struct row *row,
-                    const char *key)
-{
-    char meant[KEY_NEAR_SIZE];
-
-    if (!known_misspelled(row, key, meant))
-        return false;
-    (void)(kind == CONFIG_ENVIRONMENT
-               ? refuse_variable(problem, place, meant)
-               : refuse_key(problem, place, key, meant));
-    return true;
-}
-
-static bool put_setting(struct config *config, const struct row *row,
-                        const char *key, const struct node *node,
-                        struct config_origin origin,
-                        struct config_problem *problem)
-{
-    struct tree *tree = &config->tree;
-    struct setting *setting = map_get(&config->settings, slice_text(key));
-    struct value value;
-
-    if (!config_read_value(tree, row, key, node, &value, problem))
-        return false;
-    if (!setting) {
-        setting = tree_alloc(tree, sizeof *setting);
-        setting->key = tree_text(tree, key, strlen(key));
-        setting->row = row;
-        (void)map_put(&config->settings, slice_text(key), setting);
-        if (config->last)
-            config->last->next = setting;
-        else
-            config->first = setting;
-        config->last = setting;
-    }
-    setting->value = value;
-    setting->origin = origin;
-    return true;
-}
-
-/* Reads a name as the index of a list's item; false if it is none. */
-static bool read_index(const char *name, uint32_t *index)
-{
-    size_t size = strspn(name, "0123456789");
-
-    *index = 0;
-    for (size_t i = 0; i < size && size < 10; i++)
-        *index = *index * 10 + (uint32_t)(name[i] - '0');
-    return size > 0 && size < 10 && !name[size];
-}
-
-/* HOCON: an object whose names are numbers can stand for a list ("seed-nodes.0 = ..."). Other nodes
- * return unchanged. */
-static const struct node *list_of(struct tree *tree, const char *key,
-                                  const struct node *node)
-{
-    const struct row *row = known_find(key);
-    struct node *list;
-    uint32_t index, next = 0;
-
-    if (node->kind != NODE_OBJECT || !node->fields || !row ||
-        row->type != ROW_LIST)
-        return node;
-    for (const struct field *at = node->fields; at; at = at->next)
-        if (!read_index(at->name, &index))
-            return node;
-    list = tree_new_node(tree, NODE_ARRAY, node->place);
-    for (bool found = true; found && !tree_is_full(tree);) {
-        const struct field *first = NULL;
-        uint32_t lowest = UINT32_MAX;
-
-        for (const struct field *at = node->fields; at; at = at->next)
-            if (read_index(at->name, &index) && index >= next &&
-                index < lowest) {
-                lowest = index;
-                first = at;
-            }
-        found = first != NULL;
-        if (found)
-            tree_add_item(tree, list, first->value);
-        next = lowest + 1;
-    }
-    return list;
-}
-
-/* Adds a name of the resolved tree with everything below it. key: the enclosing names, without the
- * prefix. */
-static bool flatten(struct config *config, const struct field *field,
-                    struct buf *key, struct config_problem *problem)
-{
-    const struct node *node = field->value;
-    size_t size = key->size;
-    const struct row *row = NULL;
-    bool good = true;
-
-    if (config->settings.count >= CONFIG_KEYS_MAX)
-        return config_problem_set(problem, field->place,
-                                  "more than %d keys; check whether the ${...} "
-                                  "multiply",
-                                  CONFIG_KEYS_MAX);
-    if (size)
-        buf_put_u8(key, '.');
-    buf_put_text(key, field->name);
-    buf_put_u8(key, '\0');
-    key->size--; /* the zero byte is not part of the text */
-    node = list_of(&config->tree, (const char *)key->data, node);
-    if (node->kind != NODE_OBJECT || !node->fields)
-        row = known_find((const char *)key->data);
-    if (row) {
-        good = !is_slip(problem, field->place, CONFIG_FILE, row,
-                        (const char *)key->data) &&
-               put_setting(config, row, (const char *)key->data, node,
-                           (struct config_origin){
-                               CONFIG_FILE, field->place.source,
-                               field->place.line, field->place.column,
-                               place_prefix(field->place)},
-                           problem);
-    } else if (node->kind == NODE_OBJECT && node->fields) {
-        for (struct field *inner = node->fields; good && inner;
-             inner = inner->next)
-            good = flatten(config, inner, key, problem);
-    } else if (!known_is_section((const char *)key->data)) {
-        good =
-            refuse_unknown(problem, field->place, CONFIG_FILE,
-                           (const char *)key->data);
-    } else if (node->kind != NODE_OBJECT && !tree_is_null(node)) {
-        char nearest[KEY_NEAR_SIZE];
-
-        if (!known_is_named((const char *)key->data, key->size) &&
-            known_nearest((const char *)key->data, nearest))
-            return refuse_unknown(problem, field->place, CONFIG_FILE,
-                                  (const char *)key->data);
-        good = config_problem_set(
-            problem, field->place,
-            "%s%.160s is a section; write %s%.160s { ... }",
-            place_prefix(field->place), (const char *)key->data,
-            place_prefix(field->place), (const char *)key->data);
-    }
-    key->size = size;
-    return good;
-}
-
-static bool flatten_root(struct config *config, const struct node *root,
-                         struct config_problem *problem)
-{
-    struct buf key = {0};
-    bool good = true;
-
-    for (struct field *field = root->fields; good && field;
-         field = field->next) {
-        const struct node *node = field->value;
-
-        if (strcmp(field->name, "app") == 0 || tree_is_null(node))
-            continue;
-        if (strcmp(field->name, "sherd") != 0)
-            good = config_problem_set(
-                problem, field->place,
-                "unknown section %.100s; settings stand below "
-                "sherd, akka or pekko, your own below app",
-                field->name);
-        else if (node->kind != NODE_OBJECT)
-            good =
-                config_problem_set(problem, field->place,
-                                   "the settings are a section; write "
-                                   "%.*s { ... }",
-                                   (int)strlen(place_prefix(field->place)) - 1,
-                                   place_prefix(field->place));
-        else
-            for (struct field *inner = node->fields; good && inner;
-                 inner = inner->next)
-                good = flatten(config, inner, &key, problem);
-    }
-    buf_fini(&key);
-    return good;
-}
-
 /* From the environment or code: "[a, b]" or "a, b". */
 static struct node *read_items(struct config *config, const char *text,
                                struct place place,
@@ -483,9 +244,11 @@ static bool apply_overrides(struct config *config, enum config_origin_kind kind,
 
         if (override->kind != kind || has_names(override->key))
             continue;
-        if (!row)
-            return refuse_unknown(problem, place, kind, override->key);
-        if (is_slip(problem, place, kind, row, override->key))
+        if (!row && config_refuse_key(config, problem, place, kind,
+                                      override->key))
+            continue;
+        if (!row ||
+            config_is_slip(config, problem, place, kind, row, override->key))
             return false;
         if (strlen(override->text) > CONFIG_VALUE_SIZE_MAX)
             return config_problem_set(problem, place,
@@ -495,7 +258,7 @@ static bool apply_overrides(struct config *config, enum config_origin_kind kind,
                    ? read_items(config, override->text, place, problem)
                    : read_scalar(config, override->text, place);
         if (!node || tree_is_full(&config->tree) ||
-            !put_setting(config, row, override->key, node,
+            !config_put_setting(config, row, override->key, node,
                          (struct config_origin){kind, override->source, 0, 0,
                                                 override->prefix},
                          problem))
@@ -570,9 +333,31 @@ static bool check_strategy(struct config *config,
                               place_prefix(place));
 }
 
+/* Are unknown keys only listed? All sources of the setting count, before it is checked. */
+static bool is_relaxed(const struct config *config, const struct node *root)
+{
+    static const char *const names[] = { "sherd", "config", "unknown-keys" };
+    static const char key[] = "config.unknown-keys";
+    const char *text = "";
+    struct field *field = NULL;
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        field = i && (!field || field->value->kind != NODE_OBJECT)
+                    ? NULL
+                    : tree_find(i ? field->value : root, names[i]);
+    }
+    if (field && field->value->kind == NODE_TEXT)
+        text = field->value->text;
+    for (int kind = CONFIG_ENVIRONMENT; kind <= CONFIG_CODE; kind++)
+        for (const struct override *at = config->overrides; at; at = at->next)
+            if ((int)at->kind == kind && strcmp(at->key, key) == 0)
+                text = at->text;
+    return strcmp(text, "warn") == 0;
+}
+
 bool config_finish(struct config *config, struct config_problem *problem)
 {
-    struct node *root;
+    struct node *root = NULL;
 
     check(!config->finished);
     check(!config->failed);
@@ -582,11 +367,13 @@ bool config_finish(struct config *config, struct config_problem *problem)
             "more than %d keys set by the environment and by "
             "code",
             CONFIG_OVERRIDES_MAX);
-    root = read_sections(config, CONFIG_ENVIRONMENT, problem) &&
-                   read_sections(config, CONFIG_CODE, problem)
-               ? tree_resolve(&config->tree, &config->environment, problem)
-               : NULL;
-    if (!root || !flatten_root(config, root, problem) ||
+    if (read_sections(config, CONFIG_ENVIRONMENT, problem) &&
+        read_sections(config, CONFIG_CODE, problem))
+        root = tree_resolve(&config->tree, &config->environment,
+                            known_is_skipped, problem);
+    if (root)
+        config->relaxed = is_relaxed(config, root);
+    if (!root || !config_flatten(config, root, problem) ||
         !apply_overrides(config, CONFIG_ENVIRONMENT, problem) ||
         !apply_overrides(config, CONFIG_CODE, problem) ||
         !check_strategy(config, problem)) {

@@ -4,8 +4,8 @@
  * Pure: the driver reads files and environment.
  *
  * Keys have no prefix here ("cluster.sharding.number-of-shards"). In texts they stand below
- * `akka`, `pekko` or `sherd`, which are equal. `app` is the user's own section, kept for
- * `${app...}` only. */
+ * `akka`, `pekko` or `sherd`, which are equal. Any other section is the application's own, kept for
+ * `${...}` only. */
 #ifndef SHERD_CONFIG_CONFIG_H
 #define SHERD_CONFIG_CONFIG_H
 
@@ -110,6 +110,25 @@ bool config_next_missing(const struct config *config, uint32_t *at,
                          const char **name, struct config_origin *origin);
 /* Writes every known key with its effective value for config_read, and its origin as a comment. */
 void config_write(const struct config *config, struct buf *out);
+
+enum config_unread_kind {
+    CONFIG_MODULE,  /* a section or key of a module of Akka that has no part here */
+    CONFIG_UNKNOWN, /* an unknown key, allowed by config.unknown-keys */
+    CONFIG_OWN,     /* a section of the application at the root */
+    CONFIG_NESTED   /* settings of a cluster inside such a section, where they have no effect */
+};
+
+struct config_unread {
+    enum config_unread_kind kind;
+    const char *name;  /* with its prefix, as written; lent until config_free, as is meant */
+    const char *meant; /* the key that it resembles, or null */
+    struct config_origin origin;
+};
+
+/* Iterates over the parts of the texts that no setting is read from, from *at = 0; at most
+ * CONFIG_UNREAD_MAX. */
+bool config_next_unread(const struct config *config, uint32_t *at,
+                        struct config_unread *unread);
 
 /* A row of the table, for documents and completion. */
 struct config_row {

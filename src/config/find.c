@@ -44,6 +44,27 @@ static const char *rest_of(const char *pattern, const char *key)
     return NULL;
 }
 
+const char *known_rest(const struct row *row, const char *section, size_t size)
+{
+    const char *pattern = row->key;
+    const char *end = section + size;
+
+    while (section < end) {
+        if (!*pattern || (pattern[0] == '*' && pattern[1] == '*'))
+            return NULL;
+        if (*pattern == '*') {
+            while (section < end && *section != '.')
+                section++;
+            pattern++;
+        } else if (*pattern++ != *section++) {
+            return NULL;
+        }
+    }
+    if (!size)
+        return pattern;
+    return *pattern == '.' ? pattern + 1 : NULL;
+}
+
 bool known_is_named(const char *section, size_t size)
 {
     for (uint32_t i = 0; i < known_count(); i++)
@@ -186,6 +207,8 @@ const char *known_word(const struct row *row, const char *text)
         "constant",
         "paced",
         "own",
+        "warn",
+        "<fallback-port>",
     };
     const char *word = row->words;
 

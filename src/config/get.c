@@ -191,6 +191,26 @@ bool config_next_missing(const struct config *config, uint32_t *at,
     return true;
 }
 
+bool config_next_unread(const struct config *config, uint32_t *at,
+                        struct config_unread *unread)
+{
+    const struct unread *found = config->unread;
+
+    for (uint32_t i = 0; found && i < *at; i++)
+        found = found->next;
+    if (!found)
+        return false;
+    ++*at;
+    *unread = (struct config_unread){
+        .kind = found->kind,
+        .name = found->name,
+        .meant = found->meant,
+        .origin = { CONFIG_FILE, found->place.source, found->place.line,
+                    found->place.column, place_prefix(found->place) },
+    };
+    return true;
+}
+
 bool config_next_row(uint32_t *at, struct config_row *row)
 {
     const struct row *found;

@@ -1,7 +1,8 @@
 /* Lists Akka's keys that only the JVM uses, so that one configuration serves both platforms.
  * They come from the reference.conf of all modules of Akka 2.6.21 except test kits, of Akka
- * Management 1.1.4, and of Pekko 1.1.3's additions. A node lists them once and ignores them. A key
- * that is neither in table.c nor here is an error. */
+ * Management 1.1.4, and of Pekko 1.1.3's additions. Keys of older and newer releases are here if
+ * they stand in sections that a node reads. A node lists them once and ignores them. module.c decides about a key
+ * that is neither in table.c nor here. */
 #include "config/table.h"
 
 #define KEY(key) { key, ROW_ANY, "null", NULL, 0, 0, false, KNOWN_FOREIGN },
@@ -85,6 +86,8 @@ const struct row rows_without_effect[] = {
     KEY("circuit-breaker.default.max-reset-timeout")
     KEY("circuit-breaker.default.random-factor")
     KEY("circuit-breaker.default.reset-timeout")
+    KEY("cluster.auto-down")
+    KEY("cluster.auto-down-unreachable-after")
     KEY("cluster.client.acceptable-heartbeat-pause")
     KEY("cluster.client.buffer-size")
     KEY("cluster.client.establishing-get-contacts-interval")
@@ -127,10 +130,13 @@ const struct row rows_without_effect[] = {
     KEY("cluster.pub-sub.use-dispatcher")
     KEY("cluster.scheduler.tick-duration")
     KEY("cluster.scheduler.ticks-per-wheel")
+    KEY("cluster.sharding.passivation.stop-timeout")
+    KEY("cluster.split-brain-resolver.down-all-when-indirectly-connected")
     KEY("cluster.typed.receptionist.distributed-key-count")
     KEY("cluster.typed.receptionist.prune-removed-older-than")
     KEY("cluster.typed.receptionist.pruning-interval")
     KEY("cluster.typed.receptionist.write-consistency")
+    KEY("coordinated-shutdown.close-actor-system-timeout")
     KEY("coordinated-shutdown.exit-code")
     KEY("coordinated-shutdown.exit-jvm")
     KEY("coordinated-shutdown.phases.*.depends-on")
@@ -142,7 +148,6 @@ const struct row rows_without_effect[] = {
     KEY("coordinated-shutdown.terminate-actor-system")
     KEY("coordination.lease.lease-class")
     KEY("daemonic")
-    KEY("discovery.method")
     KEY("extensions")
     KEY("fail-mixed-versions")
     KEY("home")
@@ -280,6 +285,9 @@ const struct row rows_without_effect[] = {
     KEY(AERON "image-liveness-timeout")
     KEY(AERON "log-aeron-counters")
     KEY(AERON "publication-unblock-timeout")
+    KEY("remote.artery.advanced.tcp-magic")
+    KEY("remote.enforce-strict-config-prefix-check-on-join")
+    KEY(TLS "rotating-keys-engine.keystore-password")
     KEY(TLS "config-ssl-engine.key-password")
     KEY(TLS "config-ssl-engine.key-store")
     KEY(TLS "config-ssl-engine.key-store-password")
@@ -361,7 +369,6 @@ const struct row rows_without_effect[] = {
     KEY("remote.deployment.enable-whitelist")
     KEY("remote.deployment.whitelist")
     KEY("remote.pekko.version")
-    KEY("remote.protocol-name")
     KEY("remote.use-unsafe-remote-features-outside-cluster")
     KEY("remote.warn-about-direct-use")
     KEY("remote.warn-unsafe-watch-outside-cluster")
@@ -429,9 +436,11 @@ const struct row rows_without_effect[] = {
     OPEN("actor.mailbox.requirements")
     OPEN("cluster.configuration-compatibility-check.checkers")
     OPEN("cluster.configuration-compatibility-check.sensitive-config-paths")
+    OPEN("cluster.sharding.stale-region-detection")
     OPEN("coordinated-shutdown.reason-overrides")
     OPEN("coordination.lease.*")
     OPEN("discovery.*")
+    OPEN(BOOTSTRAP "contact-point.http-client")
     OPEN("management.http.routes")
     OPEN("management.health-checks.readiness-checks")
     OPEN("management.health-checks.liveness-checks")

@@ -99,7 +99,7 @@ static uint32_t slips_max(const char *key)
                 same = at + 1;
     }
     size = strlen(key + same);
-    return (uint32_t)(size < 4 ? 1 : size < 9 ? 2 : size / 3);
+    return (uint32_t)(size < 4 ? 1 : size < 9 ? 2 : size < 13 ? size / 3 : 4);
 }
 
 /* For a key below a copied section: writes the nearest key of the original. */
@@ -124,6 +124,16 @@ static bool nearest_in_copy(const struct row *row, const char *key,
     return true;
 }
 
+/* Can one key be meant by the other? Modules have keys of the same names, and a key of one is none of
+ * another. */
+static bool may_share(const char *key, const char *known)
+{
+    size_t size = strcspn(key, ".");
+
+    return !key[size] || !known_is_named(key, size) ||
+           (strncmp(key, known, size) == 0 && known[size] == '.');
+}
+
 bool known_nearest(const char *key, char nearest[KEY_NEAR_SIZE])
 {
     uint32_t least = slips_max(key) + 1;
@@ -142,11 +152,14 @@ bool known_nearest(const char *key, char nearest[KEY_NEAR_SIZE])
         is_below = candidate_below(row, key, known);
         if (!is_below && !candidate(row, key, known))
             continue;
+        if (!may_share(key, known))
+            continue;
         far = distance(key, known);
         if (is_below && far > SECTION_SLIPS_MAX)
             continue;
         /* The right name in a wrong section is near, too, but a typing error is nearer. */
-        if (!is_below && far > 3 && strcmp(last_name(key), last_name(known)) == 0 &&
+        if (!is_below && far > 3 && row->type != ROW_ANY &&
+            strcmp(last_name(key), last_name(known)) == 0 &&
             strlen(last_name(key)) > 6)
             far = 3;
         if (far < least) {
@@ -156,6 +169,17 @@ bool known_nearest(const char *key, char nearest[KEY_NEAR_SIZE])
         }
     }
     return found;
+}
+
+bool known_resembles(const char *name, const char *other)
+{
+    size_t size = strlen(other);
+    uint32_t far;
+
+    if (strlen(name) > KEY_COMPARED_MAX || size > KEY_COMPARED_MAX)
+        return false;
+    far = distance(name, other);
+    return far == 1 ? size > 3 : far == 2 && size > 5;
 }
 
 /* A known name with an added ending is a user's own name, not a slip. */

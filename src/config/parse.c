@@ -1,35 +1,16 @@
 /* Parses a text with one character of look-ahead, recursively for objects and lists up to a depth
  * limit.
- * The grammar is the HOCON specification of lightbend/config without classpath and url includes. */
+ * The grammar is the HOCON specification of lightbend/config. include.c has its includes. */
 #include "config/parse.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
-#include "config/scan.h"
-
-struct parser {
-    struct scan scan;
-    const struct parse_options *options;
-    struct node *root; /* prefixes have one name only in whole paths */
-    uint32_t include_depth;
-};
+#include "config/parser.h"
 
 static struct node *parse_value(struct parser *parser, uint32_t depth);
 static bool parse_members(struct parser *parser, struct node *object,
                           uint32_t depth, struct place opened);
-
-static bool check_room(struct parser *parser)
-{
-    if (!tree_is_full(parser->scan.tree))
-        return true;
-    return config_problem_set(parser->scan.problem, scan_here(&parser->scan),
-                              "more than %d keys, %d values or %d bytes; "
-                              "use fewer",
-                              CONFIG_KEYS_MAX, CONFIG_NODES_MAX,
-                              CONFIG_MEMORY_MAX);
-}
 
 static bool check_depth(struct parser *parser, uint32_t depth)
 {
@@ -39,6 +20,23 @@ static bool check_depth(struct parser *parser, uint32_t depth)
         parser->scan.problem, scan_here(&parser->scan),
         "sections and lists nest deeper than %d; flatten them",
         CONFIG_DEPTH_MAX);
+}
+
+/* In an included text, a reference means its path below the include's place first. Returns that
+ * path; null: there is no such place, or no key can be that deep. */
+static const struct path *path_below(struct parser *parser,
+                                     const struct path *path)
+{
+    const struct path *scope = &parser->scope;
+    struct path *below;
+
+    if (!scope->count || scope->count + path->count > CONFIG_DEPTH_MAX)
+        return NULL;
+    below = tree_alloc(parser->scan.tree, sizeof *below);
+    *below = *scope;
+    for (uint32_t i = 0; i < path->count; i++)
+        below->names[below->count++] = path->names[i];
+    return below;
 }
 
 /* Starts at "${". */
@@ -61,6 +59,7 @@ static struct node *read_reference(struct parser *parser)
     node->size = (size_t)(parser->scan.at - begin);
     node->text = tree_text(parser->scan.tree, begin, node->size);
     node->path = path;
+    node->below = path_below(parser, path);
     (void)tree_unify_path(path); /* node->text keeps the name as written */
     scan_spaces(&parser->scan);
     if (scan_peek(&parser->scan) != '}') {
@@ -70,6 +69,25 @@ static struct node *read_reference(struct parser *parser)
     }
     scan_step(&parser->scan);
     return node;
+}
+
+/* Skips blanks with at most one comma. Returns whether there was a comma or the end of a line, which
+ * separate members and items. */
+static bool skip_separator(struct scan *scan)
+{
+    bool found = false;
+
+    for (;;) {
+        scan_line(scan);
+        if (scan_peek(scan) == ',') {
+            scan_step(scan);
+            return true;
+        }
+        if (scan_peek(scan) != '\n')
+            return found;
+        scan_step(scan);
+        found = true;
+    }
 }
 
 static struct node *read_array(struct parser *parser, uint32_t depth)
@@ -94,14 +112,11 @@ static struct node *read_array(struct parser *parser, uint32_t depth)
             return NULL;
         }
         item = parse_value(parser, depth);
-        if (!item || !check_room(parser))
+        if (!item || !scan_has_room(&parser->scan))
             return NULL;
         tree_add_item(parser->scan.tree, array, item);
-        scan_line(&parser->scan);
-        if (scan_peek(&parser->scan) == ',') {
-            scan_step(&parser->scan);
-        } else if (scan_peek(&parser->scan) != '\n' &&
-                   scan_peek(&parser->scan) != ']') {
+        if (!skip_separator(&parser->scan) &&
+            scan_peek(&parser->scan) != ']' && !scan_at_end(&parser->scan)) {
             (void)config_problem_set(
                 parser->scan.problem, scan_here(&parser->scan),
                 "expected , or ] in the list that was opened "
@@ -130,7 +145,8 @@ static struct node *read_bare(struct parser *parser)
     const char *begin = parser->scan.at;
 
     while (scan_is_bare(&parser->scan))
-        scan_step(&parser->scan);
+        if (!scan_word(&parser->scan))
+            return NULL;
     if (parser->scan.at == begin) {
         (void)config_problem_set(
             parser->scan.problem, place,
@@ -171,18 +187,38 @@ static struct node *read_part(struct parser *parser, uint32_t depth)
     return node;
 }
 
-/* Joins parts that are all texts into one value. */
-static struct node *fold(struct parser *parser, struct node *join)
+/* Refuses texts, lists and sections beside each other. A reference can be any of them, and a section
+ * can stand for a list. */
+static bool check_kinds(struct parser *parser, const struct node *join)
+{
+    struct node *left = NULL;
+
+    for (struct item *item = join->items; item; item = item->next) {
+        struct node *right = item->node;
+
+        if (right->blank)
+            continue;
+        if (left && left->kind != NODE_REFERENCE &&
+            right->kind != NODE_REFERENCE && left->kind != right->kind &&
+            (right->kind != NODE_ARRAY ||
+             tree_list_of(parser->scan.tree, left)->kind != NODE_ARRAY) &&
+            (left->kind != NODE_ARRAY ||
+             tree_list_of(parser->scan.tree, right)->kind != NODE_ARRAY))
+            return config_problem_set(
+                parser->scan.problem, right->place,
+                "cannot join a text, a list and a section with each other; "
+                "separate them");
+        left = right;
+    }
+    return true;
+}
+
+static struct node *join_texts(struct parser *parser, const struct node *join)
 {
     struct buf buf = {0};
     struct node *text;
     bool quoted = false;
 
-    if (!join->items->next)
-        return join->items->node;
-    for (struct item *item = join->items; item; item = item->next)
-        if (item->node->kind != NODE_TEXT)
-            return join;
     for (struct item *item = join->items; item; item = item->next) {
         buf_put(&buf, item->node->text, item->node->size);
         quoted |= item->node->quoted;
@@ -191,6 +227,51 @@ static struct node *fold(struct parser *parser, struct node *join)
                          buf.size, quoted);
     buf_fini(&buf);
     return text;
+}
+
+/* Moves what is in a list or section to the end of another one. */
+static void move(struct parser *parser, struct node *to,
+                 const struct node *from)
+{
+    for (struct item *at = from->items; at; at = at->next)
+        tree_add_item(parser->scan.tree, to, at->node);
+    for (struct field *at = from->fields; at; at = at->next)
+        tree_put(parser->scan.tree, to, at->name, at->place, at->value);
+}
+
+/* Joins lists, and sections, that stand beside each other. A reference keeps those around it apart. */
+static struct node *join_neighbours(struct parser *parser, struct node *join)
+{
+    struct item *last = join->items; /* never a space */
+
+    for (struct item *item = last->next; item; item = item->next) {
+        enum node_kind kind = item->node->kind;
+
+        if (item->node->blank)
+            continue;
+        if (kind == last->node->kind &&
+            (kind == NODE_ARRAY || kind == NODE_OBJECT)) {
+            move(parser, last->node, item->node);
+            last->next = item->next;
+        } else {
+            last = item;
+        }
+    }
+    return join->items->next ? join : join->items->node;
+}
+
+/* Joins parts of one kind into one value, unless a reference is among them. */
+static struct node *fold(struct parser *parser, struct node *join)
+{
+    bool is_text = true;
+
+    if (!join->items->next)
+        return join->items->node;
+    for (struct item *item = join->items; item; item = item->next)
+        is_text &= item->node->kind == NODE_TEXT;
+    if (is_text)
+        return join_texts(parser, join);
+    return check_kinds(parser, join) ? join_neighbours(parser, join) : NULL;
 }
 
 /* Reads adjacent parts up to the end of the line or of the enclosing value. */
@@ -219,7 +300,7 @@ static struct node *parse_value(struct parser *parser, uint32_t depth)
             tree_add_item(parser->scan.tree, join, part);
         }
         part = read_part(parser, depth);
-        if (!part || !check_room(parser))
+        if (!part || !scan_has_room(&parser->scan))
             return NULL;
         tree_add_item(parser->scan.tree, join, part);
         size += part->kind == NODE_TEXT ? part->size : 0;
@@ -238,159 +319,44 @@ static struct node *parse_value(struct parser *parser, uint32_t depth)
     return fold(parser, join);
 }
 
-/* "name", file("name"), required("name") or required(file("name")). */
-static bool read_include_name(struct parser *parser, struct buf *name,
-                              bool *required)
+/* Reads = and a value, : and a value, += and an item, or a section. */
+static struct node *read_assigned(struct parser *parser, uint32_t depth,
+                                  const char *name)
 {
-    struct place place = scan_here(&parser->scan);
-    uint32_t open = 0;
+    struct node *value;
+    struct node *added = NULL;
 
-    for (;;) {
-        scan_spaces(&parser->scan);
-        if (scan_starts(&parser->scan, "required(")) {
-            *required = true;
-            scan_steps(&parser->scan, 9);
-        } else if (scan_starts(&parser->scan, "file(")) {
-            scan_steps(&parser->scan, 5);
-        } else {
-            break;
-        }
-        open++;
-    }
-    if (scan_peek(&parser->scan) != '"' || open > 2)
-        return config_problem_set(parser->scan.problem, place,
-                                  "include wants \"name\", file(\"name\") or "
-                                  "required(\"name\")");
-    if (!scan_quoted(&parser->scan, name))
-        return false;
-    for (; open; open--) {
-        scan_spaces(&parser->scan);
-        if (scan_peek(&parser->scan) != ')')
-            return config_problem_set(
-                parser->scan.problem, scan_here(&parser->scan),
-                "expected ) after the name of the include");
+    scan_blank(&parser->scan);
+    if (scan_peek(&parser->scan) == '{')
+        return read_object(parser, depth + 1);
+    if (scan_starts(&parser->scan, "+=")) {
+        added = tree_new_node(parser->scan.tree, NODE_APPEND,
+                              scan_here(&parser->scan));
+        scan_steps(&parser->scan, 2);
+    } else if (scan_peek(&parser->scan) == '=' ||
+               scan_peek(&parser->scan) == ':') {
         scan_step(&parser->scan);
+    } else {
+        (void)config_problem_set(parser->scan.problem,
+                                 scan_here(&parser->scan),
+                                 "expected =, : or { after the key %.100s",
+                                 name);
+        return NULL;
     }
-    return true;
+    scan_blank(&parser->scan);
+    value = parse_value(parser, depth);
+    if (value && added)
+        tree_add_item(parser->scan.tree, added, value);
+    return value && added ? added : value;
 }
 
-static bool include_text(struct parser *parser, struct node *object,
-                         uint32_t depth, struct slice text, const char *label)
-{
-    struct parser inner = *parser;
-
-    if (text.size > CONFIG_SIZE_MAX)
-        return config_problem_set(
-            parser->scan.problem, scan_here(&parser->scan),
-            "the include %.100s has %zu bytes; at most %d", label, text.size,
-            CONFIG_SIZE_MAX);
-    if (!check_room(parser) ||
-        !config_check_utf8(text, label, parser->scan.problem))
-        return false;
-    /* A copy, because the next include may reuse the callback's memory. */
-    inner.scan.at =
-        tree_text(parser->scan.tree, (const char *)text.data, text.size);
-    inner.scan.end = inner.scan.at + text.size;
-    inner.scan.line_start = inner.scan.at;
-    inner.scan.line = 1;
-    inner.scan.source = label;
-    inner.include_depth++;
-    return parse_members(&inner, object, depth, (struct place){0});
-}
-
-/* Returns an included text's name, relative to the including one. */
-static const char *include_label(struct parser *parser, struct slice name)
-{
-    const char *slash = strrchr(parser->scan.source, '/');
-    struct buf buf = {0};
-    const char *label;
-
-    if (slash && (!name.size || name.data[0] != '/'))
-        buf_put(&buf, parser->scan.source,
-                (size_t)(slash - parser->scan.source) + 1);
-    buf_put_slice(&buf, name);
-    label = tree_text(parser->scan.tree, (const char *)buf.data, buf.size);
-    buf_fini(&buf);
-    return label;
-}
-
-/* Appends, so that the list has the order of the texts. */
-static void add_missing(struct parser *parser, const char *label,
-                        struct place place)
-{
-    struct missing **at = parser->options->missing;
-
-    while (*at)
-        at = &(*at)->next;
-    *at = tree_alloc(parser->scan.tree, sizeof **at);
-    (*at)->label = label;
-    (*at)->place = place;
-}
-
-static bool parse_include(struct parser *parser, struct node *object,
-                          uint32_t depth)
-{
-    const struct parse_options *options = parser->options;
-    struct place place = scan_here(&parser->scan);
-    struct buf name = {0};
-    struct slice text = {0};
-    bool required = false;
-    const char *copy;
-    const char *label;
-
-    scan_steps(&parser->scan, 7);
-    if (!read_include_name(parser, &name, &required)) {
-        buf_fini(&name);
-        return false;
-    }
-    copy = tree_text(parser->scan.tree, (const char *)name.data, name.size);
-    label = include_label(parser, buf_slice(&name));
-    buf_fini(&name);
-    if (!options || !options->include)
-        return config_problem_set(parser->scan.problem, place,
-                                  "includes are not allowed here; write the "
-                                  "settings into this text");
-    if (parser->include_depth == CONFIG_INCLUDE_DEPTH_MAX)
-        return config_problem_set(parser->scan.problem, place,
-                                  "includes nest deeper than %d; does %.100s "
-                                  "include itself?",
-                                  CONFIG_INCLUDE_DEPTH_MAX, copy);
-    if (++*options->include_count > CONFIG_INCLUDES_MAX)
-        return config_problem_set(parser->scan.problem, place,
-                                  "more than %d includes", CONFIG_INCLUDES_MAX);
-    if (options->include(options->user, copy, parser->scan.source, &text))
-        return include_text(parser, object, depth, text, label);
-    if (required)
-        return config_problem_set(parser->scan.problem, place,
-                                  "cannot read the include %.200s", label);
-    add_missing(parser, label, place);
-    return true;
-}
-
-static bool at_include(struct parser *parser)
-{
-    struct parser ahead = *parser;
-
-    if (!scan_starts(&parser->scan, "include") ||
-        parser->scan.end - parser->scan.at < 8 ||
-        !scan_is_space(parser->scan.at[7]))
-        return false;
-    scan_steps(&ahead.scan, 7);
-    scan_spaces(&ahead.scan);
-    return scan_peek(&ahead.scan) == '"' || scan_starts(&ahead.scan, "file(") ||
-           scan_starts(&ahead.scan, "required(") ||
-           scan_starts(&ahead.scan, "url(") ||
-           scan_starts(&ahead.scan, "classpath(");
-}
-
-/* key = value, key : value, key += value, key { ... } */
 static bool parse_member(struct parser *parser, struct node *object,
                          uint32_t depth)
 {
     struct place place = scan_here(&parser->scan);
+    uint32_t outer = parser->here.count;
     struct path path;
     struct node *value;
-    bool append = false;
 
     if (!scan_path(&parser->scan, &path) ||
         !check_depth(parser, depth + path.count - 1))
@@ -398,30 +364,17 @@ static bool parse_member(struct parser *parser, struct node *object,
     if (object == parser->root)
         parser->scan.prefix = tree_unify_path(&path);
     place.prefix = parser->scan.prefix;
-    scan_spaces(&parser->scan);
-    if (scan_starts(&parser->scan, "+=")) {
-        append = true;
-        scan_steps(&parser->scan, 2);
-    } else if (scan_peek(&parser->scan) == '=' ||
-               scan_peek(&parser->scan) == ':') {
-        scan_step(&parser->scan);
-    } else if (scan_peek(&parser->scan) != '{') {
-        return config_problem_set(parser->scan.problem, scan_here(&parser->scan),
-                                  "expected =, : or { after the key %.100s",
-                                  path.names[path.count - 1]);
-    }
-    scan_blank(&parser->scan);
-    value = parse_value(parser, depth + path.count - 1);
+    for (uint32_t i = 0; i < path.count && outer + i < CONFIG_DEPTH_MAX; i++)
+        parser->here.names[parser->here.count++] = path.names[i];
+    value = read_assigned(parser, depth + path.count - 1,
+                          path.names[path.count - 1]);
+    parser->here.count = outer;
     if (!value)
         return false;
-    if (append) {
-        struct node *added = tree_new_node(parser->scan.tree, NODE_APPEND, place);
-
-        tree_add_item(parser->scan.tree, added, value);
-        value = added;
-    }
+    if (value->kind == NODE_APPEND)
+        value->place = place;
     tree_put_path(parser->scan.tree, object, &path, place, value);
-    return check_room(parser);
+    return scan_has_room(&parser->scan);
 }
 
 /* Reads up to the closing brace, or to the end of the text if none was opened (opened.line is
@@ -445,19 +398,36 @@ static bool parse_members(struct parser *parser, struct node *object,
             scan_step(&parser->scan);
             return true;
         }
-        if (at_include(parser) ? !parse_include(parser, object, depth)
-                               : !parse_member(parser, object, depth))
+        if (include_starts(parser) ? !include_read(parser, object, depth)
+                                   : !parse_member(parser, object, depth))
             return false;
-        scan_line(&parser->scan);
-        if (scan_peek(&parser->scan) == ',')
-            scan_step(&parser->scan);
-        else if (!scan_at_end(&parser->scan) &&
-                 scan_peek(&parser->scan) != '\n' &&
-                 scan_peek(&parser->scan) != '}')
+        if (!skip_separator(&parser->scan) && !scan_at_end(&parser->scan) &&
+            scan_peek(&parser->scan) != '}')
             return config_problem_set(parser->scan.problem, scan_here(&parser->scan),
                                       "expected the end of the line or a comma "
                                       "after the value");
     }
+}
+
+/* Reads a whole text, with or without braces around it, into an object. */
+static bool read_root(struct parser *parser, struct node *object,
+                      uint32_t depth)
+{
+    struct place opened;
+
+    scan_blank(&parser->scan);
+    if (scan_peek(&parser->scan) != '{')
+        return parse_members(parser, object, depth, (struct place){0});
+    opened = scan_here(&parser->scan);
+    scan_step(&parser->scan);
+    if (!parse_members(parser, object, depth, opened))
+        return false;
+    scan_blank(&parser->scan);
+    if (!scan_at_end(&parser->scan))
+        return config_problem_set(parser->scan.problem,
+                                  scan_here(&parser->scan),
+                                  "nothing may follow the last }");
+    return true;
 }
 
 static struct parser parser_of(struct tree *tree,
@@ -477,6 +447,7 @@ static struct parser parser_of(struct tree *tree,
                   .problem = problem },
         .options = options,
         .root = tree->root,
+        .read_root = read_root,
     };
 }
 
@@ -486,7 +457,6 @@ bool config_parse_text(struct tree *tree, const struct parse_options *options,
 {
     struct parser parser = parser_of(
         tree, options, text, tree_text(tree, source, strlen(source)), problem);
-    struct place opened;
 
     if (text.size > CONFIG_SIZE_MAX)
         return config_problem_set(problem, scan_here(&parser.scan),
@@ -494,22 +464,14 @@ bool config_parse_text(struct tree *tree, const struct parse_options *options,
                                   CONFIG_SIZE_MAX);
     if (!config_check_utf8(text, parser.scan.source, problem))
         return false;
+    if (properties_is_name(source))
+        return properties_read(&parser, tree->root, 1, text,
+                               scan_here(&parser.scan));
     if (scan_starts(&parser.scan, "\xef\xbb\xbf")) {
         parser.scan.at += 3;
         parser.scan.line_start = parser.scan.at;
     }
-    scan_blank(&parser.scan);
-    if (scan_peek(&parser.scan) != '{')
-        return parse_members(&parser, tree->root, 1, (struct place){0});
-    opened = scan_here(&parser.scan);
-    scan_step(&parser.scan);
-    if (!parse_members(&parser, tree->root, 1, opened))
-        return false;
-    scan_blank(&parser.scan);
-    if (!scan_at_end(&parser.scan))
-        return config_problem_set(problem, scan_here(&parser.scan),
-                                  "nothing may follow the last }");
-    return true;
+    return read_root(&parser, tree->root, 1);
 }
 
 struct node *config_parse_list(struct tree *tree, struct slice text,

@@ -13,9 +13,14 @@ struct resolver {
     struct tree *tree;
     const struct map *environment;
     struct config_problem *problem;
+    config_skip skip; /* or null */
+    struct place place; /* of the last reference */
     uint32_t steps;
     uint32_t depth;
     bool failed;
+    bool cycle; /* a value needs itself; the reference that is being resolved is undefined */
+    uint32_t busy; /* nodes that are being resolved */
+    uint32_t used; /* the outermost of them that a result depends on, by its order */
 };
 
 static struct node *resolve(struct resolver *resolver, struct node *node);
@@ -31,6 +36,8 @@ static bool go_on(struct resolver *resolver, struct place place)
 {
     if (resolver->failed)
         return false;
+    if (!place.source[0]) /* the root */
+        place = resolver->place;
     if (++resolver->steps > CONFIG_STEPS_MAX || tree_is_full(resolver->tree)) {
         resolver->failed = true;
         return config_problem_set(
@@ -49,6 +56,13 @@ static bool go_on(struct resolver *resolver, struct place place)
     return true;
 }
 
+/* Notes that a result depends on how far this node is resolved. */
+static void use(struct resolver *resolver, const struct node *node)
+{
+    if (node->order < resolver->used)
+        resolver->used = node->order;
+}
+
 static struct node *lookup(struct resolver *resolver, struct node *node,
                            const struct path *path, uint32_t index);
 
@@ -56,9 +70,13 @@ static struct node *lookup(struct resolver *resolver, struct node *node,
 static struct node *lookup_items(struct resolver *resolver, struct node *node,
                                  const struct path *path, uint32_t index)
 {
+    struct item *above = node->above;
     struct node *found = NULL;
 
-    for (struct item *item = node->items; item; item = item->next) {
+    if (above)
+        use(resolver, node);
+    for (struct item *item = node->items; item && item != above;
+         item = item->next) {
         struct node *part;
 
         if (item->node->kind == NODE_TEXT || item->node->kind == NODE_ARRAY) {
@@ -66,7 +84,10 @@ static struct node *lookup_items(struct resolver *resolver, struct node *node,
                 found = NULL; /* it hides the items below */
             continue;
         }
+        if (node->kind == NODE_CHAIN && item->node->kind != NODE_OBJECT)
+            node->above = item; /* it refers to what is below it */
         part = lookup(resolver, item->node, path, index);
+        node->above = above;
         if (part && found) {
             struct node *chain =
                 tree_new_node(resolver->tree, NODE_CHAIN, part->place);
@@ -79,6 +100,20 @@ static struct node *lookup_items(struct resolver *resolver, struct node *node,
         }
     }
     return found;
+}
+
+/* Returns the unresolved node that a reference means; null if there is none. In an included text the
+ * path below the include's place comes first. */
+static struct node *find(struct resolver *resolver,
+                         const struct node *reference)
+{
+    struct node *root = resolver->tree->root;
+    struct node *found;
+
+    resolver->place = reference->place;
+    found = reference->below ? lookup(resolver, root, reference->below, 0)
+                             : NULL;
+    return found ? found : lookup(resolver, root, reference->path, 0);
 }
 
 /* Returns the unresolved node at path from index on, below node; null if there is none. */
@@ -96,7 +131,7 @@ static struct node *lookup(struct resolver *resolver, struct node *node,
         field = tree_find(node, path->names[index]);
         node = field ? lookup(resolver, field->value, path, index + 1) : NULL;
     } else if (node->kind == NODE_REFERENCE) {
-        node = lookup(resolver, resolver->tree->root, node->path, 0);
+        node = find(resolver, node);
         if (node)
             node = lookup(resolver, node, path, index);
     } else if (node->kind == NODE_CHAIN || node->kind == NODE_JOIN) {
@@ -177,33 +212,62 @@ static struct node *refuse_reference(struct resolver *resolver,
     return fail(resolver);
 }
 
+static struct node *refuse_cycle(struct resolver *resolver,
+                                 const struct node *node)
+{
+    (void)config_problem_set(resolver->problem, node->place,
+                             "${%.200s} refers to the value that it stands in; "
+                             "break the cycle",
+                             node->text);
+    return fail(resolver);
+}
+
+/* Returns the environment's text of a name, or null. */
+static struct node *from_environment(struct resolver *resolver,
+                                     const struct node *reference)
+{
+    const struct path *path = reference->path;
+    struct slice name = slice_of(reference->text, reference->size);
+    const char *text;
+
+    if (path->count == 1 && strcmp(path->names[0], "sherd") != 0)
+        name = slice_text(path->names[0]); /* without quotes */
+    text = map_get(resolver->environment, name);
+    return text ? tree_new_text(resolver->tree, reference->place, text,
+                                strlen(text), true)
+                : NULL;
+}
+
 static struct node *resolve_reference(struct resolver *resolver,
                                       struct node *node)
 {
-    struct node *found = lookup(resolver, resolver->tree->root, node->path, 0);
-    struct node *value;
-    const char *text;
+    struct node *found = find(resolver, node);
+    struct node *value = found ? resolve(resolver, found) : NULL;
 
-    value = found ? resolve(resolver, found) : NULL;
     if (value || resolver->failed)
         return value;
-    text = map_get(resolver->environment, slice_of(node->text, node->size));
-    if (text)
-        return tree_new_text(resolver->tree, node->place, text, strlen(text),
-                             true);
-    value = from_table(resolver, node);
+    value = from_environment(resolver, node);
+    if (resolver->cycle) {
+        resolver->cycle = false;
+        return value || node->optional ? value : refuse_cycle(resolver, node);
+    }
+    if (!value)
+        value = from_table(resolver, node);
     if (!value && !node->optional)
         return refuse_reference(resolver, node);
     return value;
 }
 
-/* Returns a new object: left with right over it. */
+/* Returns an object: left with right over it. */
 static struct node *merge(struct resolver *resolver, struct node *left,
                           struct node *right)
 {
-    struct node *object =
-        tree_new_node(resolver->tree, NODE_OBJECT, left->place);
+    struct node *object;
 
+    if (right->covers)
+        return right;
+    object = tree_new_node(resolver->tree, NODE_OBJECT, left->place);
+    object->covers = left->covers;
     for (struct field *field = left->fields; field; field = field->next)
         if (go_on(resolver, left->place))
             tree_put(resolver->tree, object, field->name, field->place,
@@ -253,6 +317,10 @@ static struct node *join(struct resolver *resolver, struct node *left,
         return right;
     if (right->blank && left->kind != NODE_TEXT)
         return left;
+    if (left->kind == NODE_ARRAY && right->kind == NODE_OBJECT)
+        right = tree_list_of(resolver->tree, right);
+    else if (right->kind == NODE_ARRAY && left->kind == NODE_OBJECT)
+        left = tree_list_of(resolver->tree, left);
     if (left->kind != right->kind) {
         (void)config_problem_set(
             resolver->problem, right->place,
@@ -283,61 +351,81 @@ static struct node *join(struct resolver *resolver, struct node *left,
 static struct node *resolve_join(struct resolver *resolver, struct node *node)
 {
     struct node *result = NULL;
-    bool found = false;
 
     for (struct item *item = node->items; item; item = item->next) {
         struct node *part = item->node;
 
-        if (!part->blank) {
+        if (!part->blank)
             part = resolve(resolver, part);
-            found |= part != NULL;
-        }
-        if (resolver->failed)
+        if (resolver->failed || resolver->cycle)
             return NULL;
         if (part)
             result = join(resolver, result, part);
     }
-    return found ? result : NULL;
+    return result;
 }
 
-/* Resolves stacked values from below; meanwhile a reference to the chain means the part below. */
+/* Returns the list below with one more item. */
+static struct node *add_item(struct resolver *resolver, struct node *below,
+                             const struct node *added)
+{
+    struct node *list =
+        tree_new_node(resolver->tree, NODE_ARRAY, added->place);
+    struct node *item = resolve(resolver, added->items->node);
+
+    if (resolver->failed || resolver->cycle)
+        return NULL;
+    if (item)
+        tree_add_item(resolver->tree, list, item);
+    if (below && below->kind == NODE_OBJECT)
+        below = tree_list_of(resolver->tree, below);
+    if (below && below->kind != NODE_ARRAY && !tree_is_null(below)) {
+        (void)config_problem_set(
+            resolver->problem, added->place,
+            "+= adds to a list, and here stands none; "
+            "write =");
+        return fail(resolver);
+    }
+    return below && below->kind == NODE_ARRAY ? append(resolver, below, list)
+                                              : list;
+}
+
+static struct node *put_over(struct resolver *resolver, struct node *below,
+                             struct node *value)
+{
+    struct node *copy;
+
+    if (value->kind != NODE_OBJECT || value->covers)
+        return value;
+    if (below->kind == NODE_OBJECT)
+        return merge(resolver, below, value);
+    copy = tree_new_node(resolver->tree, NODE_OBJECT, value->place);
+    copy->fields = value->fields;
+    copy->last_field = value->last_field;
+    copy->covers = true;
+    return copy;
+}
+
+/* Resolves stacked values from below. While a value that refers is resolved, references to the chain
+ * mean the part below it. */
 static struct node *resolve_chain(struct resolver *resolver, struct node *node)
 {
     struct node *result = NULL;
 
     for (struct item *item = node->items; item; item = item->next) {
-        struct node *above = item->node;
+        struct node *value = item->node;
 
         node->partial = result;
-        if (above->kind == NODE_APPEND) {
-            struct node *list =
-                tree_new_node(resolver->tree, NODE_ARRAY, above->place);
-
-            above = resolve(resolver, above->items->node);
-            if (above)
-                tree_add_item(resolver->tree, list, above);
-            if (result && result->kind != NODE_ARRAY && !tree_is_null(result)) {
-                (void)config_problem_set(
-                    resolver->problem, item->node->place,
-                    "+= adds to a list, and here stands none; "
-                    "write =");
-                return fail(resolver);
-            }
-            above = result && result->kind == NODE_ARRAY
-                        ? append(resolver, result, list)
-                        : list;
-        } else {
-            above = resolve(resolver, above);
-        }
-        if (resolver->failed)
-            return NULL;
-        if (above && result && above->kind == NODE_OBJECT &&
-            result->kind == NODE_OBJECT)
-            result = merge(resolver, result, above);
-        else if (above)
-            result = above;
+        node->above = value->kind == NODE_OBJECT ? NULL : item;
+        value = value->kind == NODE_APPEND ? add_item(resolver, result, value)
+                                           : resolve(resolver, value);
+        if (resolver->failed || resolver->cycle)
+            break;
+        if (value)
+            result = result ? put_over(resolver, result, value) : value;
     }
-    return result;
+    node->above = NULL;
+    return resolver->failed || resolver->cycle ? NULL : result;
 }
 
 static struct node *resolve_inside(struct resolver *resolver, struct node *node)
@@ -345,74 +433,136 @@ static struct node *resolve_inside(struct resolver *resolver, struct node *node)
     struct node *result =
         tree_new_node(resolver->tree, node->kind, node->place);
 
+    result->covers = node->covers;
     for (struct item *item = node->items; item; item = item->next) {
         struct node *value = resolve(resolver, item->node);
 
+        if (resolver->failed || resolver->cycle)
+            return NULL;
         if (value)
             tree_add_item(resolver->tree, result, value);
     }
     for (struct field *field = node->fields; field; field = field->next) {
         struct node *value = resolve(resolver, field->value);
 
+        if (resolver->failed || resolver->cycle)
+            return NULL;
         if (value)
             tree_put(resolver->tree, result, field->name, field->place, value);
     }
-    return resolver->failed ? NULL : result;
+    return result;
 }
 
-/* Returns an object, a list or a text; null if undefined, or on failure. */
+static struct node *resolve_kind(struct resolver *resolver, struct node *node)
+{
+    switch (node->kind) {
+    case NODE_OBJECT:
+    case NODE_ARRAY:
+        return resolve_inside(resolver, node);
+    case NODE_REFERENCE:
+        return resolve_reference(resolver, node);
+    case NODE_JOIN:
+        return resolve_join(resolver, node);
+    case NODE_CHAIN:
+        return resolve_chain(resolver, node);
+    case NODE_TEXT:
+    case NODE_APPEND:  /* only inside a chain */
+    case NODE_SKIPPED: /* only in a result */
+        break;
+    }
+    return NULL;
+}
+
+/* Returns an object, a list or a text; null if undefined, or on failure. As in lightbend/config, an
+ * object may be entered again: then a reference inside has its earlier value, or is a cycle. */
 static struct node *resolve(struct resolver *resolver, struct node *node)
 {
-    struct node *result = NULL;
+    bool again = node->busy;
+    uint32_t order = node->order;
+    uint32_t used = resolver->used;
+    struct node *result;
 
     if (node->kind == NODE_TEXT)
         return node;
     if (node->resolved || !go_on(resolver, node->place))
         return node->resolved;
-    if (node->busy) {
-        if (node->kind == NODE_CHAIN)
+    if (again && node->kind != NODE_OBJECT && node->kind != NODE_ARRAY) {
+        use(resolver, node);
+        if (node->kind == NODE_CHAIN && node->above && node->items->next)
             return node->partial;
-        (void)config_problem_set(resolver->problem, node->place,
-                                 "a ${...} inside refers to its own value; "
-                                 "break the cycle");
-        return fail(resolver);
+        resolver->cycle = true;
+        return NULL;
     }
     node->busy = true;
+    node->order = resolver->busy++;
+    resolver->used = UINT32_MAX;
     resolver->depth++;
-    switch (node->kind) {
-    case NODE_OBJECT:
-    case NODE_ARRAY:
-        result = resolve_inside(resolver, node);
-        break;
-    case NODE_REFERENCE:
-        result = resolve_reference(resolver, node);
-        break;
-    case NODE_JOIN:
-        result = resolve_join(resolver, node);
-        break;
-    case NODE_CHAIN:
-        result = resolve_chain(resolver, node);
-        break;
-    case NODE_TEXT:
-    case NODE_APPEND: /* only inside a chain */
-        break;
-    }
+    result = resolve_kind(resolver, node);
     resolver->depth--;
-    node->busy = false;
-    node->resolved = result;
+    resolver->busy--;
+    /* An object that was entered with unfinished values around it is another one later. */
+    if ((node->kind != NODE_OBJECT && node->kind != NODE_ARRAY) ||
+        resolver->used >= node->order)
+        node->resolved = result;
+    if (used < resolver->used)
+        resolver->used = used;
+    node->busy = again;
+    node->order = order;
     return result;
 }
 
+/* Resolves the fields of an object, except those that the caller never reads. key: the enclosing
+ * names. */
+static void resolve_fields(struct resolver *resolver, struct node *result,
+                           const struct node *object, struct buf *key)
+{
+    size_t size = key->size;
+
+    for (struct field *field = object->fields;
+         field && !resolver->failed && !resolver->cycle; field = field->next) {
+        struct node *value = field->value;
+
+        if (size)
+            buf_put_u8(key, '.');
+        buf_put_text(key, field->name);
+        buf_put_u8(key, '\0');
+        key->size--;
+        if (resolver->skip && resolver->skip((const char *)key->data)) {
+            tree_put(resolver->tree, result, field->name, field->place,
+                     tree_new_node(resolver->tree, NODE_SKIPPED, value->place));
+        } else if (value->kind == NODE_OBJECT && resolver->skip) {
+            struct node *inner =
+                tree_new_node(resolver->tree, NODE_OBJECT, value->place);
+
+            resolve_fields(resolver, inner, value, key);
+            tree_put(resolver->tree, result, field->name, field->place, inner);
+        } else {
+            value = resolve(resolver, value);
+            if (value)
+                tree_put(resolver->tree, result, field->name, field->place,
+                         value);
+        }
+        key->size = size;
+    }
+}
+
 struct node *tree_resolve(struct tree *tree, const struct map *environment,
-                          struct config_problem *problem)
+                          config_skip skip, struct config_problem *problem)
 {
     struct resolver resolver = {
         .tree = tree,
         .environment = environment,
         .problem = problem,
+        .skip = skip,
+        .place = tree->root->place,
+        .used = UINT32_MAX,
     };
+    struct buf key = {0};
+    struct node *root = tree_new_node(tree, NODE_OBJECT, tree->root->place);
 
     tree->node_count =
         0; /* the copies have a limit of their own */
-    return resolve(&resolver, tree->root);
+    resolve_fields(&resolver, root, tree->root, &key);
+    buf_fini(&key);
+    return resolver.failed ? NULL : root;
 }

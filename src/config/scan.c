@@ -46,15 +46,12 @@ void scan_steps(struct scan *scan, size_t count)
         scan_step(scan);
 }
 
-bool scan_is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
-}
-
 void scan_spaces(struct scan *scan)
 {
-    while (!scan_at_end(scan) && scan_is_space(*scan->at))
-        scan_step(scan);
+    size_t size;
+
+    while ((size = space_size(scan->at, scan->end)) > 0)
+        scan->at += size;
 }
 
 void scan_line(struct scan *scan)
@@ -75,12 +72,94 @@ void scan_blank(struct scan *scan)
     }
 }
 
+bool scan_has_room(const struct scan *scan)
+{
+    if (!tree_is_full(scan->tree))
+        return true;
+    return config_problem_set(scan->problem, scan_here(scan),
+                              "more than %d keys, %d values or %d bytes; "
+                              "use fewer",
+                              CONFIG_KEYS_MAX, CONFIG_NODES_MAX,
+                              CONFIG_MEMORY_MAX);
+}
+
 bool scan_is_bare(const struct scan *scan)
 {
     char c = scan_peek(scan);
 
-    return !scan_at_end(scan) && c != '\0' && c != '\n' && !scan_is_space(c) &&
+    return !scan_at_end(scan) && c != '\0' && c != '\n' &&
+           !space_size(scan->at, scan->end) &&
            !strchr("$\"{}[]:=,+#`^?!@*&\\", c) && !scan_starts(scan, "//");
+}
+
+static const char *skip_digits(const char *at, const char *end)
+{
+    while (at < end && *at >= '0' && *at <= '9')
+        at++;
+    return at;
+}
+
+/* Is all of it a number with an exponent? */
+static bool has_exponent(const char *at, const char *end)
+{
+    const char *begin;
+    const char *whole;
+
+    at += at < end && *at == '-';
+    begin = at;
+    whole = at = skip_digits(at, end);
+    if (at < end && *at == '.') {
+        at = skip_digits(at + 1, end);
+        if (whole == begin && at == whole + 1)
+            return false;
+    } else if (whole == begin) {
+        return false;
+    }
+    if (at == end || (*at != 'e' && *at != 'E'))
+        return false;
+    at++;
+    at += at < end && (*at == '+' || *at == '-');
+    return at < end && skip_digits(at, end) == end;
+}
+
+/* As in HOCON's tokens, a word that begins like a number takes all signs of numbers. */
+static bool skip_number(struct scan *scan)
+{
+    struct place place = scan_here(scan);
+    const char *begin = scan->at;
+    const char *end = begin;
+
+    while (end < scan->end && *end && strchr("0123456789eE+-.", *end))
+        end++;
+    scan->at = end;
+    if (memchr(begin, '+', (size_t)(end - begin)) && !has_exponent(begin, end))
+        return config_problem_set(scan->problem, place,
+                                  "\"%.*s\" is not a number; a text with + "
+                                  "needs quotes",
+                                  end - begin > 60 ? 60 : (int)(end - begin),
+                                  begin);
+    return true;
+}
+
+/* Do the words end here that are words whatever follows them? */
+static bool is_whole_word(const char *begin, const char *at)
+{
+    size_t size = (size_t)(at - begin);
+
+    return (size == 4 && (memcmp(begin, "true", 4) == 0 ||
+                          memcmp(begin, "null", 4) == 0)) ||
+           (size == 5 && memcmp(begin, "false", 5) == 0);
+}
+
+bool scan_word(struct scan *scan)
+{
+    const char *begin = scan->at;
+
+    if ((*begin >= '0' && *begin <= '9') || *begin == '-')
+        return skip_number(scan);
+    while (scan_is_bare(scan) && !is_whole_word(begin, scan->at))
+        scan->at++;
+    return true;
 }
 
 static bool read_hex(struct scan *scan, uint32_t *code)
@@ -102,7 +181,7 @@ static bool read_hex(struct scan *scan, uint32_t *code)
     return true;
 }
 
-static void put_utf8(struct buf *buf, uint32_t code)
+void scan_put_utf8(struct buf *buf, uint32_t code)
 {
     if (code < 0x80) {
         buf_put_u8(buf, (uint8_t)code);
@@ -137,11 +216,14 @@ static bool read_unicode(struct scan *scan, struct buf *buf)
         if (low >= 0xdc00 && low < 0xe000)
             code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
     }
-    if (code == 0 || (code >= 0xd800 && code < 0xe000))
+    if (code == 0)
+        return config_problem_set(scan->problem, place,
+                                  "\\u0000 cannot stand in a text; remove it");
+    if (code >= 0xd800 && code < 0xe000)
         return config_problem_set(scan->problem, place,
                                   "\\u%04x is half of a character; write both "
                                   "halves", code);
-    put_utf8(buf, code);
+    scan_put_utf8(buf, code);
     return true;
 }
 
@@ -201,6 +283,13 @@ bool scan_quoted(struct scan *scan, struct buf *buf)
                 scan->problem, place,
                 "this quoted text does not end on its line; "
                 "close it, or use \"\"\" for several lines");
+        if ((unsigned char)c < ' ')
+            return config_problem_set(
+                scan->problem, scan_here(scan),
+                "the control character 0x%02x in a quoted text; write "
+                "\\u%04x, or %s",
+                (unsigned)c, (unsigned)c,
+                c == '\t' ? "\\t" : "use \"\"\"");
         scan_step(scan);
         if (c != '\\')
             buf_put_u8(buf, (uint8_t)c);
@@ -215,54 +304,75 @@ bool scan_quoted(struct scan *scan, struct buf *buf)
     return true;
 }
 
-/* Reads one name of a key: bare up to a dot, or quoted. */
-static bool read_name(struct scan *scan, struct path *path)
+/* Ends the current name of a path. */
+static bool add_name(struct scan *scan, struct path *path, struct buf *name,
+                     bool *quoted)
 {
-    struct place place = scan_here(scan);
-    struct buf buf = {0};
-    bool quoted = false;
-    bool good = true;
-
-    while (good) {
-        if (scan_peek(scan) == '"') {
-            quoted = true;
-            good = scan_quoted(scan, &buf);
-        } else if (scan_is_bare(scan) && scan_peek(scan) != '.') {
-            buf_put_u8(&buf, (uint8_t)scan_peek(scan));
-            scan_step(scan);
-        } else {
-            break;
-        }
-        if (buf.size > CONFIG_VALUE_SIZE_MAX)
-            good = config_problem_set(scan->problem, place,
-                                      "a name is too long");
-    }
-    if (good && !buf.size && !quoted)
-        good = config_problem_set(
+    if (!name->size && !*quoted)
+        return config_problem_set(
             scan->problem, scan_here(scan),
             "expected a key, found %s%.1s%s; a name with other "
             "signs than letters, digits, - and _ needs quotes",
-            scan_at_end(scan) ? "the end" : "\"", scan_at_end(scan) ? "" : scan->at,
-            scan_at_end(scan) ? "" : "\"");
-    if (good && path->count == CONFIG_DEPTH_MAX)
-        good =
-            config_problem_set(scan->problem, place,
-                               "a key of more than %d names", CONFIG_DEPTH_MAX);
-    if (good)
-        path->names[path->count++] =
-            tree_text(scan->tree, (const char *)buf.data, buf.size);
-    buf_fini(&buf);
-    return good;
+            scan_at_end(scan) ? "the end" : "\"",
+            scan_at_end(scan) ? "" : scan->at, scan_at_end(scan) ? "" : "\"");
+    if (path->count == CONFIG_DEPTH_MAX)
+        return config_problem_set(scan->problem, scan_here(scan),
+                                  "a key of more than %d names",
+                                  CONFIG_DEPTH_MAX);
+    path->names[path->count++] =
+        tree_text(scan->tree, (const char *)name->data, name->size);
+    buf_clear(name);
+    *quoted = false;
+    return true;
+}
+
+/* Adds a word to the path, which its dots divide. */
+static bool add_word(struct scan *scan, struct path *path, struct buf *name,
+                     bool *quoted)
+{
+    struct scan ahead = *scan;
+
+    if (!scan_word(&ahead))
+        return false;
+    while (scan->at < ahead.at) {
+        if (*scan->at == '.' && !add_name(scan, path, name, quoted))
+            return false;
+        if (*scan->at != '.')
+            buf_put_u8(name, (uint8_t)*scan->at);
+        scan->at++;
+    }
+    return true;
 }
 
 bool scan_path(struct scan *scan, struct path *path)
 {
+    struct buf name = {0};
+    bool quoted = false;
+    bool good = true;
+    bool begun = false;
+
     path->count = 0;
-    for (;;) {
-        if (!read_name(scan, path))
-            return false;
-        if (scan_peek(scan) != '.')
-            return true;
-        scan_step(scan);
+    while (good) {
+        struct scan ahead = *scan;
+
+        scan_spaces(&ahead);
+        if (scan_peek(&ahead) != '"' && !scan_is_bare(&ahead))
+            break;
+        if (begun) /* spaces count between two parts only */
+            buf_put(&name, scan->at, (size_t)(ahead.at - scan->at));
+        scan->at = ahead.at;
+        begun = true;
+        if (scan_peek(scan) == '"') {
+            good = scan_quoted(scan, &name);
+            quoted |= !name.size;
+        } else {
+            good = add_word(scan, path, &name, &quoted);
+        }
+        if (name.size > CONFIG_VALUE_SIZE_MAX)
+            good = config_problem_set(scan->problem, scan_here(scan),
+                                      "a name is too long");
     }
+    good = good && add_name(scan, path, &name, &quoted);
+    buf_fini(&name);
+    return good;
 }

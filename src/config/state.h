@@ -25,11 +25,24 @@ struct override {
     const char *prefix; /* of the key, as the caller wrote it; or "" */
 };
 
+/* A part of the texts that no setting is read from. */
+struct unread {
+    struct unread *next;
+    enum config_unread_kind kind;
+    const char *name;
+    const char *meant; /* or null */
+    struct place place;
+};
+
 struct config {
     struct tree tree;
     struct parse_options options;
     uint32_t include_count;
     struct missing *missing; /* in order of appearance */
+    struct unread *unread;  /* in order of appearance */
+    struct unread *last_unread;
+    uint32_t unread_count;
+    bool relaxed;           /* unknown keys are no errors */
     bool failed;            /* a text was refused */
     bool finished;          /* the getters may be used */
     struct map environment; /* name to text */
@@ -46,5 +59,25 @@ struct config {
 const struct value *config_value(const struct config *config, const char *key,
                                  const struct row **row,
                                  struct config_origin *origin);
+
+/* Adds all keys of the resolved root. */
+bool config_flatten(struct config *config, const struct node *root,
+                    struct config_problem *problem);
+bool config_put_setting(struct config *config, const struct row *row,
+                        const char *key, const struct node *node,
+                        struct config_origin origin,
+                        struct config_problem *problem);
+/* Notes a part that is not read, up to a limit. name and meant are copied; meant may be null. */
+void config_add_unread(struct config *config, enum config_unread_kind kind,
+                       const char *name, const char *meant,
+                       struct place place);
+/* Sets the problem of an unknown key, and returns false. True: unknown keys are only listed. */
+bool config_refuse_key(struct config *config, struct config_problem *problem,
+                       struct place place, enum config_origin_kind kind,
+                       const char *key);
+/* Does a key with a user's name resemble another known key? Then it sets the problem. */
+bool config_is_slip(struct config *config, struct config_problem *problem,
+                    struct place place, enum config_origin_kind kind,
+                    const struct row *row, const char *key);
 
 #endif

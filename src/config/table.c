@@ -57,8 +57,8 @@
            "off: the phase is skipped; refused for phases that the cluster waits for") \
     SWITCH("coordinated-shutdown.phases." name ".recover", "on", YES,       \
            "off: shutdown stops at a late task; refused from the hand-off of shards on") \
-    LIST("coordinated-shutdown.phases." name ".depends-on", "[" before "]", \
-         YES, "the order of phases is fixed; another value is refused")
+    LIST("coordinated-shutdown.phases." name ".depends-on", "[" before "]", YES, \
+         "the order of phases is fixed; another value is refused")
 
 /* A singleton's settings; sharding's take the values of the general ones. */
 #define SINGLETON(at, name, role, retry, retries, lease, lease_retry)           \
@@ -259,6 +259,7 @@ static const struct row rows[] = {
          "time limit of one request to etcd; must be less than `lease-operation-timeout`")
     LIST("dns.servers", "[]", YES,
          "DNS servers, host or host:port; empty: those of the system")
+    CHOICE("config.unknown-keys", "error", "error|warn", YES, "unknown keys in sections that a node reads are errors or warnings")
     CHOICE("log.level", "$loglevel", LEVELS, YES,
            "most detailed level that is written")
     CHOICE("log.format", "logfmt", "logfmt|json", YES, "format of a log line")
@@ -281,12 +282,11 @@ static const struct row rows[] = {
     MODULE("shard", "level of shards that end")
     MODULE("singleton", "level of singletons")
     MODULE("tls", "level of certificates and keys")
-    TEXT("system-name", "ClusterSystem", YES, "name of the cluster, the same on all nodes")
-    TEXT("protocol.name", "akka", YES,
-         "protocol in addresses, `akka` or `pekko`; the same on all nodes")
+    TEXT("system-name", "ClusterSystem", YES, "name of the cluster, the same on all nodes; not set: that of the seed nodes")
+    TEXT("protocol.name", "", YES, "protocol in addresses, `akka` or `pekko`; empty: see below")
     TEXT("protocol.magic", "AKKA", NOT_YET, "first bytes of every connection")
-    TEXT("protocol.config-prefix", "akka", YES,
-         "prefix of the keys that are compared when a node joins")
+    TEXT("protocol.config-prefix", "", YES, "the name of the protocol; another value is refused")
+    TEXT("remote.protocol-name", "", YES, "Pekko's name of `protocol.name`")
 
     /* Membership */
     LIST("cluster.seed-nodes", "[]", YES, "nodes to join at the start; the first one may found the cluster")
@@ -296,7 +296,7 @@ static const struct row rows[] = {
     SPAN_MS("cluster.shutdown-after-unsuccessful-join-seed-nodes", "off", OFF, YES,
          "the node ends when it could not join for this long")
     TIME("cluster.down-removal-margin", "off", OFF, YES,
-         "waits this long after a downed member's removal before its shards and singletons start elsewhere; `off`: "
+         "waits this long after a member's removal before its shards and singletons start elsewhere, unless it left; `off`: "
          "`stable-after` with the resolver, else no wait")
     TEXT("cluster.downing-provider-class", "", YES,
          "`akka.cluster.sbr.SplitBrainResolverProvider`: the split brain resolver; empty: an operator downs "
@@ -325,7 +325,7 @@ static const struct row rows[] = {
     SPAN_MS("cluster.gossip-interval", "1s", NULL, YES, "interval of gossip")
     TIME("cluster.gossip-time-to-live", "2s", NULL, NOT_YET,
          "none is kept here: it is read when it arrives")
-    SPAN_MS("cluster.leader-actions-interval", "1s", NULL, YES, "interval of the leader's actions")
+    SPAN_MS("cluster.leader-actions-interval", "1s", NULL, YES, "longest time between actions of the leader")
     SPAN_MS("cluster.unreachable-nodes-reaper-interval", "1s", NULL, YES, "interval of reading the failure detector")
     SPAN_MS("cluster.publish-stats-interval", "off", OFF, YES, "interval of a log line with gossip statistics")
     IGNORED("cluster.use-dispatcher")
@@ -568,8 +568,7 @@ static const struct row rows[] = {
          "largest frame of an unknown sender, including its length")
     SIZE("remote.unauthenticated.tls-handshake-size", "16 KiB", NULL, YES,
          "bytes that a peer may send before its certificate is verified")
-    TEXT("remote.tls.certificate", "$" ROTATING "cert-file", YES, "PEM file: certificate of this node, then those up "
-         "to its CA")
+    TEXT("remote.tls.certificate", "$" ROTATING "cert-file", YES, "PEM file: certificate of this node, then those up to its CA")
     TEXT("remote.tls.key", "$" ROTATING "key-file", YES, "PEM file: key of this certificate, without a password")
     TEXT("remote.tls.ca", "$" ROTATING "ca-cert-file", YES, "PEM file: CAs that sign the certificates of nodes")
     TEXT("remote.tls.crl", "", YES, "PEM file: certificate revocation lists, one for each CA; empty: no check")
@@ -754,7 +753,8 @@ static const struct row rows[] = {
     SWITCH(BOOTSTRAP "new-cluster-enabled", "on", YES,
            "on: a node that finds no cluster may found one")
     TEXT(DISCOVERY "discovery-method", "akka.discovery", YES,
-         "`akka-dns`: seed nodes are looked up by DNS unless they are given; any other value: no look-up")
+         "`akka-dns`: seed nodes are looked up by DNS unless they are given; any other method is refused")
+    TEXT("discovery.method", "<method>", YES, "the same, if `discovery-method` is not set")
     TEXT(DISCOVERY "service-name", "<service-name>", YES,
          "name in DNS; when not set, the system name in lower case")
     TEXT(DISCOVERY "service-namespace", "<service-namespace>", YES,
@@ -774,7 +774,7 @@ static const struct row rows[] = {
          "the interval doubles up to this value while nothing is found")
     SPAN(DISCOVERY "resolve-timeout", "3 seconds", NULL, YES,
          "time limit of one DNS look-up")
-    COUNT(BOOTSTRAP "contact-point.fallback-port", "own", "own", 1, 65535, YES,
+    COUNT(BOOTSTRAP "contact-point.fallback-port", "own", "own|<fallback-port>", 1, 65535, YES,
           "port of nodes whose addresses are found; `own`: the port of this node")
 };
 

@@ -46,14 +46,24 @@ const struct row *known_find(const char *key);
 bool known_is_section(const char *key); /* does it have keys below? "" does */
 /* Are there keys below its own name, not only below a star? */
 bool known_is_named(const char *section, size_t size);
+/* Returns the rest of the row's key below a section, or null if it is not below. */
+const char *known_rest(const struct row *row, const char *section, size_t size);
 /* Returns the table's spelling, or null; ignores case. */
 const char *known_word(const struct row *row, const char *text);
 const char *known_type_name(const struct row *row);
+
+/* module.c: is an unknown key, a section or a value, of a module that has no part here? */
+bool known_is_foreign(const char *key, bool is_section);
+/* The same for a key with its root's name, as tree_resolve asks: no setting is read from it or from
+ * below. */
+bool known_is_skipped(const char *key);
 
 #define KEY_NEAR_SIZE 512 /* size of the next two's results */
 
 /* Writes the known key nearest to an unknown one; false if none is near. */
 bool known_nearest(const char *key, char nearest[KEY_NEAR_SIZE]);
+/* Is the name a typing error of the other? */
+bool known_resembles(const char *name, const char *other);
 /* Does the name in place of a row's star resemble one of other rows? Writes the probable key. */
 bool known_misspelled(const struct row *row, const char *key,
                       char meant[KEY_NEAR_SIZE]);

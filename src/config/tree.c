@@ -120,6 +120,50 @@ bool tree_is_null(const struct node *node)
            strcmp(node->text, "null") == 0;
 }
 
+/* Reads a name as the index of a list's item; false if it is none. */
+static bool read_index(const char *name, uint32_t *index)
+{
+    size_t size = strspn(name, "0123456789");
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < size && value <= INT32_MAX; i++)
+        value = value * 10 + (uint32_t)(name[i] - '0');
+    *index = (uint32_t)value;
+    return size > 0 && value <= INT32_MAX && !name[size];
+}
+
+/* Returns the field with the lowest index from this one on, or null. */
+static const struct field *next_index(const struct node *object, uint32_t from,
+                                      uint32_t *lowest)
+{
+    const struct field *first = NULL;
+    uint32_t index;
+
+    for (const struct field *at = object->fields; at; at = at->next)
+        if (read_index(at->name, &index) && index >= from &&
+            (!first || index < *lowest)) {
+            *lowest = index;
+            first = at;
+        }
+    return first;
+}
+
+struct node *tree_list_of(struct tree *tree, struct node *node)
+{
+    const struct field *field;
+    struct node *list;
+    uint32_t index = 0;
+
+    if (node->kind != NODE_OBJECT || !next_index(node, 0, &index))
+        return node;
+    list = tree_new_node(tree, NODE_ARRAY, node->place);
+    for (index = 0; (field = next_index(node, index, &index)) != NULL &&
+                    !tree_is_full(tree);
+         index++)
+        tree_add_item(tree, list, field->value);
+    return list;
+}
+
 static void chain_push(struct tree *tree, struct node *chain,
                        struct node *value)
 {
@@ -146,7 +190,9 @@ static struct node *stack(struct tree *tree, struct node *below,
     if (value->kind == NODE_TEXT || value->kind == NODE_ARRAY)
         return value;
     if (value->kind == NODE_OBJECT) {
-        if (!below || below->kind == NODE_TEXT || below->kind == NODE_ARRAY)
+        if (below && (below->kind == NODE_TEXT || below->kind == NODE_ARRAY))
+            value->covers = true;
+        if (!below || value->covers)
             return value;
         if (below->kind == NODE_OBJECT) {
             for (struct field *field = value->fields; field;
@@ -214,6 +260,15 @@ const char *tree_unify_path(struct path *path)
         return prefixes[i];
     }
     return NULL;
+}
+
+void tree_set_prefix(struct node *node, const char *prefix)
+{
+    node->place.prefix = prefix;
+    for (struct field *field = node->fields; field; field = field->next) {
+        field->place.prefix = prefix;
+        tree_set_prefix(field->value, prefix); /* as deep as a key */
+    }
 }
 
 const char *place_prefix(struct place place)

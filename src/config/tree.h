@@ -18,7 +18,8 @@ enum node_kind {
     NODE_REFERENCE, /* ${path} or ${?path} */
     NODE_JOIN, /* adjacent items, one of them a reference */
     NODE_CHAIN, /* stacked items, the last one on top */
-    NODE_APPEND /* one item, added to the list below it: += */
+    NODE_APPEND, /* one item, added to the list below it: += */
+    NODE_SKIPPED /* after the resolution: a value that nobody reads */
 };
 
 struct place {
@@ -51,17 +52,21 @@ struct node {
     bool quoted;   /* NODE_TEXT: part of it was quoted, so it is no null */
     bool blank;    /* NODE_TEXT: the spaces between two parts of a join */
     bool optional; /* NODE_REFERENCE: ${?...} */
+    bool covers;   /* NODE_OBJECT: it replaced another kind of value, and merges with none below */
     bool busy;     /* it is being resolved */
+    uint32_t order; /* while busy: after so many other nodes */
     struct place place;
     const char *text; /* NODE_TEXT; NODE_REFERENCE: the path as written */
     size_t size;
     const struct path *path;
+    const struct path *below; /* NODE_REFERENCE: looked up first; or null */
     struct field *fields;    /* NODE_OBJECT, in order of appearance */
     struct field *last_field;
     struct item *items; /* the others */
     struct item *last_item;
     struct node
         *partial; /* NODE_CHAIN while busy: the part below the current item */
+    struct item *above; /* NODE_CHAIN while busy: hidden from references, from here on; or null */
     struct node *resolved; /* the result, once there is one */
 };
 
@@ -98,9 +103,14 @@ void tree_put_path(struct tree *tree, struct node *object,
                    const struct path *path, struct place place,
                    struct node *value);
 bool tree_is_null(const struct node *node); /* the bare word null */
+/* HOCON: an object can stand for a list ("seed-nodes.0 = ..."). Names that are no numbers are left
+ * out. Returns other nodes unchanged. */
+struct node *tree_list_of(struct tree *tree, struct node *node);
 
 /* Gives the three prefixes one name. Returns the original one ("akka."), or null. */
 const char *tree_unify_path(struct path *path);
+/* Gives the prefix to the places of a node and of everything below it. */
+void tree_set_prefix(struct node *node, const char *prefix);
 /* Returns the prefix as the user wrote it, for messages. */
 const char *place_prefix(struct place place);
 

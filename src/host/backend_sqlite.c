@@ -339,7 +339,8 @@ static int set_up_writer(struct sqlite_store *store, char *error)
     int64_t tables;
 
     if (sqlite3_db_readonly(store->db, "main") == 1)
-        return refused(store, error, "the file cannot be written");
+        return refused(store, error, "the file cannot be written: its permissions "
+                                     "or its file system allow reading only");
     if (run_text(store, "PRAGMA journal_mode = WAL") != SQLITE_OK ||
         run_text(store, "PRAGMA synchronous = FULL;"
                         "PRAGMA cache_size = -32768;"

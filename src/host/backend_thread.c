@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/check.h"
@@ -303,20 +304,24 @@ static void stop_threads(struct threads *threads, bool writer,
 static int start_threads(struct threads *threads, char *error)
 {
     uint32_t started = 0;
+    int fault =
+        pthread_create(&threads->writer_thread, NULL, run_writer, threads);
 
-    if (pthread_create(&threads->writer_thread, NULL, run_writer, threads)) {
+    if (fault != 0) {
         (void)snprintf(error, BACKEND_ERROR_MAX,
-                       "cannot start the journal's writer thread"); /* fits */
+                       "cannot start the journal's writer thread: %s",
+                       strerror(fault)); /* fits */
         return -1;
     }
     for (; started < threads->reader_count; started++) {
         struct reader *reader = &threads->readers[started];
 
         reader->threads = threads;
-        if (pthread_create(&reader->thread, NULL, run_reader, reader)) {
-            (void)snprintf(
-                error, BACKEND_ERROR_MAX,
-                "cannot start the journal's reader thread"); /* fits */
+        fault = pthread_create(&reader->thread, NULL, run_reader, reader);
+        if (fault != 0) {
+            (void)snprintf(error, BACKEND_ERROR_MAX,
+                           "cannot start the journal's reader thread: %s",
+                           strerror(fault)); /* fits */
             stop_threads(threads, true, started);
             return -1;
         }

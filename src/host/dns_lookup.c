@@ -273,14 +273,15 @@ static bool start_thread(struct dns_lookups *lookups)
 {
     pthread_attr_t attributes;
     pthread_t thread;
-    bool has_started;
+    int fault;
 
     check(pthread_attr_init(&attributes) == 0);
     check(pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED) ==
           0);
-    has_started = pthread_create(&thread, &attributes, run, lookups) == 0;
+    fault = pthread_create(&thread, &attributes, run, lookups);
     check(pthread_attr_destroy(&attributes) == 0);
-    return has_started;
+    errno = fault;
+    return fault == 0;
 }
 
 /* Serves the last name in line, unless a thread is on its way. */
@@ -293,7 +294,9 @@ static void serve(struct dns_lookups *lookups)
         lookups->threads++;
         lookups->holders++;
     } else if (!lookups->threads) {
-        settle(take_first(lookups), found_failed("no thread for it"));
+        settle(take_first(lookups), found_failed(errno == EAGAIN ? "no thread for it: too many threads, or "
+                                              "too little memory"
+                                            : "no thread for it"));
     }
 }
 

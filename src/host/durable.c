@@ -246,6 +246,7 @@ int durable_open(struct durable **opened,
 {
     struct durable_files *files;
     struct durable *durable;
+    int fault;
 
     *opened = NULL;
     if (durable_files_open(&files, options->directory, options->cluster,
@@ -257,7 +258,16 @@ int durable_open(struct durable **opened,
     durable->files = files;
     check(uv_mutex_init(&durable->mutex) == 0);
     check(uv_cond_init(&durable->changed) == 0);
-    check(uv_thread_create(&durable->thread, run, durable) == 0);
+    fault = uv_thread_create(&durable->thread, run, durable);
+    if (fault != 0) {
+        (void)snprintf(error, DURABLE_ERROR_MAX, "thread cannot start: %s",
+                       uv_strerror(fault));
+        uv_cond_destroy(&durable->changed);
+        uv_mutex_destroy(&durable->mutex);
+        durable_files_close(files);
+        mem_free(durable);
+        return -1;
+    }
     *opened = durable;
     return 0;
 }

@@ -735,7 +735,7 @@ static void search(struct durable_found *found, int file, uint64_t file_size,
             found->unread = "reading was broken off";
         else if (lseek(file, (off_t)from, SEEK_SET) < 0 ||
                  !read_all(file, buf_reserve(&window, size), size))
-            found->unread = "they cannot be read";
+            found->unread = strerror(errno);
         else
             from += search_window(found, slice_of(window.data, size),
                                   size == left, each);
@@ -748,7 +748,7 @@ static void read_bytes(struct durable_found *found, uint64_t file_size)
     int file = open(found->files->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
     if (file < 0) {
-        found->unread = "they cannot be read";
+        found->unread = strerror(errno);
         return;
     }
     search(found, file, file_size, judge);

@@ -194,6 +194,7 @@ int lease_provider_open(struct leases **opened, const struct lease_provider_opti
 {
     struct lease_etcd *etcd = NULL;
     struct leases *leases;
+    int fault;
 
     *opened = NULL;
     if (options->etcd &&
@@ -210,7 +211,12 @@ int lease_provider_open(struct leases **opened, const struct lease_provider_opti
     check(uv_mutex_init(&leases->mutex) == 0);
     check(uv_cond_init(&leases->changed) == 0);
     check(uv_cond_init(&leases->settled) == 0);
-    check(pthread_create(&leases->thread, NULL, run, leases) == 0);
+    fault = pthread_create(&leases->thread, NULL, run, leases);
+    if (fault != 0) {
+        (void)snprintf(error, size, "thread cannot start: %s", strerror(fault));
+        lease_provider_free(leases);
+        return -1;
+    }
     *opened = leases;
     return 0;
 }

@@ -6,6 +6,7 @@
 #endif
 #include "host/pool.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <time.h>
@@ -133,6 +134,7 @@ int pool_open(struct pool **opened, const struct pool_options *options)
     struct pool *pool = mem_alloc(sizeof *pool + options->threads *
                                                      sizeof pool->workers[0]);
     uint32_t started = 0;
+    int fault = 0;
 
     check(options->threads > 0);
     *opened = NULL;
@@ -145,13 +147,15 @@ int pool_open(struct pool **opened, const struct pool_options *options)
 
         worker->pool = pool;
         worker->number = started + 1;
-        if (pthread_create(&worker->thread, NULL, run, worker) != 0)
+        fault = pthread_create(&worker->thread, NULL, run, worker);
+        if (fault != 0)
             break;
     }
     pool->count = pool->running = started;
     unlock(pool);
     if (started < options->threads) {
         (void)pool_close(pool); /* no job was submitted */
+        errno = fault;
         return -1;
     }
     *opened = pool;

@@ -76,13 +76,8 @@ static int read_addresses(struct settings *settings, char *error, size_t size)
 
         memset(&address, 0, sizeof address);
         if (!address_parse(&address, text, settings->node.identity.protocol,
-                           settings->node.identity.system)) {
-            return settings_refuse(settings, error, size, "cluster.seed-nodes",
-                          "has \"%s\", which is not an address of "
-                          "%s://%s@HOST:PORT",
-                          text, settings->node.identity.protocol,
-                          settings->node.identity.system);
-        }
+                           settings->node.identity.system))
+            return settings_refuse_seed(settings, error, size, text);
         vec_push(&settings->seeds, address);
     }
     settings->node.seed_nodes = settings->seeds.items;
@@ -116,16 +111,11 @@ static bool is_provider(const char *text)
     return false;
 }
 
-static int check_names(const struct settings *settings, char *error,
-                       size_t size)
+static int check_provider(const struct settings *settings, char *error,
+                          size_t size)
 {
-    const char *protocol = config_text(settings->config, "protocol.name");
     const char *provider = config_text(settings->config, "actor.provider");
 
-    if (strcmp(protocol, "akka") != 0 && strcmp(protocol, "pekko") != 0)
-        return settings_refuse(settings, error, size, "protocol.name",
-                               "is \"%s\"; it must be akka or pekko",
-                               protocol);
     if (!is_provider(provider))
         return settings_refuse(settings, error, size, "actor.provider",
                                "is \"%s\"; it must be cluster, remote, local "
@@ -142,15 +132,12 @@ static int read_self(struct settings *settings, char *error, size_t size)
     int64_t port = config_int(config, "remote.artery.canonical.port");
     int64_t bind_port = config_int(config, "remote.artery.bind.port");
 
-    identity->protocol = config_text(config, "protocol.name");
-    identity->system = config_text(config, "system-name");
     settings->port_any = port == 0;
-    if (check_names(settings, error, size) != 0)
+    if (settings_read_names(settings, error, size) != 0 ||
+        check_provider(settings, error, size) != 0 ||
+        settings_read_host_name(settings, "remote.artery.canonical.hostname",
+                                &host, error, size) != 0)
         return SHERD_ECONFIG;
-    if (!address_is_system(identity->system))
-        return settings_refuse(settings, error, size, "system-name",
-                      "is \"%s\"; it must be " ADDRESS_SYSTEM_FORM,
-                      identity->system);
     /* The port is set when it is bound; until then it is 1. */
     if (!address_set_named(&identity->node.address, host, strlen(host),
                            port == 0 ? 1 : (uint32_t)port)) {
@@ -160,6 +147,9 @@ static int read_self(struct settings *settings, char *error, size_t size)
                       host, HOST_MAX);
     }
     settings->bind_host = config_text(config, "remote.artery.bind.hostname");
+    if (settings_read_host_name(settings, "remote.artery.bind.hostname",
+                                &settings->bind_host, error, size) != 0)
+        return SHERD_ECONFIG;
     if (!settings->bind_host[0])
         settings->bind_host = host;
     settings->bind_port =
@@ -382,7 +372,7 @@ static void make_join_config(struct settings *settings)
     char number[16];
 
     buf_put_text(&buf, "{");
-    settings_put_quoted(&buf, config_text(config, "protocol.config-prefix"));
+    settings_put_quoted(&buf, settings->node.identity.protocol);
     buf_put_text(&buf, ":{\"cluster\":{\"downing-provider-class\":");
     settings_put_quoted(&buf, config_text(config, "cluster.downing-provider-class"));
     buf_put_text(&buf, ",\"split-brain-resolver\":{\"active-strategy\":");
@@ -418,6 +408,29 @@ static void read_cluster_id(struct settings *settings)
     settings->cluster_id = mem_text((const char *)id.data);
     node->cluster_id = settings->cluster_id;
     buf_fini(&id);
+}
+
+/* SQLite takes some names of files for something else. */
+static int check_journal(const struct settings *settings, char *error,
+                         size_t size)
+{
+    static const char key[] = "journal.sqlite.path";
+    const char *path = config_text(settings->config, key);
+    const char *why = NULL;
+
+    if (strcmp(config_text(settings->config, "journal.plugin"), "sqlite") != 0)
+        return 0;
+    if (!path[0])
+        why = "names no file; write the path of the journal";
+    else if (strcmp(path, ":memory:") == 0)
+        why = "is SQLite's name of a database in memory, which each thread "
+              "would have for itself; set journal.plugin = memory, or write "
+              "the path of a file";
+    else if (strncmp(path, "file:", 5) == 0)
+        why = "is a URI; write the path alone";
+    return why ? settings_refuse(settings, error, size, key, "\"%s\" %s", path,
+                                 why)
+               : 0;
 }
 
 static void read_host(struct settings *settings)
@@ -496,6 +509,9 @@ int settings_read(struct settings *settings,
     result = settings_read_data(settings, error, size);
     if (result != 0)
         return result;
+    result = check_journal(settings, error, size);
+    if (result != 0)
+        return result;
     read_sharding(settings);
     read_host(settings);
     make_join_config(settings);
@@ -522,5 +538,8 @@ void settings_fini(struct settings *settings)
     settings_fini_members(settings);
     mem_free(settings->join_config);
     mem_free(settings->cluster_id);
+    mem_free(settings->system_name);
+    mem_free(settings->own_host[0]);
+    mem_free(settings->own_host[1]);
     memset(settings, 0, sizeof *settings);
 }

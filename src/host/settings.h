@@ -63,6 +63,9 @@ struct settings {
     VEC(struct sherd_format) formats; /* owns manifests */
     char *join_config;
     char *cluster_id; /* if not configured */
+    char *own_host[2]; /* the machine's address and name, if they are used */
+    char *system_name; /* of the seed nodes, if not configured */
+    const char *protocol_reason; /* why it is not the default, if not configured; or null */
 };
 
 /* 0; SHERD_EINVAL or SHERD_ECONFIG with one line in error. settings must be freed in every case. */
@@ -85,6 +88,16 @@ bool settings_guess_address(const struct sherd_options *options,
  * the int functions below. */
 int settings_read_members(struct settings *settings, char *error, size_t size);
 void settings_fini_members(struct settings *settings);
+
+/* settings_names.c: protocol and system name, before all addresses. */
+int settings_read_names(struct settings *settings, char *error, size_t size);
+/* Refuses a seed node's address with the reason. */
+int settings_refuse_seed(const struct settings *settings, char *error,
+                         size_t size, const char *seed);
+
+/* settings_host.c: replaces the words <getHostAddress> and <getHostName>. */
+int settings_read_host_name(struct settings *settings, const char *key,
+                            const char **host, char *error, size_t size);
 
 /* settings_phases.c: coordinated shutdown. */
 int settings_read_phases(struct settings *settings, char *error, size_t size);

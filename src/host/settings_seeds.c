@@ -98,11 +98,20 @@ static void read_dns(struct settings *settings)
     node->founds_never = !config_bool(config, BOOTSTRAP "new-cluster-enabled");
 }
 
+/* Akka's other modules use discovery, too: only these keys are of the bootstrap. */
+static bool wants_bootstrap(const struct config *config)
+{
+    return is_set(config_text(config, "discovery.method")) &&
+           (is_set(config_text(config, DISCOVERY "service-name")) ||
+            is_set(config_text(config, DISCOVERY "effective-name")));
+}
+
 int settings_read_seeds(struct settings *settings, char *error, size_t size)
 {
     const struct config *config = settings->config;
     const char *file = config_text(config, "cluster.seed-nodes-file");
-    const char *method = config_text(config, DISCOVERY "discovery-method");
+    const char *key = DISCOVERY "discovery-method";
+    const char *method = config_text(config, key);
     struct node_settings *node = &settings->node;
 
     settings->discovery.protocol = node->identity.protocol;
@@ -122,14 +131,22 @@ int settings_read_seeds(struct settings *settings, char *error, size_t size)
         node->stable_margin = node->find_interval;
         return 0;
     }
+    if (node->seed_node_count) /* as in Akka, configured ones win */
+        return 0;
+    if (strcmp(method, "akka.discovery") == 0 ||
+        strcmp(method, "pekko.discovery") == 0) {
+        key = "discovery.method";
+        method = config_text(config, key);
+    }
     if (strcmp(method, "akka-dns") == 0 || strcmp(method, "pekko-dns") == 0) {
-        if (!node->seed_node_count) /* as in Akka, configured ones win */
-            read_dns(settings);
+        read_dns(settings);
         return 0;
     }
-    if (strcmp(method, "akka.discovery") == 0 ||
-        strcmp(method, "pekko.discovery") == 0)
+    if (strcmp(key, "discovery.method") == 0 && !wants_bootstrap(config))
         return 0;
-    return settings_refuse(settings, error, size, DISCOVERY "discovery-method",
-                           "is \"%s\"; it must be \"akka-dns\"", method);
+    return settings_refuse(settings, error, size, key,
+                           "is \"%s\", which is not built; a node finds its "
+                           "seed nodes by akka-dns, cluster.seed-nodes-file or "
+                           "cluster.seed-nodes",
+                           method);
 }

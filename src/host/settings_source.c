@@ -224,7 +224,8 @@ bool settings_guess_address(const struct sherd_options *options,
         if (config_finish(config, &problem) && config_int(config, key) >= 0 &&
             config_origin(config, key).kind != CONFIG_DEFAULT) {
             host = config_text(config, "remote.artery.canonical.hostname");
-            known = address_set_named(address, host, strlen(host), 1);
+            known = host[0] != '<' &&
+                    address_set_named(address, host, strlen(host), 1);
             address->port = (uint16_t)config_int(config, key);
         }
         config_free(config);

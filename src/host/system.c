@@ -330,7 +330,9 @@ static int open_finder(struct sherd_system *system)
     if (system->discovery)
         return 0;
     system_log(system, TRACE_ERROR, "host",
-               "thread cannot start hint=\"check the limits of threads and memory\"");
+               "thread cannot start reason=\"%s\" "
+               "hint=\"check the limits of threads and memory\"",
+               strerror(errno));
     return SHERD_ESYSTEM;
 }
 
@@ -592,8 +594,9 @@ int sherd_start(struct sherd_system *system)
     for (uint32_t i = 0; result == 0 && i < system->thread_count; i++) {
         if (thread_start(&system->threads[i]) != 0) {
             system_log(system, TRACE_ERROR, "host",
-                       "thread cannot start "
-                       "hint=\"check the limits of threads and memory\"");
+                       "thread cannot start reason=\"%s\" "
+                       "hint=\"check the limits of threads and memory\"",
+                       strerror(errno));
             result = SHERD_ESYSTEM;
         }
     }

@@ -129,10 +129,80 @@ static void list_missing(struct sherd_system *system)
     uint32_t at = 0;
 
     while (config_next_missing(system->settings.config, &at, &name, &origin))
-        system_log(system, TRACE_WARNING, "config",
+        system_log(system, TRACE_INFO, "config",
                    "an include cannot be read and is left out file=%s "
                    "source=%s line=%u hint=\"correct its name, or create it\"",
                    name, origin.source, (unsigned)origin.line);
+}
+
+/* Lists parts of one kind on as few lines as they fit on. */
+static void list_unread(struct sherd_system *system,
+                        enum config_unread_kind kind, const char *words)
+{
+    struct config_unread unread;
+    struct buf names = { 0 };
+    uint32_t at = 0;
+
+    while (config_next_unread(system->settings.config, &at, &unread)) {
+        if (unread.kind != kind)
+            continue;
+        if (names.size + strlen(unread.name) > TRACE_TEXT_MAX)
+            put_keys(system, TRACE_INFO, &names);
+        buf_put_text(&names, names.size ? "," : words);
+        buf_put_text(&names, unread.name);
+    }
+    put_keys(system, TRACE_INFO, &names);
+    buf_fini(&names);
+}
+
+/* Each is probably a typing error. */
+static void list_unknown(struct sherd_system *system)
+{
+    struct config_unread unread;
+    uint32_t at = 0;
+
+    while (config_next_unread(system->settings.config, &at, &unread))
+        if (unread.kind == CONFIG_UNKNOWN)
+            system_log(system, TRACE_WARNING, "config",
+                       "an unknown key is left out key=%s%s%s source=%s "
+                       "line=%u hint=\"correct its name, or remove it\"",
+                       unread.name, unread.meant ? " nearest=" : "",
+                       unread.meant ? unread.meant : "", unread.origin.source,
+                       (unsigned)unread.origin.line);
+}
+
+static bool has_cluster_settings(const struct config *config)
+{
+    struct config_setting setting;
+    uint32_t at = 0;
+
+    while (config_next_setting(config, &at, &setting))
+        if (setting.origin.kind == CONFIG_FILE &&
+            (strncmp(setting.key, "cluster.", 8) == 0 ||
+             strncmp(setting.key, "remote.", 7) == 0))
+            return true;
+    return false;
+}
+
+/* The node would run on defaults without a word. */
+static void list_nested(struct sherd_system *system)
+{
+    const struct config *config = system->settings.config;
+    struct config_unread unread;
+    uint32_t at = 0;
+
+    if (has_cluster_settings(config))
+        return;
+    while (config_next_unread(config, &at, &unread))
+        if (unread.kind == CONFIG_NESTED)
+            system_log(system, TRACE_WARNING, "config",
+                       "all settings of the cluster stand inside a section of "
+                       "the application, and have no effect there section=%s "
+                       "source=%s line=%u hint=\"add a line at the end of the "
+                       "file: %s = ${%s}\"",
+                       unread.name, unread.origin.source,
+                       (unsigned)unread.origin.line,
+                       strrchr(unread.name, '.') + 1, unread.name);
 }
 
 /* Warns even if no key of the limit is set: the strategy's default may be why it was chosen. */
@@ -182,6 +252,23 @@ static void list_short_lease(struct sherd_system *system)
                (unsigned long long)(needs / 1000000));
 }
 
+/* Tells which names the node took from its seed nodes or its keys. */
+static void list_names(struct sherd_system *system)
+{
+    const struct settings *settings = &system->settings;
+
+    if (settings->protocol_reason)
+        system_log(system, TRACE_INFO, "config",
+                   "protocol is not set, and follows from other settings "
+                   "protocol=%s reason=\"%s\"",
+                   settings->node.identity.protocol, settings->protocol_reason);
+    if (settings->system_name)
+        system_log(system, TRACE_INFO, "config",
+                   "system name is not set, and is that of the seed nodes "
+                   "system=%s",
+                   settings->system_name);
+}
+
 /* Logs each that differs from its default on its own line. */
 void system_log_ineffective(struct sherd_system *system)
 {
@@ -206,6 +293,13 @@ void system_log_ineffective(struct sherd_system *system)
     list_ineffective(system, false, TRACE_INFO,
                      "settings are set to their defaults and have no effect "
                      "yet keys=");
-    list_ineffective(system, true, TRACE_WARNING,
-                     "settings of the JVM have no effect here: remove them keys=");
+    list_ineffective(system, true, TRACE_INFO,
+                     "settings of the JVM have no effect here keys=");
+    list_unread(system, CONFIG_MODULE,
+                "settings of modules that this node does not have keys=");
+    list_unread(system, CONFIG_OWN,
+                "sections of the application are not read sections=");
+    list_unknown(system);
+    list_nested(system);
+    list_names(system);
 }

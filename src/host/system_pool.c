@@ -1,5 +1,8 @@
 /* Connects a system to its pool: takes finished jobs back, and logs jobs that do not end. */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+
 #include "host/pool.h"
 #include "host/thread.h"
 
@@ -32,9 +35,9 @@ int system_pool_open(struct sherd_system *system)
     if (pool_open(&system->pool, &options) == 0)
         return 0;
     system_log(system, TRACE_ERROR, "host",
-               "thread of the pool cannot start threads=%u "
+               "thread of the pool cannot start threads=%u reason=\"%s\" "
                "hint=\"check the limits of threads and memory\"",
-               (unsigned)options.threads);
+               (unsigned)options.threads, strerror(errno));
     return SHERD_ESYSTEM;
 }
 

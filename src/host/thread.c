@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "host/thread.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <time.h>
@@ -696,9 +697,11 @@ int thread_init(struct thread *thread, struct sherd_system *system,
 
 int thread_start(struct thread *thread)
 {
-    thread->running =
-        uv_thread_create(&thread->id, thread_main, thread) == 0;
-    return thread->running ? 0 : -1;
+    int fault = uv_thread_create(&thread->id, thread_main, thread);
+
+    thread->running = fault == 0;
+    errno = -fault;
+    return fault;
 }
 
 void thread_join(struct thread *thread)

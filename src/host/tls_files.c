@@ -647,7 +647,8 @@ int tls_open(struct tls **tls, const struct tls_options *options, uint64_t now,
     }
     take_content(opened, reading);
     if (!start_looks(opened, reading)) {
-        (void)snprintf(error, size, "TLS: thread cannot start");
+        (void)snprintf(error, size, "TLS: thread cannot start: %s",
+                       strerror(errno));
         tls_close(opened);
         return -1;
     }

@@ -82,7 +82,7 @@ static const char *take_lines(struct tls_pins *pins, FILE *file)
         wrong = take_line(pins, line);
     }
     if (ferror(file))
-        return "it cannot be read";
+        return strerror(errno);
     return !wrong && pins->list.count == before ? "the file contains no pin" : wrong;
 }
 

@@ -89,7 +89,7 @@ static const char *read_from(struct tls_secrets *secrets, FILE *file)
     setbuf(file, NULL); /* otherwise a copy stays in memory */
     size = fread(text, 1, sizeof text, file);
     if (ferror(file))
-        wrong = "it cannot be read";
+        wrong = strerror(errno);
     else if (size == sizeof text)
         wrong = "it is too large";
     else

@@ -17,7 +17,7 @@ void member_probe(struct member *member, enum probe_kind kind,
 
 void member_seen_changed(struct member *member)
 {
-    member->is_seen_dirty = true;
+    member->is_seen_dirty = member->is_seen_news = true;
     buf_clear(&member->packed);
     buf_clear(&member->status);
     buf_clear(&member->version_digest);
@@ -66,6 +66,7 @@ void member_become_inside(struct member *member, uint64_t now)
     const struct member_settings *settings = &member->settings;
 
     member->phase = PHASE_INSIDE;
+    member->hurry = HURRY_NOT;
     member->retry_at = member->give_up_at = NEVER;
     member->gossip_at = first_round(member, now, settings->gossip_interval_ms);
     member->leader_at = first_round(member, now, settings->leader_interval_ms);

@@ -178,6 +178,7 @@ static bool take_merged(struct member *member, struct merged *merged)
         replace_gossip(member, &merged->gossip);
         if (merged->removes)
             member_gossip_changed(member);
+        hurry_replaced(member, true);
     }
     gossip_fini(&merged->gossip);
     return good;
@@ -225,6 +226,7 @@ static enum outcome take_in(struct member *member, struct waiting *waiting)
         return OUTCOME_TALK_BACK;
     case CLOCK_AFTER:
         replace_gossip(member, remote);
+        hurry_replaced(member, false);
         break;
     case CLOCK_CONCURRENT:
         if (!waiting->is_merged)
@@ -323,6 +325,8 @@ static void finish(struct member *member, const struct node_id *from,
         follow_up(member, before, outbox);
         if (member->phase != PHASE_INSIDE)
             return;
+        if (outcome == OUTCOME_SEEN)
+            hurry_seen(member, from);
         if (outcome == OUTCOME_SEEN || outcome == OUTCOME_TALK_BACK)
             gossip_send_reply(member, from, path, outcome == OUTCOME_SEEN, outbox);
     }

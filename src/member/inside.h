@@ -2,10 +2,10 @@
  * to src/member/.
  *
  * member.c dispatches, discovery.c uses lists of seed nodes from outside, seeds.c looks for a
- * cluster, join.c enters it. gossip_send.c runs gossip rounds, gossip_receive.c receives gossips,
+ * cluster, join.c enters it, joiners.c keeps nodes that cannot yet enter. gossip_send.c runs gossip rounds, gossip_receive.c receives gossips,
  * gossip_digest.c has the short forms among nodes of this library. centers.c serves other data
- * centers, leader.c does leader actions, leave.c leaves and downs, news.c reports changes, fact.c
- * reports versions to checkers. */
+ * centers, leader.c does leader actions, hurry.c hurries changes, leave.c leaves and downs, news.c
+ * reports changes, fact.c reports versions to checkers. */
 #ifndef SHERD_MEMBER_INSIDE_H
 #define SHERD_MEMBER_INSIDE_H
 
@@ -49,6 +49,13 @@ struct finding {
     bool is_settled;    /* a cluster may be founded on the list */
 };
 
+/* The last news of a member. */
+struct reported_member {
+    struct member_view view; /* as reported; holds its profile */
+    enum member_status last; /* status in the last version that has it, reported or not */
+    bool leaves_well;        /* there: exiting and reachable */
+};
+
 enum news_step { /* in the order of reports */
     TELL_WELCOME,
     TELL_REMOVED,
@@ -78,7 +85,7 @@ struct center {
 };
 
 struct news {
-    VEC(struct member_view) members; /* as last reported, by node; hold their profiles */
+    VEC(struct reported_member) members; /* by node */
     VEC(struct center) centers; /* by name */
     VEC(struct role_leader) roles; /* by role */
     bool tells_roles; /* the caller asked for them */
@@ -90,6 +97,7 @@ struct news {
     bool up;
     bool exiting;
     bool refused; /* to be reported */
+    bool gave_up; /* it is the end of a search, not a cluster's answer */
     bool stopped;
 };
 
@@ -142,6 +150,24 @@ enum step_kind {
     STEP_LEADS
 };
 
+/* A change of this node that is spread at once. */
+enum hurry {
+    HURRY_NOT,
+    HURRY_SPREAD, /* to be sent */
+    HURRY_AWAIT,  /* sent; some have not been heard to see it */
+    HURRY_TELL    /* the leader must hear which members have seen it */
+};
+
+#define HURRIED_COUNT 5 /* members that get such a change at once: all, in a cluster of six */
+
+/* A node that waits until the member at its address is removed. */
+struct joiner {
+    struct profile *profile; /* held; null: none */
+    struct buf path;         /* of the sender */
+    uint64_t replaces_at; /* then an exiting member there is downed */
+    uint64_t until;       /* then it asks again by itself */
+};
+
 #define PACK_STEPS_MAX 3 /* the received cache, names, the rest */
 
 struct member {
@@ -182,6 +208,10 @@ struct member {
     uint64_t stats_at; /* NEVER: never */
     struct heart heart;
     struct cross cross;
+
+    enum hurry hurry;
+    bool is_seen_news; /* the seen set or the confirmed members changed since hurry_look */
+    VEC(struct joiner) joiners; /* in order of arrival */
 
     bool is_dirty; /* the gossip changed since member_settle */
     VEC(struct member_view) views; /* of the gossip's members, by index; hold their profiles */
@@ -282,9 +312,13 @@ void join_step(struct member *member, uint64_t now, struct outbox *outbox);
 /* Outside: enters by a large gossip that was read in an earlier step. */
 void join_enter_step(struct member *member, uint64_t now,
                      struct outbox *outbox);
-void join_refuse(struct member *member, const char *reason); /* Gives up, for that reason. */
+void join_refuse(struct member *member, const char *reason); /* The cluster does not take this node. */
+void join_give_up(struct member *member, const char *reason); /* No cluster answered in time. */
 void join_receive(struct member *member, uint64_t now,
                   const struct inbound *inbound, struct outbox *outbox);
+/* Accepts nodes that waited until the member at their address was removed. */
+void join_accept_step(struct member *member, uint64_t now,
+                      struct outbox *outbox);
 void welcome_receive(struct member *member, uint64_t now,
                      const struct inbound *inbound, struct outbox *outbox);
 /* A gossip for this incarnation replaces a lost Welcome: the sender's cluster has accepted this
@@ -364,8 +398,27 @@ const struct gossip_member *centers_urgent_target(struct member *member);
 void centers_settle(struct member *member, const uint8_t *reach); /* reach: as state_reach. */
 void centers_fini(struct news *news);
 
+/* hurry.c */
+void hurry_change(struct member *member); /* The version is this node's change: others wait for it. */
+/* Another version replaced it, or was merged with it. */
+void hurry_replaced(struct member *member, bool is_merged);
+/* This node saw the version of another one. If that one ends soon, it cannot tell the leader. */
+void hurry_seen(struct member *member, const struct node_id *from);
+void hurry_look(struct member *member, uint64_t now); /* Call it after member_settle. */
+bool hurry_is_due(const struct member *member);
+void hurry_step(struct member *member, struct outbox *outbox);
+
+/* joiners.c. Keeps a node that asked to join; path: of its request's sender. */
+void joiners_keep(struct member *member, uint64_t now, struct profile *profile,
+                  struct slice path);
+/* Takes one that can be accepted, or whose time is over; the caller frees it. Profile null: none. */
+struct joiner joiners_take(struct member *member, uint64_t now);
+uint64_t joiners_deadline(const struct member *member);
+void joiners_forget(struct member *member);
+
 /* leader.c */
 void leader_step(struct member *member, uint64_t now, struct outbox *outbox);
+bool leader_has_work(const struct member *member); /* leader_act would change the gossip. */
 /* Call on convergence. */
 void leader_act(struct member *member, uint64_t now, struct outbox *outbox);
 void reaper_step(struct member *member, uint64_t now);

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/mark.h"
 #include "member/gossip_pack.h"
 
 #define LARGE_SIZE (8 * 1024) /* inflated bytes above which reading has a step of its own */
@@ -31,9 +32,11 @@ void member_join_no_more(struct member *member)
     gossip_receive_forget(member); /* a waiting Welcome */
 }
 
-void join_refuse(struct member *member, const char *reason)
+static void end_joining(struct member *member, const char *reason,
+                        bool is_refused)
 {
     stay_outside(member);
+    member->news.gave_up = !is_refused;
     buf_clear(&member->news.refusal);
     buf_put_text(&member->news.refusal, reason);
     buf_put_u8(&member->news.refusal, 0);
@@ -42,6 +45,16 @@ void join_refuse(struct member *member, const char *reason)
     trace_put(member->trace, TRACE_ERROR, "member", "not joining reason=\"%s\" "
               "hint=\"remove the reason, then start this node again\"",
               reason);
+}
+
+void join_refuse(struct member *member, const char *reason)
+{
+    end_joining(member, reason, true);
+}
+
+void join_give_up(struct member *member, const char *reason)
+{
+    end_joining(member, reason, false);
 }
 
 static void send_join(struct member *member, uint64_t now,
@@ -67,6 +80,7 @@ static void add_member(struct member *member, struct profile *profile)
 {
     (void)gossip_add(&member->gossip, profile, MEMBER_JOINING, UP_NUMBER_NONE);
     member_gossip_changed(member);
+    hurry_change(member);
 }
 
 static void forget_gossip(struct member *member)
@@ -106,6 +120,7 @@ static void leave_cluster_of_one(struct member *member)
     member->gossip_at = member->extra_at = member->leader_at = NEVER;
     member->reaper_at = member->heart.next_at = NEVER;
     member->extra_count = 0;
+    joiners_forget(member);
     member->confirmed.count = member->refusers.count = 0;
 }
 
@@ -150,8 +165,8 @@ static void ask_again(struct member *member, uint64_t now,
 void join_step(struct member *member, uint64_t now, struct outbox *outbox)
 {
     if (member->give_up_at <= now)
-        join_refuse(member, "The member that was asked sent no welcome in "
-                            "time.");
+        join_give_up(member, "The member that was asked sent no welcome in "
+                             "time.");
     else if (member->retry_at > now)
         return;
     else if (member->is_by_seeds)
@@ -161,7 +176,7 @@ void join_step(struct member *member, uint64_t now, struct outbox *outbox)
 }
 
 /* Another incarnation at a member's address: the process was restarted, so the old incarnation is
- * dead. The joiner repeats its request until that is removed. */
+ * dead. */
 static void replace(struct member *member, struct gossip_member *old,
                     struct outbox *outbox)
 {
@@ -177,29 +192,72 @@ static void replace(struct member *member, struct gossip_member *old,
                              outbox); /* the member exists */
 }
 
+/* path: of the request's sender. */
+static void accept(struct member *member, struct profile *profile,
+                   struct slice path, struct outbox *outbox)
+{
+    char text[ADDRESS_TEXT_MAX];
+
+    if (member->gossip.members.count >= GOSSIP_MEMBERS_MAX ||
+        gossip_is_tombstoned(&member->gossip, PROFILE_NODE(profile))) {
+        member->counters.dropped_full++;
+        return;
+    }
+    add_member(member, profile);
+    gossip_send_welcome(member, PROFILE_NODE(profile), path, outbox);
+    trace_put(member->trace, member->info_level, "member",
+              "member joins member=%s",
+              kept_address_text(profile->address, text, sizeof text));
+}
+
 static void take_in(struct member *member, uint64_t now,
                     struct profile *profile, const struct inbound *inbound,
                     struct outbox *outbox)
 {
     struct gossip_member *known =
         gossip_find_address(&member->gossip, &PROFILE_NODE(profile)->address);
-    char text[ADDRESS_TEXT_MAX];
 
-    (void)now;
     if (gossip_find(&member->gossip, PROFILE_NODE(profile))) {
         /* the first was lost */
         gossip_send_welcome(member, &inbound->from, inbound->sender, outbox);
     } else if (known) {
-        replace(member, known, outbox);
-    } else if (member->gossip.members.count >= GOSSIP_MEMBERS_MAX ||
-               gossip_is_tombstoned(&member->gossip, PROFILE_NODE(profile))) {
-        member->counters.dropped_full++;
+        joiners_keep(member, now, profile, inbound->sender);
+        /* an exiting one has probably confirmed that it ended, and is removed soon */
+        if (known->status != MEMBER_EXITING)
+            replace(member, known, outbox);
     } else {
-        add_member(member, profile);
-        gossip_send_welcome(member, &inbound->from, inbound->sender, outbox);
-        trace_put(member->trace, member->info_level, "member",
-                  "member joins member=%s",
-                  kept_address_text(profile->address, text, sizeof text));
+        accept(member, profile, inbound->sender, outbox);
+    }
+}
+
+static bool accepts(const struct member *member)
+{
+    const struct gossip_member *own = member_own_entry(member);
+
+    return !member->is_preparing && own && own->status != MEMBER_DOWN &&
+           own->status != MEMBER_EXITING;
+}
+
+void join_accept_step(struct member *member, uint64_t now,
+                      struct outbox *outbox)
+{
+    struct joiner joiner;
+
+    while ((joiner = joiners_take(member, now)).profile) {
+        struct gossip_member *known = gossip_find_address(
+            &member->gossip, &PROFILE_NODE(joiner.profile)->address);
+
+        if (!accepts(member))
+            ; /* the joiner asks again, perhaps another member */
+        else if (!known)
+            accept(member, joiner.profile, buf_slice(&joiner.path), outbox);
+        else if (now < joiner.until) {
+            REACHED("an exiting member is downed: its address has a new node");
+            joiners_keep(member, now, joiner.profile, buf_slice(&joiner.path));
+            replace(member, known, outbox);
+        }
+        profile_drop(joiner.profile);
+        buf_fini(&joiner.path);
     }
 }
 
@@ -220,7 +278,6 @@ static void ignore(struct member *member, const struct node_id *joiner)
 void join_receive(struct member *member, uint64_t now,
                   const struct inbound *inbound, struct outbox *outbox)
 {
-    const struct gossip_member *own = member_own_entry(member);
     struct profile *profile = NULL;
     enum verdict verdict =
         wire_get_join(member->identity, inbound->payload, &profile);
@@ -232,8 +289,7 @@ void join_receive(struct member *member, uint64_t now,
              !profile_is(profile, &inbound->from) ||
              profile_is(profile, &member->identity->node))
         member->counters.dropped_hostile++;
-    else if (member->is_preparing || !own || own->status == MEMBER_DOWN ||
-             own->status == MEMBER_EXITING)
+    else if (!accepts(member))
         ignore(member, PROFILE_NODE(profile));
     else {
         member->counters.join_received++;

@@ -2,12 +2,14 @@
 #include "member/inside.h"
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "base/mark.h"
 
 /* The leader's changes of one version. */
 struct action {
     VEC(struct node_id) removed;
     VEC(struct profile *) exiting; /* held by the gossip */
+    VEC(struct profile *) moved;   /* likewise; up or exiting now */
     bool changed;
 };
 
@@ -168,9 +170,11 @@ static void move_members(struct member *member, struct action *action)
             may_rise) {
             other->status = MEMBER_UP;
             other->up_number = ++number;
+            vec_push(&action->moved, other->profile);
         } else if (status == MEMBER_LEAVING) {
             other->status = MEMBER_EXITING;
             vec_push(&action->exiting, other->profile);
+            vec_push(&action->moved, other->profile);
         } else if (status == MEMBER_PREPARING_FOR_SHUTDOWN) {
             other->status = MEMBER_READY_FOR_SHUTDOWN;
         }
@@ -234,6 +238,71 @@ static void trace_removed(struct member *member, const struct node_id *node)
               is_confirmed(member, other->profile) ? "yes" : "no");
 }
 
+static bool may_move(const struct member *member, enum member_status status)
+{
+    switch (status) {
+    case MEMBER_JOINING:
+    case MEMBER_WEAKLY_UP:
+        return !member->is_preparing && enough_members(member);
+    case MEMBER_LEAVING:
+    case MEMBER_PREPARING_FOR_SHUTDOWN:
+        return true;
+    case MEMBER_UP:
+    case MEMBER_EXITING:
+    case MEMBER_DOWN:
+    case MEMBER_REMOVED:
+    case MEMBER_READY_FOR_SHUTDOWN:
+        break;
+    }
+    return false;
+}
+
+bool leader_has_work(const struct member *member)
+{
+    struct action action = { .changed = false };
+    bool has_work;
+
+    find_removed(member, &action);
+    has_work = action.removed.count > 0;
+    vec_fini(&action.removed);
+    for (uint32_t i = 0; i < member->gossip.members.count && !has_work; i++) {
+        const struct gossip_member *other = &member->gossip.members.items[i];
+
+        has_work = profile_same_center(other->profile, member->self) &&
+                   may_move(member, other->status);
+    }
+    return has_work;
+}
+
+/* Sends the gossip to the members that wait for it: they are up or exiting now. */
+static void tell_moved(struct member *member, const struct action *action,
+                       struct outbox *outbox)
+{
+    for (uint32_t i = 0; i < action->moved.count && i < MEMBER_REPLIES_OF_STEP;
+         i++) {
+        const struct gossip_member *other =
+            gossip_find_profile(&member->gossip, action->moved.items[i]);
+
+        if (other && state_is_target(&member->gossip, member->self, other))
+            gossip_send_later(member, PROFILE_NODE(other->profile), outbox);
+    }
+}
+
+/* In a small cluster all get the gossip at once. */
+static void tell_changes(struct member *member, const struct action *action,
+                         struct outbox *outbox)
+{
+    bool reaches_all = member->gossip.members.count <= HURRIED_COUNT + 1;
+
+    hurry_change(member);
+    if (reaches_all && member->hurry == HURRY_SPREAD)
+        return;
+    if (action->exiting.count)
+        hurry_exiting(member, action, outbox);
+    if (!member->settings.waits_for_rounds)
+        tell_moved(member, action, outbox);
+}
+
 void leader_act(struct member *member, uint64_t now, struct outbox *outbox)
 {
     struct action action = { .changed = false };
@@ -264,12 +333,12 @@ void leader_act(struct member *member, uint64_t now, struct outbox *outbox)
         leave_begin_exiting(member);
     if (action.changed) {
         member_gossip_changed(member);
-        if (action.exiting.count)
-            hurry_exiting(member, &action, outbox);
+        tell_changes(member, &action, outbox);
         member_settle(member, now);
     }
     vec_fini(&action.removed);
     vec_fini(&action.exiting);
+    vec_fini(&action.moved);
 }
 
 /* After a long time without convergence, reachable joining members become weakly up. */

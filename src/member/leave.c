@@ -42,10 +42,12 @@ bool leave_address(struct member *member, const struct address *address,
         return true;
     found->status = MEMBER_LEAVING;
     member_gossip_changed(member);
+    hurry_change(member);
     trace_put(member->trace, member->info_level, "member",
               "member leaves member=%s",
               address_text(address, text, sizeof text));
-    gossip_send_to_one(member, outbox);
+    if (member->hurry != HURRY_SPREAD)
+        gossip_send_to_one(member, outbox);
     return true;
 }
 
@@ -76,6 +78,7 @@ bool leave_down_address(struct member *member, const struct address *address,
     node = profile_node(found->profile);
     set_down(member, found, why);
     member_gossip_changed(member);
+    hurry_change(member);
     if (node_equal(&node, &member->identity->node))
         gossip_send_to_some(member, NEWS_SPREAD, outbox);
     else if (state_is_target(&member->gossip, member->self, found))
@@ -117,8 +120,10 @@ uint32_t leave_down_all(struct member *member, const struct node_id *nodes,
             set_down(member, found, PROBE_DOWN_DECIDED);
         changed += is_new[i];
     }
-    if (changed)
+    if (changed) {
         member_gossip_changed(member);
+        hurry_change(member);
+    }
     for (uint32_t i = 0; i < count; i++) {
         const struct gossip_member *found =
             is_new[i] ? gossip_find(&member->gossip, &nodes[i]) : NULL;
@@ -176,6 +181,8 @@ static void stop(struct member *member)
     cross_dc_fini(&member->cross);
     gossip_send_forget_replies(member);
     gossip_receive_forget(member);
+    joiners_forget(member);
+    member->hurry = HURRY_NOT;
     member->is_dirty = true;
     trace_put(member->trace, member->info_level, "member", "membership stopped status=%s",
               member_status_text(member->last_status));
@@ -217,6 +224,7 @@ void leave_receive_confirmed(struct member *member,
     for (uint32_t i = 0; i < member->confirmed.count; i++)
         if (node_equal(&member->confirmed.items[i], &node))
             return;
+    member->is_seen_news = true;
     if (member->confirmed.count < MEMBER_EXITING_MAX)
         vec_push(&member->confirmed, node);
     else

@@ -96,6 +96,8 @@ void member_free(struct member *member)
     buf_fini(&member->packed);
     gossip_cache_fini(&member->head);
     gossip_receive_forget_brought(member);
+    joiners_forget(member);
+    vec_fini(&member->joiners);
     buf_fini(&member->status);
     buf_fini(&member->version_digest);
     heart_fini(&member->heart);
@@ -103,6 +105,12 @@ void member_free(struct member *member)
     gossip_fini(&member->gossip);
     profile_drop(member->self);
     mem_free(member);
+}
+
+static void settle(struct member *member, uint64_t now)
+{
+    member_settle(member, now);
+    hurry_look(member, now);
 }
 
 void member_start(struct member *member, uint64_t now, uint64_t wall_ms,
@@ -117,7 +125,7 @@ void member_start(struct member *member, uint64_t now, uint64_t wall_ms,
     if (member->settings.join_give_up_ms)
         member->give_up_at = now + member->settings.join_give_up_ms * MS;
     seeds_start(member, now, outbox);
-    member_settle(member, now);
+    settle(member, now);
 }
 
 bool member_join(struct member *member, uint64_t now, uint64_t wall_ms,
@@ -128,7 +136,7 @@ bool member_join(struct member *member, uint64_t now, uint64_t wall_ms,
                                            !join_may_move(member, address)))
         return false;
     join_address(member, now, address, false, outbox);
-    member_settle(member, now);
+    settle(member, now);
     return true;
 }
 
@@ -138,7 +146,7 @@ bool member_leave(struct member *member, uint64_t now,
     bool done =
         member->phase == PHASE_INSIDE && leave_address(member, address, outbox);
 
-    member_settle(member, now);
+    settle(member, now);
     return done;
 }
 
@@ -149,7 +157,7 @@ bool member_down(struct member *member, uint64_t now,
                 leave_down_address(member, address, PROBE_DOWN_COMMAND,
                                    outbox);
 
-    member_settle(member, now);
+    settle(member, now);
     return done;
 }
 
@@ -161,7 +169,7 @@ uint32_t member_down_decided(struct member *member, uint64_t now,
                         ? leave_down_all(member, nodes, count, outbox)
                         : 0;
 
-    member_settle(member, now);
+    settle(member, now);
     return done;
 }
 
@@ -171,7 +179,7 @@ bool member_prepare_shutdown(struct member *member, uint64_t now,
     bool done =
         member->phase == PHASE_INSIDE && leave_prepare_shutdown(member, outbox);
 
-    member_settle(member, now);
+    settle(member, now);
     return done;
 }
 
@@ -191,7 +199,7 @@ void member_quarantined(struct member *member, uint64_t now,
     if (reachability_change(&member->gossip.reachability, own->profile,
                             found->profile, TERMINATED))
         member_gossip_changed(member);
-    member_settle(member, now);
+    settle(member, now);
 }
 
 static void receive_address_command(struct member *member,
@@ -293,12 +301,12 @@ static void take_in(struct member *member, uint64_t now,
 
     if (is_asking && slice_is(manifest, "GE")) {
         join_receive_gossip(member, now, inbound, outbox);
-        member_settle(member, now);
+        settle(member, now);
         return;
     }
     if (slice_is(manifest, "J") && join_crosses(member, inbound)) {
         join_receive_crossing(member, now, inbound, outbox);
-        member_settle(member, now);
+        settle(member, now);
         return;
     }
     if (member->phase == PHASE_STOPPED ||
@@ -322,7 +330,7 @@ static void take_in(struct member *member, uint64_t now,
         welcome_receive(member, now, inbound, outbox);
     else if (!receive_inside(member, now, inbound, outbox))
         member->counters.unknown_manifest++;
-    member_settle(member, now);
+    settle(member, now);
 }
 
 static uint64_t unreadable(const struct member *member)
@@ -353,11 +361,13 @@ void member_receive(struct member *member, uint64_t now, uint64_t wall_ms,
 }
 
 /* If the caller wants each change, an unreachable member is reported before its removal: the leader
- * acts in the next step. */
+ * acts in the next step. The same holds in a small cluster, where it may act at once. */
 static bool leads_now(const struct member *member, uint64_t now)
 {
-    return member->leader_at <= now &&
-           !(member->news.tells_roles && member_has_news(member));
+    bool waits = member->news.tells_roles ||
+                 member->gossip.members.count < GOSSIP_CACHE_MEMBERS_MIN;
+
+    return member->leader_at <= now && !(waits && member_has_news(member));
 }
 
 /* Leader actions for many members are long work. */
@@ -394,7 +404,7 @@ bool member_step(struct member *member, uint64_t now, uint64_t wall_ms,
     finding_step(member, now);
     if (member->phase != PHASE_INSIDE && member->waiting.count) {
         join_enter_step(member, now, outbox);
-        member_settle(member, now);
+        settle(member, now);
         return true;
     }
     if (member->phase == PHASE_SEEDING)
@@ -403,14 +413,18 @@ bool member_step(struct member *member, uint64_t now, uint64_t wall_ms,
         join_step(member, now, outbox);
     if (member->phase != PHASE_INSIDE) {
         gossip_send_forget_replies(member); /* it moves to another cluster */
-        member_settle(member, now);
+        settle(member, now);
         return false;
+    }
+    if (joiners_deadline(member) <= now) {
+        join_accept_step(member, now, outbox);
+        settle(member, now);
     }
     member->last_step = much_work(member, now, outbox);
     member->pack_steps =
         member->last_step == STEP_PACKS ? member->pack_steps + 1 : 0;
     if (member->last_step != STEP_OF_ALL) {
-        member_settle(member, now);
+        settle(member, now);
         return true;
     }
     gossip_receive_take_head(member);
@@ -425,11 +439,12 @@ bool member_step(struct member *member, uint64_t now, uint64_t wall_ms,
     if (member->reaper_at <= now)
         reaper_step(member, now);
     gossip_send_tell_stats(member, now);
-    member_settle(member, now);
+    settle(member, now);
     if (!leads_many(member) && leads_now(member, now)) {
         leader_step(member, now, outbox);
-        member_settle(member, now);
+        settle(member, now);
     }
+    hurry_step(member, outbox);
     return false;
 }
 
@@ -465,9 +480,11 @@ uint64_t member_deadline(const struct member *member)
         at = earlier(member->retry_at, finding_deadline(member));
         return earlier(at, member->give_up_at);
     case PHASE_INSIDE:
-        if (member->replies.count || member->brought.packed.size)
+        if (member->replies.count || member->brought.packed.size ||
+            hurry_is_due(member))
             return 0;
         at = earlier(member->gossip_at, member->extra_at);
+        at = earlier(at, joiners_deadline(member));
         at = earlier(at, earlier(member->leader_at, member->reaper_at));
         at = earlier(at, member->stats_at);
         at = earlier(at, cross_dc_deadline(&member->cross));

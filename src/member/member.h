@@ -75,7 +75,10 @@ struct member_settings {
     uint32_t join_retry_ms; /* without a Welcome, start again [10000] */
     uint32_t join_give_up_ms; /* without a cluster, news MEMBER_NEWS_REFUSED [0 = never] */
     uint32_t gossip_interval_ms; /* [1000] */
-    uint32_t leader_interval_ms; /* leader actions [1000] */
+    uint32_t leader_interval_ms; /* leader actions that no event caused [1000] */
+    /* changes wait for the next round, and leader actions for their interval, as in Akka [false: in
+     * small clusters they do not] */
+    bool waits_for_rounds;
     uint32_t reaper_interval_ms; /* check of the failure detectors [1000] */
     uint32_t stats_interval_ms; /* between two log lines about gossip [0 = none] */
     /* before the first of the four above and the first heartbeat; at least their own interval
@@ -158,10 +161,14 @@ struct member_news {
     struct node_id node; /* the member; zero if none */
     /* null if the member was removed; lent until the next call on this core */
     const struct member_view *view;
-    enum member_status previous; /* REMOVED, SELF_STOPPED: last status seen */
+    enum member_status previous; /* REMOVED, SELF_STOPPED: last status, reported or not */
+    /* REMOVED: it was exiting and reachable to the last, so it has confirmed that it runs nothing
+     * any more */
+    bool has_left;
     /* REFUSED: all reasons, a sentence each; ROLE_LEADER: the role; CENTER_...: its name; else
      * empty. Lent as view */
     const char *detail;
+    bool gave_up; /* REFUSED: no cluster answered in time */
 };
 
 #define MEMBER_COUNTERS(X)                                                     \

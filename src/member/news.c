@@ -197,13 +197,36 @@ static void count_merged(struct member *member, const uint8_t *reach)
         const struct member_view *reported = NULL;
 
         while (at < news->members.count &&
-               profile_compare(news->members.items[at].profile, view->profile) < 0)
+               profile_compare(news->members.items[at].view.profile, view->profile) < 0)
             at++;
         if (at < news->members.count &&
-            profile_same(news->members.items[at].profile, view->profile))
-            reported = &news->members.items[at];
+            profile_same(news->members.items[at].view.profile, view->profile))
+            reported = &news->members.items[at].view;
         member->counters.changes_merged +=
             is_merged(member, reach, view, reported);
+    }
+}
+
+/* A change and the removal that follows may be reported as one. The leader removes an exiting member
+ * that is reachable only after its confirmation, and every member of the data center has seen the
+ * version before that. */
+static void note_last(struct member *member, const uint8_t *reach)
+{
+    const struct gossip *gossip = &member->gossip;
+
+    for (uint32_t i = 0, at = 0; i < member->news.members.count; i++) {
+        struct reported_member *reported = &member->news.members.items[i];
+
+        while (at < gossip->members.count &&
+               profile_compare(gossip->members.items[at].profile,
+                               reported->view.profile) < 0)
+            at++;
+        if (at == gossip->members.count ||
+            !profile_same(gossip->members.items[at].profile, reported->view.profile))
+            continue;
+        reported->last = gossip->members.items[at].status;
+        reported->leaves_well =
+            reported->last == MEMBER_EXITING && reach[at] == REACHABLE;
     }
 }
 
@@ -221,6 +244,7 @@ void member_settle(struct member *member, uint64_t now)
     member->counters.forgotten = member->gossip.forgotten;
     reach = state_reach(&member->gossip, member->self, ALL_OBSERVERS);
     count_merged(member, reach);
+    note_last(member, reach);
     view_members(member, reach);
     leader = state_leader(&member->gossip, member->self, reach);
     member->leader = leader ? profile_node(leader->profile) : (struct node_id){ 0 };
@@ -244,7 +268,7 @@ void member_fini_news(struct member *member)
     struct news *news = &member->news;
 
     for (uint32_t i = 0; i < news->members.count; i++)
-        profile_drop(news->members.items[i].profile);
+        profile_drop(news->members.items[i].view.profile);
     vec_fini(&news->members);
     for (uint32_t i = 0; i < news->roles.count; i++)
         mem_free((void *)(uintptr_t)news->roles.items[i].role);
@@ -270,15 +294,16 @@ static bool tell_removed(struct member *member, struct member_news *out)
     struct news *news = &member->news;
 
     for (; news->at < news->members.count; news->at++) {
-        struct member_view *old = &news->members.items[news->at];
+        struct reported_member *old = &news->members.items[news->at];
 
-        if (gossip_find_profile(&member->gossip, old->profile))
+        if (gossip_find_profile(&member->gossip, old->view.profile))
             continue;
         (void)tell(out, MEMBER_NEWS_REMOVED, NULL);
-        out->node = profile_node(old->profile);
-        out->previous = old->status;
+        out->node = profile_node(old->view.profile);
+        out->previous = old->last;
+        out->has_left = old->leaves_well;
         member_probe(member, PROBE_MEMBER_SEEN, &out->node, MEMBER_REMOVED);
-        profile_drop(old->profile);
+        profile_drop(old->view.profile);
         vec_remove(&news->members, news->at);
         return true;
     }
@@ -293,17 +318,18 @@ static bool tell_members(struct member *member, struct member_news *out)
     for (; news->at < member->gossip.members.count; news->at++) {
         const struct gossip_member *from =
             &member->gossip.members.items[news->at];
-        struct member_view *old = news->at < news->members.count
-                               ? &news->members.items[news->at]
-                               : NULL;
+        struct reported_member *old = news->at < news->members.count
+                                          ? &news->members.items[news->at]
+                                          : NULL;
 
-        if (old && profile_same(old->profile, from->profile)) {
-            if (old->status == from->status &&
-                old->up_number == from->up_number)
+        if (old && profile_same(old->view.profile, from->profile)) {
+            if (old->view.status == from->status &&
+                old->view.up_number == from->up_number)
                 continue;
         } else {
-            struct member_view added = { .profile = profile_hold(from->profile),
-                                         .reachable = true };
+            struct reported_member added = {
+                .view = { .profile = profile_hold(from->profile), .reachable = true }
+            };
 
             vec_push(&news->members, added);
             memmove(&news->members.items[news->at + 1],
@@ -312,8 +338,8 @@ static bool tell_members(struct member *member, struct member_news *out)
             old = &news->members.items[news->at];
             *old = added;
         }
-        old->status = from->status;
-        old->up_number = from->up_number;
+        old->view.status = old->last = from->status;
+        old->view.up_number = from->up_number;
         member_probe(member, PROBE_MEMBER_SEEN, PROFILE_NODE(from->profile),
                      from->status);
         return tell(out, MEMBER_NEWS_MEMBER, &member->views.items[news->at++]);
@@ -328,7 +354,7 @@ static bool tell_reach(struct member *member, struct member_news *out,
     struct news *news = &member->news;
 
     for (; news->at < news->members.count; news->at++) {
-        struct member_view *old = &news->members.items[news->at];
+        struct member_view *old = &news->members.items[news->at].view;
         const struct member_view *view = &member->views.items[news->at];
 
         if (old->reachable != unreachable ||
@@ -411,6 +437,7 @@ static bool tell_self(struct member *member, struct member_news *out)
     if (news->refused) {
         news->refused = false;
         (void)tell(out, MEMBER_NEWS_REFUSED, NULL);
+        out->gave_up = news->gave_up;
         out->detail = (const char *)news->refusal.data;
         return true;
     }

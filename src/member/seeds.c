@@ -26,7 +26,7 @@ static uint32_t find_seed(const struct member *member,
     return at;
 }
 
-/* Lists seed nodes that were silent since the search began: "ADDRESS,ADDRESS,+3", or "none".
+/* Lists seed nodes that gave no answer since the search began: "ADDRESS,ADDRESS,+3", or "none".
  * Returns their count. */
 static uint32_t list_silent(const struct member *member, struct buf *text)
 {
@@ -62,12 +62,12 @@ static void warn(const struct member *member, uint64_t now)
     trace_put(member->trace, TRACE_WARNING, "member",
               "no seed node accepted this node attempt=%u seeds=%u "
               "waited_ms=%llu next_try_s=%llu key=akka.cluster.seed-node-timeout "
-              "silent=%s hint=\"%s %s://%s\"",
+              "no_answer=%s hint=\"%s %s://%s\"",
               seeding->attempt, member->settings.seed_count,
               (unsigned long long)((now - seeding->began_at) / MS),
               (unsigned long long)((seeding->next_at - now) / SECOND),
               (const char *)silent.data,
-              count ? "the lines of module link say why nodes are silent; "
+              count ? "the lines of module link say why nodes do not answer; "
                       "all need the system"
                     : "the seed nodes are in no cluster yet: start the first "
                       "seed node of",
@@ -147,7 +147,7 @@ void seeds_step(struct member *member, uint64_t now, struct outbox *outbox)
     struct seeding *seeding = &member->seeding;
 
     if (member->give_up_at <= now) {
-        join_refuse(member, "No seed node accepted this node in time.");
+        join_give_up(member, "No seed node accepted this node in time.");
         return;
     }
     if (seeding->is_first && seeding->found_at <= now)

@@ -6,6 +6,7 @@
  * shard that changes meanwhile waits for its write. */
 #include "base/mark.h"
 #include "shard/coordinator_state.h"
+#include "shard/handoff.h"
 
 #define READY_KEPT 64 /* capacity that is kept when the list is empty */
 #define HOMES_A_MESSAGE 16 /* homes in a list that cost one message */
@@ -108,6 +109,7 @@ static void greet(struct coordinator *coordinator, struct registrant *region,
 
     region->is_welcome_due = false;
     homes = registration_greet(coordinator, region, outbox);
+    handoff_greeted(coordinator, region);
     announce_charge(coordinator,
                    1 + homes / HOMES_A_MESSAGE +
                        coordinator->regions.count / REGIONS_A_MESSAGE);

@@ -11,6 +11,8 @@
 #include "shard/home_log.h"
 #include "shard/shard_id.h"
 
+#define PROXIES_TIME (2 * SECOND) /* for stored proxies to register before the first hand-off */
+
 /* hand-offs of one term, a million, stay below the next term's numbers */
 #define ATTEMPTS_OF_TERM_BITS 20
 
@@ -178,7 +180,9 @@ static void settle(struct coordinator *coordinator, uint64_t now,
         end(coordinator, now);
     if (!coordinator->is_active || coordinator->is_ending)
         return;
-    if (!coordinator->has_opened && !coordinator_has_to_ask(coordinator))
+    if (!coordinator->has_opened && !coordinator_has_to_ask(coordinator) &&
+        (now >= coordinator->proxies_until ||
+         !coordinator_awaits_proxies(coordinator)))
         coordinator->has_opened = true;
     if (coordinator->has_questions)
         registration_ask_on(coordinator, outbox);
@@ -240,6 +244,7 @@ void coordinator_activate(struct coordinator *coordinator, uint64_t now,
         return;
     }
     coordinator->is_active = true;
+    coordinator->proxies_until = now + PROXIES_TIME;
     coordinator_probe(coordinator, PROBE_COORDINATOR_ACTIVE);
     coordinator_news_put(coordinator, COORDINATOR_NEWS_ACTIVE, term);
     trace_put(coordinator->trace, TRACE_INFO, "coordinator",
@@ -299,8 +304,14 @@ void coordinator_peer(struct coordinator *coordinator, uint64_t now,
     if (peer->status == MEMBER_PREPARING_FOR_SHUTDOWN ||
         peer->status == MEMBER_READY_FOR_SHUTDOWN)
         coordinator->is_cluster_stopping = true;
-    if (coordinator->is_active && !was_asked && coordinator_member_is_asked(member))
+    if (coordinator->is_active &&
+        ((!was_asked && coordinator_member_is_asked(member)) ||
+         (member->is_early && peer->status == MEMBER_UP))) {
+        SOMETIMES("a region registers before the coordinator sees its node as up",
+                  member->is_early);
+        member->is_early = false;
         registration_ask(coordinator, member, outbox);
+    }
     coordinator_settle(coordinator, now, outbox);
 }
 

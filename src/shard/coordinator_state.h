@@ -27,6 +27,7 @@ struct coordinator_member {
     uint32_t questions;    /* queries ignored while reachable */
     bool is_question_due;
     bool is_late;          /* first seen after has_opened */
+    bool is_early;         /* tried to register before it was up */
     bool is_refused;
 };
 
@@ -208,6 +209,7 @@ struct coordinator {
     bool is_placing;       /* more shards to place than a step can */
     bool may_fill;         /* a region may be shutting down */
     bool is_filling;       /* more hand-offs to begin than a step can */
+    uint64_t proxies_until; /* hand-offs wait no longer for stored proxies to register */
     bool is_beginning;     /* regions still need BeginHandOff */
     bool has_questions;    /* members still need a query */
     bool is_rebalancing;   /* the next moves are undecided */
@@ -257,6 +259,8 @@ struct coordinator_member *coordinator_member_of(const struct coordinator *coord
 void coordinator_member_drop(struct coordinator_member *member);
 bool coordinator_member_is_asked(const struct coordinator_member *member);
 bool coordinator_has_to_ask(const struct coordinator *coordinator);
+/* A reachable member has not registered its stored proxy yet. */
+bool coordinator_awaits_proxies(const struct coordinator *coordinator);
 struct registrant *registrant_of(const struct coordinator *coordinator,
                          const struct node_id *node, struct slice path);
 void registrant_drop(struct registrant *region);

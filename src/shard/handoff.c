@@ -170,6 +170,33 @@ void handoff_hurry(struct coordinator *coordinator)
             coordinator->handoffs.items[i]->ticks = 1;
 }
 
+static bool is_uninformed(const struct handoff *handoff,
+                          const struct registrant *region)
+{
+    for (uint32_t i = handoff->informed; i < handoff->uninformed.count; i++)
+        if (handoff->uninformed.items[i] == region)
+            return true;
+    return false;
+}
+
+void handoff_greeted(struct coordinator *coordinator, struct registrant *region)
+{
+    for (uint32_t i = 0; region->lanes && i < coordinator->handoffs.count;
+         i++) {
+        struct handoff *handoff = coordinator->handoffs.items[i];
+
+        for (uint32_t j = 0; j < handoff->remaining.count; j++) {
+            if (handoff->remaining.items[j] != region ||
+                is_uninformed(handoff, region))
+                continue;
+            REACHED("a region is acknowledged after a hand-off has begun");
+            vec_push(&handoff->uninformed, region);
+            coordinator->is_beginning = true;
+            break;
+        }
+    }
+}
+
 /* Only nodes of this library get them. */
 static void tell_again(struct coordinator *coordinator,
                        struct handoff *handoff, bool is_holding)

@@ -17,6 +17,9 @@ void handoff_receive(struct coordinator *coordinator, uint64_t now,
 /* A member is reachable again, and messages to it may be lost: repeats them at the next tick, then
  * with pauses as at the beginning. */
 void handoff_hurry(struct coordinator *coordinator);
+/* The region was acknowledged. Before that it may have ignored BeginHandOffs: it gets them again. */
+void handoff_greeted(struct coordinator *coordinator,
+                     struct registrant *region);
 /* The members have changed: the next rebalance retries failed moves. */
 void handoff_soon(struct coordinator *coordinator);
 /* Repeats messages that a lost connection may have dropped, after 2, 4, 8 and so on query

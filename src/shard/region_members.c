@@ -343,9 +343,21 @@ static void follow_oldest(struct region *region, uint64_t now,
     look_for_oldest(region, now);
 }
 
+/* This node is up: a coordinator that ignored its registration, or did not know it, takes it now. */
+static void self_is_up(struct region *region, uint64_t now)
+{
+    SOMETIMES("a region registers again when its node is up",
+              region->register_at != NEVER);
+    if (!region->registered && region->register_at != NEVER)
+        start_registration(region, now);
+}
+
 void region_peer(struct region *region, uint64_t now, const struct member_info *peer)
 {
     struct kept_member *member = find(region, peer->node.uid);
+    bool is_up = node_equal(&peer->node, &region->self->node) &&
+                 peer->status == MEMBER_UP && member &&
+                 member->status != MEMBER_UP;
 
     if (peer->node.uid == 0)
         return;
@@ -362,6 +374,8 @@ void region_peer(struct region *region, uint64_t now, const struct member_info *
     member->marks = (uint8_t)((member->marks & MARK_HEARD) |
                               (peer->has_role ? MARK_ROLE : 0) |
                               (peer->reachable ? 0 : MARK_UNREACHABLE));
+    if (is_up)
+        self_is_up(region, now);
     follow_oldest(region, now, member);
 }
 

@@ -37,6 +37,29 @@ bool coordinator_member_is_asked(const struct coordinator_member *member)
            (!member->is_late || member->peer.reachable);
 }
 
+/* A stored proxy whose node may have messages on its way to homes. Without its markers they would
+ * come too late. */
+static bool awaits(const struct coordinator *coordinator,
+                   const struct registrant *region)
+{
+    const struct coordinator_member *member;
+
+    if (!region->is_proxy || region->is_registered)
+        return false;
+    member = coordinator_member_of(coordinator, &region->node);
+    return member && member->peer.reachable && !member->is_jvm &&
+           (member->peer.status == MEMBER_UP ||
+            member->peer.status == MEMBER_LEAVING);
+}
+
+bool coordinator_awaits_proxies(const struct coordinator *coordinator)
+{
+    for (uint32_t i = 0; i < coordinator->regions.count; i++)
+        if (awaits(coordinator, coordinator->regions.items[i]))
+            return true;
+    return false;
+}
+
 bool coordinator_has_to_ask(const struct coordinator *coordinator)
 {
     for (uint32_t i = 0; i < coordinator->members.count; i++)

@@ -485,6 +485,8 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
 
     if (!may_register(member, message)) {
         coordinator->counters.ignored_register++;
+        if (member && message->lanes)
+            member->is_early = true;
         return;
     }
     if (!ref_parse(coordinator->identity, message->ref, &address, &path) ||

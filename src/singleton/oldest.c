@@ -105,6 +105,21 @@ static bool counts(const struct singleton *singleton, const struct member_info *
     return true;
 }
 
+/* A new incarnation is a member: an exiting one at its address has ended, even if its confirmation
+ * was lost. Its margin is over with this view. */
+static void end_former(struct singleton *singleton, const struct member_info *peer)
+{
+    for (uint32_t i = 0; i < singleton->delayed.count; i++) {
+        struct delayed_removal *removal = &singleton->delayed.items[i];
+
+        if (!removal->number || !has_mark(&removal->peer, MARK_EXITED) ||
+            !kept_address_equal(removal->peer.address, &peer->node.address))
+            continue;
+        REACHED("a new incarnation ends the margin of an exiting one");
+        removal->number = 0;
+    }
+}
+
 void singleton_peer(struct singleton *singleton, uint64_t now,
                     const struct member_info *peer)
 {
@@ -121,7 +136,13 @@ void singleton_peer(struct singleton *singleton, uint64_t now,
     told.up_number = member->up_number;
     is_counting = counts(singleton, &told, known);
     member->marks = (uint8_t)((is_counting ? MARK_COUNTS : 0) |
-                              (may_run(&told) ? MARK_MAY_RUN : 0));
+                              (may_run(&told) ? MARK_MAY_RUN : 0) |
+                              (peer->status == MEMBER_EXITING ||
+                                       has_mark(member, MARK_EXITED)
+                                   ? MARK_EXITED
+                                   : 0));
+    if (!known)
+        end_former(singleton, peer);
     if (!is_self(singleton, &peer->node))
         return;
     if (peer->status == MEMBER_PREPARING_FOR_SHUTDOWN ||
@@ -149,7 +170,7 @@ bool singleton_take_delayed(struct singleton *singleton, uint64_t number)
 }
 
 void singleton_peer_removed(struct singleton *singleton, uint64_t now,
-                            const struct node_id *node)
+                            const struct node_id *node, bool has_left)
 {
     uint64_t margin = singleton->settings.removal_margin_ms;
     struct node_id copy = *node;
@@ -157,6 +178,8 @@ void singleton_peer_removed(struct singleton *singleton, uint64_t now,
     struct kept_member kept = { 0 };
 
     singleton->now = now;
+    if (has_left)
+        margin = 0;
     if (is_self(singleton, &copy)) {
         if (member)
             kept_members_remove(&singleton->members, member);
@@ -249,9 +272,10 @@ void singleton_view_anew(struct singleton *singleton)
     for (uint32_t at = 0; (member = kept_members_next(&singleton->members, &at));) {
         if (kept_member_is(member, &singleton->identity->node))
             continue;
-        member->marks = has_mark(member, MARK_MAY_RUN)
-                            ? MARK_MAY_RUN | MARK_COUNTS
-                            : 0;
+        member->marks = (uint8_t)((member->marks & MARK_EXITED) |
+                                  (has_mark(member, MARK_MAY_RUN)
+                                       ? MARK_MAY_RUN | MARK_COUNTS
+                                       : 0));
     }
     look(singleton);
 }
@@ -339,6 +363,16 @@ void singleton_put_previous(struct singleton *singleton,
         (void)kept_members_add_again(&singleton->previous, member);
     else
         (void)kept_members_add(&singleton->previous, &(struct member_info){ .node = *node });
+}
+
+void singleton_put_head(struct singleton *singleton, const struct node_id *node)
+{
+    struct kept_member *present =
+        kept_members_find(&singleton->previous, node->uid, &node->address);
+
+    if (present)
+        kept_members_remove(&singleton->previous, present);
+    singleton_put_previous(singleton, node);
 }
 
 /* Adds removed members to `previous` that are not younger and whose margin is not over. True if

@@ -331,9 +331,31 @@ static void oldest_changed(struct singleton *singleton, uint64_t now,
         send_peer(singleton, &change->node, take_over_from_me, outbox);
 }
 
+/* Asks the head of `previous`, which became it when the former one was removed. Akka asks it after
+ * hand-over-retry-interval, and never if the former one had said that it hands over. */
+static void ask_next_head(struct singleton *singleton, uint64_t now,
+                          struct outbox *outbox)
+{
+    const struct kept_member *head = kept_members_last(&singleton->previous);
+    struct node_id node;
+
+    singleton->has_next_head = false;
+    if (singleton->state != SINGLETON_BECOMING_OLDEST || !head ||
+        singleton_self_exits(singleton))
+        return;
+    REACHED("the member asked for the hand-over is removed, and the next is asked");
+    node = kept_member_node(head);
+    singleton->generation++;
+    singleton->retry = 0;
+    retry_later(singleton, now);
+    send_peer(singleton, &node, hand_over_to_me, outbox);
+}
+
 void singleton_settle(struct singleton *singleton, uint64_t now,
                       struct outbox *outbox)
 {
+    if (singleton->has_next_head)
+        ask_next_head(singleton, now, outbox);
     if (singleton->state == SINGLETON_STARTING &&
         singleton_self_counts(singleton))
         start(singleton, now);
@@ -370,8 +392,11 @@ void singleton_removed(struct singleton *singleton,
     if (singleton->state != SINGLETON_YOUNGER &&
         singleton->state != SINGLETON_BECOMING_OLDEST)
         return;
-    if (previous)
-        kept_members_remove(&singleton->previous, previous);
+    if (!previous)
+        return;
+    singleton->has_next_head |= singleton->state == SINGLETON_BECOMING_OLDEST &&
+                                is_head(singleton, node);
+    kept_members_remove(&singleton->previous, previous);
 }
 
 void singleton_self_lost(struct singleton *singleton, bool is_removed)
@@ -449,6 +474,14 @@ static void receive_hand_over_to_me(struct singleton *singleton,
     }
 }
 
+static bool is_previous(const struct singleton *singleton,
+                        const struct node_id *node)
+{
+    return kept_members_find(&singleton->previous, node->uid, &node->address);
+}
+
+/* The sender has the instance: it would not offer it otherwise. Akka ignores the offer if it awaits
+ * the hand-over from another member, which may have ended long ago. */
 static void receive_take_over(struct singleton *singleton,
                               const struct inbound *inbound,
                               struct outbox *outbox)
@@ -458,11 +491,14 @@ static void receive_take_over(struct singleton *singleton,
         return;
     }
     if (singleton->state != SINGLETON_BECOMING_OLDEST ||
-        (singleton->previous.count && !is_head(singleton, &inbound->from))) {
+        (singleton->previous.count &&
+         !is_previous(singleton, &inbound->from))) {
         singleton->counters.ignored++;
         return;
     }
-    singleton_put_previous(singleton, &inbound->from);
+    SOMETIMES("a take-over is offered by another member than the one asked",
+              !is_head(singleton, &inbound->from));
+    singleton_put_head(singleton, &inbound->from);
     answer(singleton, inbound, hand_over_to_me, outbox);
 }
 

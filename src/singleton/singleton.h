@@ -23,7 +23,8 @@
 /* Zero means Akka's default, in brackets. */
 struct singleton_settings {
     uint64_t retry_interval_ms; /* hand-over-retry-interval [1000] */
-    uint64_t removal_margin_ms; /* time from a member's removal to its effect [0] */
+    /* time from a member's removal to its effect, unless it has left [0] */
+    uint64_t removal_margin_ms;
     uint32_t retries_min;       /* min-number-of-hand-over-retries [15] */
 };
 
@@ -85,8 +86,9 @@ void singleton_free(struct singleton *singleton);
 /* Passes a new or changed member, also this node, lent; has_role = may run the singleton. */
 void singleton_peer(struct singleton *singleton, uint64_t now,
                     const struct member_info *peer);
+/* has_left: it exited and confirmed that it runs nothing any more, so its removal needs no margin. */
 void singleton_peer_removed(struct singleton *singleton, uint64_t now,
-                            const struct node_id *node);
+                            const struct node_id *node, bool has_left);
 /* The members so far are one consistent view: acts on it. Call it after each batch of the two
  * above. */
 void singleton_peers_done(struct singleton *singleton, uint64_t now,

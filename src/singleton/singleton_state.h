@@ -14,7 +14,8 @@ enum singleton_timer { TIMER_RETRY, TIMER_REMOVED, TIMER_CLEANUP };
 
 enum {
     MARK_COUNTS = 1, /* may be the oldest */
-    MARK_MAY_RUN = 2 /* may still run the instance, counted or not */
+    MARK_MAY_RUN = 2, /* may still run the instance, counted or not */
+    MARK_EXITED = 4   /* was exiting */
 };
 
 struct removals {
@@ -50,6 +51,7 @@ struct singleton {
     bool is_self_removed;
     bool is_stuck;       /* STOPPING to start again */
     bool begins_anew;    /* STARTING again */
+    bool has_next_head;  /* BECOMING_OLDEST: the head was removed, the next one is not asked yet */
     bool has_head;       /* `head` holds the last queued one */
     bool has_new_oldest; /* new_oldest is valid; in WAS_OLDEST */
     bool has_successor;  /* successor is valid; in HANDING_OVER */
@@ -103,7 +105,9 @@ void singleton_forget_self(struct singleton *singleton);
  * when there is none: neither it nor one of them is leaving, exiting or down. */
 bool singleton_find_previous(struct singleton *singleton);
 void singleton_put_previous(struct singleton *singleton,
-                            const struct node_id *node); /* at the front, unless present */
+                            const struct node_id *node); /* as the head, unless present */
+void singleton_put_head(struct singleton *singleton,
+                        const struct node_id *node); /* as the head, also if present */
 void singleton_forget_previous(struct singleton *singleton);
 
 #endif

@@ -228,7 +228,7 @@ class Refusals:
             wait(lambda: "akka://Strangers@" in self.cluster.log(seed), "another system's name: the seed does not log it", 60)
             wait(lambda: "no seed node accepted this node" in self.said("foreign.log"), "another system's name: the node does not log it", 60)
             said = self.said("foreign.log")
-            for words in (f"silent={seed.address} ", "all need the system akka://Strangers",
+            for words in (f"no_answer={seed.address} ", "all need the system akka://Strangers",
                           f"\"handshake not answered\" peer={seed.address} "):
                 self.cluster.expect(words in said, f"another system's name: the joining node does not log: {words}")
         finally:

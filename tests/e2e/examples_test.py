@@ -62,7 +62,7 @@ def names_silent_seed(members):
     watchdog = threading.Timer(60, process.kill)
     watchdog.start()
     try:
-        return any("no seed node accepted this node" in line and f"silent={seed}" in line for line in process.stderr)
+        return any("no seed node accepted this node" in line and f"no_answer={seed}" in line for line in process.stderr)
     finally:
         watchdog.cancel()
         process.kill()

@@ -1,5 +1,6 @@
 /* Tests the pool with real threads, alone and in a system: order, waiting, and jobs left behind. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -9,6 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <uv.h>
@@ -339,9 +343,46 @@ static void a_handler_that_should_be_a_job_is_reported(void **state)
     assert_int_equal(released, 1);
 }
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define IS_SANITIZED
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SANITIZED
+#endif
+
+#ifndef IS_SANITIZED /* sanitizers need much address space */
+/* A process without room for another stack. */
+static void a_pool_without_threads_gives_the_reason(void **state)
+{
+    int status = 0;
+    pid_t child = fork();
+    (void)state;
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        const struct pool_options options = { .threads = 1000 };
+        const struct rlimit limit = { 512ul << 20, 512ul << 20 };
+        struct pool *pool;
+
+        _exit(setrlimit(RLIMIT_AS, &limit) == 0 &&
+                      pool_open(&pool, &options) != 0
+                  ? errno
+                  : 0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), EAGAIN);
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+#ifndef IS_SANITIZED
+        cmocka_unit_test(a_pool_without_threads_gives_the_reason),
+#endif
         cmocka_unit_test_setup(one_thread_runs_jobs_in_order, clear),
         cmocka_unit_test_setup(each_thread_runs_one_job, clear),
         cmocka_unit_test_setup(closing_waits_for_running_jobs, clear),

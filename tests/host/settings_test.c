@@ -1,10 +1,12 @@
 /* Tests the node's settings that result from options and configuration. */
+#define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -42,6 +44,34 @@ static void a_wrong_journal_is_refused(void **state)
                      SHERD_EINVAL);
     assert_non_null(strstr(error, "sqlite:PATH"));
     settings_fini(&settings);
+}
+
+/* SQLite would not take these names for files. */
+static void a_journal_is_a_file(void **state)
+{
+    static const char *const rows[][2] = {
+        { "sqlite::memory:", "options: journal.sqlite.path \":memory:\" is SQLite's name of a "
+                             "database in memory" },
+        { "sqlite:file:journal.db?mode=ro", "\"file:journal.db?mode=ro\" is a URI; write the path alone" },
+        { "sherd.journal { plugin = sqlite, sqlite.path = \"\" }",
+          "config_text:1:34: sherd.journal.sqlite.path \"\" names no file" },
+    };
+    struct settings settings;
+    char error[512];
+    (void)state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct sherd_options options = {
+            .journal = i == 2 ? NULL : rows[i][0],
+            .config_text = i == 2 ? rows[i][0] : NULL,
+        };
+
+        assert_int_equal(settings_read(&settings, &options, error, sizeof error),
+                         SHERD_ECONFIG);
+        if (!strstr(error, rows[i][1]))
+            fail_msg("wanted %s, got %s", rows[i][1], error);
+        settings_fini(&settings);
+    }
 }
 
 static int read_format(const struct sherd_format *formats, uint32_t count)
@@ -390,14 +420,36 @@ static void statistics_are_off_unless_set(void **state)
 static void protocol_and_provider_names_are_checked(void **state)
 {
     static const char *const good[] = {
-        "sherd.protocol.name = pekko", "akka.actor.provider = cluster",
-        "akka.actor.provider = \"akka.cluster.ClusterActorRefProvider\"",
+        "sherd.protocol.name = pekko",
         "pekko.actor.provider = \"org.apache.pekko.cluster.ClusterActorRefProvider\"",
+        "sherd { protocol { name = pekko, config-prefix = pekko } }",
+        "akka.cluster.roles = [a]\nsherd.protocol.config-prefix = pekko",
+        "akka.remote.protocol-name = pekko",
+        "sherd.cluster.seed-nodes = [\"pekko://s@127.0.0.1:1\"]",
+        "akka.actor.provider = cluster",
+        "akka.actor.provider = \"akka.cluster.ClusterActorRefProvider\"",
         "akka.actor.provider = akka.remote.RemoteActorRefProvider",
+        "pekko.cluster.roles = [a]\nakka.loglevel = info",
+        "pekko { cluster.roles = [a], remote.protocol-name = akka }",
+        "pekko { cluster.seed-nodes = [\"akka://s@127.0.0.1:1\"] }",
     };
     static const char *const bad[][2] = {
         { "sherd.protocol.name = akkka", "protocol.name is \"akkka\"; it must be akka or pekko" },
         { "sherd.protocol.name = \"\"", "it must be akka or pekko" },
+        { "sherd.protocol { name = pekko, config-prefix = akka }",
+          "config_text:1:32: sherd.protocol.config-prefix is akka, but protocol.name is pekko" },
+        { "sherd.protocol.name = akka\npekko.remote.protocol-name = pekko",
+          "pekko.remote.protocol-name is pekko, but protocol.name is akka" },
+        { "pekko.remote.protocol-name = pekko\nsherd.protocol.config-prefix = akka",
+          "config-prefix is akka, but remote.protocol-name is pekko" },
+        { "sherd.protocol.name = akka\npekko.cluster.seed-nodes = [\"pekko://s@a:1\"]",
+          "correct the address or sherd.protocol.name" },
+        { "akka.cluster.seed-nodes = [\"akka.tcp://s@a:1\"]", "classic remoting, which is not built" },
+        { "sherd.system-name = t\nakka.cluster.seed-nodes = [\"akka://s@a:1\"]",
+          "need the same system name" },
+        { "akka.cluster.seed-nodes = [\"akka://s@a:1\", \"akka://t@a:2\"]",
+          "has \"akka://t@a:2\", which is not an address of akka://s@HOST:PORT" },
+        { "akka.cluster.seed-nodes = [\"akka://s@a\"]", "write it like that" },
         { "akka.actor.provider = my.Provider", "actor.provider is \"my.Provider\"; it must be cluster" },
     };
     struct sherd_options options = { .journal = "memory" };
@@ -407,8 +459,13 @@ static void protocol_and_provider_names_are_checked(void **state)
 
     for (uint32_t i = 0; i < sizeof good / sizeof *good; i++) {
         options.config_text = good[i];
-        assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
-        assert_string_equal(settings.node.identity.protocol, i ? "akka" : "pekko");
+        if (settings_read(&settings, &options, error, sizeof error) != 0)
+            fail_msg("%s", error);
+        assert_string_equal(settings.node.identity.protocol, i < 6 ? "pekko" : "akka");
+        /* A JVM looks for its own prefix in this text, and crashes without it. */
+        if (strncmp(settings.node.join_config, i < 6 ? "{\"pekko\":{" : "{\"akka\":{",
+                    i < 6 ? 10 : 9) != 0)
+            fail_msg("%s: %s", good[i], settings.node.join_config);
         settings_fini(&settings);
     }
     for (uint32_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -416,6 +473,90 @@ static void protocol_and_provider_names_are_checked(void **state)
         assert_int_equal(settings_read(&settings, &options, error, sizeof error), SHERD_ECONFIG);
         if (!strstr(error, bad[i][1]))
             fail_msg("\"%s\", not \"%s\"", error, bad[i][1]);
+        settings_fini(&settings);
+    }
+}
+
+static void the_system_name_is_that_of_the_seed_nodes(void **state)
+{
+    struct sherd_options options = { .journal = "memory" };
+    struct settings settings;
+    char error[512];
+    (void)state;
+
+    options.config_text = "pekko.cluster.seed-nodes = [\"a:1\", \"pekko://Orders@b:2\"]";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_string_equal(settings.node.identity.system, "Orders");
+    assert_string_equal(settings.protocol_reason, "the addresses in cluster.seed-nodes");
+    settings_fini(&settings);
+    options.config_text = "akka.cluster.seed-nodes = [\"a:1\"]";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
+    assert_string_equal(settings.node.identity.system, "ClusterSystem");
+    assert_null(settings.protocol_reason);
+    settings_fini(&settings);
+    options.config_text = "akka.cluster.seed-nodes = [\"akka://-@b:2\"]";
+    assert_int_equal(settings_read(&settings, &options, error, sizeof error), SHERD_ECONFIG);
+    assert_non_null(strstr(error, "cluster.seed-nodes is \"-\"; it must be"));
+    settings_fini(&settings);
+}
+
+/* Akka's words for the machine's own address and name. */
+static void the_machines_own_host_can_be_used(void **state)
+{
+    static const char *const words[] = { "<getHostName>", "<getHostAddress>" };
+    struct settings settings;
+    char error[512], text[200], name[256] = "";
+    (void)state;
+
+    assert_int_equal(gethostname(name, sizeof name - 1), 0);
+    for (int i = 0; i < 2; i++) {
+        struct sherd_options options = { .journal = "memory", .config_text = text };
+
+        (void)snprintf(text, sizeof text,
+                       "akka.remote.artery { canonical.hostname = \"%s\"\n"
+                       "bind.hostname = \"%s\" }", words[i], words[i]);
+        if (settings_read(&settings, &options, error, sizeof error) == 0) {
+            assert_string_equal(settings.bind_host, settings.node.identity.node.address.host);
+            assert_null(strchr(settings.bind_host, '<'));
+            if (i == 0)
+                assert_string_equal(settings.bind_host, name);
+        } else if (!strstr(error, "config_text:1:22: akka.remote.artery.canonical.hostname")) {
+            fail_msg("%s", error); /* a machine whose name has no address */
+        }
+        settings_fini(&settings);
+    }
+}
+
+static void a_method_of_discovery_is_dns_or_refused(void **state)
+{
+    static const char *const rows[][2] = {
+        { "akka.discovery.method = akka-dns", "dns" },
+        { "akka.management.cluster.bootstrap.contact-point-discovery.discovery-method = pekko-dns", "dns" },
+        { "akka.discovery.method = kubernetes-api", "" },
+        { "akka.discovery.method = config\nakka.cluster.seed-nodes = [\"akka://s@h:1\"]\n"
+          "akka.management.cluster.bootstrap.contact-point-discovery.service-name = x", "" },
+        { "akka.discovery.method = kubernetes-api\n"
+          "akka.management.cluster.bootstrap.contact-point-discovery.service-name = x",
+          "config_text:1:1: akka.discovery.method is \"kubernetes-api\", which is not built" },
+        { "pekko.management.cluster.bootstrap.contact-point-discovery.discovery-method = config",
+          "discovery-method is \"config\", which is not built; a node finds its seed nodes by akka-dns" },
+    };
+    struct settings settings;
+    char error[512];
+    (void)state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct sherd_options options = { .journal = "memory", .config_text = rows[i][0] };
+        int result = settings_read(&settings, &options, error, sizeof error);
+
+        if (i < 4) {
+            assert_int_equal(result, 0);
+            assert_int_equal(settings.node.finds_seeds, rows[i][1][0] == 'd');
+        } else {
+            assert_int_equal(result, SHERD_ECONFIG);
+            if (!strstr(error, rows[i][1]))
+                fail_msg("wanted %s, got %s", rows[i][1], error);
+        }
         settings_fini(&settings);
     }
 }
@@ -725,7 +866,7 @@ static void joins_are_checked_with_what_is_set(void **state)
     assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
     assert_string_equal(
         settings.node.join_config,
-        "{\"akka\":{\"cluster\":{\"downing-provider-class\":\"\","
+        "{\"pekko\":{\"cluster\":{\"downing-provider-class\":\"\","
         "\"split-brain-resolver\":{\"active-strategy\":\"keep-oldest\"},"
         "\"sharding\":{\"state-store-mode\":\"ddata\",\"number-of-shards\":100}}}}");
     settings_fini(&settings);
@@ -943,7 +1084,7 @@ static void a_fault_of_the_configuration_names_the_node(void **state)
           NULL, 0, " node=h:4003 " },
         { "akka {", "127.0.0.1", SHERD_PORT_ANY, " node=127.0.0.1:0 " },
         { "akka {", NULL, 0, NULL },
-        { "akka {\n nonsense = 1 }", NULL, 4004, " node=127.0.0.1:4004 " },
+        { "akka.cluster {\n nonsense = 1 }", NULL, 4004, " node=127.0.0.1:4004 " },
     };
     (void)state;
 
@@ -1137,7 +1278,7 @@ static void errors_name_the_place_of_a_setting(void **state)
     static const struct {
         const char *text, *wanted;
     } rows[] = {
-        { "\n akka.cluster.seed-nodes = [\"akka://Other@h:1\"]",
+        { "sherd.system-name = ClusterSystem\n akka.cluster.seed-nodes = [\"akka://Other@h:1\"]",
           "config_text:2:2: akka.cluster.seed-nodes has \"akka://Other@h:1\", "
           "which is not an address of akka://ClusterSystem@HOST:PORT" },
         { "pekko.remote.artery { canonical { hostname = \"\" } }",
@@ -1344,6 +1485,7 @@ int main(void)
         cmocka_unit_test(a_memory_journal_takes_terms_from_the_clock),
         cmocka_unit_test(formats_are_unique_and_avoid_reserved_ids),
         cmocka_unit_test(a_wrong_journal_is_refused),
+        cmocka_unit_test(a_journal_is_a_file),
         cmocka_unit_test(entities_live_with_the_configured_role),
         cmocka_unit_test(member_logging_is_configured),
         cmocka_unit_test(members_are_configured),
@@ -1365,6 +1507,9 @@ int main(void)
         cmocka_unit_test(phases_are_configured),
         cmocka_unit_test(phases_may_be_disabled_or_abort),
         cmocka_unit_test(protocol_and_provider_names_are_checked),
+        cmocka_unit_test(the_system_name_is_that_of_the_seed_nodes),
+        cmocka_unit_test(the_machines_own_host_can_be_used),
+        cmocka_unit_test(a_method_of_discovery_is_dns_or_refused),
         cmocka_unit_test(an_allowed_zero_is_not_replaced_by_the_default),
         cmocka_unit_test(too_short_times_are_refused),
         cmocka_unit_test(a_zero_unstable_time_is_refused),

@@ -379,6 +379,22 @@ def different_settings(cluster):
             cluster.drop(node)
 
 
+def other_protocol(cluster):
+    """A node of the other protocol cannot join. The JVM node survives its questions, and the log of
+    our node says why there is no answer."""
+    other = {"akka": "pekko", "pekko": "akka"}[cluster.protocol]
+    ports = free_ports(2)
+    j1 = cluster.start("j1", cluster.toolkit, ports[0], [f"127.0.0.1:{ports[0]}"])
+    cluster.wait_up("a JVM node")
+    s1 = cluster.start("s1", "sherd", ports[1], [j1.address], [f"protocol.name={other}", f'cluster.seed-nodes=["{j1.address}"]'])
+    s1.expect(f"^log WARNING .*not answered.*peer={j1.address}.*protocol than {other}://")
+    s1.expect(f"^log WARNING .*no_answer={j1.address}")
+    if j1.status() != {j1.address: ("Up", True)}:
+        raise Failed(f"the JVM node is {j1.status()}")
+    cluster.drop(s1)
+    cluster.drop(j1)
+
+
 def long_traffic(cluster):
     """Traffic in both directions for three minutes loses no message, and our node's memory does not
     grow.
@@ -519,7 +535,7 @@ def two_data_centers(cluster):
 # In each set the longest cases are first, because several run at the same time.
 SHORT = [lifecycle, secured.tls_nodes, jvm_nodes_join_ours, messages_and_watches]
 LONG = [long_traffic, immediate_restarts, suspended_nodes_come_back, two_data_centers, weakly_up, watched_node_dies,
-        sharding.jvm_sharding_is_undisturbed, large_messages, gossip_of_33_nodes, join_by_command, different_settings]
+        sharding.jvm_sharding_is_undisturbed, large_messages, gossip_of_33_nodes, join_by_command, different_settings, other_protocol]
 TRAPS = [partitions.keep_majority, partitions.keep_oldest, partitions.three_sides, partitions.downed_by_command, resolvers_agree,
          traps.pruned_tombstones, traps.full_cluster_shutdown, traps.removed_while_suspended, traps.downed_nodes_end,
          traps.idle_connections, traps.departed_node, traps.slow_entity, traps.wrong_addresses, traps.ipv6_addresses,
@@ -536,7 +552,7 @@ SLOWEST = ["three_sides", "jvm_sharding_is_undisturbed", "partitioned_replicas",
 # In these cases nodes of both kinds found clusters, or the case decides which kind does. They run
 # once.
 FOUNDED_BOTH_WAYS = {
-    "jvm_nodes_join_ours", "gossip_of_33_nodes", "join_by_command", "different_settings", "wrong_addresses", "ipv6_addresses",
+    "jvm_nodes_join_ours", "gossip_of_33_nodes", "join_by_command", "different_settings", "other_protocol", "wrong_addresses", "ipv6_addresses",
     "messages_and_watches_by_lanes", "two_seed_nodes", "app_versions", "partitioned_replicas", "changes_of_all_types",
     "deltas_after_pruning", "remembered_beside_jvm_nodes", "remembered_by_jvm_nodes", "unused_keys_expire", "durable_keys",
     "damaged_keys", "watch_from_outside", "keep_majority", "keep_oldest", "three_sides", "downed_by_command"}

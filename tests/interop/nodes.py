@@ -172,8 +172,8 @@ class Node:
         arguments = [system, f"remote.artery.canonical.port={port}", f"cluster.seed-nodes=[{joined}]", *settings]
         if host != HOST:
             arguments.append(f"remote.artery.canonical.hostname=\"{host}\"")
-        if kind == "sherd" and protocol != "akka":
-            arguments += [f"protocol.name={protocol}", f"protocol.config-prefix={protocol}"]
+        if kind == "sherd" and protocol != "akka" and not seeds:
+            arguments.append(f"protocol.name={protocol}")  # otherwise the addresses of the seed nodes say it
         if also:
             arguments.insert(1, "also=" + ",".join(map(str, also)))
         self.process = subprocess.Popen([*cluster.programs.command(kind), *arguments], stdin=subprocess.PIPE,

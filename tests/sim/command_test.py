@@ -240,7 +240,7 @@ def a_run_that_dies_is_reported():
             "--set", "shutdown_region_timeout_ms=1000", "--set", "ask_ms=4401",
             "--mutant", "timer-of-earlier-incarnation-fires"]
     line = (r"^FAIL seed=2 inv=crash t=0h\d\dm\d\d\.\ds event=\d+ node=[0-5] : "
-            r"ended by signal 6: sherd: broken invariant at .*:\d+: .+ \| sherd-sim replay 2 .+$")
+            r"ended by signal 6: (?:sherd: )?broken invariant at .*:\d+: .+ \| sherd-sim replay 2 .+$")
     status, out, err = run("replay", "2", *dies, "--dump", "node=0")
     expect("a replay that dies prints its failure and the summary", status == 1 and
            re.search(line, out, re.M) and out.endswith("\n0 passed, 1 failed\n") and

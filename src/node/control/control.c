@@ -162,17 +162,6 @@ void control_frame(struct control *control, enum stream stream,
 
 /* ---- mail ---- */
 
-static void carried_frame(struct control *control, struct carried *carried)
-{
-    struct envelope envelope;
-
-    if (envelope_read(buf_slice(&carried->frame), &control->machine->tables,
-                      &envelope) == ENVELOPE_OK)
-        control_frame(control, carried->stream, &envelope, NULL);
-    else
-        control->machine->malformed++;
-}
-
 /* Joins another cluster. A cluster of one may do that, but not with shards: the other cluster may
  * have the same ones in its own journal. */
 static void join(struct control *control, const struct address *address)
@@ -303,7 +292,8 @@ void control_mail(struct control *control, uint32_t from,
     control->turn.is_stirred = control->turn.is_stirred || content->kind != MAIL_HANDSHAKE;
     switch ((enum mail_kind)content->kind) {
     case MAIL_FRAME:
-        carried_frame(control, mail_frame_of(content)->own.carried);
+        control_frame(control, mail_frame_of(content)->stream,
+                      mail_frame_of(content)->own.envelope, NULL);
         break;
     case MAIL_HANDSHAKE:
         /* refused: traced there; the lane drops its frames */

@@ -322,9 +322,16 @@ static bool all_handed_over(const struct control *control)
     return true;
 }
 
-/* Counts control's unwritten frames to a peer that can be reached. */
+/* A peer that this node has never met may be told the most: it is about to lead. */
+static bool may_open(enum link_state state)
+{
+    return state == LINK_OPEN || state == LINK_CONNECTING ||
+           state == LINK_HANDSHAKING;
+}
+
+/* Counts control's unwritten frames to a peer that can be reached, or that perhaps can. */
 static uint32_t frames_waiting(const struct control *control,
-                               const struct peer *peer)
+                               const struct peer *peer, bool perhaps)
 {
     uint32_t count = 0;
 
@@ -332,18 +339,19 @@ static uint32_t frames_waiting(const struct control *control,
         const struct link *link =
             peer_link_at(&control->machine->links, peer, j);
 
-        if (link && link_state(link) == LINK_OPEN)
+        if (link && (link_state(link) == LINK_OPEN ||
+                     (perhaps && may_open(link_state(link)))))
             count += link_waiting(link);
     }
     return count;
 }
 
-static bool links_empty(const struct control *control)
+static bool links_empty(const struct control *control, bool perhaps)
 {
     const struct peers *peers = &control->machine->peers;
 
     for (uint32_t i = 0; i < peers->all.count; i++)
-        if (frames_waiting(control, peers->all.items[i]))
+        if (frames_waiting(control, peers->all.items[i], perhaps))
             return false;
     return true;
 }
@@ -356,7 +364,7 @@ static void name_late_links(struct control *control)
     control->late++;
     for (uint32_t i = 0; i < peers->all.count; i++) {
         const struct peer *peer = peers->all.items[i];
-        uint32_t count = frames_waiting(control, peer);
+        uint32_t count = frames_waiting(control, peer, false);
 
         if (count)
             trace_put_all(control->machine->trace, TRACE_WARNING, "node",
@@ -526,10 +534,10 @@ static void links_step(struct control *control, bool late)
 {
     struct driver_request request = { .kind = DRIVER_END, .error = control->error };
 
-    if (!links_empty(control) && !late)
+    if (!links_empty(control, true) && !late)
         return;
     SOMETIMES("the last frames of a node did not leave in time", late);
-    if (!links_empty(control))
+    if (!links_empty(control, false))
         name_late_links(control);
     if (control->late)
         trace_put(control->machine->trace, TRACE_WARNING, "node",

@@ -80,6 +80,15 @@ static void member_leaves(struct control *control,
     outputs_post_lanes(&machine->outputs, &content);
 }
 
+static void tell_reach(struct control *control, const struct member_news *news)
+{
+    struct mail_content content =
+        MAIL(reach, .is_reachable = news->kind == MEMBER_NEWS_REACHABLE,
+             .own = { mail_node(&news->node) });
+
+    outputs_post_lanes(&control->machine->outputs, &content);
+}
+
 /* The whole cluster shuts down: no shard has to move. */
 static void cluster_ends(struct control *control,
                          const struct member_view *view)
@@ -90,6 +99,18 @@ static void cluster_ends(struct control *control,
     for (uint32_t i = 0; i < control->type_count; i++)
         region_prepare_shutdown(control->types[i].region,
                                 control->machine->now);
+}
+
+/* True if the member's singletons have ended for certain. A JVM that could not hand them over in
+ * time confirms its exit while they still run. */
+static bool has_left(const struct control *control,
+                     const struct member_news *news)
+{
+    const struct peer *peer =
+        peers_uid(&control->machine->peers, news->node.uid);
+
+    return news->has_left &&
+           !(peer && peer->met && !peer->capabilities);
 }
 
 static void member_gone(struct control *control, const struct member_news *news)
@@ -108,7 +129,8 @@ static void member_gone(struct control *control, const struct member_news *news)
 
         region_peer_removed(type->region, now, &news->node);
         if (type->singleton)
-            singleton_peer_removed(type->singleton, now, &news->node);
+            singleton_peer_removed(type->singleton, now, &news->node,
+                                   has_left(control, news));
         if (type->coordinator)
             coordinator_peer_removed(type->coordinator, now, &news->node,
                                      &machine->outbox);
@@ -205,9 +227,11 @@ static void wire_member(struct control *control, uint32_t max)
         case MEMBER_NEWS_CENTER_UNREACHABLE:
         case MEMBER_NEWS_CENTER_REACHABLE:
             break;
-        case MEMBER_NEWS_MEMBER:
         case MEMBER_NEWS_UNREACHABLE:
         case MEMBER_NEWS_REACHABLE:
+            tell_reach(control, &news);
+            /* fall through */
+        case MEMBER_NEWS_MEMBER:
             tell_types(control, news.view);
             member_leaves(control, news.view);
             control_replaces_departed(control, PROFILE_NODE(news.view->profile));
@@ -231,8 +255,10 @@ static void wire_member(struct control *control, uint32_t max)
             break;
         case MEMBER_NEWS_REFUSED:
             trace_put(machine->trace, TRACE_ERROR, "member",
-                      "the cluster refused this node reason=\"%s\" "
+                      "%s reason=\"%s\" "
                       "hint=\"remove the reason, then start it again\"",
+                      news.gave_up ? "this node found no cluster in time"
+                                   : "the cluster refused this node",
                       news.detail);
             control_stop(control, SHERD_EJOIN);
             break;

@@ -10,6 +10,7 @@
 
 #define RUN_BUDGET 2048 /* messages in one turn */
 #define STOP_TIME (3 * SECOND) /* for actors to stop at the node's end */
+#define FRAMES_TIME (2 * SECOND) /* for frames in links, before the node leaves */
 #define LAST_TIME (4 * SECOND) /* and for their last frames: less than control waits */
 #define HEARING_TIME SECOND /* on a downed node, for actors to handle the last events */
 
@@ -54,6 +55,7 @@ struct lane *lane_new(struct machine *machine)
         .restart_ms = settings->entity_restart_backoff / MS,
         .large_max = large_any_max(settings),
         .is_large = lane_is_large,
+        .append = lane_append,
         .user = lane,
     };
     struct journal_options journal = {
@@ -126,9 +128,8 @@ void lane_mail_end(struct lane *lane, struct mail_content *content)
     if (content->kind == MAIL_MESSAGES)
         end_chain(lane, mail_messages_take(content).own.first);
     else if (content->kind == MAIL_FRAME)
-        machine_frame_ended(
-            lane->machine, SHERD_REASON_SHUTTING_DOWN,
-            buf_slice(&mail_frame_of(content)->own.carried->frame));
+        machine_frame_ended(lane->machine, SHERD_REASON_SHUTTING_DOWN,
+                            mail_frame_of(content)->own.envelope->payload);
 }
 
 void lane_free(struct lane *lane)
@@ -142,12 +143,12 @@ void lane_free(struct lane *lane)
     names_fini(&lane->names);
     journal_free(lane->journal);
     actors_free(lane->actors);
-    vec_fini(&lane->positions);
     vec_fini(&lane->remember_writes);
     vec_fini(&lane->flushing);
     vec_fini(&lane->asked);
     vec_fini(&lane->markers);
     vec_fini(&lane->tasks);
+    vec_fini(&lane->unreachable);
     mem_free(lane);
 }
 
@@ -202,6 +203,7 @@ static void node_gone(struct lane *lane, const struct mail_gone *gone)
     struct peer *peer =
         peers_uid(&lane->machine->peers, node->uid);
 
+    lane_reach_gone(lane, node->uid);
     actors_node_gone(lane->actors, node->uid);
     watchers_node_gone(&lane->watchers, node->uid);
     names_node_gone(&lane->names, node->uid);
@@ -494,6 +496,9 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
     case MAIL_LEAVES:
         peers_leaves(&machine->peers, mail_leaves_of(content)->own.node);
         break;
+    case MAIL_REACH:
+        lane_reach(lane, mail_reach_of(content));
+        break;
     case MAIL_GONE:
         node_gone(lane, mail_gone_of(content));
         break;
@@ -547,6 +552,8 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
         break;
     case MAIL_COUNT_WAITING:
         type->reporting = true;
+        if (!lane->frames_until)
+            lane->frames_until = machine->now + FRAMES_TIME;
         type->waiting_report = WAITING_UNREPORTED;
         break;
     case MAIL_WATCHED:
@@ -651,19 +658,25 @@ static void ask_store(struct lane *lane)
     actors_set_storing_room(lane->actors, journal_has_room(lane->journal, 0));
 }
 
+/* Frames that wait in links count as waiting messages for a while. After the node's removal, homes
+ * wait no longer for what its actors sent before. */
 static void report_waiting(struct lane *lane)
 {
+    bool has_frames = lane->machine->now < lane->frames_until &&
+                      peer_links_waiting(&lane->machine->links);
+
     for (uint32_t i = 0; i < lane->type_count; i++) {
         struct lane_type *type = &lane->types[i];
         struct mail_content content;
-        enum waiting_report waits = type->budget.count ? WAITING_SOME : WAITING_NONE;
+        uint64_t count = type->budget.count + has_frames;
+        enum waiting_report waits = count ? WAITING_SOME : WAITING_NONE;
 
         if (!type->reporting || type->waiting_report == waits)
             continue;
         type->waiting_report = waits;
         content = mail_from(
             lane->own,
-            mail_for_type(i, MAIL(waiting, .count = type->budget.count)));
+            mail_for_type(i, MAIL(waiting, .count = count)));
         outputs_post(&lane->machine->outputs, 0, &content);
     }
 }
@@ -728,6 +741,9 @@ uint64_t lane_deadline(const struct lane *lane)
     if (lane->ended)
         return NEVER;
     deadline = other < deadline ? other : deadline;
+    if (lane->frames_until > lane->machine->now &&
+        lane->frames_until < deadline)
+        deadline = lane->frames_until;
     for (uint32_t i = 0; i < lane->type_count; i++) {
         other = owned_deadline(&lane->types[i].owned);
         deadline = other < deadline ? other : deadline;

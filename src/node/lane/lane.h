@@ -78,11 +78,6 @@ struct chain {
     struct message *last;
 };
 
-struct position {
-    uint64_t actors;
-    uint64_t journal;
-};
-
 /* A write is durable when the journal is, up to `position`. */
 struct remember_write {
     uint64_t position;
@@ -130,8 +125,6 @@ struct lane {
     struct chain chains[LANES_MAX];
     struct message *batch[BATCH_MAX];
     uint32_t batch_count;
-    VEC(struct position) positions;
-    uint32_t position_head;
     VEC(struct remember_write) remember_writes; /* by position */
     uint64_t remember_ticket;
     bool remembers;
@@ -152,6 +145,8 @@ struct lane {
     struct watchers watchers; /* JVM nodes' watches of actors here */
     struct names names;       /* names of JVM actors */
     uint64_t unknown; /* unreadable frames and payloads */
+    uint64_t frames_until; /* frames in links count as waiting; 0: the node does not leave */
+    VEC(uint64_t) unreachable;   /* uids of unreachable members */
     struct known_name own_address; /* without a path; ref not used */
     struct known_name read;        /* the last sender without an ask */
     struct frame_run run;
@@ -166,6 +161,16 @@ static inline enum stream lane_stream(const struct lane *lane, uint32_t type)
 
 /* Called by actors, and for messages of the program's threads. */
 bool lane_is_large(void *lane, const struct destination *destination);
+/* Called by actors, to append an event to the journal. */
+uint64_t lane_append(void *lane, uint64_t actor, uint32_t event_type,
+                     struct slice event);
+
+/* ---- reach.c ---- */
+void lane_reach(struct lane *lane, const struct mail_reach *reach);
+void lane_reach_gone(struct lane *lane, uint64_t uid); /* The member was removed. */
+/* True if the message is an ask of this lane to an unreachable member, and its caller lets it fail. */
+bool lane_reach_fails(const struct lane *lane, const struct peer *peer,
+                      const struct message *message);
 
 /* ---- sending.c: takes a message, given, to its place ---- */
 void lane_send(struct lane *lane, struct message *message); /* from an actor here */

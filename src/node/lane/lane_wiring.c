@@ -195,19 +195,6 @@ static bool wire_routes(struct lane *lane, uint32_t type)
 
 /* ---- journal ---- */
 
-/* Returns the position of actors that is durable with the journal's. */
-static uint64_t settled(struct lane *lane, uint64_t durable)
-{
-    uint64_t position = 0;
-
-    while (lane->position_head < lane->positions.count &&
-           lane->positions.items[lane->position_head].journal <= durable)
-        position = lane->positions.items[lane->position_head++].actors;
-    if (lane->position_head == lane->positions.count)
-        lane->position_head = lane->positions.count = 0;
-    return position;
-}
-
 static int find_type(const struct lane *lane, struct slice name)
 {
     for (uint32_t i = 0; i < lane->type_count; i++)
@@ -265,7 +252,6 @@ static void entity_failed(struct lane *lane, const struct journal_news *news)
 static bool wire_journal(struct lane *lane)
 {
     struct journal_news news;
-    uint64_t position;
     bool any = false;
 
     while (journal_next_news(lane->journal, &news)) {
@@ -277,9 +263,7 @@ static bool wire_journal(struct lane *lane)
         switch (news.kind) {
         case JOURNAL_DURABLE:
             lane_remember_durable(lane, news.position);
-            position = settled(lane, news.position);
-            if (position)
-                actors_durable(lane->actors, position);
+            actors_durable(lane->actors, news.position);
             break;
         case JOURNAL_FAILED:
             entity_failed(lane, &news);
@@ -365,23 +349,15 @@ static bool wire_actors(struct lane *lane)
     return any;
 }
 
-static bool drain_events(struct lane *lane)
+_Static_assert(EVENT_REFUSED == POSITION_NEVER,
+               "actors wait for the journal's positions");
+
+uint64_t lane_append(void *user, uint64_t actor, uint32_t event_type,
+                     struct slice event)
 {
-    struct actors_event event;
-    bool any = false;
+    const struct lane *lane = user;
 
-    while (actors_next_event(lane->actors, &event)) {
-        struct position position = {
-            event.position,
-            journal_append(lane->journal, event.actor, event.event_type,
-                           event.event),
-        };
-
-        any = true;
-        if (position.journal != POSITION_NEVER) /* else the failure is on its way */
-            vec_push(&lane->positions, position);
-    }
-    return any;
+    return journal_append(lane->journal, actor, event_type, event);
 }
 
 /* Puts back messages of a shard whose stop took too long: its mailboxes are older than all that is
@@ -432,8 +408,7 @@ void lane_wire(struct lane *lane)
 
     do {
         lane_drain(lane);
-        any = drain_events(lane);
-        any |= wire_journal(lane);
+        any = wire_journal(lane);
         any |= wire_actors(lane);
         for (uint32_t i = 0; i < lane->type_count; i++) {
             any |= lane->remembers && lane_wire_remember(lane, i);

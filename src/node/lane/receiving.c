@@ -1,5 +1,5 @@
-/* Reads frames from a lane's connections: takes messages to entities and actors, and passes frames
- * for control on whole. Decoding has limits; unreadable frames are counted and dropped. */
+/* Reads frames from a lane's connections: takes messages to entities and actors, and passes
+ * envelopes for control on. Decoding has limits; unreadable frames are counted and dropped. */
 #include "node/lane/lane.h"
 
 #include "artery/control.h"
@@ -18,14 +18,13 @@ static void drop(struct lane *lane, const struct envelope *envelope)
                            envelope->payload);
 }
 
-static void carry(struct lane *lane, enum stream stream, struct slice frame)
+static void carry(struct lane *lane, enum stream stream,
+                  const struct envelope *envelope)
 {
-    struct carried *carried = mem_alloc(sizeof *carried);
     struct mail_content content =
-        mail_from(lane->own, MAIL(frame, .own = { carried }));
+        mail_from(lane->own, MAIL(frame, .stream = stream,
+                                  .own = { envelope_keep(envelope) }));
 
-    carried->stream = stream;
-    buf_put_slice(&carried->frame, frame);
     outputs_post(&lane->machine->outputs, 0, &content);
 }
 
@@ -305,7 +304,7 @@ void lane_frame(struct lane *lane, enum stream stream,
             to_actor(lane, stream, envelope, to, ask);
         return;
     }
-    carry(lane, stream, frame);
+    carry(lane, stream, envelope);
 }
 
 void lane_frames_end(struct lane *lane)

@@ -202,6 +202,23 @@ static const struct envelope_head *head_for(struct lane *lane,
     return &prepared->bound;
 }
 
+static bool fails(const struct lane *lane, const struct peer *peer,
+                  const struct message *message)
+{
+    return lane->unreachable.count &&
+           lane_reach_fails(lane, peer, message);
+}
+
+/* The asker hears which node it is. */
+static void fail(struct lane *lane, struct peer *peer,
+                 struct message *message)
+{
+    REACHED("an ask fails because a member is unreachable");
+    actors_ask_stage(lane->actors, message->ask, SHERD_STAGE_NONE,
+                     lane_peer_name(lane, peer));
+    actors_undelivered(lane->actors, message, SHERD_REASON_UNREACHABLE);
+}
+
 /* Returns false if there is no room; the message stays the caller's. */
 static bool write_entity(struct lane *lane, struct peer *peer,
                          struct message *message)
@@ -218,6 +235,10 @@ static bool write_entity(struct lane *lane, struct peer *peer,
 
     if (peer->gone)
         return false;
+    if (fails(lane, peer, message)) {
+        fail(lane, peer, message);
+        return true;
+    }
     if (message->kind == MESSAGE_START)
         return lane_write_start(lane, peer, message);
     head = head_for(lane, peer, message, name, &sender);
@@ -372,6 +393,10 @@ static void write_ref(struct lane *lane, struct message *message)
     if (!peer || peer->gone) {
         REACHED("a message is for an actor of a removed node");
         actors_undelivered(lane->actors, message, SHERD_REASON_NODE_GONE);
+        return;
+    }
+    if (fails(lane, peer, message)) {
+        fail(lane, peer, message);
         return;
     }
     if (names_has(message->to) &&

@@ -19,22 +19,33 @@ static void refuse_handshake(struct machine *machine, struct inlet *inlet,
                              const struct address *from, const char *why)
 {
     char seed[ADDRESS_TEXT_MAX];
+    bool is_pekko = strcmp(machine->self->protocol, "pekko") == 0;
+    /* The text names the peer's address first. */
+    bool is_other = strncmp(why, is_pekko ? "handshake from akka://"
+                                          : "handshake from pekko://",
+                            is_pekko ? 22 : 23) == 0;
 
     machine->refused++;
     if (fault == HANDSHAKE_FOREIGN && is_seed(machine, from))
         trace_put(machine->trace, TRACE_WARNING, "artery",
                   "handshake refused: a seed node has another system name or "
                   "protocol, and cannot be joined seed=%s own=%s://%s "
-                  "reason=\"%s\" hint=\"correct the name or "
-                  "cluster.seed-nodes\"",
+                  "reason=\"%s\" hint=\"%s\"",
                   address_text(from, seed, sizeof seed),
-                  machine->self->protocol, machine->self->system, why);
+                  machine->self->protocol, machine->self->system, why,
+                  is_other ? "the seed node speaks the other protocol: set "
+                             "sherd.protocol.name to that"
+                           : "correct the name or cluster.seed-nodes");
     else if (fault == HANDSHAKE_FOREIGN)
         trace_put(machine->trace, TRACE_WARNING, "artery",
                   "handshake refused: the peer has another system name or "
                   "protocol own=%s://%s reason=\"%s\" "
-                  "hint=\"correct the system name there, or its seed nodes\"",
-                  machine->self->protocol, machine->self->system, why);
+                  "hint=\"%s\"",
+                  machine->self->protocol, machine->self->system, why,
+                  is_other ? "the peer speaks the other protocol; all nodes of "
+                             "a cluster need the same"
+                           : "correct the system name there, or its seed "
+                             "nodes");
     else
         trace_put(machine->trace, TRACE_WARNING, "artery",
                   "handshake refused reason=\"%s\" "

@@ -50,6 +50,7 @@
     /* ---- control -> every lane, or one ---- */ \
     OWNS(MAIL_PEER, peer) \
     OWNS(MAIL_LEAVES, leaves) \
+    OWNS(MAIL_REACH, reach) \
     OWNS(MAIL_GONE, gone) \
     OWNS(MAIL_OVER, over) \
     OWNS(MAIL_NO_MEMBER, no_member) \
@@ -88,6 +89,7 @@
     OWNS(MAIL_COMMAND, command) \
     OWNS(MAIL_STATUS, status)
 
+struct envelope;
 struct handshake;
 struct message;
 struct owing;
@@ -137,16 +139,11 @@ struct mail_named {
 
 /* ---- lane -> control ---- */
 
-/* An envelope on its way to another machine. */
-struct carried {
-    struct buf frame;
-    enum stream stream;
-};
-
-/* An envelope that is not for actors. */
+/* An envelope that is not for actors, with its bytes. The lane has checked its sender's handshake. */
 struct mail_frame {
+    enum stream stream;
     struct {
-        struct carried *carried;
+        struct envelope *envelope; /* of envelope_keep */
     } own;
 };
 
@@ -298,6 +295,14 @@ struct mail_peer {
 
 /* The incarnation is leaving. */
 struct mail_leaves {
+    struct {
+        struct node_id *node;
+    } own;
+};
+
+/* The members can no longer reach the incarnation, or can again. */
+struct mail_reach {
+    bool is_reachable;
     struct {
         struct node_id *node;
     } own;

@@ -50,12 +50,6 @@ static void free_named(struct naming *naming)
     mem_free(naming);
 }
 
-static void free_frame(struct carried *carried)
-{
-    buf_fini(&carried->frame);
-    mem_free(carried);
-}
-
 static void free_watching(struct watching *watching)
 {
     buf_fini(&watching->watchee_text);
@@ -104,7 +98,7 @@ void mail_content_free(struct mail_content *content)
         free_named(content->named.own.naming);
         break;
     case MAIL_FRAME:
-        free_frame(content->frame.own.carried);
+        mem_free(content->frame.own.envelope);
         break;
     case MAIL_HANDSHAKE:
         mem_free(content->handshake.own.handshake);
@@ -132,6 +126,9 @@ void mail_content_free(struct mail_content *content)
         break;
     case MAIL_LEAVES:
         mem_free(content->leaves.own.node);
+        break;
+    case MAIL_REACH:
+        mem_free(content->reach.own.node);
         break;
     case MAIL_GONE:
         mem_free(content->gone.own.node);
@@ -217,6 +214,9 @@ struct mail_content mail_copy(const struct mail_content *content)
         break;
     case MAIL_LEAVES:
         copy.leaves.own.node = mail_node(content->leaves.own.node);
+        break;
+    case MAIL_REACH:
+        copy.reach.own.node = mail_node(content->reach.own.node);
         break;
     case MAIL_GONE:
         copy.gone.own.node = mail_node(content->gone.own.node);

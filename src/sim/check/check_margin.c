@@ -20,6 +20,7 @@ struct margin_node {
     uint64_t uid; /* of the last incarnation */
     uint64_t margin;
     bool is_up;
+    bool has_exited; /* a node saw it as exiting */
 };
 
 struct check_margin {
@@ -55,10 +56,23 @@ void check_margin_free(struct check_margin *check)
     mem_free(check);
 }
 
+/* An exiting incarnation has ended if the next one has started: nodes need not wait for it. */
+static void forget_runner(struct check_margin *check, uint64_t uid)
+{
+    struct map_entry entry;
+    uint32_t at = 0;
+
+    while (map_next(&check->runners, &at, &entry))
+        if (*(uint64_t *)entry.value == uid)
+            *(uint64_t *)entry.value = 0;
+}
+
 void check_margin_node_started(struct check_margin *check, uint32_t node,
                                uint64_t uid, uint64_t margin)
 {
     check(node < CHECK_NODES_MAX);
+    if (check->nodes[node].has_exited)
+        forget_runner(check, check->nodes[node].uid);
     check->nodes[node] = (struct margin_node){ .uid = uid, .margin = margin };
 }
 
@@ -85,6 +99,12 @@ static bool is_early(const struct check_margin *check, uint32_t node,
     return *passed < margin - margin / SLACK;
 }
 
+static void note_exit(struct check_margin *check, uint64_t uid)
+{
+    for (uint32_t i = 0; i < CHECK_NODES_MAX; i++)
+        check->nodes[i].has_exited |= check->nodes[i].uid == uid;
+}
+
 static void member_seen(struct check_margin *check, uint32_t node,
                         const struct probe *probe)
 {
@@ -93,6 +113,8 @@ static void member_seen(struct check_margin *check, uint32_t node,
 
     if (probe->node.uid == at->uid)
         at->is_up |= probe->first == MEMBER_UP;
+    if (probe->first == MEMBER_EXITING)
+        note_exit(check, probe->node.uid);
     if (probe->first != MEMBER_REMOVED || !at->margin)
         return;
     removal = facts_of(&check->removals,

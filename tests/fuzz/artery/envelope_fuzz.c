@@ -67,7 +67,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > FRAME_SIZE_MAX - 1000)
         return 0;
     if (envelope_read(slice_of(data, size), &own, &envelope) == ENVELOPE_OK) {
+        struct envelope *kept = envelope_keep(&envelope);
+
         again(&envelope);
+        check(kept->origin == envelope.origin);
+        check(kept->recipient_index == envelope.recipient_index);
+        check(slice_equal(kept->sender, envelope.sender));
+        check(slice_equal(kept->recipient, envelope.recipient));
+        check(slice_equal(kept->manifest, envelope.manifest));
+        check(slice_equal(kept->payload, envelope.payload));
+        mem_free(kept);
         if (envelope_inbound(&self, &from, &envelope, &selection, &inbound))
             check(inbound.recipient.size <= REF_SIZE_MAX);
     }

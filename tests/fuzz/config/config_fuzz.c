@@ -42,28 +42,40 @@ static void write_and_read_back(const struct config *config)
     config_free(again);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* Reads the data as a text of this source. */
+static void read_as(const char *source, const uint8_t *data, size_t size)
 {
     static const char *const variables[] = {"HOME=/home/x", NULL};
     struct config *config = config_new();
     struct config_problem problem = {0};
     struct slice inner = slice_of(data, size / 2);
-    uint64_t amount;
+    struct config_unread unread;
+    uint32_t at = 0;
 
-    (void)config_parse_duration(slice_of(data, size), &amount);
-    (void)config_parse_size(slice_of(data, size), &amount);
     config_environment(config, variables);
     config_set_include(config, include, &inner);
-    if (config_read(config, slice_of(data, size), "fuzz", &problem) &&
+    if (config_read(config, slice_of(data, size), source, &problem) &&
         config_finish(config, &problem)) {
         /* This is slow, and most inputs write the same text. */
         if (size % 16 == 0)
             write_and_read_back(config);
+        while (config_next_unread(config, &at, &unread))
+            check(unread.name[0] != '\0' || unread.kind == CONFIG_OWN);
     } else {
         check(problem.line > 0);
         check(problem.column > 0);
         check(strlen(problem.text) > strlen(problem.source) + 8);
     }
     config_free(config);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    uint64_t amount;
+
+    (void)config_parse_duration(slice_of(data, size), &amount);
+    (void)config_parse_size(slice_of(data, size), &amount);
+    read_as("fuzz", data, size);
+    read_as("fuzz.properties", data, size);
     return 0;
 }

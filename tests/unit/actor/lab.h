@@ -76,7 +76,9 @@ struct lab {
     enum sherd_next on_started; /* result of entities of type "P" and "A" for SHERD_STARTED */
     struct message *out[4096]; /* other messages that came out; all if !route */
     uint32_t out_count;
-    uint64_t events;     /* taken */
+    uint64_t events;     /* appended */
+    uint64_t position;   /* the last one given; a test may raise it, as other writers do */
+    bool refuses;        /* events */
     uint64_t wants[256]; /* actors that want replay */
     uint32_t want_count;
     uint32_t forget_count;

@@ -1,15 +1,19 @@
 /* Checks persistence: recovery, held effects, failures while effects are held, fences, limits. */
 #include "lab.h"
 
-/* Starts the entity of type P and lets it recover; then the log is empty. */
-static void start(const char *id)
+/* Starts the entity of type P and lets it recover; then the log is empty. Returns the actor. */
+static uint64_t start(const char *id)
 {
+    uint64_t actor;
+
     lab_entity_tell(TYPE_P, id, 5);
     lab_run();
     assert_int_equal(lab.want_count, 1);
+    actor = lab.wants[0];
     lab_recover_all();
     lab_run();
     lab.log[0] = 0;
+    return actor;
 }
 
 static void an_entity_recovers_before_it_starts(void **state)
@@ -89,6 +93,72 @@ static void only_effects_of_the_persisting_entity_are_held(void **state)
     actors_durable(lab.actors, 2);
     lab_run();
     lab_expect("a.13 ");
+}
+
+/* Others use positions of the same count: an effect waits for its own event, not for the next. */
+static void positions_of_others_lie_between_those_of_events(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    (void)state;
+
+    start("x");
+    start("y");
+    lab.position = 10;
+    ENTITY_ORDER(TYPE_P, "x", { DO_PERSIST, 1, .ms = 3 },
+                 { DO_TELL, 11, .ref = a });
+    lab_run();
+    lab.position = 20;
+    ENTITY_ORDER(TYPE_P, "y", { DO_PERSIST, 1, .ms = 3 },
+                 { DO_TELL, 12, .ref = a });
+    ENTITY_ORDER(TYPE_P, "x", { DO_PERSIST, 2, .ms = 3 },
+                 { DO_TELL, 13, .ref = a });
+    lab_run();
+    lab_expect("x.1 y.1 x.1 ");
+    actors_durable(lab.actors, 10);
+    lab_run();
+    lab_expect("");
+    actors_durable(lab.actors, 11);
+    lab_run();
+    lab_expect("a.11 ");
+    actors_durable(lab.actors, 21);
+    lab_run();
+    lab_expect("a.12 ");
+    actors_durable(lab.actors, 30); /* of another's write */
+    lab_run();
+    lab_expect("a.13 ");
+    assert_int_equal(lab_status().held, 0);
+}
+
+/* The journal refuses at once, and reports the failure later. */
+static void effects_of_a_refused_event_never_leave(void **state)
+{
+    struct sherd_ref a = lab_spawn("a");
+    uint64_t x;
+    (void)state;
+
+    x = start("x");
+    start("y");
+    ENTITY_ORDER(TYPE_P, "x", { DO_PERSIST, 1, .ms = 3 },
+                 { DO_TELL, 11, .ref = a });
+    lab_run();
+    lab.refuses = true;
+    ENTITY_ORDER(TYPE_P, "x", { DO_PERSIST, 2, .ms = 3 },
+                 { DO_TELL, 12, .ref = a });
+    lab_run();
+    lab.refuses = false;
+    ENTITY_ORDER(TYPE_P, "y", { DO_PERSIST, 1, .ms = 3 },
+                 { DO_TELL, 13, .ref = a });
+    lab_run();
+    lab_expect("x.1 x.1 y.1 ");
+    actors_durable(lab.actors, 1);
+    lab_run();
+    lab_expect("a.11 "); /* its event is stored */
+    actors_store_failed(lab.actors, x, SHERD_REASON_NOT_STORED);
+    actors_durable(lab.actors, 2);
+    lab_run();
+    lab_expect("a.13 ");
+    assert_int_equal(lab_status().held, 0);
+    assert_int_equal(lab_status().undelivered[SHERD_REASON_NOT_STORED], 1);
 }
 
 static void a_spawned_actor_runs_once_the_event_is_durable(void **state)
@@ -627,6 +697,8 @@ int main(void)
         TEST(an_entity_recovers_before_it_starts),
         TEST(effects_wait_until_their_event_is_durable),
         TEST(only_effects_of_the_persisting_entity_are_held),
+        TEST(positions_of_others_lie_between_those_of_events),
+        TEST(effects_of_a_refused_event_never_leave),
         TEST(a_spawned_actor_runs_once_the_event_is_durable),
         TEST(a_reply_waits_for_durability),
         TEST(a_failed_write_ends_the_entity_and_it_recovers),

@@ -70,10 +70,11 @@ static struct life {
     uint32_t sent[SOURCES][TYPES * ENTITIES]; /* the last number */
     uint32_t seen[SOURCES][TYPES * ENTITIES];
     struct waiting shards[TYPES][2 * SHARDS];
-    uint64_t position; /* events persisted */
+    uint64_t position; /* the last event has it; EVENT_REFUSED: it was refused */
     uint64_t last[TYPES * ENTITIES]; /* position of each entity's last event */
     uint64_t durable;
     VEC(struct event) events; /* index + 1 = position */
+    VEC(uint64_t) refused; /* actors whose events were */
     VEC(uint64_t) wants;
     uint64_t received;
     uint64_t digest;
@@ -157,14 +158,32 @@ static void tell_plain(struct sherd_ctx *ctx, const struct person *self,
                (struct sherd_bytes){ &cargo, sizeof cargo });
 }
 
+/* Uses some positions for itself, and refuses some events. */
+static uint64_t append(void *user, uint64_t actor, uint32_t event_type,
+                       struct slice event)
+{
+    (void)user;
+    (void)event_type;
+    (void)event;
+    if (life.events.count % 5 == 3)
+        vec_push(&life.events, ((struct event){ 0, true }));
+    if (life.events.count % 41 == 7) {
+        vec_push(&life.events, ((struct event){ 0, true }));
+        vec_push(&life.refused, actor);
+        return life.position = EVENT_REFUSED;
+    }
+    vec_push(&life.events, ((struct event){ actor, false }));
+    return life.position = life.events.count;
+}
+
 static void do_persist(struct sherd_ctx *ctx, const struct person *self,
                        const struct cargo *got)
 {
     /* Type 1 only; the library refuses the others. */
     if (!IS_ENTITY(self->source) || ENTITY_OF(self->source) / ENTITIES != 1)
         return;
-    life.last[ENTITY_OF(self->source)] = ++life.position;
     sherd_persist(ctx, 1, (struct sherd_bytes){ got->filler, got->then % 70 });
+    life.last[ENTITY_OF(self->source)] = life.position;
 }
 
 static enum sherd_next obey(struct sherd_ctx *ctx, const struct person *self,
@@ -333,7 +352,6 @@ static void shard_hold(struct waiting *shard, struct message *message)
 static void drain(void)
 {
     struct message *message;
-    struct actors_event event;
     struct actors_news news;
 
     while ((message = actors_take_out(life.actors))) {
@@ -349,12 +367,10 @@ static void drain(void)
         else
             shard_hold(shard, message);
     }
-    while (actors_next_event(life.actors, &event)) {
-        struct event noted = { event.actor, false };
-
-        vec_push(&life.events, noted);
-        check(event.position == life.events.count);
-    }
+    for (uint32_t i = 0; i < life.refused.count; i++)
+        actors_store_failed(life.actors, life.refused.items[i],
+                            SHERD_REASON_NOT_STORED);
+    life.refused.count = 0;
     while (actors_next_news(life.actors, &news)) {
         if (news.kind == ACTORS_REQUEST_REPLAY)
             vec_push(&life.wants, news.actor);
@@ -634,7 +650,8 @@ static void begin(void)
     struct actors_settings settings = { .lanes = 1,
                                         .node = NODE,
                                         .seed = 1,
-                                        .now = SECOND };
+                                        .now = SECOND,
+                                        .append = append };
     struct sherd_entity_type type = { .name = "a",
                                       .behavior = plain,
                                       .shards = SHARDS,
@@ -687,6 +704,7 @@ uint64_t random_life(const uint8_t *bytes, size_t size)
         for (uint32_t j = 0; j < 2 * SHARDS; j++)
             vec_fini(&life.shards[i][j].messages);
     vec_fini(&life.events);
+    vec_fini(&life.refused);
     vec_fini(&life.wants);
     return life.digest;
 }

@@ -425,6 +425,37 @@ static void another_incarnation_gets_no_frames_of_the_old_one(void **state)
     link_free(link);
 }
 
+/* The peer's process has started or started again: its handshake says so. */
+static void a_link_connects_at_once_when_its_peer_has_started(void **state)
+{
+    struct link *link = make(STREAM_ORDINARY);
+    uint64_t now = SECOND;
+    (void)state;
+
+    for (uint64_t life = 0; life < 3; life++) {
+        send_text(link, now, "one");
+        for (int i = 0; i < 3; i++) {
+            if (link_state(link) == LINK_BACKING_OFF)
+                now = link_deadline(link);
+            link_tick(link, now);
+            assert_int_equal(link_next_request(link), LINK_REQUEST_CONNECT);
+            link_failed(link, now, "refused");
+        }
+        assert_true(link_deadline(link) > now + 2 * SECOND);
+        link_expect(link, now, PEER_UID + life);
+        if (life) /* its messages for the former incarnation were dropped */
+            send_text(link, now, "two");
+        assert_int_equal(link_deadline(link), now);
+        link_tick(link, now);
+        assert_int_equal(link_next_request(link), LINK_REQUEST_CONNECT);
+        link_failed(link, now, "refused");
+        assert_in_range(link_deadline(link), now + SECOND, now + SECOND * 11 / 10);
+        link_expect(link, now, PEER_UID + life); /* no news */
+        assert_true(link_deadline(link) > now);
+    }
+    link_free(link);
+}
+
 static void a_stale_message_is_not_sent(void **state)
 {
     struct link *link = make(STREAM_ORDINARY);
@@ -750,6 +781,7 @@ int main(void)
         cmocka_unit_test(backing_off_grows_to_its_limit),
         cmocka_unit_test(a_frame_written_in_part_is_sent_whole_again),
         cmocka_unit_test(another_incarnation_gets_no_frames_of_the_old_one),
+        cmocka_unit_test(a_link_connects_at_once_when_its_peer_has_started),
         cmocka_unit_test(a_stale_message_is_not_sent),
         cmocka_unit_test(responses_are_sent_without_waiting),
         cmocka_unit_test(system_messages_are_not_kept_while_closed),

@@ -26,6 +26,28 @@
 #include "base/trace.h"
 #include "base/vec.h"
 
+static jmp_buf hook_back;
+static char hook_text[256];
+
+static void keep_hook_text(const char *text)
+{
+    (void)snprintf(hook_text, sizeof hook_text, "%s", text);
+    longjmp(hook_back, 1);
+}
+
+/* The hook that prints it adds the name of the library. */
+static void a_broken_invariant_names_its_place(void **state)
+{
+    (void)state;
+
+    check_set_hook(keep_hook_text);
+    if (setjmp(hook_back) == 0)
+        check_failed("src/file.c", 7, "a thing holds");
+    check_set_hook(NULL);
+    assert_string_equal(hook_text,
+                        "broken invariant at src/file.c:7: a thing holds");
+}
+
 static void hashes_agree_with_the_jvm(void **state)
 {
     (void)state;
@@ -751,6 +773,7 @@ int main(void)
         cmocka_unit_test(probes_are_read_as_they_were_written),
         cmocka_unit_test(probes_are_bounded),
         cmocka_unit_test(sorting_is_stable),
+        cmocka_unit_test(a_broken_invariant_names_its_place),
         cmocka_unit_test(every_error_code_has_a_text_of_its_own),
         cmocka_unit_test(gzip_output_equals_the_jdks),
         cmocka_unit_test(gzip_can_store_bytes_uncompressed),

@@ -64,7 +64,7 @@ static void a_search_without_success_logs_silent_seeds(void **state)
         assert_string_equal(line.module, "member");
         assert_non_null(strstr(line.text, "no seed node accepted this node"));
         assert_non_null(strstr(line.text, " attempt=2 seeds=2 waited_ms="));
-        assert_non_null(strstr(line.text, " silent=10.0.0.1:2551"));
+        assert_non_null(strstr(line.text, " no_answer=10.0.0.1:2551"));
         assert_null(strstr(line.text, ":2552"));
         lines++;
     }
@@ -98,7 +98,7 @@ static void a_search_without_a_silent_seed_logs_the_remedy(void **state)
     while (trace_next(net->trace, &line)) {
         assert_non_null(strstr(line.text, "no seed node accepted this node"));
         assert_non_null(strstr(line.text, " key=akka.cluster.seed-node-timeout "
-                                          "silent=none hint=\"the seed nodes are "
+                                          "no_answer=none hint=\"the seed nodes are "
                                           "in no cluster yet: start the first "
                                           "seed node of akka://"));
         lines++;
@@ -366,7 +366,8 @@ static void only_messages_of_rounds_are_repeated(void **state)
 static void the_oldest_get_an_exiting_status_at_once(void **state)
 {
     static const char *const roles[] = { "worker" };
-    struct member_settings settings = { .leader_interval_ms = 20000 };
+    struct member_settings settings = { .leader_interval_ms = 20000,
+                                        .waits_for_rounds = true };
     struct net *net = net_new(21);
     struct outbox outbox = { 0 };
     const struct member *leader;
@@ -401,6 +402,113 @@ static void the_oldest_get_an_exiting_status_at_once(void **state)
         MEMBER_EXITING);
     assert_int_equal(told_ports(&outbox), 1u << 1 | 1u << 3 | 1u << 4);
     outbox_fini(&outbox);
+    net_free(net);
+}
+
+/* Runs until the node has that status in its own view. Returns the time that it took, in ms. */
+static uint64_t time_to(struct net *net, uint32_t index,
+                        enum member_status status)
+{
+    uint64_t begin = net->now;
+
+    for (;;) {
+        const struct member *member = net->nodes[index].member;
+        const struct member_view *self = member_self(member);
+
+        if (member_is_stopped(member) ? status == MEMBER_REMOVED
+                                      : self && self->status == status)
+            return (net->now - begin) / MS;
+        assert_true(net->now - begin < 60 * SECOND);
+        net_run(net, MS);
+    }
+}
+
+/* Small clusters only: no change waits for a round or for the leader's interval. The network delays
+ * each message by up to 4 ms. */
+static void a_change_in_a_small_cluster_waits_for_no_interval(void **state)
+{
+    struct member_settings settings = { 0 };
+    (void)state;
+
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        for (uint32_t waits = 0; waits < 2; waits++) {
+            struct net *net = net_new(seed);
+            uint64_t joined = 0;
+            uint64_t left = 0;
+
+            settings.waits_for_rounds = waits;
+            for (uint32_t i = 0; i < 5; i++) {
+                net_add(net, i, &settings);
+                net_start(net, i);
+                joined += time_to(net, i, MEMBER_UP);
+                net_run(net, 2 * SECOND);
+            }
+            for (uint32_t i = 0; i < 4; i++) {
+                assert_true(leave(net, i, i));
+                left += time_to(net, i, MEMBER_REMOVED);
+                net_run(net, 2 * SECOND);
+            }
+            /* The first seed node waits 5 s for the second. */
+            assert_int_equal(joined < 5200, !waits);
+            assert_int_equal(left < 200, !waits);
+            assert_int_equal(member_count(net->nodes[4].member), 1);
+            net_free(net);
+        }
+    }
+}
+
+/* A node leaves and starts again at its address at once, so its former incarnation is still
+ * exiting. The removal has no effect of a downing. */
+static void a_node_that_left_joins_at_its_address_at_once(void **state)
+{
+    (void)state;
+
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct net *net = started(seed, 4);
+        struct node_id old;
+
+        assert_true(net_converge(net, 30 * SECOND));
+        for (uint32_t i = 0; i < 4; i++) {
+            old = net->nodes[i].identity.node;
+            assert_true(leave(net, i, i));
+            assert_true(time_to(net, i, MEMBER_REMOVED) < 200);
+            net_add(net, i, NULL);
+            net_start(net, i);
+            assert_true(time_to(net, i, MEMBER_UP) < 200);
+            assert_null(member_find(net->nodes[(i + 1) % 4].member, &old));
+            for (uint32_t k = 0; k < net->nodes[(i + 1) % 4].news.count; k++) {
+                const struct net_news *news =
+                    &net->nodes[(i + 1) % 4].news.items[k];
+
+                if (news->kind == MEMBER_NEWS_REMOVED && news->uid == old.uid)
+                    assert_int_equal(news->previous, MEMBER_EXITING);
+            }
+            net_run(net, SECOND);
+        }
+        net_free(net);
+    }
+}
+
+/* The confirmation of an exiting member is lost with it: the node at its address replaces it after
+ * half an interval of the leader. */
+static void a_node_at_the_address_of_an_exiting_one_replaces_it(void **state)
+{
+    struct net *net = started(4, 4);
+    struct node_id old = net->nodes[2].identity.node;
+    uint64_t took;
+    (void)state;
+
+    net->hand_over = false;
+    assert_true(net_converge(net, 30 * SECOND));
+    assert_true(leave(net, 2, 2));
+    net_run(net, SECOND);
+    assert_int_equal(member_self(net->nodes[2].member)->status, MEMBER_EXITING);
+    net_crash(net, 2);
+    net_add(net, 2, NULL);
+    net_start(net, 2);
+    took = time_to(net, 2, MEMBER_UP);
+    assert_in_range(took, 500, 700);
+    assert_int_equal(net_told(net, 3, MEMBER_NEWS_REMOVED, old.address.port), 1);
     net_free(net);
 }
 
@@ -1137,6 +1245,9 @@ int main(void)
         cmocka_unit_test(leaving_passes_through_all_statuses),
         cmocka_unit_test(only_messages_of_rounds_are_repeated),
         cmocka_unit_test(the_oldest_get_an_exiting_status_at_once),
+        cmocka_unit_test(a_change_in_a_small_cluster_waits_for_no_interval),
+        cmocka_unit_test(a_node_that_left_joins_at_its_address_at_once),
+        cmocka_unit_test(a_node_at_the_address_of_an_exiting_one_replaces_it),
         cmocka_unit_test(exiting_node_stays_until_it_has_handed_over),
         cmocka_unit_test(a_silent_exiting_member_causes_no_warning),
         cmocka_unit_test(no_member_is_up_before_the_minimum),

@@ -131,6 +131,40 @@ static void exiting_confirmations_have_a_limit(void **state)
     member_free(member);
 }
 
+/* Nodes that wait until the member at their address is removed. The oldest is dropped, and asks
+ * again. One that asks again has one place. */
+static void joins_that_wait_have_a_limit(void **state)
+{
+    struct member_settings settings = { 0 };
+    struct member *member = member_new(&test_identity, &settings, 1, NULL);
+    struct outbox outbox = { 0 };
+    (void)state;
+
+    assert_true(member_join(member, 1, 1, &test_identity.node.address, &outbox));
+    for (int twice = 0; twice < 2; twice++)
+        for (uint32_t i = 0; i < MEMBER_JOINERS_MAX; i++) {
+            struct profile *profile = test_profile("z", i + 1, i + 2, NULL);
+
+            joiners_keep(member, 1, profile, slice_text("/a"));
+            profile_drop(profile);
+            assert_int_equal(member->joiners.count,
+                             twice ? MEMBER_JOINERS_MAX : i + 1);
+        }
+    assert_int_equal(member_counters(member)->dropped_full, 0);
+    {
+        struct profile *profile = test_profile("z", 9999, 2, NULL);
+
+        joiners_keep(member, 1, profile, slice_text("/a"));
+        profile_drop(profile);
+    }
+    assert_int_equal(member->joiners.count, MEMBER_JOINERS_MAX);
+    assert_int_equal(member_counters(member)->dropped_full, 1);
+    assert_true(profile_is(member->joiners.items[0].profile, &(struct node_id){
+        PROFILE_NODE(member->joiners.items[0].profile)->address, 3 }));
+    outbox_fini(&outbox);
+    member_free(member);
+}
+
 static double threshold_of(double configured)
 {
     struct member_settings settings = { .heartbeat_threshold = configured };
@@ -579,6 +613,7 @@ int main(void)
         cmocka_unit_test(roles_of_a_member_have_a_limit),
         cmocka_unit_test(the_oldest_tombstone_is_dropped),
         cmocka_unit_test(exiting_confirmations_have_a_limit),
+        cmocka_unit_test(joins_that_wait_have_a_limit),
         cmocka_unit_test(waiting_replies_have_a_limit),
         cmocka_unit_test(members_downed_by_command_are_notified_in_steps),
         cmocka_unit_test(downing_many_members_is_one_change),

@@ -659,6 +659,7 @@ static void expect_told(const struct exiter *members, const char *expected)
     static const struct member_settings settings = {
         .gossip_interval_ms = 3600000, /* only the leader's own messages */
         .heartbeat_pause_ms = 3600000,
+        .waits_for_rounds = true,
     };
     struct fixture fixture = { 0 };
     struct outbound out;

@@ -345,10 +345,95 @@ static void timeout_after_a_claim_on_another_node_says_sent(void **state)
     world_free(world);
 }
 
+static void ask_or_fail(struct sherd_ctx *ctx, struct player *player)
+{
+    struct sherd_bytes none = { NULL, 0 };
+
+    if (player->type)
+        sherd_entity_ask_or_fail(ctx, player->type, player->id, player->msg,
+                                 none, player->tag, player->timeout_ms);
+    else
+        sherd_ask_or_fail(ctx, player->other, player->msg, none, player->tag,
+                          player->timeout_ms);
+}
+
+static void begin_to_ask(struct player *player, const char *type,
+                         const char *id, uint32_t msg)
+{
+    player->count = 0;
+    player->type = type;
+    player->id = id;
+    player->msg = msg;
+    player->timeout_ms = 60000;
+    player->tag++;
+    player_do(player, ask_or_fail);
+}
+
+/* Returns the time that it took. */
+static uint64_t fails(struct player *player)
+{
+    uint64_t begin = world_now(player->world);
+    const struct heard *heard = player_hears(player, 50 * SECOND);
+
+    assert_non_null(heard);
+    assert_int_equal(heard->kind, SHERD_NO_ANSWER);
+    assert_int_equal(heard->reason, SHERD_REASON_UNREACHABLE);
+    assert_string_equal(heard->where, "n1:2551");
+    return world_now(player->world) - begin;
+}
+
+static void remember_sender(struct player *player, const struct heard *heard)
+{
+    player->other = heard->sender;
+}
+
+/* An ask that may fail ends when the member is unreachable, and later ones at once. Others wait. */
+static void asks_to_an_unreachable_member_fail_if_the_caller_chooses(void **state)
+{
+    struct world *world = cast_world(9, 3, 2);
+    struct player players[2];
+    struct player *player = &players[0];
+    char id[8];
+    (void)state;
+
+    player_spawn(&players[0], world, 0, 0);
+    player_spawn(&players[1], world, 0, 0);
+    (void)snprintf(id, sizeof id, "%s", cast_id_at(player, "E", 1));
+    player->hears = remember_sender;
+    (void)player_asks(player, "E", id, ECHO);
+    player->hears = NULL;
+    players[1].other = player->other;
+    begin_to_ask(player, "E", id, ECHO); /* the member is reachable */
+    assert_int_equal(player_hears(player, SECOND)->kind, SHERD_ANSWER);
+
+    net_part(world, 0, 1, true);
+    net_part(world, 2, 1, true);
+    begin_to_ask(player, "E", id, ECHO);
+    begin_to_ask(&players[1], NULL, NULL, ECHO);
+    assert_true(fails(player) > 2 * SECOND);
+    assert_true(fails(&players[1]) < SECOND);
+    for (int i = 0; i < 2; i++) {
+        begin_to_ask(player, i ? NULL : "E", id, ECHO);
+        assert_true(fails(player) <= 10 * MS);
+    }
+    player->count = 0;
+    player_ask(player, "E", id, ECHO, 5000);
+    runs_out(player, SHERD_STAGE_SENT, "n1:2551");
+
+    net_part(world, 0, 1, false);
+    net_part(world, 2, 1, false);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    world_run(world, SECOND);
+    begin_to_ask(player, "E", id, ECHO);
+    assert_int_equal(player_hears(player, 5 * SECOND)->kind, SHERD_ANSWER);
+    world_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(timeout_names_a_missing_coordinator),
+        cmocka_unit_test(asks_to_an_unreachable_member_fail_if_the_caller_chooses),
         cmocka_unit_test(timeout_names_an_unknown_home),
         cmocka_unit_test(timeout_names_the_latest_stage),
         cmocka_unit_test(timeout_names_delivery_here_and_sending_elsewhere),

@@ -320,6 +320,7 @@ static void a_partition_that_heals_in_time_downs_no_member(void **state)
         10, (struct strategy){ .kind = STRATEGY_KEEP_MAJORITY });
 
     (void)state;
+    world_run(world, 10 * SECOND); /* the intervals of heartbeats are known */
     net_part(world, 3, 4, true);
     world_run(world, 6 * SECOND); /* seen after four, decided after seven */
     assert_true(world_logged(world, 3, "member: unreachable"));

@@ -698,12 +698,13 @@ static void messages_for_an_unknown_incarnation_end(void **state)
 
     (void)state;
     player_spawn(&player, world, 1, 0);
+    world_run(world, 3 * SECOND); /* heartbeats: each node has met all others */
     world_crash(world, 2);
     start(world, 2, joins_by_1);
     for (int i = 0;
-         i < 100000 && !world_logged(world, 1, "new incarnation peer=n2"); i++)
-        world_run(world, MS / 10);
-    world_run(world, 5 * MS); /* the lane hears of it */
+         i < 1000000 && !world_logged(world, 1, "new incarnation peer=n2"); i++)
+        world_run(world, MS / 100);
+    world_run(world, 3 * MS / 100); /* the lane hears of it; a request to join takes longer */
     player.other.node = world_node(world, 2)->settings.identity.node.uid;
     player.other.actor = player.ref.actor;
     assert_false(world_logged(world, 1, "member downed"));

@@ -424,6 +424,171 @@ static void frames_of_a_peers_control_go_to_control(void **state)
     node_free(node);
 }
 
+/* Frees the bytes. The driver reads others into its memory afterwards. */
+static void receive_once(struct machine *machine, struct buf *bytes)
+{
+    static uint8_t memory[1024];
+
+    assert_in_range(bytes->size, 1, sizeof memory);
+    memcpy(memory, bytes->data, bytes->size);
+    machine_bytes(machine, 1, 1, slice_of(memory, bytes->size));
+    memset(memory, '?', sizeof memory);
+    buf_fini(bytes);
+}
+
+/* Returns the only frame for control, lent; null: there is none. */
+static const struct mail_frame *carried(struct machine *machine)
+{
+    static struct mail_content frame;
+    const struct mail *mail;
+    uint32_t count = machine_outgoing(machine, 0, &mail);
+    const struct mail_frame *found = NULL;
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct mail_content content = mail_open(&mail[i]);
+
+        if (content.kind != MAIL_FRAME)
+            continue;
+        assert_null(found);
+        frame = content;
+        found = mail_frame_of(&frame);
+    }
+    return found;
+}
+
+static void control_gets_the_envelope_that_a_lane_has_read(void **state)
+{
+    const struct fixture *fixture = *state;
+    const struct outbound gossip = {
+        .to = self.node,
+        .sender = slice_text("/system/cluster/core/daemon"),
+        .recipient = slice_text("/system/cluster/core/daemon"),
+        .manifest = slice_text("GE"),
+        .payload = slice_text("a packed gossip"),
+        .serializer = 5,
+        .stream = STREAM_ORDINARY,
+    };
+    const struct mail_frame *frame;
+    struct buf bytes = { 0 };
+
+    assert_true(envelope_put(&bytes, &peer, NULL, &gossip));
+    receive_once(fixture->machine, &bytes);
+    frame = carried(fixture->machine);
+    assert_non_null(frame);
+    assert_int_equal(frame->stream, STREAM_ORDINARY);
+    assert_int_equal(frame->own.envelope->origin, peer.node.uid);
+    assert_int_equal(frame->own.envelope->serializer, 5);
+    assert_int_equal(frame->own.envelope->recipient_index, -1);
+    assert_true(slice_is(frame->own.envelope->sender,
+                         "akka://S@b:2/system/cluster/core/daemon"));
+    assert_true(slice_is(frame->own.envelope->recipient,
+                         "akka://S@a:1/system/cluster/core/daemon"));
+    assert_true(slice_is(frame->own.envelope->manifest, "GE"));
+    assert_true(slice_is(frame->own.envelope->payload, "a packed gossip"));
+}
+
+/* A region's path and the manifest come as numbers of the lane's tables; control needs no tables
+ * for them. */
+static void compressed_texts_go_with_the_envelope(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct machine *machine = fixture->machine;
+    struct peer_tables tables = { .uid = self.node.uid };
+    struct outbound message = {
+        .to = self.node,
+        .recipient = slice_text(fixture->node->names[0].remote_path),
+        .manifest = slice_text("a"),
+        .payload = slice_text("to the region"),
+        .serializer = SHARDING_SERIALIZER,
+        .stream = STREAM_ORDINARY,
+    };
+    struct buf bytes = { 0 };
+    struct buf literal = { 0 };
+    const struct mail_frame *frame;
+    const struct envelope *envelope;
+
+    for (int kind = TABLE_REFS; kind <= TABLE_MANIFESTS; kind++) {
+        struct buf payload = { 0 };
+
+        table_advertisement_put(
+            &payload, &self, peer.node.uid,
+            own_tables_newest(&machine->tables, (enum table_kind)kind));
+        assert_true(peer_tables_receive(&tables, (enum table_kind)kind,
+                                        buf_slice(&payload)));
+        buf_fini(&payload);
+    }
+    assert_true(envelope_put(&bytes, &peer, &tables, &message));
+    assert_int_equal(bytes.size, 4 + ENVELOPE_HEADER_SIZE +
+                                     message.payload.size);
+    receive_once(machine, &bytes);
+    frame = carried(machine);
+    assert_non_null(frame);
+    envelope = frame->own.envelope;
+    ref_put(&literal, &self, &self.node.address, message.recipient);
+    assert_int_equal(envelope->recipient_index, 1);
+    assert_true(slice_equal(envelope->recipient, buf_slice(&literal)));
+    assert_true(slice_is(envelope->manifest, "a"));
+    assert_true(slice_equal(envelope->payload, message.payload));
+    /* in the one block of the envelope */
+    assert_ptr_equal(envelope->sender.data, envelope + 1);
+    assert_ptr_equal(envelope->recipient.data, envelope + 1);
+    assert_ptr_equal(envelope->payload.data,
+                     envelope->manifest.data + envelope->manifest.size);
+    buf_fini(&literal);
+    peer_tables_fini(&tables);
+}
+
+/* Control answers as if it had read the frame. It knows the sender by the lane's handshake, and
+ * drops a frame of an unknown one. */
+static void control_handles_a_frame_of_a_lane(void **state)
+{
+    static const struct {
+        const char *path;
+        bool is_known;
+    } senders[] = { { "/system/cluster/core/daemon", true },
+                    { "/system/cluster/core/other", false } };
+    const struct fixture *fixture = *state;
+    struct machine *control = node_machine(fixture->node, 0);
+
+    machine_start(control, 1, 0);
+    while (outbox_next(&control->outbox, &(struct outbound){ 0 }))
+        ;
+    for (size_t i = 0; i < sizeof senders / sizeof *senders; i++) {
+        struct outbound question = {
+            .to = self.node,
+            .sender = slice_text(senders[i].path),
+            .recipient = slice_text("/system/cluster/core/daemon"),
+            .manifest = slice_text("IJ"),
+            .serializer = 5,
+            .stream = STREAM_ORDINARY,
+            .selection = true,
+        };
+        struct outbound answer = { 0 };
+        const struct mail *mail;
+        struct buf bytes = { 0 };
+        uint32_t count;
+
+        assert_true(envelope_put(&bytes, &peer, NULL, &question));
+        receive_once(fixture->machine, &bytes);
+        assert_non_null(carried(fixture->machine));
+        count = machine_outgoing(fixture->machine, 0, &mail);
+        for (uint32_t at = 0; at < count; at++)
+            if (senders[i].is_known || mail_open(&mail[at]).kind == MAIL_FRAME)
+                machine_mail(control, 1, &mail[at], 1);
+        machine_sent(fixture->machine, 0, count);
+        while (outbox_next(&control->outbox, &answer) &&
+               !slice_is(answer.manifest, "IJN"))
+            ;
+        assert_int_equal(slice_is(answer.manifest, "IJN"), senders[i].is_known);
+        if (senders[i].is_known) {
+            assert_true(slice_is(answer.recipient, senders[i].path));
+            associations_quarantine(control->control->associations, &peer.node);
+        }
+    }
+    assert_int_equal(associations_counts(control->control->associations).stale, 1);
+    assert_int_equal(control->malformed, 0);
+}
+
 int main(void)
 {
 #define ON_A_LANE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -438,6 +603,9 @@ int main(void)
         ON_A_LANE(a_later_handshake_that_cannot_be_read_is_refused),
         ON_A_LANE(a_handshake_of_another_than_its_sender_is_refused),
         ON_A_LANE(an_entity_is_started_for_another_node),
+        ON_A_LANE(control_gets_the_envelope_that_a_lane_has_read),
+        ON_A_LANE(compressed_texts_go_with_the_envelope),
+        ON_A_LANE(control_handles_a_frame_of_a_lane),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

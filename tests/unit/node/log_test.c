@@ -36,9 +36,9 @@ static void a_joiner_names_the_reasons_of_a_silent_seed_node(void **state)
     assert_true(world_logged(world, 0, "handshake refused"));
     assert_true(world_logged(world, 0, "akka://Other@n1:2551"));
     assert_true(world_logged(world, 1, "no seed node accepted this node"));
-    assert_true(world_logged(world, 1, " silent=n0:2551 "));
+    assert_true(world_logged(world, 1, " no_answer=n0:2551 "));
     assert_true(world_logged(
-        world, 1, "the lines of module link say why nodes are silent; "
+        world, 1, "the lines of module link say why nodes do not answer; "
                   "all need the system akka://Other"));
     assert_true(world_logged(world, 1, "handshake not answered peer=n0:2551"));
     assert_false(world_logged(world, 1, "and cannot be joined"));
@@ -62,6 +62,56 @@ static void two_seed_nodes_with_other_names_log_it(void **state)
                              "and cannot be joined seed=n1:2551 "
                              "own=akka://World"));
     assert_true(world_logged(world, 1, "seed=n0:2551 own=akka://Other"));
+    world_free(world);
+}
+
+/* An Akka node and a Pekko node look for each other. */
+static void two_seed_nodes_with_other_protocols_log_it(void **state)
+{
+    static const struct address seeds[2][2] = { { { "n0", 2551 }, { "n1", 2551 } },
+                                                { { "n1", 2551 }, { "n0", 2551 } } };
+    struct world *world = cast_new(54);
+    (void)state;
+
+    cast_begin();
+    for (uint32_t i = 0; i < 2; i++) {
+        struct node_settings settings =
+            world_node_settings(world, i, cast_types, CAST_TYPES);
+
+        settings.identity.protocol = i ? "akka" : "pekko";
+        settings.seed_nodes = seeds[i];
+        settings.seed_node_count = 2;
+        settings.alone = false;
+        world_start(world, i, &settings);
+    }
+    world_run(world, 30 * SECOND);
+    assert_true(world_logged(world, 0, "seed=n1:2551 own=pekko://World reason=\"handshake from akka://"));
+    assert_true(world_logged(world, 0, "the seed node speaks the other protocol: "
+                                       "set sherd.protocol.name to that"));
+    assert_true(world_logged(world, 1, "seed=n0:2551 own=akka://World reason=\"handshake from pekko://"));
+    assert_true(world_logged(world, 1, "speaks the other protocol"));
+    world_free(world);
+}
+
+/* No node answers: none refused this one. */
+static void a_search_without_an_answer_is_no_refusal(void **state)
+{
+    static const struct address seeds[] = { { "n0", 2551 } };
+    struct world *world = cast_new(55);
+    struct node_settings settings =
+        world_node_settings(world, 1, cast_types, CAST_TYPES);
+    (void)state;
+
+    cast_begin();
+    settings.seed_nodes = seeds;
+    settings.seed_node_count = 1;
+    settings.alone = false;
+    settings.join_give_up = 8 * SECOND;
+    world_start(world, 1, &settings);
+    world_run(world, 12 * SECOND);
+    assert_true(world_logged(world, 1, "this node found no cluster in time reason=\"No seed node "
+                                       "accepted this node in time.\""));
+    assert_false(world_logged(world, 1, "the cluster refused this node"));
     world_free(world);
 }
 
@@ -95,6 +145,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_joiner_names_the_reasons_of_a_silent_seed_node),
         cmocka_unit_test(two_seed_nodes_with_other_names_log_it),
+        cmocka_unit_test(two_seed_nodes_with_other_protocols_log_it),
+        cmocka_unit_test(a_search_without_an_answer_is_no_refusal),
         cmocka_unit_test(a_joiner_logs_when_it_tries_again),
     };
 

@@ -38,14 +38,6 @@ static struct naming *naming(void)
     return naming;
 }
 
-static struct carried *carried(void)
-{
-    struct carried *carried = mem_alloc(sizeof *carried);
-
-    buf_put_text(&carried->frame, "frame");
-    return carried;
-}
-
 static struct watching *watching(void)
 {
     struct watching *watching = mem_alloc(sizeof *watching);
@@ -105,7 +97,7 @@ static struct mail_content make(enum mail_kind kind)
     case MAIL_NAMED:
         return MAIL(named, .own = { naming() });
     case MAIL_FRAME:
-        return MAIL(frame, .own = { carried() });
+        return MAIL(frame, .own = { envelope_keep(&(struct envelope){ 0 }) });
     case MAIL_HANDSHAKE:
         return MAIL(handshake, .own = { mem_alloc(sizeof(struct handshake)) });
     case MAIL_WATCH:

@@ -46,6 +46,7 @@ static struct world *cut_off(uint64_t seed, bool by_the_others)
     struct world *world = cast_world(seed, COUNT, 1);
     const uint32_t last = COUNT - 1;
 
+    world_run(world, 3 * SECOND); /* heartbeats: each node has met all others */
     part_last(world, true);
     world_run(world, 20 * SECOND);
     for (uint32_t i = 0; i < last; i++) {

@@ -405,9 +405,9 @@ static struct world *stuck(uint64_t seed, uint64_t terminate,
     players[1].other = players[0].ref;
     (void)player_asks(&players[1], NULL, NULL, ECHO);
     world_leave(world, 1);
-    while (!world_logged(world, 0, "status=exiting")) {
+    while (!world_logged(world, 0, "status=leaving")) {
         assert_false(world_logged(world, 1, "self-exiting"));
-        world_run(world, MS);
+        world_run(world, MS / 50);
     }
     net_cut(world, 1, 0, NET_BOTH, true);
     player_do(&players[1], tell_many);

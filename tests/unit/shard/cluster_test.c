@@ -392,7 +392,7 @@ static void see(struct cluster *cluster, int n, const struct event *event)
     node->knows[m] = !event->is_removed;
     if (event->is_removed) {
         singleton_peer_removed(node->singleton, cluster->now,
-                               &event->peer.node);
+                               &event->peer.node, false);
         if (node->coordinator)
             coordinator_peer_removed(node->coordinator, cluster->now,
                                      &event->peer.node, &node->outbox);

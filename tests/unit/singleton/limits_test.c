@@ -72,7 +72,7 @@ static void removed_members_are_forgotten_by_age(void **state)
     for (uint32_t n = 1; n <= 9; n++) {
         struct node_id node = node_of(n);
 
-        singleton_peer_removed(singleton, n / 4 * 120 * SECOND, &node);
+        singleton_peer_removed(singleton, n / 4 * 120 * SECOND, &node, false);
         singleton_peers_done(singleton, n / 4 * 120 * SECOND, &outbox);
     }
     for (uint32_t minute = 0; minute < 25; minute++) {
@@ -121,7 +121,7 @@ static void a_member_takes_over_when_all_older_members_end(void **state)
     for (uint32_t i = 0; i < OLDER; i++) {
         struct node_id node = node_of(1 + i * 11 % OLDER);
 
-        singleton_peer_removed(singleton, SECOND, &node);
+        singleton_peer_removed(singleton, SECOND, &node, false);
     }
     singleton_peers_done(singleton, SECOND, &outbox);
     assert_int_equal(singleton_state(singleton), SINGLETON_OLDEST);
@@ -178,7 +178,7 @@ static void many_members_join_and_leave(void **state)
 
             if (ages[n] && rng_below(&rng, 2)) {
                 ages[n] = 0;
-                singleton_peer_removed(singleton, SECOND, &node);
+                singleton_peer_removed(singleton, SECOND, &node, false);
                 continue;
             }
             ages[n] = ages[n] ? ages[n] : 1 + (int32_t)(round * NODES + n);

@@ -114,8 +114,11 @@ static void view(struct world *world)
     }
 }
 
+/* An exiting member has confirmed that it runs nothing any more. */
 static void remove_node(struct world *world, int n)
 {
+    bool has_left = world->peers[n].status == MEMBER_EXITING;
+
     world->peers[n].status = MEMBER_REMOVED;
     for (int i = 0; i < world->count; i++) {
         struct node *node = &world->nodes[i];
@@ -123,7 +126,7 @@ static void remove_node(struct world *world, int n)
         if (node->is_dead)
             continue;
         singleton_peer_removed(node->singleton, world->now,
-                               &world->peers[n].node);
+                               &world->peers[n].node, has_left);
         singleton_peers_done(node->singleton, world->now, &node->outbox);
         listen(world, i);
     }
@@ -462,6 +465,118 @@ static void the_margin_delays_a_take_over(void **state)
     world_free(world);
 }
 
+static struct world *world_with_margin(int count)
+{
+    struct world *world = mem_alloc(sizeof *world);
+
+    world->now = SECOND;
+    world->settings.removal_margin_ms = 20000;
+    for (int i = 0; i < count; i++)
+        add(world);
+    return world;
+}
+
+/* A rolling restart: the oldest node leaves, joins again, and then the next one leaves. All of it
+ * takes less than the margin. */
+static void nodes_that_leave_one_after_another_hand_over_at_once(void **state)
+{
+    struct world *world = world_with_margin(3);
+    (void)state;
+
+    for (int n = 0; n + 3 < NODES_MAX; n++) {
+        assert_int_equal(runner(world), n);
+        leave(world, n);
+        assert_int_equal(runner(world), n + 1);
+        assert_true(world->nodes[n].has_exited);
+        world->nodes[n].is_dead = true;
+        pass(world, 500);
+        remove_node(world, n);
+        add(world);
+        pass(world, 1000);
+    }
+    world_free(world);
+}
+
+/* The leader has not removed the first node when the second one leaves, or counts it as crashed. */
+static void a_member_that_ended_long_ago_hinders_no_hand_over(void **state)
+{
+    (void)state;
+
+    for (int removes = 0; removes < 2; removes++) {
+        struct world *world = world_with_margin(3);
+
+        leave(world, 0);
+        world->nodes[0].is_dead = true;
+        world->peers[0].status = MEMBER_DOWN;
+        view(world);
+        if (removes)
+            remove_node(world, 0);
+        pass(world, 1000);
+        leave(world, 1);
+        assert_true(world->nodes[1].has_exited);
+        assert_int_equal(runner(world), 2);
+        world_free(world);
+    }
+}
+
+/* The end of the first node's hand-over and its confirmation are lost. It is downed, but a new
+ * incarnation shows that it has ended. */
+static void a_new_incarnation_of_an_exiting_member_ends_its_margin(void **state)
+{
+    (void)state;
+
+    for (int exits = 0; exits < 2; exits++) {
+        struct world *world = world_with_margin(2);
+
+        if (exits) {
+            world->peers[0].status = MEMBER_EXITING;
+            view(world);
+        }
+        world->nodes[0].is_dead = true;
+        world->peers[0].status = MEMBER_DOWN;
+        view(world);
+        remove_node(world, 0);
+        pass(world, 1000);
+        assert_int_equal(runner(world), -1);
+        world->peers[0].node.uid += 1000;
+        world->peers[0].up_number = INT32_MAX;
+        world->peers[0].status = MEMBER_JOINING;
+        view(world);
+        assert_int_equal(runner(world), exits ? 1 : -1);
+        pass(world, 20000);
+        assert_int_equal(runner(world), 1);
+        world_free(world);
+    }
+}
+
+/* The first node says that it hands over, and ends before it does. */
+static void the_next_member_is_asked_when_the_one_asked_is_removed(void **state)
+{
+    struct world *world = world_of(3);
+    struct mail_content last;
+    (void)state;
+
+    world->nodes[0].stop_delay = 1000000;
+    world->peers[0].status = world->peers[1].status = MEMBER_EXITING;
+    view(world);
+    flow(world);
+    assert_string_equal(state_at(world, 0), "handing-over");
+    world->nodes[0].is_dead = true;
+    world->nodes[0].is_running = false;
+    remove_node(world, 0);
+    last = world->history.items[world->history.count - 1];
+    assert_string_equal(last.manifest, "A");
+    assert_int_equal(last.from, 2);
+    assert_int_equal(last.to, 1);
+    pass(world, 1000);
+    last = world->history.items[world->history.count - 1];
+    assert_string_equal(last.manifest, "A"); /* again, because n1 does not answer */
+    assert_int_equal(last.to, 1);
+    remove_node(world, 1);
+    assert_int_equal(runner(world), 2);
+    world_free(world);
+}
+
 /* The two oldest members leave together. */
 static void neighbours_leaving_together_never_overlap(void **state)
 {
@@ -569,7 +684,7 @@ static void a_downed_node_does_not_take_over(void **state)
     self.status = MEMBER_DOWN;
     singleton_peer(node->singleton, world->now, &self);
     singleton_peer_removed(node->singleton, world->now,
-                           &world->peers[0].node);
+                           &world->peers[0].node, false);
     singleton_peers_done(node->singleton, world->now, &node->outbox);
     listen(world, 1);
     assert_int_equal(runner(world), 0);
@@ -635,7 +750,8 @@ static void a_hand_over_to_a_dead_node_comes_back(void **state)
     listen(world, 0);
     assert_string_equal(state_at(world, 0), "was-oldest");
     assert_true(world->nodes[0].is_running); /* until it is asked */
-    singleton_peer_removed(world->nodes[0].singleton, world->now, &older.node);
+    singleton_peer_removed(world->nodes[0].singleton, world->now, &older.node,
+                           false);
     singleton_peers_done(world->nodes[0].singleton, world->now,
                          &world->nodes[0].outbox);
     listen(world, 0);
@@ -685,6 +801,7 @@ static void a_restarted_hand_over_waits_for_the_margin(void **state)
     world->peers[0].status = MEMBER_EXITING;
     view(world);
     pass(world, 14000);
+    world->peers[0].status = MEMBER_DOWN;
     remove_node(world, 0);
     pass(world, 4000);
     assert_int_equal(singleton_counters(world->nodes[1].singleton)->stuck, 1);
@@ -709,7 +826,7 @@ static void a_node_that_learns_late_of_its_exit_does_not_take_over(void **state)
     assert_string_equal(state_at(world, 1), "becoming-oldest");
     world->peers[1].status = MEMBER_EXITING;
     singleton_peer_removed(node->singleton, world->now,
-                           &world->peers[0].node);
+                           &world->peers[0].node, false);
     singleton_peer(node->singleton, world->now, &world->peers[1]);
     singleton_peers_done(node->singleton, world->now, &node->outbox);
     listen(world, 1);
@@ -746,6 +863,10 @@ int main(void)
         cmocka_unit_test(a_hand_over_is_given_up),
         cmocka_unit_test(a_crash_is_taken_over_after_removal),
         cmocka_unit_test(the_margin_delays_a_take_over),
+        cmocka_unit_test(nodes_that_leave_one_after_another_hand_over_at_once),
+        cmocka_unit_test(a_member_that_ended_long_ago_hinders_no_hand_over),
+        cmocka_unit_test(a_new_incarnation_of_an_exiting_member_ends_its_margin),
+        cmocka_unit_test(the_next_member_is_asked_when_the_one_asked_is_removed),
         cmocka_unit_test(neighbours_leaving_together_never_overlap),
         cmocka_unit_test(a_downed_node_does_not_take_over),
         cmocka_unit_test(unknown_senders_and_malformed_messages_are_ignored),
