@@ -17,12 +17,14 @@ void judge_open(struct judge *judge, const struct node_id *self,
     };
 
     *judge = (struct judge){ .self = *self };
+    peers_init(&judge->peers, &(struct peers_options){ .user = NULL });
     judge->resolver = resolver_new(self, &settings, NULL, now);
 }
 
 void judge_close(struct judge *judge)
 {
     resolver_free(judge->resolver);
+    peers_fini(&judge->peers);
     vec_fini(&judge->members);
     vec_fini(&judge->records);
     *judge = (struct judge){ .resolver = NULL };
@@ -33,10 +35,12 @@ static void put_members(struct judge *judge, const struct member *member)
     judge->members.count = 0;
     for (uint32_t i = 0; i < member_count(member); i++) {
         const struct member_view *view = member_at(member, i);
-        const struct side_member put = {
-            .node = profile_node(view->profile),
+        const struct kept_member put = {
+            .uid = view->profile->uid,
+            .address = peers_lasting(&judge->peers,
+                                     &PROFILE_NODE(view->profile)->address),
             .up_number = view->up_number,
-            .status = view->status,
+            .status = (uint8_t)view->status,
             .has_role = true,
             .reachable = profile_is(view->profile, &judge->self) ||
                          (view->reachable && view->status != MEMBER_DOWN),

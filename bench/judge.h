@@ -4,6 +4,7 @@
 #ifndef SHERD_BENCH_JUDGE_H
 #define SHERD_BENCH_JUDGE_H
 
+#include "artery/peers.h"
 #include "base/outbox.h"
 #include "base/vec.h"
 #include "member/member.h"
@@ -12,7 +13,8 @@
 struct judge {
     struct node_id self;
     struct resolver *resolver;
-    VEC(struct side_member) members;
+    struct peers peers; /* the members' addresses */
+    VEC(struct kept_member) members;
     VEC(struct side_record) records;
 };
 

@@ -40,20 +40,25 @@ struct kept_member kept_member_again(const struct kept_member *kept)
     return again;
 }
 
+static int compare_uids(uint64_t left, uint64_t right)
+{
+    int64_t a = (int64_t)left, b = (int64_t)right;
+
+    return (a > b) - (a < b);
+}
+
+int kept_member_compare(const struct kept_member *left,
+                        const struct kept_member *right)
+{
+    int order = kept_addresses_compare(left->address, right->address);
+
+    return order ? order : compare_uids(left->uid, right->uid);
+}
+
 int kept_member_compare_age(const struct kept_member *left,
                             const struct kept_member *right)
 {
-    int order;
-
     if (left->up_number != right->up_number)
         return left->up_number < right->up_number ? -1 : 1;
-    order = strcmp(left->address->host, right->address->host);
-    if (!order)
-        order = (left->address->port > right->address->port) -
-                (left->address->port < right->address->port);
-    if (!order)
-        return (int64_t)left->uid < (int64_t)right->uid
-                   ? -1
-                   : left->uid != right->uid;
-    return order;
+    return kept_member_compare(left, right);
 }

@@ -48,9 +48,12 @@ struct member_info {
 struct kept_member {
     uint64_t uid;
     const struct kept_address *address;
-    int32_t up_number;
+    int32_t up_number; /* age: smaller is older; INT32_MAX = never up */
     uint8_t status; /* enum member_status */
-    bool is_copied; /* the core owns the address */
+    bool is_copied : 1; /* the core owns the address */
+    bool reachable : 1; /* these three only in a side: see resolver/strategy.h */
+    bool has_role : 1;
+    bool seen : 1;
     uint8_t marks; /* bits for the core's own use */
 };
 
@@ -74,6 +77,9 @@ static inline bool kept_member_is(const struct kept_member *kept,
            kept_address_equal(kept->address, &node->address);
 }
 
+/* As node_compare. */
+int kept_member_compare(const struct kept_member *left,
+                        const struct kept_member *right);
 /* Below zero: left is older. */
 int kept_member_compare_age(const struct kept_member *left,
                             const struct kept_member *right);

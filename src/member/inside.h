@@ -51,10 +51,7 @@ struct finding {
 
 /* The last news of a member. */
 struct reported_member {
-    struct profile *profile; /* held */
-    int32_t up_number;
-    enum member_status status;
-    bool is_unreachable;
+    struct member_view view; /* as reported; holds its profile */
     enum member_status last; /* status in the last version that has it, reported or not */
     bool leaves_well;        /* there: exiting and reachable */
 };

@@ -151,41 +151,35 @@ static void view_seen(struct member *member)
         member->views.items[i].seen = member->gossip.members.items[i].seen;
 }
 
-/* The reported state of a member. */
-struct tellable {
-    enum member_status status; /* MEMBER_REMOVED: no member */
-    int32_t up_number;
-    bool is_unreachable;
-};
-
-static bool differ(const struct tellable *left, const struct tellable *right)
+/* Whether a report would tell the difference. */
+static bool differ(const struct member_view *left,
+                   const struct member_view *right)
 {
     return left->status != right->status ||
            left->up_number != right->up_number ||
-           left->is_unreachable != right->is_unreachable;
+           left->reachable != right->reachable;
 }
 
 /* True if the view differs both from the last report and from the gossip. */
 static bool is_merged(const struct member *member, const uint8_t *reach,
-                      const struct member_view *view, const struct reported_member *reported)
+                      const struct member_view *view,
+                      const struct member_view *reported)
 {
     const struct gossip_member *found =
         gossip_find_profile(&member->gossip, view->profile);
     bool tells_reach = profile_same_center(view->profile, member->self) &&
                        !profile_same(view->profile, member->self);
-    struct tellable was = { MEMBER_REMOVED, 0, false };
-    struct tellable is = { view->status, view->up_number,
-                           tells_reach && !view->reachable };
-    struct tellable becomes = { MEMBER_REMOVED, 0, false };
+    const struct member_view none = { .status = MEMBER_REMOVED, .reachable = true };
+    const struct member_view was = reported ? *reported : none;
+    struct member_view is = *view, becomes = none;
 
-    if (reported)
-        was = (struct tellable){ reported->status, reported->up_number,
-                                 reported->is_unreachable };
+    is.reachable = !tells_reach || view->reachable;
     if (found)
-        becomes = (struct tellable){
-            found->status, found->up_number,
-            tells_reach && reach[found - member->gossip.members.items] !=
-                               REACHABLE
+        becomes = (struct member_view){
+            .status = found->status,
+            .up_number = found->up_number,
+            .reachable = !tells_reach ||
+                         reach[found - member->gossip.members.items] == REACHABLE
         };
     return differ(&was, &is) && differ(&is, &becomes);
 }
@@ -200,14 +194,14 @@ static void count_merged(struct member *member, const uint8_t *reach)
         return;
     for (uint32_t i = 0; i < member->views.count; i++) {
         const struct member_view *view = &member->views.items[i];
-        const struct reported_member *reported = NULL;
+        const struct member_view *reported = NULL;
 
         while (at < news->members.count &&
-               profile_compare(news->members.items[at].profile, view->profile) < 0)
+               profile_compare(news->members.items[at].view.profile, view->profile) < 0)
             at++;
         if (at < news->members.count &&
-            profile_same(news->members.items[at].profile, view->profile))
-            reported = &news->members.items[at];
+            profile_same(news->members.items[at].view.profile, view->profile))
+            reported = &news->members.items[at].view;
         member->counters.changes_merged +=
             is_merged(member, reach, view, reported);
     }
@@ -225,10 +219,10 @@ static void note_last(struct member *member, const uint8_t *reach)
 
         while (at < gossip->members.count &&
                profile_compare(gossip->members.items[at].profile,
-                               reported->profile) < 0)
+                               reported->view.profile) < 0)
             at++;
         if (at == gossip->members.count ||
-            !profile_same(gossip->members.items[at].profile, reported->profile))
+            !profile_same(gossip->members.items[at].profile, reported->view.profile))
             continue;
         reported->last = gossip->members.items[at].status;
         reported->leaves_well =
@@ -274,7 +268,7 @@ void member_fini_news(struct member *member)
     struct news *news = &member->news;
 
     for (uint32_t i = 0; i < news->members.count; i++)
-        profile_drop(news->members.items[i].profile);
+        profile_drop(news->members.items[i].view.profile);
     vec_fini(&news->members);
     for (uint32_t i = 0; i < news->roles.count; i++)
         mem_free((void *)(uintptr_t)news->roles.items[i].role);
@@ -302,14 +296,14 @@ static bool tell_removed(struct member *member, struct member_news *out)
     for (; news->at < news->members.count; news->at++) {
         struct reported_member *old = &news->members.items[news->at];
 
-        if (gossip_find_profile(&member->gossip, old->profile))
+        if (gossip_find_profile(&member->gossip, old->view.profile))
             continue;
         (void)tell(out, MEMBER_NEWS_REMOVED, NULL);
-        out->node = profile_node(old->profile);
+        out->node = profile_node(old->view.profile);
         out->previous = old->last;
         out->has_left = old->leaves_well;
         member_probe(member, PROBE_MEMBER_SEEN, &out->node, MEMBER_REMOVED);
-        profile_drop(old->profile);
+        profile_drop(old->view.profile);
         vec_remove(&news->members, news->at);
         return true;
     }
@@ -325,15 +319,17 @@ static bool tell_members(struct member *member, struct member_news *out)
         const struct gossip_member *from =
             &member->gossip.members.items[news->at];
         struct reported_member *old = news->at < news->members.count
-                               ? &news->members.items[news->at]
-                               : NULL;
+                                          ? &news->members.items[news->at]
+                                          : NULL;
 
-        if (old && profile_same(old->profile, from->profile)) {
-            if (old->status == from->status &&
-                old->up_number == from->up_number)
+        if (old && profile_same(old->view.profile, from->profile)) {
+            if (old->view.status == from->status &&
+                old->view.up_number == from->up_number)
                 continue;
         } else {
-            struct reported_member added = { .profile = profile_hold(from->profile) };
+            struct reported_member added = {
+                .view = { .profile = profile_hold(from->profile), .reachable = true }
+            };
 
             vec_push(&news->members, added);
             memmove(&news->members.items[news->at + 1],
@@ -342,8 +338,8 @@ static bool tell_members(struct member *member, struct member_news *out)
             old = &news->members.items[news->at];
             *old = added;
         }
-        old->status = old->last = from->status;
-        old->up_number = from->up_number;
+        old->view.status = old->last = from->status;
+        old->view.up_number = from->up_number;
         member_probe(member, PROBE_MEMBER_SEEN, PROFILE_NODE(from->profile),
                      from->status);
         return tell(out, MEMBER_NEWS_MEMBER, &member->views.items[news->at++]);
@@ -358,15 +354,15 @@ static bool tell_reach(struct member *member, struct member_news *out,
     struct news *news = &member->news;
 
     for (; news->at < news->members.count; news->at++) {
-        struct reported_member *old = &news->members.items[news->at];
+        struct member_view *old = &news->members.items[news->at].view;
         const struct member_view *view = &member->views.items[news->at];
 
-        if (old->is_unreachable == unreachable ||
+        if (old->reachable != unreachable ||
             view->reachable == unreachable ||
             profile_same(view->profile, member->self) ||
             !profile_same_center(old->profile, member->self))
             continue;
-        old->is_unreachable = unreachable;
+        old->reachable = !unreachable;
         news->at++;
         return tell(
             out, unreachable ? MEMBER_NEWS_UNREACHABLE : MEMBER_NEWS_REACHABLE,

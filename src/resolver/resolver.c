@@ -31,7 +31,7 @@ struct resolver {
     struct trace *trace;
     uint64_t started_at; /* ticks count from here, so that nodes do not tick together */
     uint64_t tick_at;    /* NEVER: nothing to look at */
-    VEC(struct side_member) members; /* of the last view, by node */
+    VEC(struct kept_member) members; /* of the last view, by node */
     VEC(struct side_record) records;
     bool is_leader;
     bool is_added; /* this node has been up or weakly up */
@@ -148,9 +148,9 @@ static void add_word(struct words *words, const char *text)
     words->size += size;
 }
 
-/* Adds the address, one letter for the status (in the order of peer_status), the up number, and
+/* Adds the address, one letter for the status (in the order of MEMBER_STATUSES), the up number, and
  * what else the strategies read. */
-static void add_member(struct words *words, const struct side_member *member)
+static void add_member(struct words *words, const struct kept_member *member)
 {
     static const char letters[] = "julxdrwpR";
     char address[ADDRESS_TEXT_MAX];
@@ -159,8 +159,7 @@ static void add_member(struct words *words, const struct side_member *member)
     if (member->up_number != INT32_MAX)
         (void)snprintf(number, sizeof number, "%d", (int)member->up_number);
     (void)snprintf(text, sizeof text, "%s/%c%s%s%s%s",
-                   address_text(&member->node.address, address,
-                                sizeof address),
+                   kept_address_text(member->address, address, sizeof address),
                    letters[member->status], number,
                    member->reachable ? "" : "-unreachable",
                    member->seen ? "-seen" : "",
@@ -183,14 +182,14 @@ static void trace_inputs(const struct resolver *resolver)
     words.start = "it was decided from observations=";
     for (uint32_t i = 0; i < resolver->records.count; i++) {
         const struct side_record *record = &resolver->records.items[i];
-        const struct side_member *members = resolver->members.items;
+        const struct kept_member *members = resolver->members.items;
 
         (void)snprintf(
             text, sizeof text, "%s>%s",
-            address_text(&members[record->observer].node.address, observer,
-                         sizeof observer),
-            address_text(&members[record->subject].node.address, subject,
-                         sizeof subject)); /* fits */
+            kept_address_text(members[record->observer].address, observer,
+                              sizeof observer),
+            kept_address_text(members[record->subject].address, subject,
+                              sizeof subject)); /* fits */
         add_word(&words, text);
     }
     end_words(&words);
@@ -235,8 +234,7 @@ static void trace_decision(const struct resolver *resolver, uint64_t now,
     words.start = start;
     for (uint32_t i = 0; i < side.member_count; i++)
         if (down[i])
-            add_word(&words, address_text(&side.members[i].node.address,
-                                          address, sizeof address));
+            add_word(&words, kept_address_text(side.members[i].address, address, sizeof address));
     end_words(&words);
     mem_free(indirect);
     trace_inputs(resolver);
@@ -246,7 +244,7 @@ static void trace_decision(const struct resolver *resolver, uint64_t now,
 
 static bool is_self(const struct resolver *resolver, uint32_t member)
 {
-    return node_equal(&resolver->members.items[member].node, &resolver->self);
+    return kept_member_is(&resolver->members.items[member], &resolver->self);
 }
 
 static uint32_t find_targets(const struct resolver *resolver,
@@ -273,6 +271,14 @@ static void forget_changes(struct resolver *resolver)
     resolver->is_suspected = false;
 }
 
+static void put_down(struct resolver *resolver,
+                     const struct kept_member *member)
+{
+    const struct node_id node = kept_member_node(member);
+
+    put_news(resolver, RESOLVER_NEWS_DOWN, &node);
+}
+
 /* Downs the members of a decision. Returns their count, and flags of all members, which the caller
  * frees. */
 static uint32_t act(struct resolver *resolver, uint64_t now,
@@ -281,7 +287,7 @@ static uint32_t act(struct resolver *resolver, uint64_t now,
     const struct side side = resolver_side(resolver);
     bool *down = mem_alloc((side.member_count + 1) * sizeof *down);
     uint32_t count = find_targets(resolver, decision, down);
-    const struct node_id *self = NULL;
+    bool downs_self = false;
 
     *flags = down;
     if (!count)
@@ -291,12 +297,12 @@ static uint32_t act(struct resolver *resolver, uint64_t now,
         if (!down[i])
             continue;
         if (is_self(resolver, i))
-            self = &side.members[i].node;
+            downs_self = true;
         else
-            put_news(resolver, RESOLVER_NEWS_DOWN, &side.members[i].node);
+            put_down(resolver, &side.members[i]);
     }
-    if (self) /* last: it may stop this node at once */
-        put_news(resolver, RESOLVER_NEWS_DOWN, self);
+    if (downs_self) /* last: it may stop this node at once */
+        put_news(resolver, RESOLVER_NEWS_DOWN, &resolver->self);
     forget_changes(resolver);
     resolver->stable_at = now + resolver->settings.stable_after;
     resolver->counters.decisions++;
@@ -330,10 +336,10 @@ static void count_change(struct resolver *resolver, uint64_t now)
 
 /* before: null for a new member. Only the status counts for this node itself. */
 static void compare(struct resolver *resolver, uint64_t now,
-                    const struct side_member *before,
-                    const struct side_member *after)
+                    const struct kept_member *before,
+                    const struct kept_member *after)
 {
-    bool is_self = node_equal(&after->node, &resolver->self);
+    bool is_self = kept_member_is(after, &resolver->self);
     bool changed = !before || before->status != after->status;
 
     if (is_self && (after->status == MEMBER_UP ||
@@ -352,12 +358,12 @@ static void compare(struct resolver *resolver, uint64_t now,
 }
 
 static void forget_removing(struct resolver *resolver, uint64_t now,
-                            const struct node_id *node)
+                            const struct kept_member *member)
 {
     if (resolver->release != RELEASE_REMOVED)
         return;
     for (uint32_t i = 0; i < resolver->removing.count; i++)
-        if (node_equal(&resolver->removing.items[i], node)) {
+        if (kept_member_is(member, &resolver->removing.items[i])) {
             vec_remove(&resolver->removing, i);
             break;
         }
@@ -373,24 +379,23 @@ static void compare_all(struct resolver *resolver, uint64_t now,
     uint32_t at = 0;
 
     for (uint32_t i = 0; i < side->member_count; i++) {
-        const struct side_member *before = NULL;
+        const struct kept_member *before = NULL;
 
         for (; at < resolver->members.count; at++) {
-            int order = node_compare(&resolver->members.items[at].node,
-                                     &side->members[i].node);
+            int order = kept_member_compare(&resolver->members.items[at],
+                                            &side->members[i]);
 
             if (order == 0)
                 before = &resolver->members.items[at];
             if (order >= 0)
                 break;
-            forget_removing(resolver, now,
-                            &resolver->members.items[at].node);
+            forget_removing(resolver, now, &resolver->members.items[at]);
         }
         compare(resolver, now, before, &side->members[i]);
         at += before != NULL;
     }
     for (; at < resolver->members.count; at++)
-        forget_removing(resolver, now, &resolver->members.items[at].node);
+        forget_removing(resolver, now, &resolver->members.items[at]);
 }
 
 static void keep_side(struct resolver *resolver, const struct side *side)
@@ -408,7 +413,7 @@ static void keep_side(struct resolver *resolver, const struct side *side)
 static bool is_calm(const struct resolver *resolver)
 {
     for (uint32_t i = 0; i < resolver->members.count; i++) {
-        const struct side_member *member = &resolver->members.items[i];
+        const struct kept_member *member = &resolver->members.items[i];
 
         if (!member->reachable && member->status != MEMBER_DOWN &&
             member->status != MEMBER_EXITING &&
@@ -510,10 +515,10 @@ static void wait_for_lease(struct resolver *resolver, uint64_t now,
 
 /* Searches the first `count`: those of former decisions. */
 static bool is_awaited(const struct resolver *resolver, uint32_t count,
-                       const struct node_id *node)
+                       const struct kept_member *member)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (node_equal(&resolver->removing.items[i], node))
+        if (kept_member_is(member, &resolver->removing.items[i]))
             return true;
     return false;
 }
@@ -531,8 +536,9 @@ static void keep_lease(struct resolver *resolver, uint64_t now,
     }
     resolver->release = RELEASE_REMOVED;
     for (uint32_t i = 0; i < resolver->members.count; i++)
-        if (down[i] && !is_awaited(resolver, before, &resolver->members.items[i].node))
-            vec_push(&resolver->removing, resolver->members.items[i].node);
+        if (down[i] && !is_awaited(resolver, before, &resolver->members.items[i]))
+            vec_push(&resolver->removing,
+                     kept_member_node(&resolver->members.items[i]));
 }
 
 void resolver_acquired(struct resolver *resolver, uint64_t now, bool held)

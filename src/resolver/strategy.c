@@ -47,13 +47,13 @@ enum decision decision_reverse(enum decision decision)
                                                : DECISION_REACHABLE;
 }
 
-static bool is_joining(const struct side_member *member)
+static bool is_joining(const struct kept_member *member)
 {
     return member->status == MEMBER_JOINING || member->status == MEMBER_WEAKLY_UP;
 }
 
 /* Down and exiting members leave anyway. */
-static bool is_downable(const struct side_member *member)
+static bool is_downable(const struct kept_member *member)
 {
     return member->status != MEMBER_DOWN && member->status != MEMBER_EXITING &&
            member->status != MEMBER_REMOVED;
@@ -67,7 +67,7 @@ struct scope {
 
 static const struct scope SETTLED = { .with_joining = false };
 
-static bool in_scope(const struct side_member *member, struct scope scope)
+static bool in_scope(const struct kept_member *member, struct scope scope)
 {
     return member->has_role && is_downable(member) &&
            (scope.with_joining || !is_joining(member)) &&
@@ -87,7 +87,7 @@ static uint32_t count(const struct side *side, struct scope scope,
 }
 
 /* The member with the lowest address; null if none counts. */
-static const struct side_member *lowest_of(const struct side *side,
+static const struct kept_member *lowest_of(const struct side *side,
                                            struct scope scope)
 {
     for (uint32_t i = 0; i < side->member_count; i++)
@@ -96,10 +96,10 @@ static const struct side_member *lowest_of(const struct side *side,
     return NULL;
 }
 
-static const struct side_member *oldest_of(const struct side *side,
+static const struct kept_member *oldest_of(const struct side *side,
                                            struct scope scope)
 {
-    const struct side_member *oldest = NULL;
+    const struct kept_member *oldest = NULL;
 
     /* Members come by address, which decides between equal numbers. */
     for (uint32_t i = 0; i < side->member_count; i++)
@@ -200,13 +200,13 @@ static enum decision decide_quorum(const struct strategy *strategy,
 }
 
 static bool is_majority(uint32_t here, uint32_t there,
-                        const struct side_member *lowest)
+                        const struct kept_member *lowest)
 {
     return here == there ? lowest->reachable : here > there;
 }
 
 /* The leader alone moves members to up: the lowest settled member, whatever its role. */
-static const struct side_member *leader_of(const struct side *side)
+static const struct kept_member *leader_of(const struct side *side)
 {
     for (uint32_t i = 0; i < side->member_count; i++)
         if (is_downable(&side->members[i]) && !is_joining(&side->members[i]))
@@ -219,17 +219,17 @@ static const struct side_member *leader_of(const struct side *side)
  * If the leader has no counted role and is on the other side, a joining member may be up there and
  * be lower. Then both sides would stay. A leader that counts is lower than its joiners. If it
  * leaves, its side is too small without it. */
-static const struct side_member *lowest_changed(const struct strategy *strategy,
+static const struct kept_member *lowest_changed(const struct strategy *strategy,
                                                 const struct side *side)
 {
     struct scope staying = { .without_leaving = true };
     struct scope joined = { .with_joining = true, .without_leaving = true };
-    const struct side_member *leader = leader_of(side);
+    const struct kept_member *leader = leader_of(side);
     bool moves = strategy->joining_breaks_tie && leader &&
                  !leader->reachable && !leader->has_role;
 
     for (uint32_t i = 0; i < side->member_count; i++) {
-        const struct side_member *member = &side->members[i];
+        const struct kept_member *member = &side->members[i];
 
         if (in_scope(member, member->reachable || !moves ? staying : joined))
             return member;
@@ -252,7 +252,7 @@ static bool stays_majority(const struct strategy *strategy,
 static enum decision decide_majority(const struct strategy *strategy,
                                      const struct side *side)
 {
-    const struct side_member *lowest = lowest_of(side, SETTLED);
+    const struct kept_member *lowest = lowest_of(side, SETTLED);
 
     if (has_indirect(side))
         return DECISION_INDIRECT;
@@ -279,7 +279,7 @@ static enum decision decide_oldest(const struct strategy *strategy,
     struct scope changed = { .with_joining = !strategy->keeps_alone,
                              .without_leaving = true };
     struct scope staying = { .without_leaving = true };
-    const struct side_member *oldest = oldest_of(side, SETTLED);
+    const struct kept_member *oldest = oldest_of(side, SETTLED);
 
     if (has_indirect(side))
         return DECISION_INDIRECT;
@@ -318,7 +318,7 @@ enum decision strategy_decide(const struct strategy *strategy,
 uint64_t strategy_lease_delay(const struct strategy *strategy,
                               const struct side *side)
 {
-    const struct side_member *lowest = lowest_of(side, SETTLED);
+    const struct kept_member *lowest = lowest_of(side, SETTLED);
 
     if (!lowest || has_indirect(side) ||
         is_majority(count(side, SETTLED, true), count(side, SETTLED, false),
@@ -332,7 +332,7 @@ uint64_t strategy_lease_delay(const struct strategy *strategy,
 /* Returns what the side would see without the cuts between its indirectly connected nodes: the rest
  * of the partition. */
 static void without_cuts(const struct side *side, const uint8_t *marks,
-                         struct side *rest, struct side_member *members,
+                         struct side *rest, struct kept_member *members,
                          struct side_record *records)
 {
     *rest = *side;
@@ -380,7 +380,7 @@ static bool add_targets(const struct strategy *strategy,
                         const struct side *side, const uint8_t *marks,
                         bool *down)
 {
-    struct side_member *members;
+    struct kept_member *members;
     struct side_record *records;
     struct side rest;
     enum decision decision;
@@ -403,7 +403,7 @@ static bool add_targets(const struct strategy *strategy,
 static bool is_target(const struct side *side, enum decision decision,
                       uint32_t index, bool indirect)
 {
-    const struct side_member *member = &side->members[index];
+    const struct kept_member *member = &side->members[index];
 
     switch (decision) {
     case DECISION_UNREACHABLE:

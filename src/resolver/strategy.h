@@ -38,25 +38,20 @@ struct strategy {
     uint64_t minority_delay;
 };
 
-/* A member of this data center as the side sees it. */
-struct side_member {
-    struct node_id node;
-    int32_t up_number; /* age: the smaller, the older; INT32_MAX: never up */
-    enum member_status status;
-    bool has_role; /* it counts: it has the strategy's role, or there is none */
-    bool reachable; /* false if unreachable, terminated or down; true for the deciding node */
-    bool seen; /* has seen the current version of the gossip */
-};
-
 /* A member observes another as unreachable or terminated; indexes into the members. */
 struct side_record {
     uint32_t observer;
     uint32_t subject;
 };
 
-/* The cluster as a side sees it. Lent to each call. */
+/* The cluster as a side sees it. Lent to each call.
+ *
+ * A member has_role if it counts: it has the strategy's role, or there is none. It is reachable
+ * unless it is unreachable, terminated or down; the deciding node always is. It has seen the
+ * current version of the gossip if `seen`. Addresses are lent as long as the resolver. */
 struct side {
-    const struct side_member *members; /* sorted by node; down and exiting ones included */
+    /* of this data center, sorted by node; down and exiting ones included */
+    const struct kept_member *members;
     uint32_t member_count;
     const struct side_record *records;
     uint32_t record_count;

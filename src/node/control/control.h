@@ -68,7 +68,7 @@ struct control {
     struct resolver *resolver; /* null: the resolver is off */
     struct lease *lease; /* for the resolver's decisions, or null */
     uint64_t lease_until; /* as in the last probe */
-    VEC(struct side_member) side_members; /* the resolver's input */
+    VEC(struct kept_member) side_members; /* the resolver's input */
     VEC(struct side_record) side_records;
     /* member -> index in side_members; UINT32_MAX: in another data center */
     VEC(uint32_t) side_places;

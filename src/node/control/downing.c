@@ -80,10 +80,12 @@ static void put_members(struct control *control)
     for (uint32_t i = 0; i < member_count(control->member); i++) {
         const struct member_view *view = member_at(control->member, i);
         bool is_self = profile_is(view->profile, &machine->self->node);
-        struct side_member member = {
-            .node = profile_node(view->profile),
+        struct kept_member member = {
+            .uid = view->profile->uid,
+            .address = peers_lasting(&control->machine->peers,
+                                     &PROFILE_NODE(view->profile)->address),
             .up_number = view->up_number,
-            .status = view->status,
+            .status = (uint8_t)view->status,
             .has_role =
                 member_has_role(view, machine->settings->resolver_role),
             .reachable = is_self || (view->reachable &&
@@ -206,10 +208,10 @@ bool downing_leaves(const struct control *control)
 }
 
 static bool is_among(const struct node_id *nodes, uint32_t count,
-                     const struct node_id *node)
+                     const struct kept_member *member)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (node_equal(&nodes[i], node))
+        if (kept_member_is(member, &nodes[i]))
             return true;
     return false;
 }
@@ -225,13 +227,13 @@ static void probe_resolved(const struct control *control,
     struct buf bytes = { 0 };
 
     for (uint32_t i = 0; i < side.member_count; i++) {
-        const struct side_member *member = &side.members[i];
+        const struct kept_member *member = &side.members[i];
         const struct probe_side seen = {
-            .uid = member->node.uid,
-            .status = (uint8_t)member->status,
+            .uid = member->uid,
+            .status = member->status,
             .reachable = member->reachable,
             .seen = member->seen,
-            .downed = is_among(downed, count, &member->node),
+            .downed = is_among(downed, count, member),
             .has_role = member->has_role,
         };
 
@@ -239,8 +241,8 @@ static void probe_resolved(const struct control *control,
     }
     for (uint32_t i = 0; i < side.record_count; i++) {
         const struct probe_unreached record = {
-            side.members[side.records[i].observer].node.uid,
-            side.members[side.records[i].subject].node.uid,
+            side.members[side.records[i].observer].uid,
+            side.members[side.records[i].subject].uid,
         };
 
         buf_put(&bytes, &record, sizeof record);

@@ -262,7 +262,7 @@ static bool is_late(const struct view *view)
 /* ---- the first implementation, with the same view ---- */
 
 struct scene {
-    struct side_member members[N];
+    struct kept_member members[N];
     struct side_record records[N * N];
     struct side side;
 };
@@ -274,9 +274,9 @@ static void make(struct scene *scene, const struct view *view)
     scene->side.member_count = (uint32_t)view->n;
     scene->side.record_count = 0;
     for (int i = 0; i < view->n; i++) {
-        struct side_member *member = &scene->members[i];
+        struct kept_member *member = &scene->members[i];
 
-        member->node.uid = 10 + (uint64_t)i;
+        member->uid = 10 + (uint64_t)i;
         member->up_number = view->up[i];
         member->has_role = view->role >> i & 1;
         member->reachable = !(view->unreachable >> i & 1);

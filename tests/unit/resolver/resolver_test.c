@@ -16,7 +16,7 @@
 
 /* This node is the first. Members are letters in the order of their addresses. */
 struct scene {
-    struct side_member members[COUNT];
+    struct kept_member members[COUNT];
     struct side_record records[COUNT * COUNT];
     struct resolver_view view;
     struct resolver_settings settings;
@@ -31,10 +31,11 @@ static int set(void **state)
     struct scene *scene = mem_alloc(sizeof *scene);
 
     for (int i = 0; i < COUNT; i++) {
-        scene->members[i] = (struct side_member){
-            .node = { .address = { .host = { (char)('A' + i) },
-                                   .port = 2550 },
-                      .uid = 1 + (uint64_t)i },
+        scene->members[i] = (struct kept_member){
+            .uid = 1 + (uint64_t)i,
+            .address = address_keep(&(struct address){
+                .host = { (char)('A' + i) }, .port = 2550 }),
+            .is_copied = true,
             .up_number = 1 + i,
             .status = MEMBER_UP,
             .has_role = true,
@@ -60,6 +61,8 @@ static int unset(void **state)
     struct scene *scene = *state;
 
     resolver_free(scene->resolver);
+    for (int i = 0; i < COUNT; i++)
+        kept_member_fini(&scene->members[i]);
     trace_free(scene->trace);
     mem_free(scene);
     return 0;
@@ -83,9 +86,11 @@ static void listen(struct scene *scene)
 
 static void see(struct scene *scene)
 {
+    const struct node_id self = kept_member_node(&scene->members[0]);
+
     if (!scene->resolver)
         scene->resolver =
-            resolver_new(&scene->members[0].node, &scene->settings,
+            resolver_new(&self, &scene->settings,
                          scene->trace, scene->now);
     resolver_see(scene->resolver, scene->now, &scene->view);
     listen(scene);
@@ -786,7 +791,7 @@ static uint32_t times(const char *text, const char *word)
 /* With warnings only, and more words than a line takes: all are logged. */
 static void a_decision_of_many_is_explained(void **state)
 {
-    static struct side_member members[MANY];
+    static struct kept_member members[MANY];
     static struct side_record records[MANY];
     static char text[64 * 1024];
     struct resolver_settings settings = {
@@ -798,37 +803,40 @@ static void a_decision_of_many_is_explained(void **state)
                                   .is_leader = true };
     struct trace *trace = trace_new(TRACE_WARNING);
     struct resolver *resolver;
+    struct node_id self;
     char word[200];
 
     (void)state;
     for (uint32_t i = 0; i < MANY; i++) {
-        struct node_id *node = &members[i].node;
+        struct address address = { .port = 2550 };
 
-        (void)snprintf(node->address.host, sizeof node->address.host,
+        (void)snprintf(address.host, sizeof address.host,
                        "a-node-with-a-rather-long-name-%02u", (unsigned)i);
-        node->address.port = 2550;
-        node->uid = 1 + i;
+        members[i].address = address_keep(&address);
+        members[i].is_copied = true;
+        members[i].uid = 1 + i;
         members[i].up_number = 1 + (int32_t)i;
         members[i].status = MEMBER_UP;
         members[i].has_role = i % 10 != 0;
         members[i].reachable = i < 40;
         records[i] = (struct side_record){ 0, 40 + i };
     }
-    resolver = resolver_new(&members[0].node, &settings, trace, SECOND);
+    self = kept_member_node(&members[0]);
+    resolver = resolver_new(&self, &settings, trace, SECOND);
     resolver_see(resolver, SECOND, &view);
     resolver_see(resolver, 22 * SECOND, &view);
     resolver_step(resolver, 22 * SECOND);
     read_lines(trace, text, sizeof text);
     assert_non_null(strstr(text, "decision=down-unreachable strategy=static-quorum quorum=31 members=60 counted=54 unreachable=20 "));
     for (uint32_t i = 0; i < MANY; i++) {
-        const char *address = members[i].node.address.host;
+        const char *address = members[i].address->host;
 
         (void)snprintf(word, sizeof word, "%.60s:2550/u%u%s%s,", address,
                        (unsigned)i + 1, i < 40 ? "" : "-unreachable",
                        i % 10 ? "" : "-norole");
         assert_int_equal(times(text, word), 1);
         (void)snprintf(word, sizeof word, "%.60s:2550>%.60s:2550,",
-                       members[0].node.address.host, address);
+                       members[0].address->host, address);
         assert_int_equal(times(text, word), i >= 40);
         (void)snprintf(word, sizeof word, "%.60s:2550", address);
         assert_int_equal(times(text, word),

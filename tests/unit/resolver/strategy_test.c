@@ -26,15 +26,27 @@ static const struct strategy lease = { .kind = STRATEGY_LEASE_MAJORITY,
                                        .minority_delay = 2000 };
 
 struct scene {
-    struct side_member members[MEMBERS_MAX];
+    struct kept_member members[MEMBERS_MAX];
     struct side_record records[RECORDS_MAX];
     struct side side;
 };
 
-static struct side_member *member_of(struct scene *scene, char letter)
+/* Addresses of one letter, lent as long as the program. */
+static const struct kept_address *letter_address(char letter)
+{
+    static struct kept_address *addresses[128];
+    struct kept_address **address = &addresses[(unsigned char)letter & 127];
+
+    if (!*address)
+        *address = address_keep(
+            &(struct address){ .host = { letter }, .port = 2550 });
+    return *address;
+}
+
+static struct kept_member *member_of(struct scene *scene, char letter)
 {
     for (uint32_t i = 0; i < scene->side.member_count; i++)
-        if (scene->members[i].node.address.host[0] == letter)
+        if (scene->members[i].address->host[0] == letter)
             return &scene->members[i];
     fail_msg("no member %c", letter);
     return NULL;
@@ -65,7 +77,7 @@ static void put_members(struct scene *scene, const char *text)
 
     for (; *text; text++) {
         uint32_t count = scene->side.member_count;
-        struct side_member *last = &scene->members[count ? count - 1 : 0];
+        struct kept_member *last = &scene->members[count ? count - 1 : 0];
 
         if (*text == '*') {
             last->has_role = true;
@@ -74,15 +86,15 @@ static void put_members(struct scene *scene, const char *text)
             if (*text == 'j' || *text == 'w')
                 last->up_number = INT32_MAX;
         } else if (*text != ' ') {
-            struct side_member member = {
-                .node = { .address = { .port = 2550 }, .uid = 7 },
+            struct kept_member member = {
+                .uid = 7,
+                .address = letter_address(*text),
                 .up_number = 'Z' - *text,
                 .status = MEMBER_UP,
                 .has_role = !has_roles,
                 .reachable = true,
             };
 
-            member.node.address.host[0] = *text;
             scene->members[scene->side.member_count++] = member;
         }
     }
@@ -128,7 +140,7 @@ static const char *targets(const struct scene *scene,
 
     for (uint32_t i = 0; i < scene->side.member_count; i++)
         if (down[i])
-            text[size++] = scene->members[i].node.address.host[0];
+            text[size++] = scene->members[i].address->host[0];
     text[size] = 0;
     assert_int_equal(size, found);
     return text;
