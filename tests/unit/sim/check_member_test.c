@@ -387,9 +387,9 @@ static void a_stranger_that_is_seen_as_a_member_is_found(void **state)
     (void)state;
     tell(0, PROBE_CLUSTER_FOUNDED, 0, 0);
     check_member_stranger(check, 100 + 2);
-    see(0, 0, PEER_UP);
+    see(0, 0, MEMBER_UP);
     expect_only(NULL);
-    see(0, 2, PEER_JOINING);
+    see(0, 2, MEMBER_JOINING);
     expect_only("no-cluster-merge");
 }
 
