@@ -602,18 +602,21 @@ static int load_anew(struct durable_files *files,
                      struct durable_request *request)
 {
     struct durable_found found = { .files = files };
+    const char *what = "not loaded";
     const char *wrong = NULL;
     bool is_foreign = false;
     int result = 0;
 
     durable_recover(&found);
     request->is_refused = found.is_too_large || found.foreign;
-    if (found.unread)
+    if (found.unread) {
+        what = "not loaded: \"" DATABASE "\" cannot be read";
         wrong = found.unread;
-    else if (found.is_too_large)
+    } else if (found.is_too_large) {
         wrong = "they are larger than a process may load";
-    else if (found.foreign)
+    } else if (found.foreign) {
         wrong = "they belong to another cluster";
+    }
     if (!wrong)
         result = write_anew(files, &found);
     if (!wrong && result == 0)
@@ -625,7 +628,7 @@ static int load_anew(struct durable_files *files,
     durable_found_fini(&found);
     if (result != 0)
         wrong = mdb_strerror(result);
-    return wrong ? failed(files, request->error, "not loaded", wrong) : 0;
+    return wrong ? failed(files, request->error, what, wrong) : 0;
 }
 
 void durable_files_load(struct durable_files *files,

@@ -373,6 +373,8 @@ static bool read_all(int file, void *bytes, size_t size)
     while (size) {
         ssize_t count = read(file, at, size);
 
+        if (count == 0)
+            errno = ENODATA; /* the file has become shorter */
         if (count == 0 || (count < 0 && errno != EINTR))
             return false;
         if (count > 0) {
@@ -414,7 +416,7 @@ static bool wait_for_child(struct hearing *hearing)
             return hearing->is_late = false;
         }
         if (hearing->is_late) {
-            hearing->found->unread = "the disk is too slow to be read";
+            hearing->found->unread = "the disk is too slow";
             return false;
         }
     }
@@ -512,13 +514,13 @@ static void hear_child(struct hearing *hearing, bool of_names,
         read_as_child(found->files, of_names, ends[1]);
     (void)close(ends[1]);
     if (child < 0) {
-        found->unread = "no process to read them can be made";
+        found->unread = "no process can be made";
     } else {
         /* A tree has each key once: more bytes than the file has mean a loop. */
         hearing->in = ends[0];
         is_whole = take_pairs(hearing, of_names, 2 * file_size + 65536);
         if (!ended_by_itself(child) && hearing->has_closed)
-            found->unread = "the process that reads them was killed";
+            found->unread = "the process that reads it was killed";
         if (!is_whole && !found->unread)
             (of_names ? tear_names : tear_values)(found);
     }
