@@ -399,7 +399,8 @@ const struct gossip_member *centers_urgent_target(struct member *member);
 void centers_settle(struct member *member, const uint8_t *reach); /* reach: as state_reach. */
 void centers_fini(struct news *news);
 
-/* hurry.c */
+/* change.c, hurry.c: the last three. */
+bool hurry_is_small(const struct member *member); /* The cluster hurries changes. */
 void hurry_change(struct member *member); /* The version is this node's change: others wait for it. */
 /* Another version replaced it, or was merged with it. */
 void hurry_replaced(struct member *member, bool is_merged);
