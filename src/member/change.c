@@ -68,6 +68,7 @@ void member_become_inside(struct member *member, uint64_t now)
 
     member->phase = PHASE_INSIDE;
     member->hurry = HURRY_NOT;
+    member->leads_early = false;
     member->retry_at = member->give_up_at = NEVER;
     member->gossip_at = first_round(member, now, settings->gossip_interval_ms);
     member->leader_at = first_round(member, now, settings->leader_interval_ms);

@@ -19,7 +19,7 @@ static void tell_leader(struct member *member, struct outbox *outbox)
     gossip_send_seen(member, &leader, slice_text(""), outbox);
 }
 
-void hurry_look(struct member *member, uint64_t now)
+void hurry_look(struct member *member)
 {
     if (!member->is_seen_news)
         return;
@@ -29,7 +29,7 @@ void hurry_look(struct member *member, uint64_t now)
     if (member->hurry == HURRY_AWAIT)
         member->hurry = HURRY_TELL;
     if (member_is_leader(member) && leader_has_work(member))
-        member->leader_at = now;
+        member->leads_early = true;
 }
 
 bool hurry_is_due(const struct member *member)

@@ -212,6 +212,7 @@ struct member {
     struct cross cross;
 
     enum hurry hurry;
+    bool leads_early;  /* the leader has work: it does not wait for its interval */
     bool is_seen_news; /* the seen set or the confirmed members changed since hurry_look */
     VEC(struct joiner) joiners; /* in order of arrival */
 
@@ -406,7 +407,7 @@ void hurry_change(struct member *member); /* The version is this node's change: 
 void hurry_replaced(struct member *member, bool is_merged);
 /* This node saw the version of another one. If that one ends soon, it cannot tell the leader. */
 void hurry_seen(struct member *member, const struct node_id *from);
-void hurry_look(struct member *member, uint64_t now); /* Call it after member_settle. */
+void hurry_look(struct member *member); /* Call it after member_settle. */
 bool hurry_is_due(const struct member *member);
 void hurry_step(struct member *member, struct outbox *outbox);
 
