@@ -1,4 +1,5 @@
-/* Notes what changed in the membership, so that packed gossip, digests and news are made anew. */
+/* Notes what changed in the membership, so that packed gossip, digests and news are made anew, and
+ * whether others wait for the change. */
 #include "member/inside.h"
 
 #include "base/limits.h"
@@ -67,6 +68,7 @@ void member_become_inside(struct member *member, uint64_t now)
 
     member->phase = PHASE_INSIDE;
     member->hurry = HURRY_NOT;
+    member->leads_early = false;
     member->retry_at = member->give_up_at = NEVER;
     member->gossip_at = first_round(member, now, settings->gossip_interval_ms);
     member->leader_at = first_round(member, now, settings->leader_interval_ms);
@@ -101,4 +103,31 @@ void member_cannot_read(struct member *member, enum verdict verdict,
                   what, address_text(&from->address, text, sizeof text),
                   HOST_MAX, MEMBER_ROLES_MAX, MEMBER_ROLE_SIZE_MAX,
                   VERSION_SIZE_MAX, GOSSIP_MEMBERS_MAX);
+}
+
+bool hurry_is_small(const struct member *member)
+{
+    return member->gossip.members.count < GOSSIP_CACHE_MEMBERS_MIN &&
+           !member->settings.waits_for_rounds;
+}
+
+void hurry_change(struct member *member)
+{
+    if (hurry_is_small(member))
+        member->hurry = HURRY_SPREAD;
+}
+
+void hurry_replaced(struct member *member, bool is_merged)
+{
+    if (member->hurry != HURRY_NOT)
+        member->hurry = is_merged ? HURRY_SPREAD : HURRY_NOT;
+}
+
+void hurry_seen(struct member *member, const struct node_id *from)
+{
+    const struct gossip_member *sender = gossip_find(&member->gossip, from);
+
+    if (hurry_is_small(member) && member->hurry == HURRY_NOT && sender &&
+        sender->status == MEMBER_EXITING)
+        member->hurry = HURRY_TELL;
 }

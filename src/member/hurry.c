@@ -9,33 +9,6 @@
 
 #include "base/mark.h"
 
-static bool is_small(const struct member *member)
-{
-    return member->gossip.members.count < GOSSIP_CACHE_MEMBERS_MIN &&
-           !member->settings.waits_for_rounds;
-}
-
-void hurry_change(struct member *member)
-{
-    if (is_small(member))
-        member->hurry = HURRY_SPREAD;
-}
-
-void hurry_replaced(struct member *member, bool is_merged)
-{
-    if (member->hurry != HURRY_NOT)
-        member->hurry = is_merged ? HURRY_SPREAD : HURRY_NOT;
-}
-
-void hurry_seen(struct member *member, const struct node_id *from)
-{
-    const struct gossip_member *sender = gossip_find(&member->gossip, from);
-
-    if (is_small(member) && member->hurry == HURRY_NOT && sender &&
-        sender->status == MEMBER_EXITING)
-        member->hurry = HURRY_TELL;
-}
-
 static void tell_leader(struct member *member, struct outbox *outbox)
 {
     const struct node_id leader = member->leader;
@@ -46,17 +19,17 @@ static void tell_leader(struct member *member, struct outbox *outbox)
     gossip_send_seen(member, &leader, slice_text(""), outbox);
 }
 
-void hurry_look(struct member *member, uint64_t now)
+void hurry_look(struct member *member)
 {
     if (!member->is_seen_news)
         return;
     member->is_seen_news = false;
-    if (!is_small(member) || !member_is_converged(member))
+    if (!hurry_is_small(member) || !member_is_converged(member))
         return;
     if (member->hurry == HURRY_AWAIT)
         member->hurry = HURRY_TELL;
     if (member_is_leader(member) && leader_has_work(member))
-        member->leader_at = now;
+        member->leads_early = true;
 }
 
 bool hurry_is_due(const struct member *member)
@@ -66,7 +39,7 @@ bool hurry_is_due(const struct member *member)
 
 void hurry_step(struct member *member, struct outbox *outbox)
 {
-    if (!is_small(member))
+    if (!hurry_is_small(member))
         member->hurry = HURRY_NOT; /* it has grown */
     switch (member->hurry) {
     case HURRY_SPREAD:

@@ -221,6 +221,7 @@ struct member {
     struct cross cross;
 
     enum hurry hurry;
+    bool leads_early;  /* the leader has work: it does not wait for its interval */
     bool is_seen_news; /* the seen set or the confirmed members changed since hurry_look */
     VEC(struct joiner) joiners; /* in order of arrival */
 
@@ -424,13 +425,14 @@ const struct gossip_member *centers_urgent_target(struct member *member);
 void centers_settle(struct member *member, const uint8_t *reach); /* reach: as state_reach. */
 void centers_fini(struct news *news);
 
-/* hurry.c */
+/* change.c, hurry.c: the last three. */
+bool hurry_is_small(const struct member *member); /* The cluster hurries changes. */
 void hurry_change(struct member *member); /* The version is this node's change: others wait for it. */
 /* Another version replaced it, or was merged with it. */
 void hurry_replaced(struct member *member, bool is_merged);
 /* This node saw the version of another one. If that one ends soon, it cannot tell the leader. */
 void hurry_seen(struct member *member, const struct node_id *from);
-void hurry_look(struct member *member, uint64_t now); /* Call it after member_settle. */
+void hurry_look(struct member *member); /* Call it after member_settle. */
 bool hurry_is_due(const struct member *member);
 void hurry_step(struct member *member, struct outbox *outbox);
 

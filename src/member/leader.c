@@ -401,6 +401,7 @@ static void forget_confirmed(struct member *member)
 void leader_step(struct member *member, uint64_t now, struct outbox *outbox)
 {
     member->leader_at = now + member->settings.leader_interval_ms * MS;
+    member->leads_early = false;
     leave_follow_preparation(member, outbox);
     if (member_is_leader(member))
         lead(member, now, outbox);

@@ -139,7 +139,7 @@ void member_free(struct member *member)
 static void settle(struct member *member, uint64_t now)
 {
     member_settle(member, now);
-    hurry_look(member, now);
+    hurry_look(member);
 }
 
 void member_start(struct member *member, uint64_t now, uint64_t wall_ms,
@@ -426,14 +426,19 @@ void member_answered(struct member *member, uint64_t now, uint64_t wall_ms,
     buf_fini(&join.payload);
 }
 
+/* Before its interval the leader acts only when earlier changes were reported. */
+static bool leads_early(const struct member *member)
+{
+    return member->leads_early && !member_has_news(member);
+}
+
 /* If the caller wants each change, an unreachable member is reported before its removal: the leader
- * acts in the next step. The same holds in a small cluster, where it may act at once. */
+ * acts in the next step. */
 static bool leads_now(const struct member *member, uint64_t now)
 {
-    bool waits = member->news.tells_roles ||
-                 member->gossip.members.count < GOSSIP_CACHE_MEMBERS_MIN;
-
-    return member->leader_at <= now && !(waits && member_has_news(member));
+    return leads_early(member) ||
+           (member->leader_at <= now &&
+            !(member->news.tells_roles && member_has_news(member)));
 }
 
 /* Leader actions for many members are long work. */
@@ -550,7 +555,7 @@ uint64_t member_deadline(const struct member *member)
         return earlier(at, member->give_up_at);
     case PHASE_INSIDE:
         if (member->replies.count || member->brought.packed.size ||
-            hurry_is_due(member))
+            hurry_is_due(member) || leads_early(member))
             return 0;
         at = earlier(member->gossip_at, member->extra_at);
         at = earlier(at, joiners_deadline(member));
