@@ -48,11 +48,6 @@ static void follow(void *user, uint32_t node, uint32_t machine,
     }
 }
 
-static void see_line(void *user, uint32_t node, const struct trace_line *line)
-{
-    struct roll *roll = user;
-    if (getenv("LINES")) printf("%d n%d %s %s\n", (int)(world_now(roll->world)/1000000), (int)node, line->module, line->text);
-}
 static void ask_some(struct sherd_ctx *ctx, struct roll *roll)
 {
     for (int i = 0; i < ASKS_OF_TICK; i++, roll->asked++) {
@@ -154,7 +149,7 @@ static void expect_no_stall(uint64_t seed, uint64_t pause, enum how how)
 
     roll->world = cast_new(seed);
     world_observe(roll->world, &(struct world_observer){ .user = roll,
-                                                         .probe = follow, .line = see_line });
+                                                         .probe = follow });
     for (uint32_t i = 0; i <= HOSTS; i++) {
         start(roll->world, i);
         (void)await(roll->world, is_up, i);

@@ -801,8 +801,10 @@ static void a_failed_hand_over_waits_for_its_coordinators(void **state)
     cast_begin();
     world_observe(world, &(struct world_observer){
                              .user = &seen, .probe = follow_coordinators });
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < 3; i++) { /* so that node 1 is the second oldest */
         start_patient(world, i);
+        world_run(world, 10 * SECOND);
+    }
     assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
     player_spawn(&player, world, 2, 0);
     assert_true(player_asks(&player, "E", "a", COUNT) > 0);
