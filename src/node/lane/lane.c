@@ -328,22 +328,6 @@ static void named(struct lane *lane, const struct naming *naming)
                     &is_new); /* if it is nobody, it is nobody on the other lane, too */
 }
 
-static void identified(struct lane *lane, const struct mail_identify *identify)
-{
-    const struct identifying *identifying = identify->own.identifying;
-    struct inbound asked = {
-        .from = identifying->from,
-        .sender = buf_slice(&identifying->sender),
-        .payload = buf_slice(&identifying->payload),
-    };
-    bool is_there = !lane->ended && actors_is_alive(lane->actors, identify->actor);
-
-    (void)identify_answer(lane->machine->self, &asked,
-                          is_there ? buf_slice(&identifying->path)
-                                   : (struct slice){ 0 },
-                          &lane->machine->outbox); /* malformed: no answer */
-}
-
 /* The node is downed: other nodes may already run these entities. */
 static void downed(struct lane *lane)
 {
@@ -570,7 +554,7 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
         lane_name_mail(lane, content);
         break;
     case MAIL_IDENTIFY:
-        identified(lane, mail_identify_of(content));
+        lane_identified(lane, mail_identify_of(content));
         break;
     case MAIL_CLUSTER:
         actors_cluster(lane->actors, mail_cluster_of(content)->own.change);

@@ -215,6 +215,8 @@ void lane_name_end(struct lane *lane, uint64_t actor); /* ACTORS_NAME_END */
 void lane_name_mail(struct lane *lane,
                     const struct mail_content *content); /* MAIL_NAME_KNOWN, _ANSWER, _GONE */
 void lane_spawned(struct lane *lane, const struct spawning *spawning); /* MAIL_SPAWN */
+/* Handles MAIL_IDENTIFY: answers whether the actor lives. */
+void lane_identified(struct lane *lane, const struct mail_identify *identify);
 
 /* ---- ask_stage.c ---- */
 void lane_ask_stage(struct lane *lane, struct message *message,

@@ -1,4 +1,5 @@
-/* Finds this node's actors by name and through ActorSelections of JVM nodes. */
+/* Finds this node's actors by name and through ActorSelections of JVM nodes, and answers Identify
+ * about them. */
 #include "node/lane/lane.h"
 
 /* ---- names ---- */
@@ -65,6 +66,22 @@ bool lane_actor_at(const struct lane *lane, struct slice path, uint64_t *actor,
     *ask = 0;
     *actor = actor_names_at(&lane->actor_names, path);
     return *actor != 0;
+}
+
+void lane_identified(struct lane *lane, const struct mail_identify *identify)
+{
+    const struct identifying *identifying = identify->own.identifying;
+    struct inbound asked = {
+        .from = identifying->from,
+        .sender = buf_slice(&identifying->sender),
+        .payload = buf_slice(&identifying->payload),
+    };
+    bool is_there = !lane->ended && actors_is_alive(lane->actors, identify->actor);
+
+    (void)identify_answer(lane->machine->self, &asked,
+                          is_there ? buf_slice(&identifying->path)
+                                   : (struct slice){ 0 },
+                          &lane->machine->outbox); /* malformed: no answer */
 }
 
 /* ---- selections ---- */
