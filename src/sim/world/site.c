@@ -53,6 +53,8 @@ void status_add(struct site *site, struct status_part *part)
         sum->type_count = add->type_count;
         sum->damaged_keys = add->damaged_keys;
         sum->damaged_key_count = add->damaged_key_count;
+        sum->replicas = add->replicas;
+        sum->replica_count = add->replica_count;
         add->members = NULL;
         add->types = NULL;
     }

@@ -72,7 +72,6 @@ static enum sherd_next asker(struct sherd_ctx *ctx, void *self,
     if (msg->kind == SHERD_ANSWER || msg->kind == SHERD_NO_ANSWER) {
         uint64_t took = world_now(roll->world) - roll->sent[msg->tag];
 
-        if (msg->kind != SHERD_ANSWER) printf("%d FAIL tag %d took %d %s %s %s\n",(int)(world_now(roll->world)/MS),(int)msg->tag,(int)(took/MS), sherd_reason_text(msg->reason), sherd_stage_text(msg->stage), msg->where);
         roll->answered += msg->kind == SHERD_ANSWER;
         roll->failed += msg->kind != SHERD_ANSWER;
         roll->slowest = took > roll->slowest ? took : roll->slowest;
