@@ -22,7 +22,7 @@
 #define SHARDS 12
 #define IDS 36
 #define INSTANTS_MAX 4096
-#define WINDOW (6 * SECOND)
+#define WINDOW (7 * SECOND)
 #define BOUND (60 * SECOND) /* until all shards have homes again */
 
 /* Why shards get other homes. Node 0 is the oldest. */
