@@ -50,14 +50,10 @@ static struct cluster_member *find_member(const struct view *view,
 static struct cluster_member *add_member(struct view *view,
                                          const struct cluster_change *change)
 {
-    struct cluster_member added = {
-        .node = change->node,
-        .is_self = change->is_self,
-        .texts_size = change->texts_size,
-        .texts = mem_copy(change->texts, change->texts_size),
-    };
-    uint32_t at = place_of(view, &change->node);
+    struct cluster_member added = change->member;
+    uint32_t at = place_of(view, &added.node);
 
+    added.texts = mem_copy(change->texts, added.texts_size);
     vec_push(&view->members, added);
     memmove(&view->members.items[at + 1], &view->members.items[at],
             (view->members.count - 1 - at) * sizeof added);
@@ -432,15 +428,15 @@ static void take_member(struct actors *actors,
                         const struct cluster_change *change)
 {
     struct view *view = &actors->view;
-    struct cluster_member *member = find_member(view, &change->node);
+    struct cluster_member *member = find_member(view, &change->member.node);
 
     if (!member)
         member = add_member(view, change);
-    else if (member->status == change->status &&
-             member->up_number == change->up_number)
+    else if (member->status == change->member.status &&
+             member->up_number == change->member.up_number)
         return;
-    member->status = change->status;
-    member->up_number = change->up_number;
+    member->status = change->member.status;
+    member->up_number = change->member.up_number;
     publish(actors, event_of(member->status), member, "");
 }
 
@@ -448,11 +444,11 @@ static void take_removed(struct actors *actors,
                          const struct cluster_change *change)
 {
     struct cluster_member *member =
-        find_member(&actors->view, &change->node);
+        find_member(&actors->view, &change->member.node);
 
     if (!member)
         return;
-    member->status = change->previous;
+    member->status = change->member.status;
     publish(actors, SHERD_MEMBER_REMOVED, member, "");
     remove_member(&actors->view, member);
 }
@@ -461,7 +457,7 @@ static void take_reach(struct actors *actors,
                        const struct cluster_change *change, bool unreachable)
 {
     struct cluster_member *member =
-        find_member(&actors->view, &change->node);
+        find_member(&actors->view, &change->member.node);
 
     if (!member || member->is_unreachable == unreachable)
         return;
@@ -552,12 +548,12 @@ static void take_seen(struct view *view, const struct cluster_change *change)
         size_t at = from;
 
         member->seen = false;
-        for (; at + sizeof entry <= change->texts_size; at += sizeof entry) {
+        for (; at + sizeof entry <= change->member.texts_size; at += sizeof entry) {
             memcpy(&entry, change->texts + at, sizeof entry);
             if (entry.uid == member->node.uid)
                 break;
         }
-        if (at + sizeof entry > change->texts_size)
+        if (at + sizeof entry > change->member.texts_size)
             continue;
         member->seen = entry.seen != 0;
         from = at + sizeof entry;
@@ -587,12 +583,12 @@ void actors_cluster(struct actors *actors, const struct cluster_change *change)
                     change->kind == CLUSTER_CENTER_UNREACHABLE);
         break;
     case CLUSTER_LEADER:
-        take_leader(actors, &view->leader, &change->node,
+        take_leader(actors, &view->leader, &change->member.node,
                     SHERD_LEADER_CHANGED, "");
         break;
     case CLUSTER_ROLE_LEADER:
         take_role_leader(actors, find_role(view, change->texts),
-                         &change->node);
+                         &change->member.node);
         break;
     case CLUSTER_SEEN:
         take_seen(view, change);

@@ -15,12 +15,12 @@
 
 enum cluster_change_kind {
     CLUSTER_MEMBER,      /* a member is new, or its status or up number has changed */
-    CLUSTER_REMOVED,     /* with `previous` */
+    CLUSTER_REMOVED,     /* with its last status before */
     CLUSTER_UNREACHABLE,
     CLUSTER_REACHABLE,
     CLUSTER_CENTER_UNREACHABLE, /* texts: another data center's name */
     CLUSTER_CENTER_REACHABLE,
-    CLUSTER_LEADER,      /* node: UID 0 = none */
+    CLUSTER_LEADER,      /* UID 0 = none */
     CLUSTER_ROLE_LEADER, /* texts: the role */
     /* texts: a cluster_seen for each member, by node: the members that have seen the version */
     CLUSTER_SEEN,
@@ -35,15 +35,23 @@ struct cluster_seen {
     uint64_t seen;
 };
 
-/* One change, followed in memory by texts_size bytes of texts. A change without news is ignored. */
-struct cluster_change {
-    enum cluster_change_kind kind;
+/* A member as last reported to the lane. */
+struct cluster_member {
     struct node_id node;
     enum sherd_member_status status;
-    enum sherd_member_status previous;
     uint32_t up_number;
     bool is_self;
+    bool is_unreachable;
+    bool seen; /* in the last CLUSTER_SEEN; changes do not carry it */
     uint32_t texts_size;
+    char *texts; /* owned: version, data center, roles, an empty one */
+};
+
+/* One change, followed in memory by member.texts_size bytes of texts; member.texts is null. A
+ * change without news is ignored. */
+struct cluster_change {
+    enum cluster_change_kind kind;
+    struct cluster_member member; /* at least its node, where the kind has one */
     /* MEMBER: version, data center, each role, and an empty text; ROLE_LEADER: the role;
      * CENTER_...: its name */
     char texts[];

@@ -224,18 +224,6 @@ struct watches {
     uint32_t bucket_count;
 };
 
-/* A member as last reported to the lane. */
-struct cluster_member {
-    struct node_id node;
-    enum sherd_member_status status;
-    uint32_t up_number;
-    bool is_self;
-    bool is_unreachable;
-    bool seen; /* in the last CLUSTER_SEEN; changes do not carry it */
-    uint32_t texts_size;
-    char *texts; /* version, data center, roles, an empty one */
-};
-
 struct cluster_role {
     char *role;
     struct node_id leader;

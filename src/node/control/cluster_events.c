@@ -44,7 +44,7 @@ static void post(struct control *control, uint64_t lanes,
             continue;
         copy = mem_alloc(sizeof *copy + texts->size);
         *copy = *change;
-        copy->texts_size = (uint32_t)texts->size;
+        copy->member.texts_size = (uint32_t)texts->size;
         if (texts->size)
             memcpy(copy->texts, texts->data, texts->size);
         content = MAIL(cluster, .own = { copy });
@@ -74,13 +74,15 @@ static void post_member(struct control *control, uint64_t lanes,
 {
     struct cluster_change change = {
         .kind = kind,
-        .node = profile_node(view->profile),
-        .status = control_status_of(view->status),
-        .up_number = view->up_number == UP_NUMBER_NONE
-                         ? 0
-                         : (uint32_t)view->up_number,
-        .is_self =
-            profile_is(view->profile, &control->machine->self->node),
+        .member = {
+            .node = profile_node(view->profile),
+            .status = control_status_of(view->status),
+            .up_number = view->up_number == UP_NUMBER_NONE
+                             ? 0
+                             : (uint32_t)view->up_number,
+            .is_self =
+                profile_is(view->profile, &control->machine->self->node),
+        },
     };
     struct buf texts = { 0 };
 
@@ -100,7 +102,7 @@ static void post_leader(struct control *control, uint64_t lanes,
     struct buf texts = { 0 };
 
     if (leader)
-        change.node = profile_node(leader->profile);
+        change.member.node = profile_node(leader->profile);
     if (role)
         put_text(&texts, role);
     post(control, lanes, &change, &texts);
@@ -126,8 +128,8 @@ static void post_word(struct control *control, uint64_t lanes,
     struct buf none = { 0 };
 
     if (kind == CLUSTER_REMOVED) {
-        change.node = news->node;
-        change.previous = control_status_of(news->previous);
+        change.member.node = news->node;
+        change.member.status = control_status_of(news->previous);
     }
     post(control, lanes, &change, &none);
 }

@@ -23,12 +23,11 @@ static void change_with(enum cluster_change_kind kind, char letter,
     lab.in_step |= kind == CLUSTER_IN_STEP;
     change->kind = kind;
     if (letter)
-        change->node = node(letter);
-    change->status = status;
-    change->previous = status;
-    change->up_number = status == SHERD_UP ? 1 : 0;
-    change->is_self = letter == 's';
-    change->texts_size = (uint32_t)size;
+        change->member.node = node(letter);
+    change->member.status = status;
+    change->member.up_number = status == SHERD_UP ? 1 : 0;
+    change->member.is_self = letter == 's';
+    change->member.texts_size = (uint32_t)size;
     memcpy(change->texts, texts, size);
     actors_cluster(lab.actors, change);
     mem_free(change);
@@ -387,11 +386,11 @@ static void a_large_state_comes_in_parts(void **state)
 
     parts = members_reported = 0;
     memcpy(added->texts, texts, sizeof texts);
-    added->texts_size = sizeof texts;
+    added->member.texts_size = sizeof texts;
     for (uint32_t i = 1; i <= 5000; i++) {
-        assert_true(address_set(&added->node.address, "node.of.this.cluster",
+        assert_true(address_set(&added->member.node.address, "node.of.this.cluster",
                                 20, i));
-        added->node.uid = i;
+        added->member.node.uid = i;
         actors_cluster(lab.actors, added);
     }
     mem_free(added);

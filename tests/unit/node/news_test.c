@@ -309,8 +309,8 @@ static void a_member_that_joins_and_comes_up_gives_both_events(void **state)
 
         assert_non_null(change);
         assert_int_equal(change->kind, CLUSTER_MEMBER);
-        assert_true(node_equal(&change->node, &joiner));
-        assert_int_equal(change->status, statuses[i]);
+        assert_true(node_equal(&change->member.node, &joiner));
+        assert_int_equal(change->member.status, statuses[i]);
     }
     assert_null(change_at(machine, before + 4));
     profile_drop(profile);

@@ -86,14 +86,14 @@ static void give(enum cluster_change_kind kind, char letter,
     char host[2] = { letter, 0 };
 
     change->kind = kind;
-    change->status = change->previous = status;
+    change->member.status = status;
     if (letter) {
-        change->node.uid = (uint64_t)letter;
-        assert_true(address_set(&change->node.address, host, 1, 1));
+        change->member.node.uid = (uint64_t)letter;
+        assert_true(address_set(&change->member.node.address, host, 1, 1));
     }
-    change->up_number = status == SHERD_UP ? (uint32_t)letter : 0;
-    change->is_self = letter == SELF;
-    change->texts_size = (uint32_t)size;
+    change->member.up_number = status == SHERD_UP ? (uint32_t)letter : 0;
+    change->member.is_self = letter == SELF;
+    change->member.texts_size = (uint32_t)size;
     memcpy(change->texts, texts, size);
     actors_cluster(lab.actors, change);
     mem_free(change);
