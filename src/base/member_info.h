@@ -51,7 +51,8 @@ struct kept_member {
     int32_t up_number; /* age: smaller is older; INT32_MAX = never up */
     uint8_t status; /* enum member_status */
     bool is_copied : 1; /* the core owns the address */
-    bool reachable : 1; /* these three only in a side: see resolver/strategy.h */
+    /* Set only in sides (resolver/strategy.h); the first two also in a coordinator's members. */
+    bool reachable : 1;
     bool has_role : 1;
     bool seen : 1;
     uint8_t marks; /* bits for the core's own use */

@@ -281,29 +281,24 @@ void coordinator_peer(struct coordinator *coordinator, uint64_t now,
 {
     struct coordinator_member *member = coordinator_member_of(coordinator, &peer->node);
     bool was_asked = member && coordinator_member_is_asked(member);
-    bool is_new = false;
+    bool is_new = !member;
 
-    if (!member) {
+    if (is_new) {
         member = mem_alloc(sizeof *member);
         member->is_late = coordinator->has_opened;
         vec_push(&coordinator->members, member);
-        is_new = true;
-    }
-    if (member->peer.node.uid && !member->peer.reachable && peer->reachable) {
+    } else if (!member->kept.reachable && peer->reachable) {
         handoff_hurry(coordinator);
         handoff_soon(coordinator);
         state_store_hurry(coordinator, now);
     }
-    mem_free(member->version_rest);
-    member->peer = *peer;
+    coordinator_member_set(member, peer);
     if (is_new) {
-        (void)map_put(&coordinator->by_uid, map_u64(&member->peer.node.uid),
+        (void)map_put(&coordinator->by_uid, map_u64(&peer->node.uid),
                       member); /* an incarnation has one address */
         coordinator_outbid_anew(coordinator, now);
         handoff_soon(coordinator);
     }
-    member->version_rest = mem_text(peer->version.rest);
-    member->peer.version.rest = member->version_rest;
     if (peer->status == MEMBER_PREPARING_FOR_SHUTDOWN ||
         peer->status == MEMBER_READY_FOR_SHUTDOWN)
         coordinator->is_cluster_stopping = true;

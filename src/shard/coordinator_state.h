@@ -18,10 +18,11 @@
 
 /* A member, with any role. */
 struct coordinator_member {
-    struct member_info peer;
-    char *version_rest;    /* text of peer.version.rest */
+    struct kept_member kept; /* with reachable and has_role */
+    struct member_version version; /* its text is owned; null = a release */
     uint64_t report;       /* number of its region's last report, and of its proxy's; 0 = none */
     uint64_t proxy_report;
+    bool is_far;           /* in another data center than this node */
     bool has_answered;     /* its shards are known, or none of them counts */
     bool is_jvm;       /* its region is registered only if it is stored */
     uint32_t questions;    /* queries ignored while reachable */
@@ -258,6 +259,8 @@ void coordinator_activate(struct coordinator *coordinator, uint64_t now,
 /* registrants.c */
 struct coordinator_member *coordinator_member_of(const struct coordinator *coordinator,
                          const struct node_id *node);
+void coordinator_member_set(struct coordinator_member *member,
+                            const struct member_info *info);
 void coordinator_member_drop(struct coordinator_member *member);
 bool coordinator_member_is_asked(const struct coordinator_member *member);
 bool coordinator_has_to_ask(const struct coordinator *coordinator);

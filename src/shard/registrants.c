@@ -9,18 +9,32 @@ struct coordinator_member *coordinator_member_of(const struct coordinator *coord
     struct coordinator_member *member =
         map_get(&coordinator->by_uid, map_u64(&node->uid));
 
-    return member && node_equal(&member->peer.node, node) ? member : NULL;
+    return member && kept_member_is(&member->kept, node) ? member : NULL;
+}
+
+void coordinator_member_set(struct coordinator_member *member,
+                            const struct member_info *info)
+{
+    kept_member_set(&member->kept, info);
+    member->kept.reachable = info->reachable;
+    member->kept.has_role = info->has_role;
+    member->is_far = info->is_far;
+    mem_free((void *)(uintptr_t)member->version.rest);
+    member->version = info->version;
+    member->version.rest =
+        info->version.rest && *info->version.rest ? mem_text(info->version.rest) : NULL;
 }
 
 void coordinator_member_drop(struct coordinator_member *member)
 {
-    mem_free(member->version_rest);
+    mem_free((void *)(uintptr_t)member->version.rest);
+    kept_member_fini(&member->kept);
     mem_free(member);
 }
 
 bool coordinator_member_is_asked(const struct coordinator_member *member)
 {
-    switch (member->peer.status) {
+    switch ((enum member_status)member->kept.status) {
     case MEMBER_UP:
     case MEMBER_LEAVING:
     case MEMBER_EXITING:
@@ -33,8 +47,8 @@ bool coordinator_member_is_asked(const struct coordinator_member *member)
     case MEMBER_REMOVED:
         return false;
     }
-    return member->peer.has_role && !member->has_answered &&
-           (!member->is_late || member->peer.reachable);
+    return member->kept.has_role && !member->has_answered &&
+           (!member->is_late || member->kept.reachable);
 }
 
 /* A stored proxy whose node may have messages on its way to homes. Without its markers they would
@@ -47,9 +61,9 @@ static bool awaits(const struct coordinator *coordinator,
     if (!region->is_proxy || region->is_registered)
         return false;
     member = coordinator_member_of(coordinator, &region->node);
-    return member && member->peer.reachable && !member->is_jvm &&
-           (member->peer.status == MEMBER_UP ||
-            member->peer.status == MEMBER_LEAVING);
+    return member && member->kept.reachable && !member->is_jvm &&
+           (member->kept.status == MEMBER_UP ||
+            member->kept.status == MEMBER_LEAVING);
 }
 
 bool coordinator_awaits_proxies(const struct coordinator *coordinator)
@@ -81,7 +95,7 @@ uint32_t coordinator_awaited(const struct coordinator *coordinator)
 
         count += coordinator_member_is_asked(member) &&
                  (coordinator->state_store.is_anew ||
-                  (member->peer.reachable &&
+                  (member->kept.reachable &&
                    member->questions < QUESTIONS_MAX));
     }
     return count;

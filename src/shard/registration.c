@@ -11,9 +11,11 @@
 static void query(struct coordinator *coordinator,
                   struct coordinator_member *member, struct outbox *outbox)
 {
+    struct node_id node = kept_member_node(&member->kept);
+
     member->is_question_due = false;
     announce_charge(coordinator, 1);
-    shard_message_send(outbox, &member->peer.node, slice_text(SHARDING_PATH),
+    shard_message_send(outbox, &node, slice_text(SHARDING_PATH),
                        buf_slice(&coordinator->path),
                        &(struct shard_message){
                            .kind = SHARD_QUERY,
@@ -41,7 +43,7 @@ void registration_ask_all(struct coordinator *coordinator, bool is_again,
 
         if (!coordinator_member_is_asked(member))
             continue;
-        member->questions += is_again && member->peer.reachable;
+        member->questions += is_again && member->kept.reachable;
         registration_ask(coordinator, member, outbox);
     }
 }
@@ -397,15 +399,15 @@ static bool may_register(const struct coordinator_member *member,
                          const struct shard_message *message)
 {
     if (!member ||
-        (message->kind == SHARD_REGISTER && !member->peer.has_role))
+        (message->kind == SHARD_REGISTER && !member->kept.has_role))
         return false;
-    if (member->peer.status == MEMBER_UP)
+    if (member->kept.status == MEMBER_UP)
         return true;
     /* The next coordinator must know the shards of a leaving region. A JVM's registration reports
      * none. */
-    return message->lanes && member->peer.status != MEMBER_JOINING &&
-           member->peer.status != MEMBER_WEAKLY_UP &&
-           member->peer.status != MEMBER_DOWN;
+    return message->lanes && member->kept.status != MEMBER_JOINING &&
+           member->kept.status != MEMBER_WEAKLY_UP &&
+           member->kept.status != MEMBER_DOWN;
 }
 
 static struct registrant *registrant_new(struct coordinator *coordinator, uint64_t now,
@@ -447,9 +449,11 @@ static void refuse(struct coordinator *coordinator, struct coordinator_member *m
                    struct slice path, const char *reason,
                    struct outbox *outbox)
 {
+    struct node_id node = kept_member_node(&member->kept);
+
     coordinator->counters.refused++;
     member->has_answered = true;
-    shard_message_send(outbox, &member->peer.node, path,
+    shard_message_send(outbox, &node, path,
                        buf_slice(&coordinator->path),
                        &(struct shard_message){ .kind = SHARD_REFUSED,
                                                 .reason = slice_text(reason) },
@@ -461,7 +465,7 @@ static void refuse(struct coordinator *coordinator, struct coordinator_member *m
                   "registration refused type=%s member=%s reason=\"%s\" "
                   "hint=\"give the type equal settings on all nodes\"",
                   coordinator->type,
-                  address_text(&member->peer.node.address, text, sizeof text),
+                  kept_address_text(member->kept.address, text, sizeof text),
                   reason);
     }
     member->is_refused = true;

@@ -109,8 +109,8 @@ static struct allocation_region view_of(const struct coordinator *coordinator,
 
     return (struct allocation_region){
         .region = index,
-        .status = member ? member->peer.status : MEMBER_REMOVED,
-        .version = member ? member->peer.version
+        .status = member ? (enum member_status)member->kept.status : MEMBER_REMOVED,
+        .version = member ? member->version
                           : (struct member_version){ .rest = NULL },
         .shard_count = region->shards.count,
     };
@@ -233,12 +233,12 @@ void shard_homes_receive(struct coordinator *coordinator, uint64_t now,
 static bool is_calm(const struct coordinator *coordinator)
 {
     for (uint32_t i = 0; i < coordinator->members.count; i++) {
-        const struct member_info *peer = &coordinator->members.items[i]->peer;
+        const struct coordinator_member *member = coordinator->members.items[i];
 
-        if (peer->is_far)
+        if (member->is_far)
             continue;
-        if (!peer->reachable || peer->status == MEMBER_JOINING ||
-            peer->status == MEMBER_WEAKLY_UP)
+        if (!member->kept.reachable || member->kept.status == MEMBER_JOINING ||
+            member->kept.status == MEMBER_WEAKLY_UP)
             return false;
     }
     return true;

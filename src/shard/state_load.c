@@ -27,8 +27,9 @@ static void begin_loading(struct coordinator *coordinator,
 
     for (uint32_t i = coordinator->members.count; i-- > 0;) {
         struct coordinator_member *member = coordinator->members.items[i];
+        struct address address = address_again(member->kept.address);
 
-        put_place(&key, &member->peer.node.address);
+        put_place(&key, &address);
         (void)map_put(&loading->members, buf_slice(&key), member);
     }
     for (uint32_t i = 0; i < coordinator->regions.count; i++)
@@ -75,25 +76,25 @@ static struct registrant *load_region(struct coordinator *coordinator,
     const struct coordinator_member *member;
     struct registrant *region;
     struct address address;
+    struct node_id node;
     struct slice path;
 
     if (!ref_parse(coordinator->identity, ref, &address, &path))
         return NULL;
     member = member_at(loading, &address);
-    if (!member || (!is_proxy && !member->peer.has_role))
+    if (!member || (!is_proxy && !member->kept.has_role))
         return NULL;
-    region = loaded_of(coordinator, loading, &member->peer.node, path);
+    node = kept_member_node(&member->kept);
+    region = loaded_of(coordinator, loading, &node, path);
     if (region && region->is_proxy == is_proxy)
         region->version = 0;
     if (!region &&
-        loaded_of(coordinator, loading, &member->peer.node, path_plain(path)))
+        loaded_of(coordinator, loading, &node, path_plain(path)))
         return NULL;
     if (region || coordinator->regions.count >= COORDINATOR_REGIONS_MAX)
         return region;
-    (void)map_put(&loading->nodes, map_u64(&member->peer.node.uid),
-                  coordinator);
-    return registrant_load(coordinator, &member->peer.node, ref, path,
-                           is_proxy);
+    (void)map_put(&loading->nodes, map_u64(&node.uid), coordinator);
+    return registrant_load(coordinator, &node, ref, path, is_proxy);
 }
 
 static void load_home(struct coordinator *coordinator,
