@@ -20,7 +20,7 @@ struct actors *actors_new(const struct actors_settings *settings)
 {
     struct actors *actors = mem_alloc(sizeof *actors);
     struct row none = { .state = ROW_FREE };
-    struct peer nowhere = { 0, mem_text("") };
+    struct numbered_node nowhere = { 0, mem_text("") };
 
     check(settings->node != 0 && settings->lane < settings->lanes);
     check(settings->lanes < MESSAGE_OWNER_NONE);
@@ -47,7 +47,7 @@ uint16_t actors_peer(struct actors *actors, uint64_t node, const char *text)
 {
     struct slice key = map_u64(&node);
     uintptr_t known = (uintptr_t)map_get(&actors->peer_map, key);
-    struct peer peer = { .node = node };
+    struct numbered_node peer = { .node = node };
 
     if (known)
         return (uint16_t)known;

@@ -288,7 +288,8 @@ struct news_item {
     char *id; /* owned */
 };
 
-struct peer {
+/* A node that the lane has a number for: actors_peer. */
+struct numbered_node {
     uint64_t node;
     char *text;
 };
@@ -381,7 +382,7 @@ struct actors {
     uint32_t news_head;
     char news_id[SHERD_ID_MAX + 1];
 
-    VEC(struct peer) peers;
+    VEC(struct numbered_node) peers;
     struct map peer_map;
     struct map named; /* actors that have or want a name; the values mean nothing */
     struct ranks *ranks;   /* null: no type has a limit */

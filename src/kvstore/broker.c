@@ -117,7 +117,7 @@ static void start(struct broker *broker, struct sherd_ctx *ctx,
     broker->calls = mem_alloc(KVSTORE_CALLS_MAX * sizeof *broker->calls);
     broker->walk = UINT32_MAX;
     check(sherd_shutdown_task(ctx, SHERD_BEFORE_CLUSTER_SHUTDOWN, "store") == 0);
-    broker_peers_begin(broker, ctx);
+    broker_members_begin(broker, ctx);
     sherd_timer(ctx, TIMER_SWEEP, SWEEP_MS);
 }
 
@@ -133,7 +133,7 @@ static void on_timer(struct broker *broker, struct sherd_ctx *ctx,
         sherd_timer(ctx, TIMER_SWEEP, SWEEP_MS);
         break;
     case TIMER_REFS:
-        broker_peers_retry(broker, ctx);
+        broker_members_retry(broker, ctx);
         break;
     }
 }
@@ -155,10 +155,10 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
         calls_answer(broker, ctx, msg);
         break;
     case SHERD_CLUSTER:
-        broker_peers_cluster(broker, ctx, msg);
+        broker_members_cluster(broker, ctx, msg);
         break;
     case SHERD_DATA:
-        broker_peers_data(broker, ctx, msg);
+        broker_members_data(broker, ctx, msg);
         break;
     case SHERD_SHUTDOWN:
         moving_leave(broker, ctx);
@@ -184,7 +184,7 @@ static void release(void *self)
     }
     mem_free(broker->calls);
     keep_fini(&broker->keep);
-    broker_peers_fini(broker);
+    broker_members_fini(broker);
     mem_free(broker->data_key);
     mem_free(broker->center);
     mem_free((void *)(uintptr_t)broker->settings.name);

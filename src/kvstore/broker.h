@@ -44,13 +44,11 @@ struct places {
     struct hashring ring;
 };
 
-struct peer {
-    char *name;
-    uint64_t uid;
+/* A member as the broker follows it. */
+struct store_member {
+    struct sherd_cluster_member member; /* its address is owned, its other texts are null */
     struct sherd_ref broker; /* empty: not known yet */
-    bool is_up;              /* and may be on the ring */
-    bool is_self;
-    bool is_reachable;
+    bool is_on_ring;         /* it is up and keeps values */
 };
 
 enum call_kind {
@@ -106,8 +104,8 @@ struct broker {
     uint32_t moves;
     uint32_t forgets;
 
-    /* association_messages.c */
-    VEC(struct peer) peers; /* in order of names, then of uids */
+    /* peers.c */
+    VEC(struct store_member) members; /* in order of addresses, then of uids */
     bool has_members;           /* the full state of the cluster has arrived */
     struct places places;   /* the ring for calls: includes this node while it is up */
     VEC(struct sherd_ref) known; /* brokers that published their refs */
@@ -151,19 +149,19 @@ static inline struct slice item_key(const struct item *item)
     return slice_of(item->key, item->key_size);
 }
 
-/* ---- association_messages.c ---- */
-void broker_peers_begin(struct broker *broker, struct sherd_ctx *ctx);
-void broker_peers_cluster(struct broker *broker, struct sherd_ctx *ctx,
+/* ---- peers.c ---- */
+void broker_members_begin(struct broker *broker, struct sherd_ctx *ctx);
+void broker_members_cluster(struct broker *broker, struct sherd_ctx *ctx,
                           const struct sherd_msg *msg);
-void broker_peers_data(struct broker *broker, struct sherd_ctx *ctx,
+void broker_members_data(struct broker *broker, struct sherd_ctx *ctx,
                        const struct sherd_msg *msg); /* of the data of refs */
 /* Repeats refused updates at TIMER_REFS. */
-void broker_peers_retry(struct broker *broker, struct sherd_ctx *ctx);
+void broker_members_retry(struct broker *broker, struct sherd_ctx *ctx);
 /* Makes the ring, and moves keys. */
-void broker_peers_changed(struct broker *broker, struct sherd_ctx *ctx);
-void broker_peers_fini(struct broker *broker);
+void broker_members_changed(struct broker *broker, struct sherd_ctx *ctx);
+void broker_members_fini(struct broker *broker);
 /* Null: no longer a member. */
-const struct peer *broker_peer(const struct broker *broker, uint64_t uid);
+const struct store_member *broker_member(const struct broker *broker, uint64_t uid);
 void places_fini(struct places *places);
 /* Replaces `to`, which is initialised. */
 void places_copy(struct places *to, const struct places *from);

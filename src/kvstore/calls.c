@@ -76,19 +76,19 @@ static void ask(struct broker *broker, struct sherd_ctx *ctx, uint64_t uid,
                 enum kvstore_request request, struct slice body, uint32_t tag,
                 uint64_t end)
 {
-    const struct peer *peer = broker_peer(broker, uid);
+    const struct store_member *member = broker_member(broker, uid);
     uint64_t now = sherd_now(ctx);
 
-    sherd_ask(ctx, peer->broker, request,
+    sherd_ask(ctx, member->broker, request,
               (struct sherd_bytes){ body.data, body.size }, tag,
               end > now ? end - now : 1);
 }
 
 static bool can_ask(const struct broker *broker, uint64_t uid)
 {
-    const struct peer *peer = broker_peer(broker, uid);
+    const struct store_member *member = broker_member(broker, uid);
 
-    return peer && (peer->broker.node || peer->broker.actor);
+    return member && (member->broker.node || member->broker.actor);
 }
 
 bool call_ask(struct broker *broker, struct sherd_ctx *ctx, struct call *call,
@@ -380,8 +380,8 @@ static uint64_t choose(const struct broker *broker, const struct call *call)
 
         if (uid != broker->self.node && can_ask(broker, uid) &&
             !was_asked(call, uid) &&
-            (!known || !broker_peer(broker, known)->is_reachable ||
-             broker_peer(broker, uid)->is_reachable))
+            (!known || !broker_member(broker, known)->member.reachable ||
+             broker_member(broker, uid)->member.reachable))
             known = uid;
     }
     return known;

@@ -24,9 +24,9 @@ static bool is_calm(const struct broker *broker, uint64_t now)
     if (broker->walk != UINT32_MAX ||
         now < broker->changed_at + KVSTORE_FORGET_CALM_MS)
         return false;
-    for (uint32_t i = 0; i < broker->peers.count; i++)
-        if (broker->peers.items[i].is_up &&
-            !broker->peers.items[i].is_reachable)
+    for (uint32_t i = 0; i < broker->members.count; i++)
+        if (broker->members.items[i].is_on_ring &&
+            !broker->members.items[i].member.reachable)
             return false;
     return true;
 }

@@ -76,18 +76,19 @@ static bool same_places(const struct places *left, const struct places *right)
 }
 
 /* Two incarnations at one address may briefly be up; the ring has the first. */
-void broker_peers_changed(struct broker *broker, struct sherd_ctx *ctx)
+void broker_members_changed(struct broker *broker, struct sherd_ctx *ctx)
 {
     struct places places = { 0 };
     const char *last = "";
 
-    for (uint32_t i = 0; i < broker->peers.count; i++) {
-        const struct peer *peer = &broker->peers.items[i];
+    for (uint32_t i = 0; i < broker->members.count; i++) {
+        const struct store_member *stored = &broker->members.items[i];
+        const struct sherd_cluster_member *member = &stored->member;
 
-        if (!peer->is_up || strcmp(peer->name, last) == 0)
+        if (!stored->is_on_ring || strcmp(member->address, last) == 0)
             continue;
-        add_place(&places, peer->name, peer->uid);
-        last = peer->name;
+        add_place(&places, member->address, member->uid);
+        last = member->address;
     }
     if (same_places(&places, &broker->places)) {
         places_fini(&places);
@@ -101,19 +102,24 @@ void broker_peers_changed(struct broker *broker, struct sherd_ctx *ctx)
 
 /* ---- members ---- */
 
-const struct peer *broker_peer(const struct broker *broker, uint64_t uid)
+static struct store_member *find(const struct broker *broker, uint64_t uid)
 {
-    for (uint32_t i = 0; i < broker->peers.count; i++)
-        if (broker->peers.items[i].uid == uid)
-            return &broker->peers.items[i];
+    for (uint32_t i = 0; i < broker->members.count; i++)
+        if (broker->members.items[i].member.uid == uid)
+            return &broker->members.items[i];
     return NULL;
 }
 
-static int by_name(const void *left, const void *right)
+const struct store_member *broker_member(const struct broker *broker, uint64_t uid)
 {
-    const struct peer *a = left;
-    const struct peer *b = right;
-    int order = strcmp(a->name, b->name);
+    return find(broker, uid);
+}
+
+static int by_address(const void *left, const void *right)
+{
+    const struct sherd_cluster_member *a = &((const struct store_member *)left)->member;
+    const struct sherd_cluster_member *b = &((const struct store_member *)right)->member;
+    int order = strcmp(a->address, b->address);
 
     if (!order && a->uid != b->uid)
         order = a->uid < b->uid ? -1 : 1;
@@ -136,34 +142,40 @@ static struct sherd_ref known_broker(const struct broker *broker, uint64_t uid)
     return found;
 }
 
-static struct peer *peer_make(struct broker *broker,
-                              const struct sherd_cluster_member *member)
+/* Stores a member, new or known, as an event shows it. */
+static struct store_member *store_member_set(struct broker *broker,
+                                             const struct sherd_cluster_member *member)
 {
-    struct peer *peer =
-        (struct peer *)(uintptr_t)broker_peer(broker, member->uid);
-    struct peer added = { .uid = member->uid,
-                          .is_self = member->self,
-                          .is_reachable = member->reachable };
+    struct store_member *stored = find(broker, member->uid);
+    struct store_member added = { .is_on_ring = false };
+    const char *address;
 
-    if (peer)
-        return peer;
-    added.name = mem_text(member->address);
-    added.broker = known_broker(broker, member->uid);
-    vec_push(&broker->peers, added);
-    sort_stable(broker->peers.items, broker->peers.count,
-                sizeof *broker->peers.items, by_name);
-    return (struct peer *)(uintptr_t)broker_peer(broker, member->uid);
+    if (!stored) {
+        added.member.uid = member->uid;
+        added.member.address = mem_text(member->address);
+        added.broker = known_broker(broker, member->uid);
+        vec_push(&broker->members, added);
+        sort_stable(broker->members.items, broker->members.count,
+                    sizeof *broker->members.items, by_address);
+        stored = find(broker, member->uid);
+    }
+    address = stored->member.address;
+    stored->member = *member;
+    stored->member.address = address;
+    stored->member.app_version = NULL;
+    stored->member.data_center = NULL;
+    stored->member.roles = NULL;
+    return stored;
 }
 
-static void peer_drop(struct broker *broker, uint64_t uid)
+static void store_member_drop(struct broker *broker, uint64_t uid)
 {
-    const struct peer *peer = broker_peer(broker, uid);
+    struct store_member *stored = find(broker, uid);
 
-    if (!peer)
+    if (!stored)
         return;
-    mem_free(peer->name);
-    vec_remove(&broker->peers,
-               (uint32_t)(peer - broker->peers.items));
+    mem_free((void *)(uintptr_t)stored->member.address);
+    vec_remove(&broker->members, (uint32_t)(stored - broker->members.items));
 }
 
 static bool keeps_values(struct broker *broker,
@@ -189,20 +201,19 @@ static void on_event(struct broker *broker,
     case SHERD_MEMBER_LEFT:
     case SHERD_MEMBER_EXITED:
     case SHERD_MEMBER_DOWNED:
-        peer_make(broker, member)->is_up = false;
+        store_member_set(broker, member)->is_on_ring = false;
         break;
     case SHERD_MEMBER_UP:
     case SHERD_MEMBER_PREPARING_FOR_SHUTDOWN:
     case SHERD_MEMBER_READY_FOR_SHUTDOWN:
-        peer_make(broker, member)->is_up = keeps_values(broker, member);
+        store_member_set(broker, member)->is_on_ring = keeps_values(broker, member);
         break;
     case SHERD_MEMBER_REMOVED:
-        peer_drop(broker, member->uid);
+        store_member_drop(broker, member->uid);
         break;
     case SHERD_MEMBER_UNREACHABLE:
     case SHERD_MEMBER_REACHABLE:
-        peer_make(broker, member)->is_reachable =
-            event->kind == SHERD_MEMBER_REACHABLE;
+        (void)store_member_set(broker, member);
         break;
     default:
         break; /* data centers and leaders do not matter */
@@ -232,7 +243,7 @@ static void forget_gone(struct broker *broker, struct sherd_ctx *ctx)
         broker->places.items.items[0].uid != broker->self.node)
         return;
     for (uint32_t i = 0; i < broker->known.count; i++)
-        if (!broker_peer(broker, broker->known.items[i].node)) {
+        if (!broker_member(broker, broker->known.items[i].node)) {
             /* known until distributed data removes it */
             change(broker, ctx, SHERD_REMOVE, &broker->known.items[i]);
         }
@@ -251,7 +262,7 @@ static void find_center(struct broker *broker, const struct sherd_msg *msg)
             broker->center = mem_text(event.member.data_center);
 }
 
-void broker_peers_cluster(struct broker *broker, struct sherd_ctx *ctx,
+void broker_members_cluster(struct broker *broker, struct sherd_ctx *ctx,
                           const struct sherd_msg *msg)
 {
     struct sherd_cluster_event event;
@@ -268,8 +279,8 @@ void broker_peers_cluster(struct broker *broker, struct sherd_ctx *ctx,
                   "store broker cannot follow members name=%s hint=\"%s\"",
                   broker->settings.name, FEWER_SUBSCRIBERS);
     if (msg->msg != SHERD_CLUSTER_CHANGE && broker->has_members) {
-        while (broker->peers.count)
-            peer_drop(broker, broker->peers.items[0].uid);
+        while (broker->members.count)
+            store_member_drop(broker, broker->members.items[0].member.uid);
         broker->has_members = false; /* the full state follows */
     }
     while (sherd_cluster_next(msg, &at, &event))
@@ -278,7 +289,7 @@ void broker_peers_cluster(struct broker *broker, struct sherd_ctx *ctx,
         broker->has_members = true;
     if (!broker->has_members)
         return;
-    broker_peers_changed(broker, ctx);
+    broker_members_changed(broker, ctx);
     forget_gone(broker, ctx);
 }
 
@@ -314,17 +325,17 @@ static void subscribe(struct broker *broker, struct sherd_ctx *ctx)
 }
 
 /* Does not add a ref that the set has. */
-void broker_peers_begin(struct broker *broker, struct sherd_ctx *ctx)
+void broker_members_begin(struct broker *broker, struct sherd_ctx *ctx)
 {
     if (!broker->is_subscribed)
         subscribe(broker, ctx);
     change(broker, ctx, SHERD_ADD, &broker->self);
 }
 
-void broker_peers_retry(struct broker *broker, struct sherd_ctx *ctx)
+void broker_members_retry(struct broker *broker, struct sherd_ctx *ctx)
 {
     broker->is_waiting = false;
-    broker_peers_begin(broker, ctx);
+    broker_members_begin(broker, ctx);
     forget_gone(broker, ctx);
 }
 
@@ -387,7 +398,7 @@ static const char *answer_text(uint32_t answer)
     }
 }
 
-void broker_peers_data(struct broker *broker, struct sherd_ctx *ctx,
+void broker_members_data(struct broker *broker, struct sherd_ctx *ctx,
                        const struct sherd_msg *msg)
 {
     struct sherd_value *value;
@@ -419,17 +430,17 @@ void broker_peers_data(struct broker *broker, struct sherd_ctx *ctx,
     if (!read_refs(broker, value))
         change(broker, ctx, SHERD_ADD, &broker->self);
     sherd_value_free(value);
-    for (uint32_t i = 0; i < broker->peers.count; i++)
-        broker->peers.items[i].broker =
-            known_broker(broker, broker->peers.items[i].uid);
+    for (uint32_t i = 0; i < broker->members.count; i++)
+        broker->members.items[i].broker =
+            known_broker(broker, broker->members.items[i].member.uid);
     forget_gone(broker, ctx);
 }
 
-void broker_peers_fini(struct broker *broker)
+void broker_members_fini(struct broker *broker)
 {
-    while (broker->peers.count)
-        peer_drop(broker, broker->peers.items[0].uid);
-    vec_fini(&broker->peers);
+    while (broker->members.count)
+        store_member_drop(broker, broker->members.items[0].member.uid);
+    vec_fini(&broker->members);
     vec_fini(&broker->known);
     places_fini(&broker->places);
     places_fini(&broker->settled);

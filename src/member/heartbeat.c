@@ -33,13 +33,13 @@ static struct ring_place place_of(struct profile *profile)
     return (struct ring_place){ profile, ring_hash(profile->uid) };
 }
 
-static void fini_peer(struct peer *peer)
+static void fini_peer(struct heartbeat_peer *peer)
 {
     phi_fini(&peer->phi);
     profile_drop(peer->profile);
 }
 
-static void drop_peer(struct heart *heart, struct peer *peer)
+static void drop_peer(struct heart *heart, struct heartbeat_peer *peer)
 {
     expect_forget(&heart->expect, peer->profile);
     fini_peer(peer);
@@ -61,7 +61,7 @@ void heart_fini(struct heart *heart)
 
 static int order_of_peer(const void *peer, const void *node)
 {
-    return profile_order(((const struct peer *)peer)->profile, node);
+    return profile_order(((const struct heartbeat_peer *)peer)->profile, node);
 }
 
 static uint32_t lower_bound(const struct heart *heart,
@@ -70,7 +70,7 @@ static uint32_t lower_bound(const struct heart *heart,
     return sorted_vec_place(&heart->peers, order_of_peer, node);
 }
 
-static struct peer *find(const struct heart *heart, const struct node_id *node)
+static struct heartbeat_peer *find(const struct heart *heart, const struct node_id *node)
 {
     for (uint32_t i = 0; i < heart->peers.count; i++)
         if (heart->peers.items[i].uid == node->uid &&
@@ -79,7 +79,7 @@ static struct peer *find(const struct heart *heart, const struct node_id *node)
     return NULL;
 }
 
-const struct peer *heart_peer(const struct heart *heart,
+const struct heartbeat_peer *heart_peer(const struct heart *heart,
                               const struct node_id *node)
 {
     return find(heart, node);
@@ -220,8 +220,8 @@ static void follow_members(struct heart *heart, const struct gossip *gossip,
 
 static void monitor(struct heart *heart, struct profile *profile)
 {
-    struct peer *peer = find(heart, PROFILE_NODE(profile));
-    struct peer added = {
+    struct heartbeat_peer *peer = find(heart, PROFILE_NODE(profile));
+    struct heartbeat_peer added = {
         .profile = profile,
         .uid = profile->uid,
         .is_in_ring = true,
@@ -286,7 +286,7 @@ void heart_follow(struct heart *heart, const struct heart_settings *settings,
         heart->peers.items[i].is_in_ring = false;
     choose_peers(heart, settings->monitored_by, gossip, reach, self);
     for (uint32_t i = heart->peers.count; i-- > 0;) {
-        struct peer *peer = &heart->peers.items[i];
+        struct heartbeat_peer *peer = &heart->peers.items[i];
         bool keep = is_in_ring(heart, peer->profile) &&
                     (peer->is_in_ring ||
                      !phi_is_available(&peer->phi, &settings->phi, now));
@@ -304,7 +304,7 @@ static void miss_first(struct heart *heart,
     const struct profile *profile;
 
     while ((profile = expect_due(&heart->expect, now)) != NULL) {
-        struct peer *peer = find(heart, PROFILE_NODE(profile));
+        struct heartbeat_peer *peer = find(heart, PROFILE_NODE(profile));
 
         if (!peer->phi.is_monitoring)
             phi_heartbeat(&peer->phi, &settings->phi, now);
@@ -382,7 +382,7 @@ static void send_round(struct heart *heart,
     wire_put_heartbeat(identity, &payload, &heartbeat);
     message.payload = buf_slice(&payload);
     for (uint32_t i = 0; i < heart->peers.count; i++) {
-        struct peer *peer = &heart->peers.items[i];
+        struct heartbeat_peer *peer = &heart->peers.items[i];
 
         struct outbound *chosen = &message;
 
@@ -423,7 +423,7 @@ uint64_t heart_deadline(const struct heart *heart)
 
 /* Warns before a peer becomes unreachable. Not if it was unreachable already, nor if the acceptable
  * pause is about as short as the interval. */
-static void warn_if_late(const struct peer *peer,
+static void warn_if_late(const struct heartbeat_peer *peer,
                          const struct heart_settings *settings,
                          struct trace *trace, uint64_t now)
 {
@@ -447,7 +447,7 @@ bool heart_response(struct heart *heart, const struct heart_settings *settings,
                     const struct node_id *node, struct trace *trace,
                     uint64_t now)
 {
-    struct peer *peer = find(heart, node);
+    struct heartbeat_peer *peer = find(heart, node);
 
     if (!peer)
         return false;
@@ -464,7 +464,7 @@ bool heart_is_available(const struct heart *heart,
                         const struct heart_settings *settings,
                         const struct node_id *node, uint64_t now)
 {
-    const struct peer *peer = find(heart, node);
+    const struct heartbeat_peer *peer = find(heart, node);
 
     return !peer || phi_is_available(&peer->phi, &settings->phi, now);
 }

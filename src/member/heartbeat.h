@@ -27,7 +27,7 @@ struct heart_settings {
 };
 
 /* A monitored peer. */
-struct peer {
+struct heartbeat_peer {
     struct profile *profile; /* held */
     uint64_t uid; /* the profile's, close in memory for searches */
     struct phi phi;
@@ -42,7 +42,7 @@ struct ring_place {
 
 /* Zero monitors no peer. */
 struct heart {
-    VEC(struct peer) peers;    /* by node */
+    VEC(struct heartbeat_peer) peers;    /* by node */
     struct expect expect;      /* first responses of peers */
     VEC(struct profile *) followed; /* held; the members of the ring, by node */
     VEC(struct ring_place) ring; /* members of this data center by hash of the UID, then address */
@@ -68,7 +68,7 @@ void heart_fetch(const struct heart *heart); /* Prefetches the memory that a res
 bool heart_response(struct heart *heart, const struct heart_settings *settings,
                     const struct node_id *node, struct trace *trace,
                     uint64_t now);
-const struct peer *heart_peer(const struct heart *heart,
+const struct heartbeat_peer *heart_peer(const struct heart *heart,
                               const struct node_id *node); /* Null: not monitored. */
 /* True if the node is alive as far as this node knows, or is not monitored. */
 bool heart_is_available(const struct heart *heart,

@@ -482,7 +482,7 @@ void reaper_step(struct member *member, uint64_t now)
     if (!own || member->gossip.members.count < 2)
         return;
     for (uint32_t i = 0; i < member->heart.peers.count; i++) {
-        const struct peer *peer = &member->heart.peers.items[i];
+        const struct heartbeat_peer *peer = &member->heart.peers.items[i];
 
         /* Terminated and unreachable members stay so. */
         if (!phi_is_available(&peer->phi, &member->heart_settings.phi, now))

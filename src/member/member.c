@@ -570,7 +570,7 @@ uint64_t member_deadline(const struct member *member)
 double member_phi(const struct member *member, uint64_t now,
                   const struct node_id *node)
 {
-    const struct peer *peer = heart_peer(&member->heart, node);
+    const struct heartbeat_peer *peer = heart_peer(&member->heart, node);
 
     if (!peer || !peer->phi.is_monitoring)
         return -1;
