@@ -384,10 +384,10 @@ static const char *text_of(struct reading *reading, struct slice text)
     return copy;
 }
 
+/* A member while its indexes are resolved. */
 struct raw_member {
+    struct gossip_member member; /* without a profile */
     uint64_t address;
-    uint64_t up_number;
-    uint64_t status;
     struct cursor roles; /* indexes */
     uint64_t version;
 };
@@ -396,22 +396,26 @@ static bool read_raw_member(const struct reading *reading, struct slice bytes,
                             struct raw_member *member)
 {
     struct cursor cursor = cursor_of(bytes);
+    uint64_t up_number;
+    uint64_t status;
 
     member->address = number_of(&cursor, 1);
-    member->up_number = number_of(&cursor, 2);
-    member->status = number_of(&cursor, 3);
+    up_number = number_of(&cursor, 2);
+    status = number_of(&cursor, 3);
     member->roles = cursor_of((struct slice){ 0 });
     if (is_field(&cursor, 4, BYTES))
         member->roles = cursor_of(take_bytes(&cursor));
     member->version =
         is_field(&cursor, 5, VARINT) ? take_number(&cursor) : 0;
-    return is_done(&cursor) && member->address < reading->named_count &&
-           member->status < MEMBER_STATUS_COUNT &&
-           member->status != MEMBER_REMOVED &&
-           (member->up_number <= UP_NUMBER_MAX ||
-            member->up_number == UP_NUMBER_NONE) &&
-           (!reading->runs[FIELD_VERSIONS].count ||
-            member->version < reading->runs[FIELD_VERSIONS].count);
+    if (!is_done(&cursor) || member->address >= reading->named_count ||
+        status >= MEMBER_STATUS_COUNT || status == MEMBER_REMOVED ||
+        (up_number > UP_NUMBER_MAX && up_number != UP_NUMBER_NONE) ||
+        (reading->runs[FIELD_VERSIONS].count &&
+         member->version >= reading->runs[FIELD_VERSIONS].count))
+        return false;
+    member->member = (struct gossip_member){ .up_number = (int32_t)up_number,
+                                             .status = (enum member_status)status };
+    return true;
 }
 
 static bool read_roles(const struct reading *reading,
@@ -480,8 +484,8 @@ static bool read_members(struct reading *reading)
     for (uint32_t i = 0; i < run->count; i++) {
         uint32_t roles[MEMBER_ROLES_MAX];
         uint32_t role_count;
-        struct gossip_member added = { .seen = false };
         struct raw_member raw;
+        struct gossip_member *added = &raw.member;
         struct named *named;
 
         if (!read_raw_member(reading, next_of(run, FIELD_MEMBERS), &raw) ||
@@ -491,19 +495,17 @@ static bool read_members(struct reading *reading)
         if (!is_behind(last, named))
             return false;
         last = named;
-        added.profile = named->profile
-                            ? profile_hold(named->profile)
-                            : make_profile(reading, named->node, &raw, roles,
-                                           role_count);
-        if (!added.profile)
+        added->profile = named->profile
+                             ? profile_hold(named->profile)
+                             : make_profile(reading, named->node, &raw, roles,
+                                            role_count);
+        if (!added->profile)
             return false;
         if (!named->profile && before)
-            profile_share(added.profile, before);
-        before = added.profile;
+            profile_share(added->profile, before);
+        before = added->profile;
         reading->new_count += !named->profile;
-        added.status = (enum member_status)raw.status;
-        added.up_number = (int32_t)raw.up_number;
-        vec_push(&reading->gossip->members, added);
+        vec_push(&reading->gossip->members, *added);
         named->member = reading->gossip->members.count;
     }
     return true;
