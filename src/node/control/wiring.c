@@ -293,6 +293,24 @@ void control_tell_changes(struct control *control)
     wire_member(control, NEWS_OF_TURN_MAX);
 }
 
+/* Members are downed only after the events that wait, as by a command. */
+static void wire_resolver(struct control *control)
+{
+    if (!downing_wire(control))
+        return;
+    control_tell_changes(control);
+    downing_carry_out(control);
+}
+
+static void wire_downing(struct control *control)
+{
+    wire_resolver(control);
+    if (!downing_wire_lease(control))
+        return;
+    wire_resolver(control); /* the lease's answer may cause an event there */
+    downing_probe_lease(control);
+}
+
 /* ---- associations ---- */
 
 static void association_up(struct control *control,
@@ -755,7 +773,7 @@ struct slice control_identified(struct control *control, struct slice path)
 void control_wire(struct control *control)
 {
     wire_associations(control);
-    downing_wire(control, control_tell_changes);
+    wire_downing(control);
     wire_member(control, turn_share(&control->turn));
     data_wire(control);
     relays_wire(control);
