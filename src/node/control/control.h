@@ -82,8 +82,6 @@ struct control {
     struct coordinator_room room;
     struct replicator_room data_room;
     struct turn turn;
-    bool is_reported;        /* these two: since all events were last wired */
-    bool is_changed;     /* a member came, went or changed */
     uint64_t followers; /* a bit for each lane that subscribes, the first lane the lowest */
     struct map removed;  /* uid -> struct removed_life: downed incarnations */
     VEC(uint64_t) removed_at_once; /* those since all events were last wired */

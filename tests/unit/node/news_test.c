@@ -537,7 +537,7 @@ static struct coordinator *writing(struct machine *machine)
 
     assert_non_null(coordinator);
     coordinator->state_store.is_read = coordinator->state_store.wants = true;
-    machine->control->turn.is_stirred = true;
+    turn_stir(&machine->control->turn);
     return coordinator;
 }
 
