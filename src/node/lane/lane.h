@@ -103,8 +103,8 @@ struct asked {
 /* A literal and its ref, cached because messages come in runs from one sender. */
 struct known_name {
     struct sherd_ref ref;
-    uint64_t origin; /* uid of the node that used it */
-    uint32_t size;   /* 0 = empty */
+    uint64_t sender_node; /* uid of the node that used it */
+    uint32_t size;        /* 0 = empty */
     char text[NAME_MAX];
 };
 
@@ -311,11 +311,12 @@ struct slice name_for(struct lane *lane, const struct peer *peer,
 /* Writes the sender of a message between actors. A JVM node sees the name of an actor that has one. */
 struct slice name_seen_by(struct lane *lane, const struct peer *peer,
                           const struct message *message, char *text);
-/* Returns the ref of a Sherd actor's literal; nobody if it is none or its node is unknown. */
-struct sherd_ref name_ref(struct lane *lane, uint64_t origin,
+/* Returns the ref of a Sherd actor's literal; nobody if it is none or its node is unknown.
+ * sender_node: uid of the node that sent the literal. */
+struct sherd_ref name_ref(struct lane *lane, uint64_t sender_node,
                           struct slice literal, uint64_t *ask);
 /* Returns also the ref of a JVM node's actor, which all lanes remember. */
-struct sherd_ref name_any(struct lane *lane, uint64_t origin,
+struct sherd_ref name_any(struct lane *lane, uint64_t sender_node,
                           struct slice literal, uint64_t *ask);
 /* Writes the path of any actor elsewhere; empty: a forgotten JVM actor. text has NAME_MAX bytes.
  * Lent from it, or until the next name is read. */
