@@ -1,6 +1,6 @@
 /* Declares the control machine: membership, associations, and for each entity type the region, the
- * singleton manager and, on the oldest node, the coordinator. Private to node/. ARCHITECTURE.md
- * lists its files. */
+ * singleton manager and, on the oldest node, the coordinator. Declares also the functions that its
+ * files call in each other, grouped by the file that defines them. Private to node/. */
 #ifndef SHERD_NODE_CONTROL_H
 #define SHERD_NODE_CONTROL_H
 
@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "lease/lease.h"
 #include "member/member.h"
+#include "node/control/control_calls.h"
 #include "node/control/data.h"
 #include "node/machine/machine.h"
 #include "node/control/relays.h"
