@@ -207,7 +207,7 @@ void actors_free(struct actors *actors)
     followers_fini(actors);
     mem_free(actors->stored);
     for (uint32_t i = actors->news_head; i < actors->news.count; i++)
-        mem_free(actors->news.items[i].id);
+        mem_free(actors->news.items[i].text);
     vec_fini(&actors->news);
     for (uint32_t i = 0; i < actors->peers.count; i++)
         mem_free(actors->peers.items[i].text);

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include <sherd/actor.h>
+#include <sherd/shutdown.h>
 #include <sherd/system.h>
 
 #include "actor/cluster.h"
@@ -174,35 +175,53 @@ uint64_t actors_deadline(const struct actors *actors);
 struct message *actors_take_out(struct actors *actors);
 
 enum actors_news_kind {
-    /* actor, type, shard, id: replay its events, then call actors_recovered or
-     * actors_recovery_failed */
+    /* actor, shard, id: replay its events, then call actors_recovered or actors_recovery_failed */
     ACTORS_REQUEST_REPLAY,
     ACTORS_FORGET, /* actor: a persistent incarnation has ended, and all its events are settled */
     /* an actor of the lane wants the cluster's state: call actors_cluster, see cluster.h */
     ACTORS_REQUEST_CLUSTER,
-    ACTORS_TASK,       /* actor, type: enum sherd_phase, id: name of a shutdown task */
-    ACTORS_TASK_DONE,
-    /* actor, shard: the tag, id: a data key it subscribes to; type 1: first subscriber of the lane:
-     * call actors_data_changed now and on changes; 0: report the present value to this actor */
+    ACTORS_TASK,      /* actor, phase, name: it has a shutdown task */
+    ACTORS_TASK_DONE, /* actor, phase */
+    /* actor, follow, key: it subscribes to a data key. For the lane's first subscriber call
+     * actors_data_changed now and on changes; for others report the present value to this actor */
     ACTORS_FOLLOW_KEY,
-    ACTORS_UNFOLLOW_KEY, /* id: a key that lost its last subscriber here */
-    /* actor, type, shard, id: of a type that remembers: store its start, then call
-     * actors_remembered */
+    ACTORS_UNFOLLOW_KEY, /* key: it lost its last subscriber here */
+    /* actor, shard, id: of a type that remembers: store its start, then call actors_remembered */
     ACTORS_REMEMBER,
     /* likewise; it has ended permanently: store that, then call actors_forgotten */
     ACTORS_FORGET_STORED,
-    ACTORS_NAME,     /* actor, id: it wants this name; call actors_named */
+    ACTORS_NAME,     /* actor, name: it wants this name; call actors_named */
     ACTORS_NAME_END, /* actor: it has ended, and needs its name no more */
-    /* type, shard: after actors_shard_stop; its last entity has ended and the shard is absent */
+    /* shard: after actors_shard_stop; its last entity has ended and the shard is absent */
     ACTORS_SHARD_EMPTY,
+};
+
+struct actors_news_shard {
+    uint16_t type;
+    int32_t number;
+};
+
+/* Values of some kinds. The comment at the kind names the member that is set. */
+union actors_news_values {
+    struct actors_news_shard shard;
+    struct {
+        uint32_t tag;
+        bool is_first; /* of the lane's subscribers to the key */
+    } follow;
+    enum sherd_phase phase;
 };
 
 struct actors_news {
     enum actors_news_kind kind;
-    uint16_t type;
-    int32_t shard;
+    union actors_news_values values;
     uint64_t actor;
-    struct slice id; /* lent until the next call */
+    /* at most SHERD_ID_MAX bytes, lent until the next call */
+    union {
+        struct slice text; /* any of these */
+        struct slice id;   /* of an entity */
+        struct slice key;
+        struct slice name;
+    };
 };
 
 bool actors_next_news(struct actors *actors, struct actors_news *news);

@@ -347,8 +347,8 @@ static bool must_ask(const struct view *view,
 static void ask_state(struct actors *actors)
 {
     if (!actors->view.wanted)
-        slot_news_put(actors, ACTORS_REQUEST_CLUSTER, TYPE_NONE, 0, 0,
-                      slice_of(NULL, 0));
+        slot_news_put(actors,
+                      &(struct actors_news){ .kind = ACTORS_REQUEST_CLUSTER });
     actors->view.wanted = true;
 }
 

@@ -87,8 +87,8 @@ static void drop(struct actors *actors, uint32_t index)
     actors->followers_missed -= actors->followers.items[index].missed;
     vec_remove(&actors->followers, index);
     if (!is_followed(actors, key))
-        slot_news_put(actors, ACTORS_UNFOLLOW_KEY, TYPE_NONE, 0, 0,
-                      slice_text(key));
+        slot_news_put(actors, &(struct actors_news){ .kind = ACTORS_UNFOLLOW_KEY,
+                                                     .key = slice_text(key) });
     mem_free(key);
 }
 
@@ -138,6 +138,17 @@ void actors_data_refused(struct actors *actors, uint64_t actor,
     }
 }
 
+static void follow_news(struct actors *actors, const struct follower *follower,
+                        bool is_first)
+{
+    slot_news_put(actors,
+                  &(struct actors_news){
+                      .kind = ACTORS_FOLLOW_KEY,
+                      .values.follow = { follower->tag, is_first },
+                      .actor = follower->actor,
+                      .key = slice_text(follower->key) });
+}
+
 void followers_retry(struct actors *actors)
 {
     for (uint32_t i = 0; i < actors->followers.count; i++) {
@@ -149,9 +160,7 @@ void followers_retry(struct actors *actors)
         } else if (follower->missed && !slot_is_full(actors, slot)) {
             follower->missed = false;
             actors->followers_missed--;
-            slot_news_put(actors, ACTORS_FOLLOW_KEY, false,
-                          (int32_t)follower->tag, follower->actor,
-                          slice_text(follower->key));
+            follow_news(actors, follower, false);
         }
     }
 }
@@ -186,8 +195,7 @@ SHERD_API int sherd_data_subscribe(struct sherd_ctx *ctx, const char *key,
         follower = &actors->followers.items[actors->followers.count - 1];
     }
     follower->tag = tag;
-    slot_news_put(actors, ACTORS_FOLLOW_KEY, is_first, (int32_t)tag, actor,
-                  slice_text(key));
+    follow_news(actors, follower, is_first);
     return 0;
 }
 

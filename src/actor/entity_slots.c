@@ -30,8 +30,9 @@ void shard_row_empty(struct actors *actors, uint32_t row)
 {
     struct row *here = &actors->rows.items[row];
 
-    slot_news_put(actors, ACTORS_SHARD_EMPTY, here->type, here->shard, 0,
-                  slice_of(NULL, 0));
+    slot_news_put(actors, &(struct actors_news){
+                              .kind = ACTORS_SHARD_EMPTY,
+                              .values.shard = { here->type, here->shard } });
     shard_row_free(actors, row);
 }
 

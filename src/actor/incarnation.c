@@ -23,8 +23,11 @@ static void recover(struct actors *actors, uint32_t index, struct slot *slot)
     extra->seq = 0;
     extra->recover_at = actors->now;
     extra->replayed = 0;
-    slot_news_put(actors, ACTORS_REQUEST_REPLAY, row->type, row->shard,
-             slot_ref(actors, slot, index).actor, slot_id(slot));
+    slot_news_put(actors, &(struct actors_news){
+                              .kind = ACTORS_REQUEST_REPLAY,
+                              .values.shard = { row->type, row->shard },
+                              .actor = slot_ref(actors, slot, index).actor,
+                              .id = slot_id(slot) });
 }
 
 void incarnation_start(struct actors *actors, uint32_t index, struct slot *slot)
@@ -62,8 +65,10 @@ void slot_start_now(struct actors *actors, struct message *started)
     struct slot *slot = slot_of(actors, started->to.actor);
 
     if (slot_is_spawned_later(slot) && started->body_size) {
-        slot_news_put(actors, ACTORS_NAME, TYPE_NONE, 0, started->to.actor,
-                      message_body(started));
+        slot_news_put(actors,
+                      &(struct actors_news){ .kind = ACTORS_NAME,
+                                             .actor = started->to.actor,
+                                             .name = message_body(started) });
     } else if (slot_is_spawned_later(slot)) {
         slot->status = SLOT_ALIVE;
         slot_queue(actors, actor_id_slot(started->to.actor), slot);

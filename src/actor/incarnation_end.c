@@ -110,8 +110,8 @@ static void trace_end(const struct actors *actors, const struct slot *slot,
 static void name_end(struct actors *actors, uint64_t actor)
 {
     if (map_take(&actors->named, map_u64(&actor)))
-        slot_news_put(actors, ACTORS_NAME_END, TYPE_NONE, 0, actor,
-                      slice_of(NULL, 0));
+        slot_news_put(actors, &(struct actors_news){ .kind = ACTORS_NAME_END,
+                                                     .actor = actor });
 }
 
 void incarnation_close(struct actors *actors, uint32_t index, struct slot *slot,
@@ -126,8 +126,8 @@ void incarnation_close(struct actors *actors, uint32_t index, struct slot *slot,
     if (slot->flags & FLAG_ENTITY)
         actors->types[behavior->type].running--;
     if (slot->flags & FLAG_PERSISTENT)
-        slot_news_put(actors, ACTORS_FORGET, behavior->type, 0, actor,
-                 slice_of(NULL, 0));
+        slot_news_put(actors, &(struct actors_news){ .kind = ACTORS_FORGET,
+                                                     .actor = actor });
     timer_drop_all(actors, slot);
     slot->flags &=
         (uint8_t) ~(FLAG_STARTED_DUE | FLAG_UNDURABLE | FLAG_FAILED);

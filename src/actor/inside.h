@@ -281,11 +281,10 @@ struct stored {
 
 struct news_item {
     enum actors_news_kind kind;
-    uint16_t type;
-    uint8_t id_size;
-    int32_t shard;
+    union actors_news_values values;
+    uint8_t text_size;
     uint64_t actor;
-    char *id; /* owned */
+    char *text; /* owned; null if empty */
 };
 
 /* A node that the lane has a number for: actors_peer. */
@@ -380,7 +379,7 @@ struct actors {
     uint32_t stored_mask, stored_head, stored_count;
     VEC(struct news_item) news;
     uint32_t news_head;
-    char news_id[SHERD_ID_MAX + 1];
+    char news_text[SHERD_ID_MAX + 1];
 
     VEC(struct numbered_node) peers;
     struct map peer_map;
@@ -520,8 +519,8 @@ uint16_t behavior_intern(struct actors *actors, const struct sherd_behavior *fac
                       uint16_t type); /* TYPE_NONE at ACTOR_BEHAVIORS_MAX */
 
 /* --- news.c --- */
-void slot_news_put(struct actors *actors, enum actors_news_kind kind, uint16_t type,
-              int32_t shard, uint64_t actor, struct slice id);
+/* Copies the news and its text. */
+void slot_news_put(struct actors *actors, const struct actors_news *news);
 
 /* --- cluster.c --- */
 void view_retry(struct actors *actors);

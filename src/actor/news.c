@@ -1,17 +1,15 @@
 /* Queues the news of the lane's actors for the node. */
 #include "actor/inside.h"
 
-void slot_news_put(struct actors *actors, enum actors_news_kind kind, uint16_t type,
-              int32_t shard, uint64_t actor, struct slice id)
+void slot_news_put(struct actors *actors, const struct actors_news *news)
 {
-    struct news_item item = { .kind = kind,
-                              .type = type,
-                              .id_size = (uint8_t)id.size,
-                              .shard = shard,
-                              .actor = actor };
+    struct news_item item = { .kind = news->kind,
+                              .values = news->values,
+                              .text_size = (uint8_t)news->text.size,
+                              .actor = news->actor };
 
-    if (id.size)
-        item.id = mem_copy(id.data, id.size);
+    if (news->text.size)
+        item.text = mem_copy(news->text.data, news->text.size);
     vec_push(&actors->news, item);
 }
 
@@ -25,14 +23,13 @@ bool actors_next_news(struct actors *actors, struct actors_news *news)
     }
     item = &actors->news.items[actors->news_head++];
     news->kind = item->kind;
-    news->type = item->type;
-    news->shard = item->shard;
+    news->values = item->values;
     news->actor = item->actor;
-    if (item->id_size)
-        memcpy(actors->news_id, item->id, item->id_size);
-    actors->news_id[item->id_size] = 0;
-    news->id = slice_of(actors->news_id, item->id_size);
-    mem_free(item->id);
-    item->id = NULL;
+    if (item->text_size)
+        memcpy(actors->news_text, item->text, item->text_size);
+    actors->news_text[item->text_size] = 0;
+    news->text = slice_of(actors->news_text, item->text_size);
+    mem_free(item->text);
+    item->text = NULL;
     return true;
 }

@@ -9,8 +9,11 @@ static void ask(struct actors *actors, enum actors_news_kind kind,
 {
     const struct row *row = &actors->rows.items[slot->row];
 
-    slot_news_put(actors, kind, row->type, row->shard,
-                  slot_ref(actors, slot, index).actor, slot_id(slot));
+    slot_news_put(actors, &(struct actors_news){
+                              .kind = kind,
+                              .values.shard = { row->type, row->shard },
+                              .actor = slot_ref(actors, slot, index).actor,
+                              .id = slot_id(slot) });
 }
 
 void entity_remember(struct actors *actors, uint32_t index, struct slot *slot)

@@ -18,8 +18,11 @@ SHERD_API int sherd_shutdown_task(struct sherd_ctx *ctx, enum sherd_phase phase,
 
     if ((unsigned)phase >= SHERD_PHASE_COUNT || !size || size > SHERD_ID_MAX)
         return SHERD_EINVAL;
-    slot_news_put(ctx->actors, ACTORS_TASK, (uint16_t)phase, 0,
-                  ctx->self.actor, slice_of(name, size));
+    slot_news_put(ctx->actors,
+                  &(struct actors_news){ .kind = ACTORS_TASK,
+                                         .values.phase = phase,
+                                         .actor = ctx->self.actor,
+                                         .name = slice_of(name, size) });
     return 0;
 }
 
@@ -27,8 +30,10 @@ SHERD_API void sherd_shutdown_done(struct sherd_ctx *ctx,
                                    enum sherd_phase phase)
 {
     if ((unsigned)phase < SHERD_PHASE_COUNT)
-        slot_news_put(ctx->actors, ACTORS_TASK_DONE, (uint16_t)phase, 0,
-                      ctx->self.actor, slice_of(NULL, 0));
+        slot_news_put(ctx->actors,
+                      &(struct actors_news){ .kind = ACTORS_TASK_DONE,
+                                             .values.phase = phase,
+                                             .actor = ctx->self.actor });
 }
 
 bool actors_phase(struct actors *actors, uint64_t actor, uint32_t phase)

@@ -167,8 +167,9 @@ static void receive_version(struct member *member,
                             const struct inbound *inbound,
                             struct outbox *outbox)
 {
-    bool is_asking = member->contact.port && (member->phase == PHASE_JOINING ||
-                                              member->phase == PHASE_SEEDING);
+    bool is_asking =
+        member->join_peer.port &&
+        (member->phase == PHASE_JOINING || member->phase == PHASE_SEEDING);
     struct gossip_digest_version version;
     struct slice seen;
 

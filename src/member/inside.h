@@ -193,10 +193,10 @@ struct member {
 
     struct seeding seeding;
     struct finding finding;
-    struct address contact; /* the node asked for a Welcome; port 0: none */
-    bool is_by_seeds;       /* contact is a seed node, or was named by one */
-    uint64_t retry_at;      /* without a Welcome, try again */
-    uint64_t give_up_at;    /* NEVER: never */
+    struct address join_peer; /* asked for a Welcome; port 0: none */
+    bool is_by_seeds;    /* join_peer is a seed node, or was named by one */
+    uint64_t retry_at;   /* without a Welcome, try again */
+    uint64_t give_up_at; /* NEVER: never */
 
     VEC(struct waiting_join) joins; /* in order of arrival, each incarnation once */
     size_t joins_size; /* bytes of their texts */

@@ -20,7 +20,7 @@ static void unreadable(struct member *member, enum verdict verdict,
 static void stay_outside(struct member *member)
 {
     member->phase = PHASE_OUTSIDE;
-    member->contact = (struct address){ 0 }; /* ignores a late Welcome */
+    member->join_peer = (struct address){ 0 }; /* ignores a late Welcome */
     member->retry_at = member->give_up_at = NEVER;
 }
 
@@ -60,7 +60,7 @@ void join_give_up(struct member *member, const char *reason)
 static void send_join(struct member *member, uint64_t now,
                       struct outbox *outbox)
 {
-    struct node_id to = { member->contact, 0 };
+    struct node_id to = { member->join_peer, 0 };
     struct buf payload = { 0 };
 
     wire_put_join(member->identity, &payload, member->self);
@@ -132,8 +132,8 @@ void join_address(struct member *member, uint64_t now,
 
     if (member->phase == PHASE_INSIDE)
         leave_cluster_of_one(member);
-    gossip_receive_forget(member); /* read for another contact or cluster */
-    member->contact = *address;
+    gossip_receive_forget(member); /* read for another peer or cluster */
+    member->join_peer = *address;
     member->is_by_seeds = by_seeds;
     if (kept_address_equal(member->self->address, address)) {
         found_cluster(member, now, outbox);
@@ -158,7 +158,7 @@ static void ask_again(struct member *member, uint64_t now,
               "key=akka.cluster.retry-unsuccessful-join-after "
               "hint=\"see the lines of module link; the contact must be a "
               "member of %s\"",
-              address_text(&member->contact, text, sizeof text),
+              address_text(&member->join_peer, text, sizeof text),
               seconds_to_retry(member, now), member->identity->system);
 }
 
@@ -301,15 +301,15 @@ void join_receive(struct member *member, uint64_t now,
 bool join_crosses(const struct member *member, const struct inbound *inbound)
 {
     return member->phase == PHASE_JOINING && member->gossip.members.count &&
-           address_equal(&inbound->from.address, &member->contact) &&
-           kept_address_compare(member->self->address, &member->contact) < 0;
+           address_equal(&inbound->from.address, &member->join_peer) &&
+           kept_address_compare(member->self->address, &member->join_peer) < 0;
 }
 
 void join_receive_crossing(struct member *member, uint64_t now,
                            const struct inbound *inbound,
                            struct outbox *outbox)
 {
-    member->contact = (struct address){ 0 };
+    member->join_peer = (struct address){ 0 };
     found_cluster(member, now, outbox);
     join_receive(member, now, inbound, outbox);
 }
@@ -424,7 +424,7 @@ void welcome_receive(struct member *member, uint64_t now,
                      const struct inbound *inbound, struct outbox *outbox)
 {
     if (member->phase == PHASE_INSIDE || member->waiting.count ||
-        !address_equal(&inbound->from.address, &member->contact)) {
+        !address_equal(&inbound->from.address, &member->join_peer)) {
         member->counters.dropped_state++;
         return;
     }

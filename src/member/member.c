@@ -333,8 +333,9 @@ static void take_in(struct member *member, uint64_t now,
                     const struct inbound *inbound, struct outbox *outbox)
 {
     struct slice manifest = inbound->manifest;
-    bool is_asking = member->contact.port && (member->phase == PHASE_JOINING ||
-                                              member->phase == PHASE_SEEDING);
+    bool is_asking =
+        member->join_peer.port &&
+        (member->phase == PHASE_JOINING || member->phase == PHASE_SEEDING);
 
     if (is_asking && slice_is(manifest, "GE")) {
         join_receive_gossip(member, now, inbound, outbox);

@@ -5,6 +5,8 @@
 #include "base/check.h"
 #include "base/fetch.h"
 #include "journal/backend.h"
+#include "node/control/control_calls.h"
+#include "node/lane/lane_calls.h"
 
 #define FRAMES_MAX 128 /* of a batch */
 #define FETCH_INLET 128 /* bytes for each frame */

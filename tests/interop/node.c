@@ -115,11 +115,11 @@ static void print_status(const char *self, uint32_t alike,
 
 static void print_counters(const struct sherd_status *status)
 {
-    for (int i = 0; i < SHERD_COUNTER_COUNT; i++)
+    for (enum sherd_counter i = 0; i < SHERD_COUNTER_COUNT; i++)
         if (status->counters[i])
             printf("counter %s: %" PRIu64 "\n", sherd_counter_text(i),
                    status->counters[i]);
-    for (int i = 0; i < SHERD_REASON_COUNT; i++)
+    for (enum sherd_reason i = 0; i < SHERD_REASON_COUNT; i++)
         if (status->undelivered[i])
             printf("undelivered %s: %" PRIu64 "\n", sherd_reason_text(i),
                    status->undelivered[i]);

@@ -57,7 +57,7 @@ static bool sharding(struct control *control, const struct inbound *inbound)
         region_query(control, inbound);
         return true;
     }
-    control->turn.is_stirred = true;
+    turn_stir(&control->turn);
     for (uint32_t i = 0; i < control->type_count; i++) {
         const struct type_names *names = &machine->node->names[i];
         struct control_type *type = &control->types[i];
@@ -248,7 +248,8 @@ void control_mail(struct control *control, uint32_t from,
     const struct mail_fenced *fenced;
     uint64_t now = machine->now;
 
-    control->turn.is_stirred = control->turn.is_stirred || content->kind != MAIL_HANDSHAKE;
+    if (content->kind != MAIL_HANDSHAKE)
+        turn_stir(&control->turn);
     switch ((enum mail_kind)content->kind) {
     case MAIL_FRAME:
         control_frame(control, mail_frame_of(content)->stream,
@@ -373,7 +374,7 @@ void control_stored(struct control *control, struct journal_request *request)
     check(request->verb == BACKEND_TAKE_TERM &&
           request->tag < control->type_count);
     coordinator = control->types[request->tag].coordinator;
-    control->turn.is_stirred = true;
+    turn_stir(&control->turn);
     if (request->result == BACKEND_OTHER_STORE)
         control_other_store(control, (uint32_t)request->tag);
     else if (request->result != BACKEND_DONE)
@@ -431,11 +432,10 @@ static void step_types(struct control *control, bool is_busy)
     struct machine *machine = control->machine;
     uint64_t now = machine->now;
 
-    control->turn.is_stirred = control->turn.is_stirred || control->turn.types_due <= now;
-    if (!control->turn.is_stirred)
+    if (!turn_begin_types(&control->turn, now))
         return;
     coordinator_room_fill(&control->room);
-    if (is_busy || control->turn.is_for_walks)
+    if (is_busy || turn_is_for_walks(&control->turn))
         return;
     for (uint32_t i = 0; i < control->type_count; i++) {
         struct control_type *type = &control->types[i];
@@ -481,7 +481,7 @@ static bool step_member(struct control *control)
     bool has_waited;
     bool is_much;
 
-    if (turn->is_for_walks)
+    if (turn_is_for_walks(turn))
         return false;
     has_waited = turn_step_waited(turn);
     if (member_deadline(control->member) > machine->now)
@@ -528,10 +528,9 @@ bool control_turn(struct control *control)
         control_wire(control);
         control_shutdown_step(control);
     } while (machine->outbox.count || control->shutdown != shutdown);
-    if (control->turn.is_stirred) {
+    if (turn_is_stirred(&control->turn)) {
         tell_coordinators(control);
-        control->turn.types_due = types_deadline(control);
-        control->turn.is_stirred = false;
+        turn_end_types(&control->turn, types_deadline(control));
     }
     control_tell_ready(control);
     turn_end(&control->turn);
@@ -550,6 +549,7 @@ uint64_t control_deadline(const struct control *control)
     deadline = earlier(deadline, shard_data_deadline(control));
     deadline = earlier(deadline, relays_deadline(control));
     deadline = earlier(deadline, remember_data_deadline(control));
-    return earlier(deadline, control->turn.is_stirred ? types_deadline(control)
-                                              : control->turn.types_due);
+    return earlier(deadline, turn_is_stirred(&control->turn)
+                                 ? types_deadline(control)
+                                 : turn_types_due(&control->turn));
 }

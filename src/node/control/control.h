@@ -1,6 +1,6 @@
 /* Declares the control machine: membership, associations, and for each entity type the region, the
- * singleton manager and, on the oldest node, the coordinator. Private to node/. ARCHITECTURE.md
- * lists its files. */
+ * singleton manager and, on the oldest node, the coordinator. Declares also the functions that its
+ * files call in each other, grouped by the file that defines them. Private to node/. */
 #ifndef SHERD_NODE_CONTROL_H
 #define SHERD_NODE_CONTROL_H
 
@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "lease/lease.h"
 #include "member/member.h"
+#include "node/control/control_calls.h"
 #include "node/control/data.h"
 #include "node/machine/machine.h"
 #include "node/control/relays.h"
@@ -72,6 +73,7 @@ struct control {
     VEC(struct side_record) side_records;
     /* member -> index in side_members; UINT32_MAX: in another data center */
     VEC(uint32_t) side_places;
+    VEC(struct node_id) decided; /* nodes to down, until the decision is carried out */
     struct data data;
     struct shard_data shard_data;
     struct remember_data remember_data;
@@ -81,8 +83,6 @@ struct control {
     struct coordinator_room room;
     struct replicator_room data_room;
     struct turn turn;
-    bool is_reported;        /* these two: since all events were last wired */
-    bool is_changed;     /* a member came, went or changed */
     uint64_t followers; /* a bit for each lane that subscribes, the first lane the lowest */
     struct map removed;  /* uid -> struct removed_life: downed incarnations */
     VEC(uint64_t) removed_at_once; /* those since all events were last wired */
@@ -188,9 +188,14 @@ void control_tell_ready(struct control *control);
 void downing_init(struct control *control);
 void downing_see(struct control *control);
 void downing_step(struct control *control);
-/* tell_changes: wires member events that wait, before members are downed. */
-void downing_wire(struct control *control,
-                  void (*tell_changes)(struct control *control));
+/* Wires the resolver's events. True: it has decided to down members. Then wire the member events
+ * that wait, and carry the decision out. */
+bool downing_wire(struct control *control);
+void downing_carry_out(struct control *control);
+/* Wires the lease's events. False: there is no lease. The lease's answer may cause an event of the
+ * resolver: wire it again, then probe the lease. */
+bool downing_wire_lease(struct control *control);
+void downing_probe_lease(struct control *control);
 void downing_leave(struct control *control); /* the node has left: no longer keeps the lease */
 bool downing_leaves(const struct control *control); /* and waits for the lease provider */
 uint64_t downing_deadline(const struct control *control);

@@ -182,7 +182,7 @@ struct control *control_new(struct machine *machine)
         control->types[i].exit_done = !control->types[i].singleton;
     }
     coordinator_room_fill(&control->room);
-    control->turn.is_stirred = true;
+    turn_stir(&control->turn);
     return control;
 }
 

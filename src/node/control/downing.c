@@ -69,6 +69,7 @@ void downing_fini(struct control *control)
     vec_fini(&control->side_members);
     vec_fini(&control->side_places);
     vec_fini(&control->side_records);
+    vec_fini(&control->decided);
 }
 
 /* Collects the members of this node's data center, in membership's order. */
@@ -168,12 +169,14 @@ void control_leased(struct control *control, struct lease_request *request)
 
 /* ---- news ---- */
 
-static void wire_lease(struct control *control)
+bool downing_wire_lease(struct control *control)
 {
     struct machine *machine = control->machine;
     struct driver_request request = { .kind = DRIVER_LEASE };
     enum lease_news news;
 
+    if (!control->lease)
+        return false;
     while (lease_next_news(control->lease, &news)) {
         switch (news) {
         case LEASE_NEWS_ACQUIRED:
@@ -192,6 +195,7 @@ static void wire_lease(struct control *control)
     }
     if (lease_next_request(control->lease, &request.lease))
         outputs_request(&machine->outputs, &request);
+    return true;
 }
 
 void downing_leave(struct control *control)
@@ -252,19 +256,19 @@ static void probe_resolved(const struct control *control,
     buf_fini(&bytes);
 }
 
-static void wire_resolver(struct control *control,
-                          void (*tell_changes)(struct control *control))
+bool downing_wire(struct control *control)
 {
     struct machine *machine = control->machine;
     const struct probe unstable = { .kind = PROBE_UNSTABLE,
                                     .type = PROBE_TYPE_NONE };
-    VEC(struct node_id) downed = { 0 };
     struct resolver_news news;
 
+    if (!control->resolver)
+        return false;
     while (resolver_next_news(control->resolver, &news)) {
         switch (news.kind) {
         case RESOLVER_NEWS_DOWN:
-            vec_push(&downed, news.node);
+            vec_push(&control->decided, news.node);
             if (control->lease && lease_is_held(control->lease, machine->now))
                 control_condemn(control, news.node.uid);
             break;
@@ -279,18 +283,22 @@ static void wire_resolver(struct control *control,
             break;
         }
     }
-    if (downed.count && machine->probes)
-        probe_resolved(control, downed.items, downed.count);
-    if (downed.count)
-        tell_changes(control);
-    if (downed.count)
-        (void)member_down_decided(control->member, machine->now, downed.items,
-                                  downed.count,
-                                  &machine->outbox); /* or they are gone */
-    vec_fini(&downed);
+    if (control->decided.count && machine->probes)
+        probe_resolved(control, control->decided.items, control->decided.count);
+    return control->decided.count != 0;
 }
 
-static void probe_lease(struct control *control)
+void downing_carry_out(struct control *control)
+{
+    struct machine *machine = control->machine;
+
+    (void)member_down_decided(control->member, machine->now,
+                              control->decided.items, control->decided.count,
+                              &machine->outbox); /* or they are gone */
+    control->decided.count = 0;
+}
+
+void downing_probe_lease(struct control *control)
 {
     struct machine *machine = control->machine;
     struct probe probe = { .kind = PROBE_LEASE_ENDED,
@@ -298,26 +306,12 @@ static void probe_lease(struct control *control)
                            .first = lease_token(control->lease),
                            .second = lease_until(control->lease) };
 
-    if (probe.second == control->lease_until)
+    if (!machine->probes || probe.second == control->lease_until)
         return;
     control->lease_until = probe.second;
     if (probe.second)
         probe.kind = PROBE_LEASE_HELD;
     probes_put(machine->probes, &probe);
-}
-
-void downing_wire(struct control *control,
-                  void (*tell_changes)(struct control *control))
-{
-    if (!control->resolver)
-        return;
-    wire_resolver(control, tell_changes);
-    if (!control->lease)
-        return;
-    wire_lease(control); /* its answer may cause an event there */
-    wire_resolver(control, tell_changes);
-    if (control->machine->probes)
-        probe_lease(control);
 }
 
 uint64_t downing_deadline(const struct control *control)

@@ -84,7 +84,7 @@ void control_store_heard(struct control *control, const struct inbound *inbound)
         return;
     REACHED("a node tells the identity of another store");
     remember(control, &inbound->from);
-    control->is_changed = true; /* compares with the members at the end of the turn */
+    turn_members_changed(&control->turn); /* compares with the members once events are wired */
     trace_put(machine->trace, TRACE_ERROR, "journal",
               "this node's journal is not that of another node journal=\"%s\" "
               "store=%s peer=%s peer_store=%.*s hint=\"give all nodes of a "

@@ -179,7 +179,7 @@ static void listed(struct control *control, struct remember_call *call)
                            cursor_slice(&ids, cursor_u8(&ids)), 0, &counts);
     control_remembered_all(control, call->type, &counts);
     coordinator_step(type->coordinator, machine->now, &machine->outbox);
-    control->turn.is_stirred = true;
+    turn_stir(&control->turn);
 }
 
 static void leave_probe(struct control *control, enum probe_kind kind,

@@ -153,7 +153,7 @@ static void list_changed(struct control *control, uint32_t type,
         if (element.kind == DD_TEXT)
             (void)coordinator_remembered(coordinator, element.text);
     coordinator_step(coordinator, machine->now, &machine->outbox);
-    control->turn.is_stirred = true;
+    turn_stir(&control->turn);
 }
 
 static void key_changed(struct control *control, uint64_t token,

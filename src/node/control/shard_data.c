@@ -316,7 +316,7 @@ static void look_for_other_state(struct control *control, uint32_t type,
     know(&state_store->known[is_fences], value);
     if (is_fences)
         take_state(&fences, is_fences, value);
-    control->turn.is_stirred = true;
+    turn_stir(&control->turn);
     coordinator_other_state(coordinator, machine->now, buf_slice(&fences),
                         &machine->outbox);
     buf_fini(&fences);
@@ -565,7 +565,7 @@ static void answer(struct control *control, const struct replicator_news *news)
         call->ticket == state_store->ticket) {
         take_answer(state_store, call, news);
         if (!--state_store->open) {
-            control->turn.is_stirred = true;
+            turn_stir(&control->turn);
             state_store->is_read |= call->is_read && state_store->is_good;
             if (call->is_read)
                 coordinator_read(type->coordinator, machine->now, call->ticket,

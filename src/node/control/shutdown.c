@@ -128,7 +128,7 @@ static void shut_regions(struct control *control)
         time = time_of(control, SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION,
                        60 * SECOND);
     enter(control, SHUTDOWN_REGIONS, time);
-    control->turn.is_stirred = true;
+    turn_stir(&control->turn);
     for (uint32_t i = 0; i < control->type_count; i++) {
         struct mail_content content =
             mail_for_type(i, mail_count_waiting_new());
@@ -184,7 +184,7 @@ static void hand_over(struct control *control)
     enter(control, SHUTDOWN_HANDING,
           time_of(control, SHERD_CLUSTER_EXITING, EXITING_TIME));
     (void)begin_tasks(control, SHERD_CLUSTER_EXITING);
-    control->turn.is_stirred = true;
+    turn_stir(&control->turn);
     for (uint32_t i = 0; i < control->type_count; i++)
         if (control->types[i].singleton)
             singleton_exit(control->types[i].singleton,
@@ -491,7 +491,7 @@ static void give_up_singletons(struct control *control)
     late_step(control, SHERD_CLUSTER_EXITING);
     name_late_singletons(control);
     enter(control, SHUTDOWN_GIVING_UP, GIVE_UP_TIME);
-    control->turn.is_stirred = true;
+    turn_stir(&control->turn);
     for (uint32_t i = 0; i < control->type_count; i++)
         if (control->types[i].singleton && !control->types[i].exit_done)
             singleton_give_up(control->types[i].singleton, machine->now,

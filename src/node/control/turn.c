@@ -11,6 +11,33 @@ static bool is_full(const struct turn *turn)
     return turn->cost >= NEWS_OF_TURN_MAX;
 }
 
+void turn_stir(struct turn *turn)
+{
+    turn->is_stirred = true;
+}
+
+bool turn_is_stirred(const struct turn *turn)
+{
+    return turn->is_stirred;
+}
+
+bool turn_begin_types(struct turn *turn, uint64_t now)
+{
+    turn->is_stirred = turn->is_stirred || turn->types_due <= now;
+    return turn->is_stirred;
+}
+
+void turn_end_types(struct turn *turn, uint64_t due)
+{
+    turn->types_due = due;
+    turn->is_stirred = false;
+}
+
+uint64_t turn_types_due(const struct turn *turn)
+{
+    return turn->types_due;
+}
+
 void turn_early_events(struct turn *turn)
 {
     if (turn->has_ended)
@@ -43,17 +70,33 @@ uint32_t turn_share(const struct turn *turn)
     return turn->is_for_walks ? 0 : NEWS_OF_TURN_MAX;
 }
 
+bool turn_takes_event(const struct turn *turn, uint32_t max)
+{
+    return turn->cost < max;
+}
+
 void turn_event(struct turn *turn, bool is_removal)
 {
+    turn->has_events = true;
     turn->cost += is_removal && turn->members >= NEWS_OF_TURN_MAX
                       ? NEWS_REMOVAL_COST
                       : 1;
 }
 
-void turn_events_done(struct turn *turn, uint32_t members)
+void turn_members_changed(struct turn *turn)
 {
+    turn->has_changes = true;
+}
+
+struct turn_events turn_events_done(struct turn *turn, uint32_t members)
+{
+    const struct turn_events events = { turn->has_events, turn->has_changes };
+
+    turn->has_events = turn->has_changes = false;
+    turn->is_stirred = turn->is_stirred || events.has_changes;
     turn->crowd_until = 0;
     turn->members = members;
+    return events;
 }
 
 bool turn_step_waited(struct turn *turn)
@@ -73,6 +116,11 @@ bool turn_defers_step(struct turn *turn)
 void turn_full(struct turn *turn)
 {
     turn->cost = NEWS_OF_TURN_MAX;
+}
+
+bool turn_is_for_walks(const struct turn *turn)
+{
+    return turn->is_for_walks;
 }
 
 /* Coordinators of all types may start or write at once: they do so in several turns, none with a

@@ -46,7 +46,7 @@ static void tell_types(struct control *control, const struct member_view *view)
     struct member_info peer = control_peer_of_all(control, view);
     uint64_t now = machine->now;
 
-    control->turn.is_stirred = true;
+    turn_stir(&control->turn);
     data_peer(control, view);
     shard_data_peer(control, view);
     relays_peer(control, view);
@@ -123,7 +123,7 @@ static void member_gone(struct control *control, const struct member_news *news)
              .own = { mail_node(&news->node) });
     uint64_t now = machine->now;
 
-    control->turn.is_stirred = true;
+    turn_stir(&control->turn);
     data_peer_removed(control, &news->node);
     shard_data_peer_removed(control, &news->node);
     relays_peer_removed(control, &news->node);
@@ -195,21 +195,20 @@ static void trace_news(struct trace *trace,
 static void members_reported(struct control *control)
 {
     struct machine *machine = control->machine;
+    struct turn_events events =
+        turn_events_done(&control->turn, member_count(control->member));
 
-    control->turn.is_stirred = control->turn.is_stirred || control->is_changed;
     control_judge_removed(control);
-    if (control->is_reported)
+    if (events.has_any)
         downing_see(control);
-    if (control->is_changed) {
+    if (events.has_changes) {
         control_check_jvm_peer(control);
         control_check_stores(control);
     }
-    for (uint32_t i = 0; control->is_changed && i < control->type_count; i++)
+    for (uint32_t i = 0; events.has_changes && i < control->type_count; i++)
         if (control->types[i].singleton)
             singleton_peers_done(control->types[i].singleton, machine->now,
                                  &machine->outbox);
-    control->is_reported = control->is_changed = false;
-    turn_events_done(&control->turn, member_count(control->member));
 }
 
 /* Wires events up to that cost. Cores may hear of changes in several turns, as from several
@@ -219,10 +218,9 @@ static void wire_member(struct control *control, uint32_t max)
     struct machine *machine = control->machine;
     struct member_news news;
 
-    while (control->turn.cost < max &&
+    while (turn_takes_event(&control->turn, max) &&
            member_next_news(control->member, &news)) {
         turn_event(&control->turn, news.kind == MEMBER_NEWS_REMOVED);
-        control->is_reported = true;
         trace_news(machine->trace, machine->settings, &news);
         control_follow_news(control, &news);
         switch (news.kind) {
@@ -241,11 +239,11 @@ static void wire_member(struct control *control, uint32_t max)
             member_leaves(control, news.view);
             control_replaces_departed(control, PROFILE_NODE(news.view->profile));
             cluster_ends(control, news.view);
-            control->is_changed = true;
+            turn_members_changed(&control->turn);
             break;
         case MEMBER_NEWS_REMOVED:
             member_gone(control, &news);
-            control->is_changed = true;
+            turn_members_changed(&control->turn);
             break;
         case MEMBER_NEWS_SELF_UP:
             control_tell_ready(control); /* its user may ask whether it is ready */
@@ -293,6 +291,24 @@ void control_tell_changes(struct control *control)
     wire_member(control, NEWS_OF_TURN_MAX);
 }
 
+/* Members are downed only after the events that wait, as by a command. */
+static void wire_resolver(struct control *control)
+{
+    if (!downing_wire(control))
+        return;
+    control_tell_changes(control);
+    downing_carry_out(control);
+}
+
+static void wire_downing(struct control *control)
+{
+    wire_resolver(control);
+    if (!downing_wire_lease(control))
+        return;
+    wire_resolver(control); /* the lease's answer may cause an event there */
+    downing_probe_lease(control);
+}
+
 /* ---- associations ---- */
 
 static void association_up(struct control *control,
@@ -316,7 +332,7 @@ static void association_up(struct control *control,
         tell_region(control, view, i);
     for (uint32_t i = 0; i < control->type_count; i++)
         if (control->types[i].coordinator) {
-            control->turn.is_stirred = true;
+            turn_stir(&control->turn);
             coordinator_peer_jvm(control->types[i].coordinator,
                                      machine->now, &news->peer,
                                      &machine->outbox);
@@ -755,14 +771,14 @@ struct slice control_identified(struct control *control, struct slice path)
 void control_wire(struct control *control)
 {
     wire_associations(control);
-    downing_wire(control, control_tell_changes);
+    wire_downing(control);
     wire_member(control, turn_share(&control->turn));
     data_wire(control);
     relays_wire(control);
     do { /* a state on this node alone is there at once */
         shard_data_wire(control);
-        for (uint32_t i = 0; control->turn.is_stirred && i < control->type_count;
-             i++) {
+        for (uint32_t i = 0;
+             turn_is_stirred(&control->turn) && i < control->type_count; i++) {
             wire_singleton(control, i);
             wire_coordinator(control, i);
             wire_region(control, i);

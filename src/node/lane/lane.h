@@ -1,10 +1,12 @@
 /* Declares a lane machine: its actors and entities, its part of the journal, and for each entity
- * type the routes and the owned shards. Private to node/. ARCHITECTURE.md lists its files. */
+ * type the routes and the owned shards. Declares also the functions that its files call in each
+ * other, grouped by the file that defines them. Private to node/. */
 #ifndef SHERD_NODE_LANE_H
 #define SHERD_NODE_LANE_H
 
 #include "actor/actors.h"
 #include "journal/journal.h"
+#include "node/lane/lane_calls.h"
 #include "node/machine/machine.h"
 #include "node/peers/actor_names.h"
 #include "node/peers/actor_path.h"
@@ -101,8 +103,8 @@ struct asked {
 /* A literal and its ref, cached because messages come in runs from one sender. */
 struct known_name {
     struct sherd_ref ref;
-    uint64_t origin; /* uid of the node that used it */
-    uint32_t size;   /* 0 = empty */
+    uint64_t sender_node; /* uid of the node that used it */
+    uint32_t size;        /* 0 = empty */
     char text[NAME_MAX];
 };
 
@@ -162,11 +164,9 @@ static inline enum stream lane_stream(const struct lane *lane, uint32_t type)
                                                      : STREAM_ORDINARY;
 }
 
+/* ---- lane.c ---- */
 /* Called by actors, and for messages of the program's threads. */
 bool lane_is_large(void *lane, const struct destination *destination);
-/* Called by actors, to append an event to the journal. */
-uint64_t lane_append(void *lane, uint64_t actor, uint32_t event_type,
-                     struct slice event);
 
 /* ---- reach.c ---- */
 void lane_reach(struct lane *lane, const struct mail_reach *reach);
@@ -292,6 +292,9 @@ void lane_start_acknowledged(struct lane *lane, const struct envelope *envelope,
 /* ---- lane_wiring.c ---- */
 void lane_wire(struct lane *lane); /* until no core has events */
 void lane_drain(struct lane *lane); /* messages and events of actors */
+/* Called by actors, to append an event to the journal. */
+uint64_t lane_append(void *lane, uint64_t actor, uint32_t event_type,
+                     struct slice event);
 
 /* ---- naming.c ---- */
 /* Writes the whole literal of any node's actor; empty if it is nobody or its node is unknown. */
@@ -308,11 +311,12 @@ struct slice name_for(struct lane *lane, const struct peer *peer,
 /* Writes the sender of a message between actors. A JVM node sees the name of an actor that has one. */
 struct slice name_seen_by(struct lane *lane, const struct peer *peer,
                           const struct message *message, char *text);
-/* Returns the ref of a Sherd actor's literal; nobody if it is none or its node is unknown. */
-struct sherd_ref name_ref(struct lane *lane, uint64_t origin,
+/* Returns the ref of a Sherd actor's literal; nobody if it is none or its node is unknown.
+ * sender_node: uid of the node that sent the literal. */
+struct sherd_ref name_ref(struct lane *lane, uint64_t sender_node,
                           struct slice literal, uint64_t *ask);
 /* Returns also the ref of a JVM node's actor, which all lanes remember. */
-struct sherd_ref name_any(struct lane *lane, uint64_t origin,
+struct sherd_ref name_any(struct lane *lane, uint64_t sender_node,
                           struct slice literal, uint64_t *ask);
 /* Writes the path of any actor elsewhere; empty: a forgotten JVM actor. text has NAME_MAX bytes.
  * Lent from it, or until the next name is read. */

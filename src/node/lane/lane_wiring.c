@@ -295,9 +295,9 @@ static void follow_key(struct lane *lane, const struct actors_news *news,
 {
     struct buf *key = mem_alloc(sizeof *key);
 
-    buf_put_slice(key, news->id);
+    buf_put_slice(key, news->key);
     report(lane, MAIL(data_follow, .actor = news->actor,
-                      .tag = (uint32_t)news->shard, .follow = follow,
+                      .tag = news->values.follow.tag, .follow = follow,
                       .own = { key }));
 }
 
@@ -308,13 +308,15 @@ static bool wire_actors(struct lane *lane)
     char text[SHARD_TEXT_MAX];
 
     while (actors_next_news(lane->actors, &news)) {
+        const struct actors_news_shard *shard = &news.values.shard;
+
         any = true;
         switch (news.kind) {
         case ACTORS_REQUEST_REPLAY:
-            journal_replay(lane->journal, news.actor,
-                           slice_text(
-                               lane->machine->node->names[news.type].name),
-                           shard_text(news.shard, text), news.id);
+            journal_replay(
+                lane->journal, news.actor,
+                slice_text(lane->machine->node->names[shard->type].name),
+                shard_text(shard->number, text), news.id);
             break;
         case ACTORS_FORGET:
             journal_forget(lane->journal, news.actor);
@@ -323,25 +325,26 @@ static bool wire_actors(struct lane *lane)
             report(lane, mail_follow_new());
             break;
         case ACTORS_FOLLOW_KEY:
-            follow_key(lane, &news, news.type ? FOLLOW_FIRST : FOLLOW_TOO);
+            follow_key(lane, &news,
+                       news.values.follow.is_first ? FOLLOW_FIRST : FOLLOW_TOO);
             break;
         case ACTORS_UNFOLLOW_KEY:
             follow_key(lane, &news, FOLLOW_NO_MORE);
             break;
         case ACTORS_TASK:
-            lane_task(lane, news.actor, (enum sherd_phase)news.type, news.id);
+            lane_task(lane, news.actor, news.values.phase, news.name);
             break;
         case ACTORS_TASK_DONE:
-            lane_task_done(lane, news.actor, (enum sherd_phase)news.type);
+            lane_task_done(lane, news.actor, news.values.phase);
             break;
         case ACTORS_REMEMBER:
-            remember_start(&lane->types[news.type].remember,
-                           lane->machine->now, news.shard, news.id,
+            remember_start(&lane->types[shard->type].remember,
+                           lane->machine->now, shard->number, news.id,
                            news.actor);
             break;
         case ACTORS_FORGET_STORED:
-            remember_stop(&lane->types[news.type].remember,
-                          lane->machine->now, news.shard, news.id,
+            remember_stop(&lane->types[shard->type].remember,
+                          lane->machine->now, shard->number, news.id,
                           news.actor);
             break;
         case ACTORS_NAME:
@@ -351,8 +354,8 @@ static bool wire_actors(struct lane *lane)
             lane_name_end(lane, news.actor);
             break;
         case ACTORS_SHARD_EMPTY:
-            owned_entities_stopped(&lane->types[news.type].owned,
-                                    lane->machine->now, news.shard);
+            owned_entities_stopped(&lane->types[shard->type].owned,
+                                    lane->machine->now, shard->number);
             break;
         }
     }

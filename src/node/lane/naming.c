@@ -152,18 +152,18 @@ bool name_wants(struct slice literal)
            literal.data[literal.size - NAME_WANTS_AT] == 'w';
 }
 
-/* Returns `origin` if it is at that address, else the known incarnation; 0 if unknown. */
-static uint64_t node_at(struct lane *lane, uint64_t origin,
+/* Returns `sender_node` if it is at that address, else the known incarnation; 0 if unknown. */
+static uint64_t node_at(struct lane *lane, uint64_t sender_node,
                         const struct address *address)
 {
-    struct peer *peer = peers_uid(&lane->machine->peers, origin);
+    struct peer *peer = peers_uid(&lane->machine->peers, sender_node);
 
     if (!peer || !kept_address_equal(peer->address, address))
         peer = peers_find(&lane->machine->peers, address);
     return peer ? peer->uid : 0;
 }
 
-static struct sherd_ref parse_literal(struct lane *lane, uint64_t origin,
+static struct sherd_ref parse_literal(struct lane *lane, uint64_t sender_node,
                                       struct slice literal, uint64_t *ask)
 {
     const struct identity *self = lane->machine->self;
@@ -172,7 +172,7 @@ static struct sherd_ref parse_literal(struct lane *lane, uint64_t origin,
     struct slice path;
 
     if (literal.size && literal.data[0] == '/') {
-        ref.node = origin;
+        ref.node = sender_node;
         return name_parse(literal, &ref.actor, ask) ? ref
                                                     : (struct sherd_ref){ 0, 0 };
     }
@@ -186,11 +186,11 @@ static struct sherd_ref parse_literal(struct lane *lane, uint64_t origin,
     }
     if (!name_parse(path, &ref.actor, ask))
         return (struct sherd_ref){ 0, 0 };
-    ref.node = node_at(lane, origin, &address);
+    ref.node = node_at(lane, sender_node, &address);
     return ref.node ? ref : (struct sherd_ref){ 0, 0 };
 }
 
-struct sherd_ref name_ref(struct lane *lane, uint64_t origin,
+struct sherd_ref name_ref(struct lane *lane, uint64_t sender_node,
                           struct slice literal, uint64_t *ask)
 {
     struct known_name *known = &lane->read;
@@ -198,14 +198,15 @@ struct sherd_ref name_ref(struct lane *lane, uint64_t origin,
 
     *ask = 0;
     if (known->size && known->size == literal.size &&
-        known->origin == origin &&
+        known->sender_node == sender_node &&
         memcmp(known->text, literal.data, literal.size) == 0)
         return known->ref;
-    ref = parse_literal(lane, origin, literal, ask);
+    ref = parse_literal(lane, sender_node, literal, ask);
     /* the ref of the node's own actor does not change */
-    if (origin && ref.node == origin && !*ask && literal.size < NAME_MAX) {
+    if (sender_node && ref.node == sender_node && !*ask &&
+        literal.size < NAME_MAX) {
         known->ref = ref;
-        known->origin = origin;
+        known->sender_node = sender_node;
         known->size = (uint32_t)literal.size;
         memcpy(known->text, literal.data, literal.size);
     }
@@ -229,11 +230,11 @@ static void tell_lanes(struct lane *lane, uint64_t node, struct slice path)
     }
 }
 
-struct sherd_ref name_any(struct lane *lane, uint64_t origin,
+struct sherd_ref name_any(struct lane *lane, uint64_t sender_node,
                           struct slice literal, uint64_t *ask)
 {
     const struct identity *self = lane->machine->self;
-    struct sherd_ref ref = name_ref(lane, origin, literal, ask);
+    struct sherd_ref ref = name_ref(lane, sender_node, literal, ask);
     struct address address;
     struct slice path;
     uint64_t node;
@@ -243,7 +244,7 @@ struct sherd_ref name_any(struct lane *lane, uint64_t origin,
         !ref_parse(self, literal, &address, &path) ||
         address_equal(&address, &self->node.address) || path.size < 2)
         return ref;
-    node = node_at(lane, origin, &address);
+    node = node_at(lane, sender_node, &address);
     if (!node)
         return ref;
     ref = names_put(&lane->names, node, path, &is_new);

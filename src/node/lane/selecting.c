@@ -21,7 +21,7 @@ static void tell_control(struct lane *lane, struct mail_content content)
 void lane_name(struct lane *lane, const struct actors_news *news)
 {
     tell_control(lane, MAIL(name, .actor = news->actor,
-                            .own = { text_new(news->id) }));
+                            .own = { text_new(news->name) }));
 }
 
 void lane_name_end(struct lane *lane, uint64_t actor)

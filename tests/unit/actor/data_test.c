@@ -40,16 +40,16 @@ static void add_followers(void)
 }
 
 /* Takes the next news, which is for key "k"; returns its actor. */
-static uint64_t expect_news(enum actors_news_kind kind, uint16_t is_first)
+static uint64_t expect_news(enum actors_news_kind kind, bool is_first)
 {
     struct actors_news news;
 
     assert_true(actors_next_news(lab.actors, &news));
     assert_int_equal(news.kind, kind);
-    assert_true(slice_is(news.id, "k"));
+    assert_true(slice_is(news.key, "k"));
     if (kind == ACTORS_FOLLOW_KEY) {
-        assert_int_equal(news.type, is_first);
-        assert_int_equal(news.shard, TAG);
+        assert_int_equal(news.values.follow.is_first, is_first);
+        assert_int_equal(news.values.follow.tag, TAG);
     }
     return news.actor;
 }
@@ -72,10 +72,10 @@ static void a_lane_subscribes_to_a_key_once(void **state)
     add_followers();
     lab_entity_order(TYPE, "x", NULL, 0);
     run_alone();
-    first = expect_news(ACTORS_FOLLOW_KEY, 1);
+    first = expect_news(ACTORS_FOLLOW_KEY, true);
     lab_entity_order(TYPE, "y", NULL, 0);
     run_alone();
-    second = expect_news(ACTORS_FOLLOW_KEY, 0);
+    second = expect_news(ACTORS_FOLLOW_KEY, false);
     assert_true(first != second);
     change();
     run_alone();
@@ -100,13 +100,13 @@ static void a_missed_change_is_requested_again(void **state)
     add_followers();
     lab_entity_order(TYPE, "x", NULL, 0);
     run_alone();
-    (void)expect_news(ACTORS_FOLLOW_KEY, 1);
+    (void)expect_news(ACTORS_FOLLOW_KEY, true);
     for (int i = 0; i < 5; i++)
         change();
     assert_int_equal(lab_status().data_missed, 1);
     run_alone();
     assert_int_equal(changes, 2);
-    (void)expect_news(ACTORS_FOLLOW_KEY, 0);
+    (void)expect_news(ACTORS_FOLLOW_KEY, false);
     change();
     run_alone();
     assert_int_equal(changes, 3);
@@ -122,10 +122,10 @@ static void a_refused_subscriber_is_dropped(void **state)
     add_followers();
     lab_entity_order(TYPE, "x", NULL, 0);
     run_alone();
-    (void)expect_news(ACTORS_FOLLOW_KEY, 1);
+    (void)expect_news(ACTORS_FOLLOW_KEY, true);
     lab_entity_order(TYPE, "y", NULL, 0);
     run_alone();
-    second = expect_news(ACTORS_FOLLOW_KEY, 0);
+    second = expect_news(ACTORS_FOLLOW_KEY, false);
     actors_data_refused(lab.actors, second, "other");
     actors_data_refused(lab.actors, second, "k");
     run_alone();
@@ -137,13 +137,13 @@ static void a_refused_subscriber_is_dropped(void **state)
     run_alone();
     assert_int_equal(refusals, 2);
     assert_int_equal(lab_status().subscribers_refused, 2);
-    (void)expect_news(ACTORS_UNFOLLOW_KEY, 0);
+    (void)expect_news(ACTORS_UNFOLLOW_KEY, false);
     change();
     run_alone();
     assert_int_equal(changes, 1);
     lab_entity_order(TYPE, "z", NULL, 0);
     run_alone();
-    (void)expect_news(ACTORS_FOLLOW_KEY, 1);
+    (void)expect_news(ACTORS_FOLLOW_KEY, true);
 }
 
 int main(void)

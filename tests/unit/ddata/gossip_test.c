@@ -509,7 +509,7 @@ static void a_map_with_foreign_values_is_refused_with_a_reason(void **state)
         struct buf bytes = { 0 };
 
         assert_int_equal(dd_decode((struct dd_other){ .serializer = 99,
-                                                      .bytes = slice_of("abc" + i, 1) },
+                                                      .bytes = slice_of(&"abc"[i], 1) },
                                    &inside),
                          DD_OK);
         assert_true(dd_ormap_put(envelope.value, &writer, &key, inside));

@@ -62,22 +62,29 @@ static void receive(struct machine *machine, const struct node_id *from,
     control_dispatch(machine->control, &inbound);
 }
 
+/* resolver: or null */
 static struct node *welcomed(const struct sherd_entity_type *types,
-                             uint32_t type_count)
+                             uint32_t type_count,
+                             const struct resolver_settings *resolver)
 {
-    const struct node_settings settings = { .identity = self,
-                                            .lanes = 1,
-                                            .buffer_size = 100,
-                                            .seed = 1,
-                                            .types = types,
-                                            .type_count = type_count };
+    struct node_settings settings = { .identity = self,
+                                      .lanes = 1,
+                                      .buffer_size = 100,
+                                      .seed = 1,
+                                      .types = types,
+                                      .type_count = type_count,
+                                      .resolves = resolver != NULL };
     const struct node_id from = other(0);
     char error[200];
-    struct node *node = node_new(&settings, error, sizeof error);
-    struct machine *machine = node_machine(node, 0);
+    struct node *node;
+    struct machine *machine;
     struct gossip gossip = { 0 };
     struct buf payload = { 0 };
 
+    if (resolver)
+        settings.resolver = *resolver;
+    node = node_new(&settings, error, sizeof error);
+    machine = node_machine(node, 0);
     machine->now = 1;
     assert_true(member_join(machine->control->member, 1, 1, &from.address,
                             &machine->outbox));
@@ -102,7 +109,7 @@ static struct node *welcomed_with(uint32_t type_count)
             .shards = 8,
             .behavior = { .name = "t", .state_size = 8, .receive = lone_receive },
         };
-    return welcomed(types, type_count);
+    return welcomed(types, type_count, NULL);
 }
 
 /* A gossip arrives with one more change. */
@@ -272,6 +279,55 @@ static void changes_of_two_gossips_give_two_events(void **state)
     assert_int_equal(told_of(machine, CLUSTER_UNREACHABLE), 1);
     assert_int_equal(told_of(machine, CLUSTER_REACHABLE), 1);
     assert_int_equal(member_counters(machine->control->member)->changes_merged, 0);
+    gossip_fini(&gossip);
+    node_free(node);
+}
+
+/* Returns how many events say that the member has the status. */
+static uint32_t told_of_status(const struct machine *machine,
+                               const struct node_id *member,
+                               enum sherd_member_status status)
+{
+    const struct cluster_change *change;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; (change = change_at(machine, i)) != NULL; i++)
+        count += change->kind == CLUSTER_MEMBER && change->status == status &&
+                 node_equal(&change->node, member);
+    return count;
+}
+
+/* A gossip waits to be announced while the resolver decides to down all members. */
+static void a_decision_downs_members_after_the_events_that_wait(void **state)
+{
+    const struct resolver_settings resolver = {
+        .strategy.kind = STRATEGY_KEEP_MAJORITY,
+        .stable_after = SECOND,
+        .unstable_after = SECOND,
+    };
+    const struct node_id leaving = other(2);
+    struct node *node = welcomed(NULL, 0, &resolver);
+    struct machine *machine = node_machine(node, 0);
+    struct control *control = machine->control;
+    struct gossip gossip = { 0 };
+    (void)state;
+
+    turn_until_told(machine);
+    control_follow(control, 0);
+    put_members(&gossip, 0, OTHERS);
+    observed(&gossip, 0, 1, UNREACHABLE);
+    gossiped(machine, &gossip, 0);
+    turn_until_told(machine);
+    gossip_find(&gossip, &leaving)->status = MEMBER_LEAVING;
+    gossiped(machine, &gossip, 0);
+    machine->now = 3 * SECOND; /* still not stable */
+    downing_step(control);
+    control_wire(control);
+    while (machine_turn(machine, machine->now, 1))
+        ;
+    assert_int_equal(told_of_status(machine, &leaving, SHERD_LEAVING), 1);
+    assert_int_equal(told_of_status(machine, &leaving, SHERD_DOWN), 1);
+    assert_int_equal(member_counters(control->member)->changes_merged, 0);
     gossip_fini(&gossip);
     node_free(node);
 }
@@ -537,7 +593,7 @@ static struct coordinator *writing(struct machine *machine)
 
     assert_non_null(coordinator);
     coordinator->state_store.is_read = coordinator->state_store.wants = true;
-    machine->control->turn.is_stirred = true;
+    turn_stir(&machine->control->turn);
     return coordinator;
 }
 
@@ -640,6 +696,7 @@ int main(void)
         cmocka_unit_test(a_hand_over_during_a_crowd_is_decided_by_all_members),
         cmocka_unit_test(a_subscriber_during_a_crowd_gets_each_member_once),
         cmocka_unit_test(changes_of_two_gossips_give_two_events),
+        cmocka_unit_test(a_decision_downs_members_after_the_events_that_wait),
         cmocka_unit_test(a_member_that_joins_and_comes_up_gives_both_events),
         cmocka_unit_test(a_second_gossip_does_not_speed_up_a_crowd),
     };
