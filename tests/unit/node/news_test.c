@@ -292,8 +292,9 @@ static uint32_t told_of_status(const struct machine *machine,
     uint32_t count = 0;
 
     for (uint32_t i = 0; (change = change_at(machine, i)) != NULL; i++)
-        count += change->kind == CLUSTER_MEMBER && change->status == status &&
-                 node_equal(&change->node, member);
+        count += change->kind == CLUSTER_MEMBER &&
+                 change->member.status == status &&
+                 node_equal(&change->member.node, member);
     return count;
 }
 
