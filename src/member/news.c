@@ -207,12 +207,22 @@ static void count_merged(struct member *member, const uint8_t *reach)
     }
 }
 
+static bool is_one_center(const struct member *member)
+{
+    for (uint32_t i = 0; i < member->gossip.members.count; i++)
+        if (!profile_same_center(member->gossip.members.items[i].profile,
+                                 member->self))
+            return false;
+    return true;
+}
+
 /* A change and the removal that follows may be reported as one. The leader removes an exiting member
  * that is reachable only after its confirmation, and every member of the data center has seen the
- * version before that. */
+ * version before that. The leader of another data center waits for no confirmation, as in Akka. */
 static void note_last(struct member *member, const uint8_t *reach)
 {
     const struct gossip *gossip = &member->gossip;
+    bool one_center = is_one_center(member);
 
     for (uint32_t i = 0, at = 0; i < member->news.members.count; i++) {
         struct reported_member *reported = &member->news.members.items[i];
@@ -225,8 +235,8 @@ static void note_last(struct member *member, const uint8_t *reach)
             !profile_same(gossip->members.items[at].profile, reported->view.profile))
             continue;
         reported->last = gossip->members.items[at].status;
-        reported->leaves_well =
-            reported->last == MEMBER_EXITING && reach[at] == REACHABLE;
+        reported->leaves_well = one_center && reach[at] == REACHABLE &&
+                                reported->last == MEMBER_EXITING;
     }
 }
 
