@@ -144,12 +144,10 @@ void active_report(struct actors *actors, struct slot *slot, uint64_t bytes)
     keep_bytes(actors, row, (uint32_t)actors->ctx.index);
 }
 
-void active_begin(struct actors *actors, struct row *row)
+static void begin(struct actors *actors, struct row *row)
 {
     const struct type *type = &actors->types[row->type];
 
-    if (!has_limit(type))
-        return;
     if (!actors->ranks) {
         actors->ranks = mem_alloc(sizeof *actors->ranks);
         actors->ranks->hash = hash_of;
@@ -158,6 +156,13 @@ void active_begin(struct actors *actors, struct row *row)
     row->bytes = 0;
     row->strategy =
         strategy_new(type->passivation, actors->ranks, entities_max(actors, type));
+}
+
+void active_begin(struct actors *actors, struct row *row)
+{
+    if (!has_limit(&actors->types[row->type]))
+        return;
+    begin(actors, row);
     probe_limit(actors, row);
 }
 
@@ -195,12 +200,13 @@ void actors_set_passivation(struct actors *actors, uint16_t type,
 /* Ranks the entities that started before there was a limit. */
 static void begin_late(struct actors *actors, uint32_t at)
 {
-    active_begin(actors, &actors->rows.items[at]);
+    begin(actors, &actors->rows.items[at]);
     for (uint32_t i = 0; i < actors->rows.items[at].slots.count; i++) {
         uint32_t index = actors->rows.items[at].slots.items[i];
 
         active_use(actors, index, slot_at(actors, index));
     }
+    probe_limit(actors, &actors->rows.items[at]);
 }
 
 void active_limit_row(struct actors *actors, uint32_t at)

@@ -239,9 +239,9 @@ def a_run_that_dies_is_reported():
             "--set", "remember=0", "--set", "store_us=1000000",
             "--set", "shutdown_region_timeout_ms=1000", "--set", "ask_ms=4401",
             "--mutant", "timer-of-earlier-incarnation-fires"]
-    line = (r"^FAIL seed=2 inv=crash t=0h\d\dm\d\d\.\ds event=\d+ node=[0-5] : "
-            r"ended by signal 6: (?:sherd: )?broken invariant at .*:\d+: .+ \| sherd-sim replay 2 .+$")
-    status, out, err = run("replay", "2", *dies, "--dump", "node=0")
+    line = (r"^FAIL seed=15 inv=crash t=0h\d\dm\d\d\.\ds event=\d+ node=[0-5] : "
+            r"ended by signal 6: (?:sherd: )?broken invariant at .*:\d+: .+ \| sherd-sim replay 15 .+$")
+    status, out, err = run("replay", "15", *dies, "--dump", "node=0")
     expect("a replay that dies prints its failure and the summary", status == 1 and
            re.search(line, out, re.M) and out.endswith("\n0 passed, 1 failed\n") and
            not err, status, out, err)
@@ -249,7 +249,7 @@ def a_run_that_dies_is_reported():
            out.index("\nmessages  sent ") < out.index("\nFAIL "), out)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "a.case")
-        status, out, _ = run("shrink", "2", *dies, "--budget", "1s", "-o", path)
+        status, out, _ = run("shrink", "15", *dies, "--budget", "1s", "-o", path)
         expect("the shrunk run has such a failure, too", status == 1 and re.search(line, out, re.M) and
                "the process" not in out, status, out)
 

@@ -373,6 +373,10 @@ void check_entity_probe(struct check_entity *check, uint64_t now,
         place_of(check, node, fact_shard(probe->type, probe->shard))
             ->is_hosted = true;
         break;
+    case PROBE_SHARD_STOPPING: /* all its entities stop, in any case */
+        place_of(check, node, fact_shard(probe->type, probe->shard))
+            ->has_limit = false;
+        break;
     case PROBE_SHARD_ENDED:
         shard_ended(check, node, probe);
         break;
