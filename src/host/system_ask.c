@@ -129,9 +129,9 @@ int sherd_set_active_limit(struct sherd_system *system, const char *type,
     return give_mail(system, 0, mail, 0);
 }
 
-int sherd_system_spawn(struct sherd_system *system,
-                       const struct sherd_behavior *behavior,
-                       struct sherd_bytes init)
+/* name: null for an actor without one. */
+static int spawn(struct sherd_system *system, const char *name,
+                 const struct sherd_behavior *behavior, struct sherd_bytes init)
 {
     struct mail mail;
     uint32_t machine;
@@ -140,25 +140,26 @@ int sherd_system_spawn(struct sherd_system *system,
         return SHERD_ESTATE;
     if (!behavior || !behavior->receive || init.size > SHERD_BODY_MAX)
         return SHERD_EINVAL;
-    mail = node_mail_spawn(system->node, behavior, init, &machine);
+    if (!name)
+        mail = node_mail_spawn(system->node, behavior, init, &machine);
+    else if (!node_mail_spawn_named(system->node, name, behavior, init, &mail,
+                                    &machine))
+        return SHERD_EINVAL;
     return give_mail(system, machine, mail, init.size);
+}
+
+int sherd_system_spawn(struct sherd_system *system,
+                       const struct sherd_behavior *behavior,
+                       struct sherd_bytes init)
+{
+    return spawn(system, NULL, behavior, init);
 }
 
 int sherd_system_spawn_named(struct sherd_system *system, const char *name,
                              const struct sherd_behavior *behavior,
                              struct sherd_bytes init)
 {
-    struct mail mail;
-    uint32_t machine;
-
-    if (system_state_of(system) != SYSTEM_RUNNING)
-        return SHERD_ESTATE;
-    if (!name || !behavior || !behavior->receive ||
-        init.size > SHERD_BODY_MAX ||
-        !node_mail_spawn_named(system->node, name, behavior, init, &mail,
-                               &machine))
-        return SHERD_EINVAL;
-    return give_mail(system, machine, mail, init.size);
+    return name ? spawn(system, name, behavior, init) : SHERD_EINVAL;
 }
 
 int sherd_system_tell(struct sherd_system *system, struct sherd_ref to,

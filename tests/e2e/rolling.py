@@ -1,5 +1,6 @@
 """Restarts the nodes of a cluster one after another while another node asks entities, and measures
 it. Used by rolling_test.py and bench/rolling."""
+import contextlib
 import os
 import re
 import subprocess
@@ -26,6 +27,7 @@ class Node:
     def __init__(self, program, port, seeds, duty):
         self.port, self.duty = port, duty
         self.lines = []
+        self.news = threading.Condition()
         self.began = time.time()
         self.process = subprocess.Popen([program, str(port), ",".join(f"127.0.0.1:{seed}" for seed in seeds), str(duty)],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **RESOLVER})
@@ -35,7 +37,9 @@ class Node:
     def read(self):
         for line in self.process.stdout:
             ms, text = line.decode(errors="replace").rstrip("\n").split(" ", 1)
-            self.lines.append((int(ms) / 1000, text))
+            with self.news:
+                self.lines.append((int(ms) / 1000, text))
+                self.news.notify_all()
 
     def say(self):
         self.process.stdin.write(b"\n")
@@ -43,13 +47,19 @@ class Node:
 
     def wait(self, what):
         """Returns the first line that begins with the text."""
-        end = time.monotonic() + WAIT_SECONDS
-        while time.monotonic() < end:
-            for at, text in list(self.lines):
-                if text.startswith(what):
-                    return at, text
-            time.sleep(0.005)
-        raise Failed(f"no line '{what}' from the node on port {self.port}")
+        with self.news:
+            found = self.news.wait_for(lambda: self.first(what), WAIT_SECONDS)
+        if not found:
+            raise Failed(f"no line '{what}' from the node on port {self.port}")
+        return found
+
+    def first(self, what):
+        return next((line for line in self.lines if line[1].startswith(what)), None)
+
+    def expect_running(self, seconds):
+        """Lets the node run for this time. Fails at once if it ends."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            raise Failed(f"the node on port {self.port} ended with {self.process.wait(seconds)}")
 
     def seconds_to(self, what):
         return self.wait(what)[0] - self.began
@@ -145,10 +155,10 @@ def rolling(program, pause, rate=2000):
     gaps without a coordinator and the seconds of each restart."""
     with Cluster(program, HOSTS, rate) as cluster:
         cluster.asker.say()
-        time.sleep(1)
+        cluster.asker.expect_running(1)
         restarts = []
         for index in range(HOSTS):
             restarts.append(cluster.restart(index))
-            time.sleep(pause)
+            cluster.asker.expect_running(pause)
         result = cluster.result()
         return result, cluster.gaps(), restarts

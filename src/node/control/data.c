@@ -81,16 +81,10 @@ bool data_has_role(const struct control *control)
 static struct member_info peer_of(const struct control *control,
                                   const struct member_view *view)
 {
-    return (struct member_info){
-        .node = profile_node(view->profile),
-        .lasting = peers_lasting(&control->machine->peers,
-                                 &PROFILE_NODE(view->profile)->address),
-        .up_number = view->up_number,
-        .status = view->status,
-        .reachable = view->reachable,
-        .has_role = member_has_role(view,
-                                    control->machine->settings->data_role),
-    };
+    struct member_info peer = control_peer_of_all(control, view);
+
+    peer.has_role = member_has_role(view, control->machine->settings->data_role);
+    return peer;
 }
 
 struct replicator *data_replicator(struct control *control)

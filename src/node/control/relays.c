@@ -24,16 +24,9 @@ static void tell_peer(struct control *control, struct relay *relay,
                       const struct member_view *view)
 {
     struct machine *machine = control->machine;
-    struct member_info peer = {
-        .node = profile_node(view->profile),
-        .lasting = peers_lasting(&machine->peers,
-                                 &PROFILE_NODE(view->profile)->address),
-        .up_number = view->up_number,
-        .status = view->status,
-        .reachable = view->reachable,
-        .has_role = true,
-    };
+    struct member_info peer = control_peer_of_all(control, view);
 
+    peer.has_role = true;
     relay->is_stirred = true;
     replicator_peer(relay->replicator, machine->now, &peer);
 }

@@ -96,18 +96,11 @@ static void tell_peer(struct control *control, struct shard_replicator *of,
                       const struct member_view *view)
 {
     struct machine *machine = control->machine;
-    struct member_info peer = {
-        .node = profile_node(view->profile),
-        .lasting = peers_lasting(&machine->peers,
-                                 &PROFILE_NODE(view->profile)->address),
-        .up_number = view->up_number,
-        .status = view->status,
-        .reachable = view->reachable,
-        .has_role = member_has_role(view, of->role) &&
-                    strcmp(view->profile->traits->data_center,
-                           machine->settings->data_center) == 0,
-    };
+    struct member_info peer = control_peer_of_all(control, view);
 
+    peer.has_role = member_has_role(view, of->role) &&
+                    strcmp(view->profile->traits->data_center,
+                           machine->settings->data_center) == 0;
     stir(control, of);
     replicator_peer(of->replicator, machine->now, &peer);
 }

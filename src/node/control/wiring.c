@@ -211,6 +211,23 @@ static void members_reported(struct control *control)
                                  &machine->outbox);
 }
 
+static void trace_refused(struct machine *machine, const struct member_news *news)
+{
+    const struct node_settings *settings = machine->settings;
+    const char *what = news->gave_up ? "this node found no cluster in time"
+                                     : "the cluster refused this node";
+    const char *hint = "remove the reason, then start it again";
+
+    if (settings->store_name)
+        trace_put(machine->trace, TRACE_ERROR, "member",
+                  "%s reason=\"%s\" journal=\"%s\" store=%s hint=\"%s\"", what,
+                  news->detail, settings->store_name,
+                  settings->store_id ? settings->store_id : "none", hint);
+    else
+        trace_put(machine->trace, TRACE_ERROR, "member",
+                  "%s reason=\"%s\" hint=\"%s\"", what, news->detail, hint);
+}
+
 /* Wires events up to that cost. Cores may hear of changes in several turns, as from several
  * gossips; a core that decides by all members waits until all are wired. */
 static void wire_member(struct control *control, uint32_t max)
@@ -257,18 +274,7 @@ static void wire_member(struct control *control, uint32_t max)
             control_removed(control, news.previous);
             break;
         case MEMBER_NEWS_REFUSED:
-            trace_put(machine->trace, TRACE_ERROR, "member",
-                      "%s reason=\"%s\" journal=\"%s\" store=%s "
-                      "hint=\"remove the reason, then start it again\"",
-                      news.gave_up ? "this node found no cluster in time"
-                                   : "the cluster refused this node",
-                      news.detail,
-                      machine->settings->store_name
-                          ? machine->settings->store_name
-                          : "",
-                      machine->settings->store_id
-                          ? machine->settings->store_id
-                          : "");
+            trace_refused(machine, &news);
             control_stop(control, SHERD_EJOIN);
             break;
         }
