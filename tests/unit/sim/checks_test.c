@@ -404,8 +404,8 @@ static void readable_frames_an_unreadable_frame_is_known_by_its_log_line(void **
     }
 }
 
-/* The oldest dies with its coordinators. After it is downed, a node that hears nothing from the next one
- * does not know the next one. */
+/* The oldest dies with its coordinators. After it is downed, a node that hears nothing from the next
+ * oldest does not know the new coordinators. Gossip uses the ordinary stream, so both are cut. */
 static void homes_available_a_cluster_without_coordinators_is_found(void **state)
 {
     struct scene scene;
