@@ -75,8 +75,15 @@ def killed(cluster, etcd):
     cluster.nodes = []
 
 
+def have_met(cluster):
+    """Only a node that has connected to another one is told that this one removed it."""
+    return all(f"msg=open peer={other.address} stream=1" in cluster.log(node)
+               for node in cluster.nodes for other in cluster.nodes if other is not node)
+
+
 def stopped(cluster, etcd):
     cluster.start_all()
+    wait(lambda: have_met(cluster), "the nodes do not connect", 30, 0.1)
     alone, others = cluster.nodes[2], cluster.nodes[:2]
     for node in others:
         stop_process(node)
