@@ -174,7 +174,7 @@ static inline bool slot_is_leaving(const struct slot *slot)
 /* Counts a use of an entity that has got a message or has started. */
 static inline void entity_used(struct actors *actors, uint32_t index, struct slot *slot)
 {
-    if (unlikely(actors->rows.items[slot->row].strategy))
+    if (unlikely(actors->ranks) && actors->rows.items[slot->row].strategy)
         active_use(actors, index, slot);
 }
 
