@@ -144,11 +144,17 @@ void control_tell_all(struct control *control);
 /* Wires a turn's share of member events. Called before anything that may change the membership,
  * because changes that wait would be merged or lost. */
 void control_tell_changes(struct control *control);
+/* Passes a member to the region of a type. */
+void control_tell_region(struct control *control,
+                         const struct member_view *view, uint32_t type);
 /* Passes the shards that came with a term to the type's coordinator. */
 void control_listed(struct control *control, uint32_t type,
                     const struct journal_request *request);
 /* Returns the path, with "#uid", that answers Identify here; empty: none. Lent. */
 struct slice control_identified(struct control *control, struct slice path);
+
+/* association_wiring.c */
+void control_wire_associations(struct control *control);
 
 /* one_store.c */
 /* Sends the identity of this node's journal. */
