@@ -65,12 +65,17 @@ struct association *association_find(const struct associations *associations,
 static bool is_full(struct associations *associations,
                     const struct address *address)
 {
+    struct peers *peers = associations->options.peers;
+
     if (associations->all.count < PEERS_MAX ||
-        association_at(associations,
-                       peers_find(associations->options.peers, address)))
+        association_at(associations, peers_find(peers, address)))
         return false;
-    associations->counts.refused++;
-    return true;
+    while (associations->all.count >= PEERS_MAX)
+        if (!peers_forget_stranger(peers)) {
+            associations->counts.refused++;
+            return true;
+        }
+    return false;
 }
 
 struct association *association_add(struct associations *associations,
@@ -107,8 +112,6 @@ static void remove_association(struct associations *associations,
 {
     uint32_t at = 0;
 
-    if (association->uid)
-        peers_forget(associations->options.peers, association->uid);
     while (associations->all.items[at] != association)
         at++;
     vec_remove(&associations->all, at);
@@ -130,6 +133,27 @@ void associations_quarantine(struct associations *associations,
     if (association &&
         (association->uid == node->uid || association->intended == node->uid))
         remove_association(associations, association);
+}
+
+void associations_forget(struct associations *associations,
+                         const struct peer *peer)
+{
+    struct association *association = association_at(associations, peer);
+
+    if (peer->uid) {
+        associations->counts.forgotten++;
+        associations_tell(associations,
+                          &(struct association_news){
+                              .kind = ASSOCIATION_FORGOTTEN,
+                              .peer = peer_node(peer),
+                              .has_watches =
+                                  association &&
+                                  association->sequence.numbered });
+    }
+    if (!association)
+        return;
+    associations->counts.refused += sequence_waiting(&association->sequence);
+    remove_association(associations, association);
 }
 
 uint64_t associations_uid(const struct associations *associations,
@@ -538,6 +562,8 @@ void associations_tick(struct associations *associations, uint64_t now,
         struct association *association = associations->all.items[i];
 
         if (now >= association->gone_at) {
+            if (association->uid)
+                peers_forget(associations->options.peers, association->uid);
             remove_association(associations, association);
             continue;
         }

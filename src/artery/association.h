@@ -34,6 +34,7 @@ enum association_news_kind {
     ASSOCIATION_FAILED,
     /* an advertised table: `payload` for peer_tables_receive, here and on the lanes */
     ASSOCIATION_TABLE,
+    ASSOCIATION_FORGOTTEN, /* a stranger: the lanes forget it, too */
     /* `watcher` on the peer watches `watchee` here; an unknown one is answered at once */
     ASSOCIATION_WATCH,
     ASSOCIATION_UNWATCH,
@@ -53,6 +54,7 @@ struct association_news {
     uint64_t generation;   /* ANSWERED */
     enum table_kind table; /* TABLE */
     bool existence_confirmed, address_terminated; /* TERMINATED */
+    bool has_watches;      /* FORGOTTEN: system messages were exchanged with it */
     /* whole ref literal as received: answers must repeat it. Slices are lent until the next
      * drain */
     struct slice watchee;
@@ -74,6 +76,7 @@ struct association_counts {
     uint64_t unknown;      /* messages of a UID without handshake */
     uint64_t malformed;
     uint64_t refused;      /* by a full table or queue */
+    uint64_t forgotten;    /* strangers */
     uint64_t system_sent;
     uint64_t system_received; /* delivered as news */
     uint64_t system_resent;
@@ -156,6 +159,9 @@ associations_place(const struct associations *associations, uint64_t uid);
 /* Names the probable peer of the next message, which is then not looked up. */
 void associations_expect(struct associations *associations,
                          const struct association_place *place);
+/* The registry forgets a stranger: drops what is kept of it, and counts its system messages. */
+void associations_forget(struct associations *associations,
+                         const struct peer *peer);
 /* Every peer notified by associations_terminate answered. */
 bool associations_terminating_acked(const struct associations *associations);
 

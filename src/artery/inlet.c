@@ -356,6 +356,7 @@ const char *inlet_reason_text(enum inlet_reason reason)
         [INLET_HANDSHAKE_LATE] = "no handshake in time",
         [INLET_OVER] = "that life of the sender is over",
         [INLET_SUPERSEDED] = "a newer connection is in use",
+        [INLET_FORGOTTEN] = "the sender never answered, and too many others came",
         [INLET_NOT_VOUCHED] = "the certificate is not for the sender's address",
         [INLET_REFUSED] = "sender refused",
     };

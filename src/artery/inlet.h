@@ -26,6 +26,7 @@ enum inlet_reason {
     INLET_HANDSHAKE_LATE,    /* no preamble or no accepted sender in time */
     INLET_OVER,              /* the sender's incarnation is over */
     INLET_SUPERSEDED,        /* a newer connection of the same sending lane is in use */
+    INLET_FORGOTTEN,         /* the sender never answered, and made room for others */
     INLET_NOT_VOUCHED,       /* the peer's certificate is not for the claimed address */
     INLET_REFUSED,           /* the node refuses the sender: quarantined, another system, garbage */
 };

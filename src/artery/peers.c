@@ -1,4 +1,4 @@
-/* Looks peers up, and keeps for each address the newest incarnation. */
+/* Looks peers up, keeps for each address the newest incarnation, and forgets strangers. */
 #include "artery/peers.h"
 
 #include "base/bound.h"
@@ -8,6 +8,8 @@
 void peers_init(struct peers *peers, const struct peers_options *options)
 {
     *peers = (struct peers){ .options = *options, .version = 1 };
+    if (!peers->options.strangers_max)
+        peers->options.strangers_max = STRANGERS_MAX;
     peers->by_address.is_lent = peers->by_uid.is_lent = true;
 }
 
@@ -26,16 +28,89 @@ void peers_fini(struct peers *peers)
     for (uint32_t i = 0; i < peers->all.count; i++) {
         struct peer *peer = peers->all.items[i];
 
+        if (!peer)
+            continue;
         drop_sender(peers, peer);
         mem_free(peer->address);
         mem_free(peer);
     }
     vec_fini(&peers->all);
+    vec_fini(&peers->unused);
+    strangers_fini(&peers->strangers);
     vec_fini(&peers->retired);
     map_fini(&peers->by_address);
     map_fini(&peers->by_uid);
     map_fini(&peers->retired_by_uid);
     heard_peers_fini(&peers->heard);
+}
+
+/* ---- strangers ---- */
+
+static void is_no_stranger(struct peers *peers, struct peer *peer)
+{
+    if (!peer->is_stranger)
+        return;
+    peer->is_stranger = false;
+    strangers_take(&peers->strangers, peer->index);
+}
+
+static void forget_peer(struct peers *peers, struct peer *peer)
+{
+    if (peers->options.forgotten)
+        peers->options.forgotten(peers->options.user, peer);
+    is_no_stranger(peers, peer);
+    drop_sender(peers, peer);
+    if (peer->uid)
+        map_take(&peers->by_uid, map_u64(&peer->uid));
+    map_take(&peers->by_address, kept_address_key(peer->address));
+    peers->all.items[peer->index] = NULL;
+    vec_push(&peers->unused, peer->index);
+    peers->last = NULL;
+    peers->version++;
+    mem_free(peer->address);
+    mem_free(peer);
+}
+
+bool peers_forget_stranger(struct peers *peers)
+{
+    uint32_t index = strangers_oldest(&peers->strangers);
+
+    if (index == STRANGERS_NONE)
+        return false;
+    forget_peer(peers, peers->all.items[index]);
+    return true;
+}
+
+static void make_room(struct peers *peers)
+{
+    while (peers->strangers.count >= peers->options.strangers_max &&
+           peers_forget_stranger(peers))
+        REACHED("a stranger is forgotten");
+}
+
+/* It is the newest one, so it is not the one that makes room. */
+static void is_stranger(struct peers *peers, struct peer *peer)
+{
+    if (!peers->options.is_control || peer->is_kept)
+        return;
+    is_no_stranger(peers, peer);
+    make_room(peers);
+    peer->is_stranger = true;
+    strangers_put(&peers->strangers, peer->index);
+    BOUNDED("strangers that are known", peers->strangers.count,
+            peers->options.strangers_max);
+}
+
+void peers_answered(struct peers *peers, struct peer *peer)
+{
+    peer->has_answered = true;
+    is_no_stranger(peers, peer);
+}
+
+static void keep(struct peers *peers, struct peer *peer)
+{
+    peer->is_kept = true;
+    is_no_stranger(peers, peer);
 }
 
 /* ---- entries ---- */
@@ -45,10 +120,17 @@ static struct peer *add_peer(struct peers *peers,
 {
     struct peer *peer = mem_alloc(sizeof *peer);
 
+    make_room(peers); /* so its index is free */
     peer->address = address_keep(address);
-    peer->index = peers->all.count;
-    vec_push(&peers->all, peer);
+    if (peers->unused.count) {
+        peer->index = peers->unused.items[--peers->unused.count];
+        peers->all.items[peer->index] = peer;
+    } else {
+        peer->index = peers->all.count;
+        vec_push(&peers->all, peer);
+    }
     map_put(&peers->by_address, kept_address_key(peer->address), peer);
+    is_stranger(peers, peer);
     return peer;
 }
 
@@ -99,7 +181,10 @@ struct peer *peers_at(struct peers *peers, const struct address *address)
 const struct kept_address *peers_lasting(void *peers,
                                          const struct address *address)
 {
-    return peers_at(peers, address)->address;
+    struct peer *peer = peers_at(peers, address);
+
+    keep(peers, peer);
+    return peer->address;
 }
 
 struct peer *peers_uid(struct peers *peers, uint64_t uid)
@@ -204,6 +289,7 @@ static void renew(struct peers *peers, struct peer *peer, uint64_t uid)
     peer->capabilities = 0;
     peer->lanes = 0;
     map_put(&peers->by_uid, map_u64(&peer->uid), peer);
+    is_stranger(peers, peer);
     if (peers->options.renewed)
         peers->options.renewed(peers->options.user, peer, before);
 }
@@ -250,6 +336,8 @@ enum peer_verdict peers_learn(struct peers *peers, const struct node_id *node,
         renew(peers, peer, node->uid);
         verdict = PEER_NEW;
     }
+    if (verdict == PEER_SAME && peer->is_stranger)
+        is_stranger(peers, peer); /* now the newest */
     peer->met = true;
     if (order > peer->order)
         peer->order = order;
@@ -280,6 +368,7 @@ struct peer *peers_meant(struct peers *peers, const struct node_id *node)
 {
     struct peer *peer = peers_at(peers, &node->address);
 
+    keep(peers, peer); /* the caller may keep its index */
     if (!node->uid || peer->uid == node->uid)
         return peer;
     if ((peer->met && !peer->gone) || peers_is_over(peers, node->uid)) {
@@ -290,6 +379,17 @@ struct peer *peers_meant(struct peers *peers, const struct node_id *node)
         retire(peers, peer->uid, 0);
     renew(peers, peer, node->uid);
     return peer;
+}
+
+void peers_stranger_gone(struct peers *peers, const struct node_id *node)
+{
+    struct peer *peer = map_get(&peers->by_uid, map_u64(&node->uid));
+    struct heard_peer heard;
+
+    if (!peer)
+        (void)heard_peers_take(&peers->heard, node->uid, &heard);
+    else if (!peer->is_kept)
+        forget_peer(peers, peer);
 }
 
 void peers_leaves(struct peers *peers, const struct node_id *node)
@@ -329,6 +429,22 @@ void peers_forget(struct peers *peers, uint64_t uid)
 
 /* ---- connections ---- */
 
+/* Control hears removed incarnations only as long as there is room. */
+static bool silence_a_removed_one(struct peers *peers)
+{
+    for (uint32_t i = 0; i < peers->all.count; i++) {
+        uint32_t at = (peers->silenced_at + i) % peers->all.count;
+        struct peer *peer = peers->all.items[at];
+
+        if (!peer || !peer->over || !peer->sender)
+            continue;
+        drop_sender(peers, peer);
+        peers->silenced_at = at;
+        return true;
+    }
+    return false;
+}
+
 static bool is_full(struct peers *peers, const struct node_id *node)
 {
     const struct peer *peer;
@@ -336,7 +452,12 @@ static bool is_full(struct peers *peers, const struct node_id *node)
     if (peers->sender_count < PEERS_MAX)
         return false;
     peer = peers_find(peers, &node->address);
-    return !peer || !peer->sender;
+    if (peer && peer->sender)
+        return false;
+    while (peers->sender_count >= PEERS_MAX)
+        if (!silence_a_removed_one(peers) && !peers_forget_stranger(peers))
+            return true;
+    return false;
 }
 
 bool peers_accept(struct peers *peers, enum stream stream,
@@ -351,7 +472,7 @@ bool peers_accept(struct peers *peers, enum stream stream,
     }
     verdict = peers_learn(peers, &handshake->from, handshake->order, &peer);
     if (verdict > PEER_NEW &&
-        !(verdict == PEER_OVER && peer && peers->options.hears_removed))
+        !(verdict == PEER_OVER && peer && peers->options.is_control))
         return false;
     if (verdict != PEER_OVER && handshake->capabilities)
         peer_describe(peer, handshake->capabilities, handshake->lanes);

@@ -1,8 +1,10 @@
 /* Knows the peers of one machine: one entry for each address, with the incarnation there and what
  * the modules of the machine keep for it. Decides which incarnation is at an address.
  *
- * The index of an entry is small and stable: no entry is freed before the end. A lane has a short
- * form for nodes that it only heard of (heard_peers.h). */
+ * The index of an entry is small. Only a stranger's entry is freed before the end: that of a node
+ * that is no member, and never answered at its address. Control forgets the oldest strangers beyond
+ * a limit, and tells the lanes. A lane has a short form for nodes that it only heard of
+ * (heard_peers.h). */
 #ifndef SHERD_ARTERY_PEERS_H
 #define SHERD_ARTERY_PEERS_H
 
@@ -12,6 +14,7 @@
 #include "artery/control.h"
 #include "artery/heard_peers.h"
 #include "artery/sender.h"
+#include "artery/strangers.h"
 #include "base/address.h"
 #include "base/limits.h"
 #include "base/map.h"
@@ -46,6 +49,8 @@ struct peer {
     bool over : 1;         /* removed permanently: nothing is accepted from it */
     bool shares : 1;       /* control: the log says that it shares a type's role */
     bool has_large : 1;    /* peer_links.h has a link for large messages */
+    bool is_kept : 1;      /* was a member, or a home: it is never forgotten */
+    bool is_stranger : 1;  /* control: in the list of strangers */
 };
 
 _Static_assert(sizeof(struct peer) == 64 + 16,
@@ -61,14 +66,20 @@ struct retired_peer {
 struct peers_options {
     /* Another incarnation is at a peer's address; before: its UID, or 0. May be null. */
     void (*renewed)(void *user, struct peer *peer, uint64_t before);
+    /* A stranger is forgotten: free what other modules keep in the entry. May be null. */
+    void (*forgotten)(void *user, struct peer *peer);
     void *user;
-    /* Control: accepts the connections of a removed incarnation, and refuses its messages. */
-    bool hears_removed;
+    /* It accepts the connections of a removed incarnation, and refuses its messages. It forgets
+     * strangers. */
+    bool is_control;
+    uint32_t strangers_max; /* control; 0: STRANGERS_MAX */
 };
 
 struct peers {
     struct peers_options options;
-    VEC(struct peer *) all; /* by index */
+    VEC(struct peer *) all; /* by index; null: free */
+    VEC(uint32_t) unused;   /* free indexes */
+    struct strangers strangers; /* control */
     struct map by_address;
     struct map by_uid;
     struct peer *last;        /* the likely sender of the next frames, or null */
@@ -80,6 +91,7 @@ struct peers {
     uint64_t version;   /* changes when a current connection may no longer be current; never 0 */
     uint64_t refused;   /* handshakes, by a full table or for a lane number that is too high */
     uint64_t forgotten; /* retired incarnations that made room at RETIRED_PEERS_MAX */
+    uint32_t silenced_at; /* index up to which removed incarnations were searched for room */
 };
 
 enum peer_verdict {
@@ -94,9 +106,11 @@ void peers_init(struct peers *peers, const struct peers_options *options);
 /* Frees the entries, not what other modules keep in them. */
 void peers_fini(struct peers *peers);
 
-/* Returns the peer at an address; makes its entry if there is none. */
+/* Returns the peer at an address; makes its entry if there is none. On control a new entry may free
+ * that of another peer: the oldest stranger. */
 struct peer *peers_at(struct peers *peers, const struct address *address);
-/* Returns the peer's own copy of the address; lent as long as `peers`. */
+/* Returns the peer's own copy of the address; lent as long as `peers`: the peer is a member, and its
+ * entry stays. */
 const struct kept_address *peers_lasting(void *peers,
                                          const struct address *address);
 struct peer *peers_find(struct peers *peers,
@@ -116,6 +130,12 @@ struct peer *peers_of(struct peers *peers, const struct node_id *node);
 enum peer_verdict peers_learn(struct peers *peers, const struct node_id *node,
                               uint64_t order, struct peer **found);
 void peer_describe(struct peer *peer, uint64_t capabilities, uint32_t lanes);
+/* The incarnation answered on a connection to its address: it is no stranger. */
+void peers_answered(struct peers *peers, struct peer *peer);
+/* Control: forgets the oldest stranger. False: there is none. */
+bool peers_forget_stranger(struct peers *peers);
+/* A lane: control has forgotten that stranger. A home stays. */
+void peers_stranger_gone(struct peers *peers, const struct node_id *node);
 /* Stores what a handshake with control said of a node, on a lane. Acts as peers_learn if the node
  * has an entry. */
 void peers_heard(struct peers *peers, const struct heard_peer *node,
@@ -134,7 +154,7 @@ bool peers_is_over(const struct peers *peers, uint64_t uid); /* replaced, or for
 
 /* Accepts a connection by its handshake, after peers_learn. False, close the inlet: the incarnation
  * is refused, the connection is older than the newest of its sending lane, or there are too many
- * senders (PEERS_MAX, counted). */
+ * senders (PEERS_MAX, counted). At that limit control forgets strangers first. */
 bool peers_accept(struct peers *peers, enum stream stream,
                   const struct handshake *handshake);
 /* Returns the peer with that UID if its connections are accepted; else null: the message is dropped

@@ -134,6 +134,10 @@
 #define INLET_PREAMBLE_MS 5000 /* for the first five bytes */
 #define INLET_HANDSHAKE_MS 5000 /* until the sender is accepted. Akka's handshake-timeout is 20 s */
 #define PEERS_MAX 8192 /* peers that send to a machine: 5,000 members and some that left */
+/* peers of control that are no members and never answered at their address; the oldest is forgotten
+ * first. A flood of 10,000 handshakes a second leaves a joiner 100 ms for its answer */
+#define STRANGERS_MAX 1024
+#define STRANGERS_CLOSE_MS 100 /* between searches for connections of forgotten strangers */
 #define PEER_LANES_MAX (LANES_MAX + 1) /* a peer's machines: control and lanes */
 #define RETIRED_PEERS_MAX 16384 /* ended incarnations of a machine; the oldest is forgotten first */
 /* between turns; beyond it system messages are not acknowledged, so the peer resends */

@@ -194,7 +194,8 @@ static void close_conn(struct machine *machine, struct inlet_slot *slot)
 {
     struct driver_request request = { .kind = DRIVER_CLOSE_CONN, .conn = slot->conn };
     enum inlet_reason reason = inlet_reason(slot->inlet);
-    bool is_usual = reason == INLET_SUPERSEDED || reason == INLET_OVER;
+    bool is_usual = reason == INLET_SUPERSEDED || reason == INLET_OVER ||
+                    reason == INLET_FORGOTTEN;
 
     machine->closed += reason != INLET_SUPERSEDED;
     trace_put(machine->trace, is_usual ? TRACE_INFO : TRACE_WARNING, "artery",
@@ -343,13 +344,15 @@ void machine_fetch(const struct machine *machine, uint32_t step)
 
 void machine_fetch_place(const struct inlet_slot *slot, uint32_t step)
 {
+    bool knows = slot->peer && slot->checked == slot->machine->peers.version;
+
     machine_fetch(slot->machine, step);
-    if (step == 1 && slot->peer)
+    if (step == 1 && knows)
         peer_fetch(&slot->machine->links, slot->peer);
     if (step > 0)
         return;
     fetch_memory(slot->inlet, FETCH_INLET);
-    if (slot->peer)
+    if (knows)
         fetch_memory(slot->peer, sizeof *slot->peer);
     if (slot->association.association)
         fetch_memory(slot->association.association, FETCH_ASSOCIATION);
@@ -376,6 +379,8 @@ void machine_bytes_at(struct machine *machine, uint64_t now,
     uint32_t count;
 
     machine->now = now;
+    if (slot->checked != machine->peers.version)
+        slot->peer = NULL; /* perhaps freed since */
     machine->peers.last = slot->peer;
     if (machine->control)
         control_expect(machine->control, &slot->association);
@@ -454,6 +459,27 @@ static void tick_inlets(struct machine *machine)
     machine->unknown.count = kept;
 }
 
+/* A stranger that was forgotten may hold its connection open. */
+static void close_forgotten(struct machine *machine)
+{
+    struct map_entry entry;
+    uint32_t at = 0;
+
+    if (machine->now < machine->close_forgotten_at)
+        return;
+    machine->close_forgotten_at = NEVER;
+    while (map_next(&machine->inlets, &at, &entry)) {
+        struct inlet_slot *slot = entry.value;
+        uint64_t uid = inlet_uid(slot->inlet);
+
+        if (!uid || map_get(&machine->peers.by_uid, map_u64(&uid)) ||
+            peers_is_over(&machine->peers, uid))
+            continue;
+        inlet_close(slot->inlet, INLET_FORGOTTEN);
+        close_conn(machine, slot);
+    }
+}
+
 /* ---- turns ---- */
 
 void machine_start(struct machine *machine, uint64_t now, int64_t wall_ms)
@@ -514,6 +540,7 @@ bool machine_turn(struct machine *machine, uint64_t now, int64_t wall_ms)
     machine->wall_ms = wall_ms;
     peer_links_tick(&machine->links);
     tick_inlets(machine);
+    close_forgotten(machine);
     more = machine->control ? control_turn(machine->control)
                             : lane_turn(machine->lane);
     peer_links_flush(&machine->links);
@@ -527,6 +554,8 @@ uint64_t machine_deadline(const struct machine *machine)
     uint64_t links = peer_links_deadline(&machine->links);
     uint64_t inlets = machine->inlets_deadline;
 
+    if (machine->close_forgotten_at < inlets)
+        inlets = machine->close_forgotten_at;
     deadline = links < deadline ? links : deadline;
     return inlets < deadline ? inlets : deadline;
 }

@@ -2,7 +2,10 @@
 #include "node/control/control.h"
 
 #include "artery/extension.h"
+#include "node/control/control_calls.h"
 #include "node/peers/actor_path.h"
+
+#define STRANGERS_LOG_TIME (10 * SECOND)
 
 static void association_up(struct control *control,
                            const struct association_news *news)
@@ -19,9 +22,11 @@ static void association_up(struct control *control,
     if (news->capabilities)
         return;
     control->has_jvm_peer = true;
-    control_check_jvm_peer(control);
     view = member_find(control->member, &news->peer);
-    for (uint32_t i = 0; view && i < control->type_count; i++)
+    if (!view)
+        return; /* the cores look at members only; a flood of strangers costs no walk */
+    control_check_jvm_peer(control);
+    for (uint32_t i = 0; i < control->type_count; i++)
         control_tell_region(control, view, i);
     for (uint32_t i = 0; i < control->type_count; i++)
         if (control->types[i].coordinator) {
@@ -118,6 +123,37 @@ static void joiner_answered(struct control *control,
                     node, &machine->outbox);
 }
 
+/* Logs once in a while, as a flood causes thousands a second. */
+static void stranger_forgotten(struct control *control,
+                               const struct association_news *news)
+{
+    struct machine *machine = control->machine;
+    char text[ADDRESS_TEXT_MAX];
+    struct mail_content content =
+        MAIL(stranger, .has_watches = news->has_watches,
+             .own = { mail_node(&news->peer) });
+
+    outputs_post_lanes(&machine->outputs, &content);
+    control->strangers_unlogged++;
+    if (machine->now < control->strangers_logged_at)
+        return;
+    trace_put(machine->trace, TRACE_WARNING, "node",
+              "too many nodes that do not answer, the oldest are forgotten "
+              "count=%llu limit=%u latest=%s "
+              "hint=\"check what connects to this port, and whether this node "
+              "can connect there\"",
+              (unsigned long long)control->strangers_unlogged,
+              machine->peers.options.strangers_max,
+              address_text(&news->peer.address, text, sizeof text));
+    control->strangers_unlogged = 0;
+    control->strangers_logged_at = machine->now + STRANGERS_LOG_TIME;
+}
+
+void control_peer_forgotten(struct control *control, const struct peer *peer)
+{
+    associations_forget(control->associations, peer);
+}
+
 void control_wire_associations(struct control *control)
 {
     struct machine *machine = control->machine;
@@ -143,6 +179,9 @@ void control_wire_associations(struct control *control)
             break;
         case ASSOCIATION_TABLE:
             peer_table(control, &news);
+            break;
+        case ASSOCIATION_FORGOTTEN:
+            stranger_forgotten(control, &news);
             break;
         case ASSOCIATION_WATCH:
             remote_watch(control, &news, WATCH_START);

@@ -89,6 +89,8 @@ struct control {
     VEC(struct departed) departed; /* ordered by `until` */
     uint64_t removed_forgotten; /* entries of `removed` dropped at REMOVED_MAX */
     uint64_t notified_at;    /* when the last Quarantined was sent */
+    uint64_t strangers_unlogged;  /* forgotten since the last log line */
+    uint64_t strangers_logged_at; /* time of the next line, at the earliest */
     bool is_ready; /* as in the last DRIVER_READY */
     enum shutdown_step shutdown;
     uint64_t shutdown_deadline; /* of the current step */

@@ -431,6 +431,9 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
     case MAIL_OVER:
         lane_peer_over(lane, mail_over_of(content)->own.node->uid);
         break;
+    case MAIL_STRANGER:
+        lane_stranger_gone(lane, mail_stranger_of(content));
+        break;
     case MAIL_NO_MEMBER:
         peer_links_no_member(&machine->links,
                           mail_no_member_of(content)->own.node);

@@ -174,6 +174,7 @@ void lane_peer_answered(struct lane *lane, const struct mail_answered *answer);
 void lane_peer_table(struct lane *lane, const struct mail_table *table);
 void lane_node_gone(struct lane *lane, const struct mail_gone *gone);
 void lane_peer_over(struct lane *lane, uint64_t uid); /* its frames are no longer accepted */
+void lane_stranger_gone(struct lane *lane, const struct mail_stranger *stranger);
 
 /* ---- reach.c ---- */
 void lane_reach(struct lane *lane, const struct mail_reach *reach);

@@ -36,6 +36,20 @@ void lane_node_gone(struct lane *lane, const struct mail_gone *gone)
         lane_peer_over(lane, node->uid);
 }
 
+/* Its actors count as ended. Most strangers have sent nothing but a handshake. */
+void lane_stranger_gone(struct lane *lane, const struct mail_stranger *stranger)
+{
+    const struct node_id *node = stranger->own.node;
+    struct peers *peers = &lane->machine->peers;
+
+    if (stranger->has_watches || peers_sender(peers, node->uid)) {
+        actors_node_gone(lane->actors, node->uid);
+        watchers_node_gone(&lane->watchers, node->uid);
+        names_node_gone(&lane->names, node->uid);
+    }
+    peers_stranger_gone(peers, node);
+}
+
 void lane_peer(struct lane *lane, const struct mail_peer *peer)
 {
     const struct heard_peer heard = { *peer->own.node, peer->capabilities,

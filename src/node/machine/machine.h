@@ -61,6 +61,7 @@ struct machine {
     struct map inlets;        /* conn -> struct inlet_slot */
     VEC(uint64_t) unknown;    /* inlets of unknown senders, and some others */
     uint64_t inlets_deadline; /* not later than that of any of them */
+    uint64_t close_forgotten_at; /* connections of forgotten strangers; NEVER: there are none */
 
     uint64_t malformed;   /* unreadable frames */
     uint64_t refused;     /* frames of unknown or former senders */

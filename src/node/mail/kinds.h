@@ -59,6 +59,7 @@
     OWNS(MAIL_REACH, reach) \
     OWNS(MAIL_GONE, gone) \
     OWNS(MAIL_OVER, over) \
+    OWNS(MAIL_STRANGER, stranger) \
     OWNS(MAIL_NO_MEMBER, no_member) \
     OWNS(MAIL_ANSWERED, answered) \
     OWNS(MAIL_TABLE, table) \
@@ -348,6 +349,14 @@ struct mail_gone {
 
 /* The node's frames are no longer accepted. */
 struct mail_over {
+    struct {
+        struct node_id *node;
+    } own;
+};
+
+/* Control has forgotten a node that never answered and is no member. */
+struct mail_stranger {
+    bool has_watches; /* it has sent system messages */
     struct {
         struct node_id *node;
     } own;

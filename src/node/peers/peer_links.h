@@ -74,6 +74,8 @@ void peer_links_gone(struct peer_links *links, const struct node_id *node);
 /* Drops and counts messages that wait for a connection to the node: it is no member, and will never
  * be removed. */
 void peer_links_no_member(struct peer_links *links, const struct node_id *node);
+/* The peer's entry ends: its links end, their messages are counted, and all else is freed. */
+void peer_links_forget(struct peer_links *links, struct peer *peer);
 /* Learns the node, then passes the answer of a handshake to its links. */
 void peer_links_answered(struct peer_links *links, const struct node_id *node,
                          uint64_t order, uint32_t lane, uint64_t generation);

@@ -409,14 +409,15 @@ static void keep_kept(const struct options *options, uint64_t *value)
     at_least(&value[OPTION_KEPT_SPREAD], spread);
 }
 
-/* An unknown node must identify itself in time, and a large body must pass a pipe in a few
- * pieces. */
+/* An unknown node must identify itself in time, and a large body must pass a pipe in a few pieces.
+ * All nodes may start at once, and ask each other. */
 static void keep_connections(uint64_t *value)
 {
     uint64_t way = value[OPTION_LINK_MIN] + value[OPTION_LINK_MEAN];
 
     at_least(&value[OPTION_PREAMBLE], 10 * way / 1000);
     at_least(&value[OPTION_HANDSHAKE], value[OPTION_PREAMBLE]);
+    at_least(&value[OPTION_STRANGERS], value[OPTION_NODES] + 2);
     limit(&value[OPTION_BODY], 4 * value[OPTION_PIPE]);
 }
 

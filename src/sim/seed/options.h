@@ -245,7 +245,8 @@ enum sim_resolver {
     X(ACTIVE_LIMIT, "active_entity_limit", 0, SELDOM(0, 1, 8, 40, 200))        \
     X(ACTIVE_BYTES, "active_byte_limit", 0, SELDOM(0, 0, 400, 4000, 40000))    \
     X(ACTIVE_STRATEGY, "active_strategy", 0, 0, 0, 1, 2, 3, 4, 5)              \
-    X(IDLE_INTERVAL, "idle_interval_ms", 0, SELDOM(0, 10, 1000, 30000))
+    X(IDLE_INTERVAL, "idle_interval_ms", 0, SELDOM(0, 10, 1000, 30000))        \
+    X(STRANGERS, "strangers_max", 1024, SELDOM(1024, 5, 10, 65))
 
 /* Meanings that the names do not tell:
  *

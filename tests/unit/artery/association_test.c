@@ -62,7 +62,7 @@ static void side_open(struct side *side, uint64_t uid, uint16_t port,
     side->next_watch = 1;
     options.self = &side->self;
     options.tables = &side->own;
-    peers_init(&side->peers, &(struct peers_options){ .hears_removed = true });
+    peers_init(&side->peers, &(struct peers_options){ .is_control = true });
     options.peers = &side->peers;
     side->associations = associations_new(&options);
     side->there = address_keep(&(struct address){"h", peer_port});
@@ -162,6 +162,7 @@ static void take_news(struct side *side, uint64_t now)
             side->terminating++;
             break;
         case ASSOCIATION_UNWATCH:
+        case ASSOCIATION_FORGOTTEN:
             break;
         }
     }

@@ -54,6 +54,25 @@ static void the_number_of_retired_incarnations_is_limited(void **state)
     peers_fini(&peers);
 }
 
+/* They never answer. */
+static void the_number_of_strangers_is_limited(void **state)
+{
+    struct handshake handshake = from(1, 1, 0);
+    struct peers peers;
+    (void)state;
+
+    peers_init(&peers, &(struct peers_options){ .is_control = true });
+    for (uint32_t i = 0; i <= STRANGERS_MAX; i++) {
+        handshake.from.uid = 1 + i;
+        handshake.from.address.port = (uint16_t)(1 + i);
+        assert_int_equal(peers.sender_count, i);
+        assert_true(peers_accept(&peers, STREAM_CONTROL, &handshake));
+    }
+    assert_int_equal(peers.sender_count, STRANGERS_MAX);
+    assert_null(peers_uid(&peers, 1));
+    peers_fini(&peers);
+}
+
 static void the_lanes_of_a_sender_are_limited(void **state)
 {
     struct peers peers;
@@ -429,6 +448,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_number_of_retired_incarnations_is_limited),
+        cmocka_unit_test(the_number_of_strangers_is_limited),
         cmocka_unit_test(the_lanes_of_a_sender_are_limited),
         cmocka_unit_test(unacknowledged_bytes_have_a_limit),
         cmocka_unit_test(the_number_of_news_is_limited),

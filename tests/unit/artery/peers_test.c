@@ -19,6 +19,7 @@ struct scene {
     struct peers peers;
     struct node_id first, second, third; /* incarnations, one after the other */
     uint64_t renewed, before;            /* of the last change at the address */
+    uint32_t gone;                       /* forgotten strangers */
 };
 
 static void renewed(void *user, struct peer *peer, uint64_t before)
@@ -27,6 +28,14 @@ static void renewed(void *user, struct peer *peer, uint64_t before)
 
     scene->renewed = peer->uid;
     scene->before = before;
+}
+
+static void forgotten(void *user, struct peer *peer)
+{
+    struct scene *scene = user;
+
+    assert_false(peer->has_answered || peer->is_kept);
+    scene->gone++;
 }
 
 static struct scene *scene_new(void)
@@ -558,7 +567,7 @@ static void a_removed_incarnation_may_connect_to_control(void **state)
     assert_true(accept(scene, 1));
     peers_forget(&scene->peers, 1);
     assert_false(accept(scene, 1));
-    scene->peers.options.hears_removed = true;
+    scene->peers.options.is_control = true;
     assert_true(accept(scene, 1));
     assert_true(accept(scene, 2));
     assert_false(accept(scene, 1)); /* no longer at its address */
@@ -580,6 +589,174 @@ static void a_newer_connection_changes_the_version(void **state)
     peers_silence(&scene->peers, 1);
     assert_true(scene->peers.version > version);
     assert_null(peers_sender(&scene->peers, 1));
+    scene_free(scene);
+}
+
+/* ---- strangers ---- */
+
+#define STRANGERS 3 /* the limit */
+
+static struct scene *control_new(void)
+{
+    struct scene *scene = scene_new();
+
+    scene->peers.options.is_control = true;
+    scene->peers.options.strangers_max = STRANGERS;
+    scene->peers.options.forgotten = forgotten;
+    return scene;
+}
+
+/* Another address for each uid. */
+static struct node_id at_port(uint64_t uid)
+{
+    struct node_id node = life(uid);
+
+    node.address.port = (uint16_t)(3000 + uid);
+    return node;
+}
+
+static struct peer *shakes(struct scene *scene, uint64_t uid)
+{
+    const struct node_id node = at_port(uid);
+
+    (void)verdict_of(scene, &node, 0);
+    return peers_uid(&scene->peers, uid);
+}
+
+static bool is_known(struct scene *scene, uint64_t uid)
+{
+    const struct node_id node = at_port(uid);
+
+    return peers_find(&scene->peers, &node.address) != NULL;
+}
+
+static void control_forgets_the_oldest_stranger_beyond_the_limit(void **state)
+{
+    struct scene *scene = control_new();
+    uint64_t version = scene->peers.version;
+    uint32_t first;
+    (void)state;
+
+    first = shakes(scene, 1)->index;
+    for (uint64_t uid = 2; uid <= STRANGERS; uid++)
+        (void)shakes(scene, uid);
+    assert_int_equal(scene->gone, 0);
+    assert_int_equal(scene->peers.version, version);
+    assert_int_equal(shakes(scene, STRANGERS + 1)->index, first);
+    assert_int_equal(scene->gone, 1);
+    assert_true(scene->peers.version > version); /* its connections are looked at */
+    assert_false(is_known(scene, 1));
+    assert_null(peers_uid(&scene->peers, 1));
+    assert_false(peers_is_over(&scene->peers, 1));
+    (void)shakes(scene, STRANGERS + 2);
+    assert_int_equal(scene->gone, 2);
+    assert_false(is_known(scene, 2));
+    assert_true(is_known(scene, 3));
+    assert_int_equal(scene->peers.strangers.count, STRANGERS);
+    scene_free(scene);
+}
+
+static void a_repeated_handshake_makes_a_stranger_the_newest(void **state)
+{
+    struct scene *scene = control_new();
+    (void)state;
+
+    for (uint64_t uid = 1; uid <= STRANGERS; uid++)
+        (void)shakes(scene, uid);
+    (void)shakes(scene, 1);
+    (void)shakes(scene, STRANGERS + 1);
+    assert_true(is_known(scene, 1));
+    assert_false(is_known(scene, 2));
+    scene_free(scene);
+}
+
+static void members_and_nodes_that_answered_are_never_forgotten(void **state)
+{
+    struct scene *scene = control_new();
+    const struct node_id member = at_port(1), answered = at_port(2);
+    const struct kept_address *lent;
+    (void)state;
+
+    (void)shakes(scene, 1);
+    lent = peers_lasting(&scene->peers, &member.address);
+    peers_answered(&scene->peers, shakes(scene, 2));
+    for (uint64_t uid = 3; uid < 100; uid++)
+        (void)shakes(scene, uid);
+    assert_int_equal(peers_uid(&scene->peers, 1)->uid, 1);
+    assert_ptr_equal(peers_lasting(&scene->peers, &member.address), lent);
+    assert_true(peers_find(&scene->peers, &answered.address)->has_answered);
+    assert_int_equal(scene->peers.all.count, 2 + STRANGERS);
+    while (peers_forget_stranger(&scene->peers))
+        ;
+    assert_true(is_known(scene, 1) && is_known(scene, 2));
+    assert_false(is_known(scene, 99));
+    scene_free(scene);
+}
+
+/* Its former incarnation had answered. */
+static void a_new_incarnation_that_never_answered_is_a_stranger(void **state)
+{
+    struct scene *scene = control_new();
+    const struct node_id next = { at_port(1).address, 50 };
+    (void)state;
+
+    peers_answered(&scene->peers, shakes(scene, 1));
+    peers_forget(&scene->peers, 1);
+    assert_int_equal(learned(scene, &next), 50);
+    assert_int_equal(scene->peers.strangers.count, 1);
+    for (uint64_t uid = 2; uid <= STRANGERS + 1; uid++)
+        (void)shakes(scene, uid);
+    assert_false(is_known(scene, 1));
+    scene_free(scene);
+}
+
+/* A lane keeps the index of a home. */
+static void a_lane_forgets_what_control_forgets_but_no_home(void **state)
+{
+    struct scene *scene = scene_new();
+    const struct node_id home = at_port(1), heard = at_port(2),
+                         sender = at_port(3), other = { home.address, 9 };
+    (void)state;
+
+    assert_non_null(peers_meant(&scene->peers, &home));
+    peers_heard(&scene->peers, &(struct heard_peer){ .node = heard }, 1);
+    assert_true(peers_accept(&scene->peers, STREAM_ORDINARY,
+                             &(struct handshake){ .from = sender }));
+    peers_stranger_gone(&scene->peers, &home);
+    peers_stranger_gone(&scene->peers, &heard);
+    peers_stranger_gone(&scene->peers, &sender);
+    peers_stranger_gone(&scene->peers, &other); /* never known */
+    assert_int_equal(peers_uid(&scene->peers, 1)->index, 0);
+    assert_int_equal(scene->peers.heard.uids.count, 0);
+    assert_null(peers_sender(&scene->peers, 3));
+    assert_int_equal(scene->peers.sender_count, 0);
+    scene_free(scene);
+}
+
+/* Removed nodes of a cluster whose nodes get new addresses must keep no new node out. */
+static void removed_and_unknown_senders_make_room_on_control(void **state)
+{
+    struct scene *scene = control_new();
+    struct handshake handshake = { .from = life(1) };
+    (void)state;
+
+    for (uint32_t i = 0; i < PEERS_MAX; i++) {
+        handshake.from = life(1 + i);
+        handshake.from.address.port = (uint16_t)(1 + i);
+        assert_true(peers_accept(&scene->peers, STREAM_CONTROL, &handshake));
+        peers_answered(&scene->peers, peers_uid(&scene->peers, 1 + i));
+    }
+    assert_int_equal(scene->peers.sender_count, PEERS_MAX);
+    handshake.from = at_port(20000);
+    assert_false(peers_accept(&scene->peers, STREAM_CONTROL, &handshake));
+    assert_int_equal(scene->peers.refused, 1);
+    peers_forget(&scene->peers, 7);
+    assert_true(peers_accept(&scene->peers, STREAM_CONTROL, &handshake));
+    assert_null(peers_sender(&scene->peers, 7));
+    handshake.from = at_port(20001);
+    assert_true(peers_accept(&scene->peers, STREAM_CONTROL, &handshake));
+    assert_null(peers_uid(&scene->peers, 20000));
+    assert_int_equal(scene->peers.sender_count, PEERS_MAX);
     scene_free(scene);
 }
 
@@ -615,6 +792,12 @@ int main(void)
         cmocka_unit_test(the_first_connection_may_come_from_a_later_lane),
         cmocka_unit_test(a_removed_incarnation_may_connect_to_control),
         cmocka_unit_test(a_newer_connection_changes_the_version),
+        cmocka_unit_test(control_forgets_the_oldest_stranger_beyond_the_limit),
+        cmocka_unit_test(a_repeated_handshake_makes_a_stranger_the_newest),
+        cmocka_unit_test(members_and_nodes_that_answered_are_never_forgotten),
+        cmocka_unit_test(a_new_incarnation_that_never_answered_is_a_stranger),
+        cmocka_unit_test(a_lane_forgets_what_control_forgets_but_no_home),
+        cmocka_unit_test(removed_and_unknown_senders_make_room_on_control),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,13 +1,20 @@
-/* Tests which joiners a node accepts without TLS: those that answer at the address they claim. */
+/* Tests which joiners a node accepts without TLS: those that answer at the address they claim. And
+ * that nodes without an answer keep nobody out. */
 #include "lone.h"
 
+#include <stdio.h>
+
 #include "artery/control.h"
+#include "artery/extension.h"
 #include "base/limits.h"
 #include "base/timers.h"
 #include "journal/backend.h"
 #include "member/profile.h"
 #include "member/wire.h"
 #include "node/control/control.h"
+#include "node/lane/lane.h"
+
+#define STRANGERS 4 /* the limit */
 
 static const struct identity self = { "akka", "S", { { "a", 1 }, 11 } };
 static const struct identity joiner = { "akka", "S", { { "b", 2 }, 22 } };
@@ -17,7 +24,9 @@ struct fixture {
     struct node *node;
     struct machine *machine; /* control */
     uint64_t now;
-    uint64_t link; /* to the joiner; 0: not dialed */
+    uint64_t link; /* the last one that is dialed; 0: none */
+    uint32_t dialed, given_up; /* links */
+    uint32_t closed;           /* connections */
 };
 
 static void turn(struct fixture *fixture)
@@ -26,10 +35,23 @@ static void turn(struct fixture *fixture)
 
     (void)machine_turn(fixture->machine, fixture->now, 0);
     while (machine_next_request(fixture->machine, &request))
-        if (request.kind == DRIVER_CONNECT)
+        switch (request.kind) {
+        case DRIVER_CONNECT:
             fixture->link = request.link;
-        else if (request.kind == DRIVER_STORE)
+            fixture->dialed++;
+            break;
+        case DRIVER_CLOSE_LINK:
+            fixture->given_up++;
+            break;
+        case DRIVER_CLOSE_CONN:
+            fixture->closed++;
+            break;
+        case DRIVER_STORE:
             journal_request_free(request.journal); /* there is no answer */
+            break;
+        default:
+            break;
+        }
 }
 
 static int setup(void **state)
@@ -39,6 +61,7 @@ static int setup(void **state)
     fixture->now = 1;
     fixture->node = lone_node((struct node_settings){ .identity = self,
                                                       .lanes = 1,
+                                                      .strangers_max = STRANGERS,
                                                       .alone = true },
                               8);
     fixture->machine = node_machine(fixture->node, 0);
@@ -59,20 +82,63 @@ static int teardown(void **state)
 }
 
 /* As a JVM node: without generation. */
-static void shake(struct fixture *fixture, bool request)
+static void shake_as(struct machine *machine, uint64_t conn,
+                     const struct identity *from, bool request)
 {
     const struct handshake handshake = { 0 };
     struct buf payload = { 0 };
 
     if (request)
-        handshake_request_put(&payload, &joiner, &self.node.address,
-                              &handshake);
+        handshake_request_put(&payload, from, &self.node.address, &handshake);
     else
-        handshake_response_put(&payload, &joiner, &handshake);
-    lone_put(fixture->machine, 1, &joiner, "", "",
+        handshake_response_put(&payload, from, &handshake);
+    lone_put(machine, conn, from, "", "",
              request ? ARTERY_HANDSHAKE_REQUEST : ARTERY_HANDSHAKE_RESPONSE,
              SERIALIZER_ARTERY, buf_slice(&payload));
     buf_fini(&payload);
+}
+
+static void shake(struct fixture *fixture, bool request)
+{
+    shake_as(fixture->machine, 1, &joiner, request);
+}
+
+/* No node listens at its address. */
+static struct identity stranger(uint32_t number)
+{
+    struct identity identity = joiner;
+
+    (void)snprintf(identity.node.address.host,
+                   sizeof identity.node.address.host, "x%u", number);
+    identity.node.uid = 1000 + number;
+    return identity;
+}
+
+/* Each has a connection of its own. */
+static void strangers_shake(struct fixture *fixture, struct machine *machine,
+                            enum stream stream, uint32_t first, uint32_t count)
+{
+    for (uint32_t i = first; i < first + count; i++) {
+        const struct identity from = stranger(i);
+
+        lone_accept(machine, 100 + i, stream);
+        shake_as(machine, 100 + i, &from, true);
+    }
+    turn(fixture);
+}
+
+static struct machine *lane_of(struct fixture *fixture)
+{
+    return node_machine(fixture->node, 1);
+}
+
+static void carry_mail(struct machine *from, struct machine *to)
+{
+    const struct mail *mail;
+    uint32_t count = machine_outgoing(from, to->index, &mail);
+
+    machine_mail(to, from->now, mail, count);
+    machine_sent(from, to->index, count);
 }
 
 static void join(struct fixture *fixture)
@@ -152,6 +218,110 @@ static void a_joiner_without_a_listener_is_no_member(void **state)
     assert_int_equal(member_counters(fixture->machine->control->member)->dropped_unanswered, 2);
 }
 
+/* ---- too many strangers ---- */
+
+static void the_oldest_strangers_make_room(void **state)
+{
+    struct fixture *fixture = *state;
+    struct machine *control = fixture->machine;
+    uint64_t first;
+    struct sherd_status status;
+
+    strangers_shake(fixture, control, STREAM_CONTROL, 0, 1);
+    first = fixture->link;
+    strangers_shake(fixture, control, STREAM_CONTROL, 1, STRANGERS);
+    assert_int_equal(fixture->dialed, STRANGERS + 1);
+    assert_int_equal(fixture->given_up, 1); /* the dial of the oldest */
+    assert_int_equal(fixture->link, first); /* and its number is used again */
+    assert_int_equal(control->peers.strangers.count, STRANGERS);
+    assert_int_equal(control->peers.sender_count, STRANGERS);
+    assert_int_equal(fixture->closed, 0);
+    fixture->now += STRANGERS_CLOSE_MS * MS + 1;
+    turn(fixture);
+    assert_int_equal(fixture->closed, 1); /* its connection, which it held open */
+    assert_int_equal(control->inlets.count, 1 + STRANGERS);
+    status = lone_status(fixture->node, 0);
+    assert_int_equal(status.counters[SHERD_STRANGERS_FORGOTTEN], 1);
+    assert_int_equal(status.counters[SHERD_FRAMES_REFUSED], 0);
+    sherd_status_free(&status);
+}
+
+/* As many as the table of peers has places, and one more. */
+static void no_number_of_strangers_keeps_a_joiner_out(void **state)
+{
+    struct fixture *fixture = *state;
+    struct machine *control = fixture->machine;
+
+    strangers_shake(fixture, control, STREAM_CONTROL, 0, PEERS_MAX + 1);
+    carry_mail(control, lane_of(fixture));
+    a_joiner_that_answers_is_a_member(state);
+    assert_true(control->peers.all.count <= STRANGERS + 2);
+    carry_mail(control, lane_of(fixture));
+    assert_true(lane_of(fixture)->peers.heard.uids.count <= STRANGERS + 1);
+}
+
+static void a_member_is_never_forgotten(void **state)
+{
+    struct fixture *fixture = *state;
+    struct machine *control = fixture->machine;
+    const struct peer *peer;
+
+    a_joiner_that_answers_is_a_member(state);
+    peer = peers_uid(&control->peers, joiner.node.uid);
+    strangers_shake(fixture, control, STREAM_CONTROL, 0, 100);
+    assert_ptr_equal(peers_uid(&control->peers, joiner.node.uid), peer);
+    assert_int_equal(link_state(peer->links[0]), LINK_OPEN);
+    assert_int_equal(control->inlets.count, 1 + 100); /* until they are closed */
+    fixture->now += STRANGERS_CLOSE_MS * MS + 1;
+    turn(fixture);
+    assert_int_equal(control->inlets.count, 1 + STRANGERS);
+}
+
+/* Its handshakes come on connections that a lane reads. */
+static void a_lane_forgets_what_control_forgets(void **state)
+{
+    struct fixture *fixture = *state;
+    struct machine *lane = lane_of(fixture);
+
+    strangers_shake(fixture, lane, STREAM_ORDINARY, 0, STRANGERS + 2);
+    assert_int_equal(lane->peers.sender_count, STRANGERS + 2);
+    carry_mail(lane, fixture->machine);
+    turn(fixture);
+    carry_mail(fixture->machine, lane);
+    assert_int_equal(lane->peers.sender_count, STRANGERS);
+    assert_null(peers_uid(&lane->peers, stranger(1).node.uid));
+    assert_non_null(peers_uid(&lane->peers, stranger(2).node.uid));
+    (void)machine_turn(lane, fixture->now, 0);
+    assert_int_equal(lane->inlets.count, STRANGERS + 2);
+    (void)machine_turn(lane, fixture->now + STRANGERS_CLOSE_MS * MS + 1, 0);
+    assert_int_equal(lane->inlets.count, STRANGERS);
+}
+
+/* An actor that is watched there counts as ended. */
+static void frames_for_a_forgotten_stranger_are_counted(void **state)
+{
+    struct fixture *fixture = *state;
+    struct machine *lane = lane_of(fixture);
+    const struct identity first = stranger(0);
+    struct outbound message = { .to = first.node,
+                                .recipient = slice_text("/user/x"),
+                                .serializer = SERIALIZER_SHERD,
+                                .manifest = slice_text("m1"),
+                                .stream = STREAM_ORDINARY };
+    struct sherd_status status;
+
+    strangers_shake(fixture, lane, STREAM_ORDINARY, 0, 1);
+    peer_links_send(&lane->links, &message);
+    peer_links_send(&lane->links, &message);
+    carry_mail(lane, fixture->machine);
+    strangers_shake(fixture, fixture->machine, STREAM_CONTROL, 1, STRANGERS);
+    carry_mail(fixture->machine, lane);
+    assert_null(peers_uid(&lane->peers, first.node.uid));
+    status = lone_status(fixture->node, 1);
+    assert_int_equal(status.undelivered[SHERD_REASON_LINK_LOST], 2);
+    sherd_status_free(&status);
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -160,6 +330,11 @@ int main(void)
         TEST(a_joiner_that_answers_is_a_member),
         TEST(a_join_after_the_answer_needs_no_second_one),
         TEST(a_joiner_without_a_listener_is_no_member),
+        TEST(the_oldest_strangers_make_room),
+        TEST(no_number_of_strangers_keeps_a_joiner_out),
+        TEST(a_member_is_never_forgotten),
+        TEST(a_lane_forgets_what_control_forgets),
+        TEST(frames_for_a_forgotten_stranger_are_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
