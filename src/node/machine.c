@@ -167,43 +167,13 @@ void machine_vouched(struct machine *machine, uint64_t conn,
     slot->guard->voucher = *voucher;
 }
 
-static void free_slot(struct inlet_slot *slot)
-{
-    inlet_free(slot->inlet);
-    mem_free(slot->remote);
-    mem_free(slot->guard);
-    mem_free(slot);
-}
-
-static void free_inlet(struct machine *machine, struct inlet_slot *slot)
-{
-    map_take(&machine->inlets, map_u64(&slot->conn));
-    free_slot(slot);
-}
-
 void machine_conn_closed(struct machine *machine, uint64_t now, uint64_t conn)
 {
     struct inlet_slot *slot = map_get(&machine->inlets, map_u64(&conn));
 
     machine->now = now;
     if (slot)
-        free_inlet(machine, slot);
-}
-
-static void close_conn(struct machine *machine, struct inlet_slot *slot)
-{
-    struct driver_request request = { .kind = DRIVER_CLOSE_CONN, .conn = slot->conn };
-    enum inlet_reason reason = inlet_reason(slot->inlet);
-    bool is_usual = reason == INLET_SUPERSEDED || reason == INLET_OVER ||
-                    reason == INLET_FORGOTTEN;
-
-    machine->closed += reason != INLET_SUPERSEDED;
-    trace_put(machine->trace, is_usual ? TRACE_INFO : TRACE_WARNING, "artery",
-              "connection closed from=%s reason=\"%s\"%s", slot->remote,
-              inlet_reason_text(reason),
-              is_usual ? "" : " hint=\"check the program and the transport there\"");
-    outputs_request(&machine->outputs, &request);
-    free_inlet(machine, slot);
+        machine_free_conn(machine, slot);
 }
 
 static bool is_handshake(const struct envelope *envelope)
@@ -393,7 +363,7 @@ void machine_bytes_at(struct machine *machine, uint64_t now,
         look_if_newest(machine, slot);
     }
     if (inlet_reason(slot->inlet) != INLET_OPEN)
-        close_conn(machine, slot);
+        machine_close_conn(machine, slot);
 }
 
 void machine_bytes(struct machine *machine, uint64_t now, uint64_t conn,
@@ -414,7 +384,7 @@ void machine_close(struct machine *machine)
     uint32_t at = 0;
 
     while (map_next(&machine->inlets, &at, &entry))
-        free_slot(entry.value);
+        inlet_slot_free(entry.value);
     map_fini(&machine->inlets);
     vec_fini(&machine->unknown);
     peer_links_end(&machine->links);
@@ -429,54 +399,6 @@ void machine_close(struct machine *machine)
             mail_content_free(&content);
         }
         mail_queue_fini(queue);
-    }
-}
-
-/* An inlet's deadline only moves away, and ends once the sender is known. */
-static void tick_inlets(struct machine *machine)
-{
-    uint32_t kept = 0;
-
-    if (machine->now < machine->inlets_deadline)
-        return;
-    machine->inlets_deadline = NEVER;
-    for (uint32_t i = 0; i < machine->unknown.count; i++) {
-        uint64_t conn = machine->unknown.items[i];
-        struct inlet_slot *slot = map_get(&machine->inlets, map_u64(&conn));
-
-        if (!slot || inlet_deadline(slot->inlet) == NEVER)
-            continue;
-        if (inlet_deadline(slot->inlet) <= machine->now) {
-            inlet_tick(slot->inlet, machine->now);
-            if (inlet_reason(slot->inlet) != INLET_OPEN)
-                close_conn(machine, slot);
-            continue;
-        }
-        machine->unknown.items[kept++] = conn;
-        if (inlet_deadline(slot->inlet) < machine->inlets_deadline)
-            machine->inlets_deadline = inlet_deadline(slot->inlet);
-    }
-    machine->unknown.count = kept;
-}
-
-/* A stranger that was forgotten may hold its connection open. */
-static void close_forgotten(struct machine *machine)
-{
-    struct map_entry entry;
-    uint32_t at = 0;
-
-    if (machine->now < machine->close_forgotten_at)
-        return;
-    machine->close_forgotten_at = NEVER;
-    while (map_next(&machine->inlets, &at, &entry)) {
-        struct inlet_slot *slot = entry.value;
-        uint64_t uid = inlet_uid(slot->inlet);
-
-        if (!uid || map_get(&machine->peers.by_uid, map_u64(&uid)) ||
-            peers_is_over(&machine->peers, uid))
-            continue;
-        inlet_close(slot->inlet, INLET_FORGOTTEN);
-        close_conn(machine, slot);
     }
 }
 
@@ -539,8 +461,7 @@ bool machine_turn(struct machine *machine, uint64_t now, int64_t wall_ms)
     machine->now = now;
     machine->wall_ms = wall_ms;
     peer_links_tick(&machine->links);
-    tick_inlets(machine);
-    close_forgotten(machine);
+    machine_inlets_tick(machine);
     more = machine->control ? control_turn(machine->control)
                             : lane_turn(machine->lane);
     peer_links_flush(&machine->links);
@@ -552,10 +473,8 @@ uint64_t machine_deadline(const struct machine *machine)
     uint64_t deadline = machine->control ? control_deadline(machine->control)
                                          : lane_deadline(machine->lane);
     uint64_t links = peer_links_deadline(&machine->links);
-    uint64_t inlets = machine->inlets_deadline;
+    uint64_t inlets = machine_inlets_deadline(machine);
 
-    if (machine->close_forgotten_at < inlets)
-        inlets = machine->close_forgotten_at;
     deadline = links < deadline ? links : deadline;
     return inlets < deadline ? inlets : deadline;
 }

@@ -71,6 +71,17 @@ struct machine {
 };
 
 void machine_close(struct machine *machine);
+
+/* ---- inlets.c ---- */
+void inlet_slot_free(struct inlet_slot *slot);
+/* The driver has closed the connection. */
+void machine_free_conn(struct machine *machine, struct inlet_slot *slot);
+/* Closes the connection; its inlet has the reason. */
+void machine_close_conn(struct machine *machine, struct inlet_slot *slot);
+void machine_inlets_tick(struct machine *machine);
+uint64_t machine_inlets_deadline(const struct machine *machine);
+
+/* ---- undelivered.c ---- */
 /* Leaves the probe of a dropped frame of an ordinary stream. */
 void machine_frame_ended(struct machine *machine, enum sherd_reason reason,
                          struct slice frame);
@@ -83,11 +94,14 @@ void machine_message_ended(struct machine *machine, enum sherd_reason reason,
 void machine_envelope_ended(struct machine *machine, enum sherd_reason reason,
                             const struct envelope *envelope,
                             struct slice frame);
+
+/* ---- flush.c ---- */
 /* Sends messages for other nodes; calls `own` for those to this node. */
 void machine_flush_outbox(struct machine *machine,
                           void (*own)(struct machine *,
                                       const struct outbound *));
 
+/* ---- handshake.c ---- */
 /* Handles a handshake, and the first frame of a known sender. A lane reports a handshake to
  * control. False: the frame is used up (a lane's handshake) or dropped (unknown sender). */
 bool machine_handshake(struct machine *machine, enum stream stream,
