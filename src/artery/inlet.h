@@ -67,6 +67,10 @@ bool inlet_first(struct inlet *inlet, struct slice *frame);
  * lane, generation: from the handshake's extension; 0 for a JVM. */
 void inlet_accept(struct inlet *inlet, uint64_t uid, uint32_t lane,
                   uint64_t generation);
+/* Notes a sender that is not accepted yet: another incarnation is at its address, and stays until
+ * this one answers there. */
+void inlet_claim(struct inlet *inlet, uint64_t uid, uint32_t lane,
+                 uint64_t generation);
 /* Keeps the first reason; drops and counts what is left. */
 void inlet_close(struct inlet *inlet, enum inlet_reason reason);
 void inlet_tick(struct inlet *inlet, uint64_t now);
@@ -76,7 +80,8 @@ enum inlet_reason inlet_reason(const struct inlet *inlet);
 const char *inlet_reason_text(enum inlet_reason reason);
 int inlet_stream(const struct inlet *inlet); /* enum stream; 0 while the preamble is incomplete */
 uint64_t inlet_uid(const struct inlet *inlet); /* 0 while not accepted */
-uint32_t inlet_lane(const struct inlet *inlet);
+uint64_t inlet_claimed(const struct inlet *inlet); /* by inlet_claim; 0 = none, or accepted since */
+uint32_t inlet_lane(const struct inlet *inlet);    /* also of a claim */
 uint64_t inlet_generation(const struct inlet *inlet);
 /* Its place among all connections accepted by this node, from 1; 0 until set. The incarnation of a
  * peer with the higher one is the newer, in whatever order they are read. */

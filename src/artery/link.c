@@ -164,11 +164,13 @@ void link_start_connecting(struct link *link, uint64_t now)
     link->state = LINK_CONNECTING;
     link->until = now + LINK_CONNECT_MS * MS;
     link->connect_due = true;
+    link->is_wanted = false;
 }
 
 void link_wake(struct link *link, uint64_t now)
 {
-    if (link->state == LINK_IDLE && (link->chunks.frames || link->urgent_count))
+    if (link->state == LINK_IDLE &&
+        (link->chunks.frames || link->urgent_count || link->is_wanted))
         link_start_connecting(link, now);
 }
 
@@ -186,7 +188,9 @@ static void back_off(struct link *link, uint64_t now)
     link->failed++;
     link->failures++;
     link->state = LINK_BACKING_OFF;
+    link->is_doubted = false;
     link->until = now + delay;
+    link->request_at = now;
     link_greeting_end(link);
     SOMETIMES("a connection breaks inside a frame",
               chunks_is_inside(&link->chunks));
@@ -300,6 +304,39 @@ void link_expect(struct link *link, uint64_t now, uint64_t uid)
     }
 }
 
+/* A claim alone closes no connection: a stranger could claim any address. If the peer has restarted
+ * or moved to another host, it does not answer on this one. */
+static void doubt(struct link *link, uint64_t now)
+{
+    if (link->is_doubted)
+        return;
+    link->is_doubted = true;
+    link->until = now + LINK_DOUBT_MS * MS;
+    buf_clear(link->sender->scratch);
+    link_append_request(link, now, link->sender->scratch);
+    link_append_frame(link, buf_slice(link->sender->scratch));
+}
+
+void link_verify(struct link *link, uint64_t now)
+{
+    switch (link->state) {
+    case LINK_OPEN:
+        doubt(link, now);
+        break;
+    case LINK_IDLE:
+        link_start_connecting(link, now);
+        break;
+    case LINK_BACKING_OFF:
+        if (link->until > link->request_at + LINK_HURRY_MS * MS)
+            link->until = link->request_at + LINK_HURRY_MS * MS;
+        link->is_wanted = true;
+        break;
+    case LINK_CONNECTING:
+    case LINK_HANDSHAKING:
+        break;
+    }
+}
+
 void link_answered(struct link *link, uint64_t now, uint64_t uid, uint32_t lane,
                    uint64_t generation)
 {
@@ -307,6 +344,7 @@ void link_answered(struct link *link, uint64_t now, uint64_t uid, uint32_t lane,
                                 generation != link->generation)))
         return;
     link_expect(link, now, uid);
+    link->is_doubted = false;
     if (link->state == LINK_HANDSHAKING) {
         link->is_named = generation != 0;
         link->state = LINK_OPEN;
@@ -328,6 +366,7 @@ void link_drop(struct link *link, uint64_t now)
     if (dropped)
         link_say(link, TRACE_INFO, LINK_DROPPED, NULL);
     link->state = LINK_IDLE;
+    link->is_doubted = link->is_wanted = false;
     link->uid = 0;
     link->failed = 0;
     if (link->handshake)
@@ -368,6 +407,13 @@ void link_tick(struct link *link, uint64_t now)
         link_wake(link, now);
         break;
     case LINK_OPEN:
+        if (!link->is_doubted || now < link->until)
+            break;
+        link_say(link, TRACE_WARNING, LINK_DOUBTED,
+                 "another node claims its address");
+        ask_to_close(link);
+        back_off(link, now);
+        link_start_connecting(link, now);
         break;
     }
 }
@@ -378,8 +424,9 @@ uint64_t link_deadline(const struct link *link)
 
     switch (link->state) {
     case LINK_IDLE:
-    case LINK_OPEN:
         break;
+    case LINK_OPEN:
+        return link->is_doubted ? link->until : NEVER;
     case LINK_HANDSHAKING:
         return request < link->until ? request : link->until;
     case LINK_CONNECTING:

@@ -18,8 +18,9 @@ struct handshake_buffers {
 struct link {
     uint64_t uid;        /* last confirmed; 0 = none */
     uint64_t generation; /* of the connection */
-    uint64_t until;      /* end of connecting, handshaking or backing off */
-    uint64_t request_at; /* when the last handshake request was made */
+    /* end of connecting, handshaking, backing off, or of the wait for a doubted peer */
+    uint64_t until;
+    uint64_t request_at; /* when the last handshake request was made, or of the last failure */
     uint8_t state;       /* enum link_state */
     uint8_t stream;      /* enum stream */
     uint8_t urgent_count;
@@ -28,6 +29,8 @@ struct link {
     bool close_due : 1;
     bool overflowed : 1; /* refused control frames were logged */
     bool is_named : 1;   /* the peer's answer named this connection */
+    bool is_doubted : 1; /* open: the peer must answer once more */
+    bool is_wanted : 1;  /* backing off: connect then, even if nothing waits */
     bool begun : 1;
     bool has_rng : 1;    /* it failed once */
     /* waiting frames up to the last of each repeating kind, at most UINT16_MAX; 0: none waits */
@@ -60,6 +63,9 @@ static inline bool link_is_control(const struct link *link)
 {
     return link->stream == STREAM_CONTROL;
 }
+
+/* link_send.c: appends an own frame, without limits. */
+void link_append_frame(struct link *link, struct slice frame);
 
 /* link.c */
 struct handshake_buffers *link_handshake_buffers(struct link *link); /* Makes them. */

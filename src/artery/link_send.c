@@ -109,8 +109,7 @@ void link_end(struct link *link, uint64_t now)
         link_start_connecting(link, now);
 }
 
-/* Appends an own or encoded frame; the caller has checked the limits. */
-static void append_frame(struct link *link, struct slice frame)
+void link_append_frame(struct link *link, struct slice frame)
 {
     buf_put_slice(chunks_room(&link->chunks, frame.size), frame);
     chunks_put(&link->chunks, frame.size);
@@ -207,7 +206,7 @@ bool link_send(struct link *link, uint64_t now,
         refuse(link);
         return false;
     }
-    append_frame(link, buf_slice(sender->scratch));
+    link_append_frame(link, buf_slice(sender->scratch));
     if (message->repeats)
         link->behind[message->repeats - 1] =
             (uint16_t)(link->chunks.frames < UINT16_MAX ? link->chunks.frames
@@ -258,7 +257,7 @@ bool link_pending(struct link *link, uint64_t now, struct slice *bytes)
     if (now >= link->request_at + request_interval(link)) {
         buf_clear(link->sender->scratch);
         link_append_request(link, now, link->sender->scratch);
-        append_frame(link, buf_slice(link->sender->scratch));
+        link_append_frame(link, buf_slice(link->sender->scratch));
     }
     *bytes = chunks_pending(&link->chunks);
     return true;

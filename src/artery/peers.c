@@ -37,10 +37,9 @@ void peers_fini(struct peers *peers)
     vec_fini(&peers->all);
     vec_fini(&peers->unused);
     strangers_fini(&peers->strangers);
-    vec_fini(&peers->retired);
+    retired_peers_fini(&peers->retired);
     map_fini(&peers->by_address);
     map_fini(&peers->by_uid);
-    map_fini(&peers->retired_by_uid);
     heard_peers_fini(&peers->heard);
 }
 
@@ -212,61 +211,17 @@ struct peer *peers_of(struct peers *peers, const struct node_id *node)
 
 /* ---- incarnations that are over ---- */
 
-static struct retired_peer *find_retired(const struct peers *peers,
-                                         uint64_t uid)
-{
-    uintptr_t place = (uintptr_t)map_get(&peers->retired_by_uid, map_u64(&uid));
-
-    return place ? &peers->retired.items[place - 1] : NULL;
-}
-
 bool peers_is_over(const struct peers *peers, uint64_t uid)
 {
-    return find_retired(peers, uid) != NULL;
+    return retired_peers_find(&peers->retired, uid) != NULL;
 }
 
 /* An incarnation that is over never returns, unless the one that took its address turns out to be
  * older. */
-static void retire(struct peers *peers, uint64_t uid, uint64_t by)
+static void retire(struct peers *peers, const struct peer *peer, uint64_t by)
 {
-    struct retired_peer *retired;
-    uint32_t index = peers->retired_at;
-
-    if (!uid || find_retired(peers, uid))
-        return;
-    if (peers->retired.count < RETIRED_PEERS_MAX) {
-        index = peers->retired.count;
-        vec_push(&peers->retired, (struct retired_peer){ 0 });
-    } else {
-        peers->retired_at = (peers->retired_at + 1) % RETIRED_PEERS_MAX;
-    }
-    retired = &peers->retired.items[index];
-    if (retired->uid) {
-        map_take(&peers->retired_by_uid, map_u64(&retired->uid));
-        peers->forgotten++;
-    }
-    *retired = (struct retired_peer){ uid, by };
-    map_put(&peers->retired_by_uid, map_u64(&uid),
-            (void *)(uintptr_t)(index + 1));
-}
-
-static void restore(struct peers *peers, struct retired_peer *retired)
-{
-    map_take(&peers->retired_by_uid, map_u64(&retired->uid));
-    *retired = (struct retired_peer){ 0 };
-}
-
-/* The one that leaves counts as the older incarnation at its address: those that it replaced, and
- * that have not left, may return. */
-static void release(struct peers *peers, uint64_t uid)
-{
-    struct retired_peer *own = find_retired(peers, uid);
-
-    for (uint32_t i = 0; i < peers->retired.count; i++)
-        if (peers->retired.items[i].uid && peers->retired.items[i].by == uid)
-            restore(peers, &peers->retired.items[i]);
-    if (own)
-        own->by = 0;
+    retired_peers_put(&peers->retired, peer->uid, by,
+                      !peer->has_answered && !peer->is_kept);
 }
 
 /* ---- the incarnation at an address ---- */
@@ -308,48 +263,96 @@ static bool is_earlier(const struct peer *peer, uint64_t uid, uint64_t order)
            order < peer->order;
 }
 
+/* Whether no handshake alone replaces the incarnation. */
+static bool stays(const struct peers *peers, const struct peer *peer)
+{
+    return peer->uid && !peer->gone && !peer->over &&
+           (peer->has_answered || !peers->options.is_control);
+}
+
+/* The incarnation is at the address; true: it is another than before. */
+static bool replace(struct peers *peers, struct peer *peer, uint64_t uid)
+{
+    if (peer->uid == uid && !peer->over)
+        return false;
+    if (peer->uid != uid)
+        retire(peers, peer, peer->gone ? 0 : uid);
+    renew(peers, peer, uid);
+    return true;
+}
+
+static void meet(struct peer *peer, uint64_t order)
+{
+    peer->met = true;
+    if (order > peer->order)
+        peer->order = order;
+}
+
 enum peer_verdict peers_learn(struct peers *peers, const struct node_id *node,
-                              uint64_t order, struct peer **found)
+                              uint64_t order, bool is_proven,
+                              struct peer **found)
 {
     struct peer *known = peers_uid(peers, node->uid);
     struct peer *peer = peers_find(peers, &node->address);
-    struct retired_peer *retired = find_retired(peers, node->uid);
+    struct retired_peer *retired =
+        retired_peers_find(&peers->retired, node->uid);
     enum peer_verdict verdict = PEER_SAME;
 
     *found = known;
     if (retired && !comes_back(peer, retired, order))
         return PEER_OVER;
-    if (retired)
-        restore(peers, retired);
     if (known && known != peer)
         return PEER_ELSEWHERE;
     if (is_earlier(peer, node->uid, order)) {
         REACHED("an earlier incarnation is seen after a newer one");
-        retire(peers, node->uid, peer->uid);
+        retired_peers_put(&peers->retired, node->uid, peer->uid, true);
         *found = peer;
         return PEER_EARLIER;
     }
-    *found = peer = peer ? peer : add_peer(peers, &node->address);
-    if (peer->uid != node->uid || peer->over) {
-        if (peer->uid != node->uid)
-            retire(peers, peer->uid, peer->gone ? 0 : node->uid);
-        renew(peers, peer, node->uid);
-        verdict = PEER_NEW;
+    if (peer && peer->uid != node->uid && !is_proven && stays(peers, peer)) {
+        REACHED("a handshake names an address where another incarnation answered");
+        *found = peer;
+        return PEER_CLAIMS;
     }
-    if (verdict == PEER_SAME && peer->is_stranger)
+    if (retired)
+        retired_peers_restore(&peers->retired, retired);
+    *found = peer = peer ? peer : add_peer(peers, &node->address);
+    if (replace(peers, peer, node->uid))
+        verdict = PEER_NEW;
+    else if (peer->is_stranger)
         is_stranger(peers, peer); /* now the newest */
-    peer->met = true;
-    if (order > peer->order)
-        peer->order = order;
+    meet(peer, order);
     return verdict;
 }
 
+static void adopt(struct peers *peers, struct peer *peer,
+                  const struct heard_peer *node, uint64_t order,
+                  bool is_verdict)
+{
+    uint64_t uid = node->node.uid;
+    struct peer *known = peers_uid(peers, uid);
+    struct retired_peer *retired = retired_peers_find(&peers->retired, uid);
+
+    if ((known && known != peer) ||
+        (!is_verdict && is_earlier(peer, uid, order)))
+        return;
+    if (retired)
+        retired_peers_restore(&peers->retired, retired);
+    (void)replace(peers, peer, uid);
+    meet(peer, order);
+    peer_describe(peer, node->capabilities, node->lanes);
+}
+
 void peers_heard(struct peers *peers, const struct heard_peer *node,
-                 uint64_t order)
+                 uint64_t order, bool is_verdict)
 {
     struct peer *peer = known_at(peers, &node->node.address);
+    const struct retired_peer *retired =
+        retired_peers_find(&peers->retired, node->node.uid);
     struct heard_peer before;
 
+    if (retired && !retired->by)
+        return; /* control has removed it since */
     if (!peer) {
         /* the entry is needed to remember the replaced incarnation */
         if (!heard_peers_take_at(&peers->heard, &node->node.address, &before) ||
@@ -357,11 +360,9 @@ void peers_heard(struct peers *peers, const struct heard_peer *node,
             heard_peers_put(&peers->heard, node);
             return;
         }
-        (void)add_heard(peers, &before);
+        peer = add_heard(peers, &before);
     }
-    (void)peers_learn(peers, &node->node, order, &peer);
-    if (peer && peer->uid == node->node.uid)
-        peer_describe(peer, node->capabilities, node->lanes);
+    adopt(peers, peer, node, order, is_verdict);
 }
 
 struct peer *peers_meant(struct peers *peers, const struct node_id *node)
@@ -376,7 +377,7 @@ struct peer *peers_meant(struct peers *peers, const struct node_id *node)
         return NULL;
     }
     if (peer->gone)
-        retire(peers, peer->uid, 0);
+        retire(peers, peer, 0);
     renew(peers, peer, node->uid);
     return peer;
 }
@@ -404,7 +405,7 @@ void peers_gone(struct peers *peers, const struct node_id *node)
 {
     struct peer *peer = peers_uid(peers, node->uid);
 
-    release(peers, node->uid);
+    retired_peers_release(&peers->retired, node->uid);
     if (peer) {
         peer->gone = true;
         return;
@@ -412,7 +413,7 @@ void peers_gone(struct peers *peers, const struct node_id *node)
     peer = peers_find(peers, &node->address);
     /* its last handshake may still be in flight */
     if (peer && peer->uid)
-        retire(peers, node->uid, 0);
+        retired_peers_put(&peers->retired, node->uid, 0, false);
 }
 
 void peers_forget(struct peers *peers, uint64_t uid)
@@ -420,9 +421,9 @@ void peers_forget(struct peers *peers, uint64_t uid)
     struct peer *peer = peers_uid(peers, uid);
 
     check(uid != 0);
-    release(peers, uid);
+    retired_peers_release(&peers->retired, uid);
     /* an unknown one, too: its handshake may still come, after that of the next incarnation */
-    retire(peers, uid, 0);
+    retired_peers_put(&peers->retired, uid, 0, peer && peer->is_stranger);
     if (peer)
         peer->over = true;
 }
@@ -460,22 +461,10 @@ static bool is_full(struct peers *peers, const struct node_id *node)
     return false;
 }
 
-bool peers_accept(struct peers *peers, enum stream stream,
-                  const struct handshake *handshake)
+/* False: the connection is older than the newest of its sending lane. */
+static bool connect(struct peers *peers, struct peer *peer, enum stream stream,
+                    const struct handshake *handshake)
 {
-    enum peer_verdict verdict;
-    struct peer *peer;
-
-    if (handshake->lane >= PEER_LANES_MAX || is_full(peers, &handshake->from)) {
-        peers->refused++;
-        return false;
-    }
-    verdict = peers_learn(peers, &handshake->from, handshake->order, &peer);
-    if (verdict > PEER_NEW &&
-        !(verdict == PEER_OVER && peer && peers->options.is_control))
-        return false;
-    if (verdict != PEER_OVER && handshake->capabilities)
-        peer_describe(peer, handshake->capabilities, handshake->lanes);
     if (!peer->sender) {
         peer->sender = sender_new();
         peers->sender_count++;
@@ -491,6 +480,41 @@ bool peers_accept(struct peers *peers, enum stream stream,
     default:
         return true;
     }
+}
+
+enum peer_acceptance peers_accept(struct peers *peers, enum stream stream,
+                                  const struct handshake *handshake)
+{
+    enum peer_verdict verdict;
+    struct peer *peer;
+
+    if (handshake->lane >= PEER_LANES_MAX || is_full(peers, &handshake->from)) {
+        peers->refused++;
+        return PEER_REFUSED;
+    }
+    verdict = peers_learn(peers, &handshake->from, handshake->order, false,
+                          &peer);
+    if (verdict == PEER_CLAIMS)
+        return PEER_WAITS;
+    if (verdict > PEER_NEW &&
+        !(verdict == PEER_OVER && peer && peers->options.is_control))
+        return PEER_REFUSED;
+    if (verdict != PEER_OVER && handshake->capabilities)
+        peer_describe(peer, handshake->capabilities, handshake->lanes);
+    return connect(peers, peer, stream, handshake) ? PEER_ACCEPTED
+                                                   : PEER_REFUSED;
+}
+
+bool peers_accept_claim(struct peers *peers, enum stream stream,
+                        const struct handshake *handshake)
+{
+    bool has_room = !is_full(peers, &handshake->from);
+    struct peer *peer = peers_uid(peers, handshake->from.uid);
+
+    if (!peer || peer->over || !has_room)
+        return false;
+    meet(peer, handshake->order);
+    return connect(peers, peer, stream, handshake);
 }
 
 struct peer *peers_sender(struct peers *peers, uint64_t uid)

@@ -346,6 +346,7 @@ void machine_bytes_at(struct machine *machine, uint64_t now,
                       struct inlet_slot *slot, struct slice bytes)
 {
     struct slice frames[FRAMES_MAX];
+    bool was_claimed = inlet_claimed(slot->inlet);
     uint32_t count;
 
     machine->now = now;
@@ -364,6 +365,8 @@ void machine_bytes_at(struct machine *machine, uint64_t now,
     }
     if (inlet_reason(slot->inlet) != INLET_OPEN)
         machine_close_conn(machine, slot);
+    else if (!was_claimed && inlet_claimed(slot->inlet))
+        machine_claimed(machine, slot);
 }
 
 void machine_bytes(struct machine *machine, uint64_t now, uint64_t conn,
@@ -387,6 +390,7 @@ void machine_close(struct machine *machine)
         inlet_slot_free(entry.value);
     map_fini(&machine->inlets);
     vec_fini(&machine->unknown);
+    vec_fini(&machine->claims);
     peer_links_end(&machine->links);
     for (uint32_t i = 0; i < machine->node->machine_count; i++) {
         struct mail_queue *queue = &machine->outputs.mail[i];

@@ -12,11 +12,19 @@ static void association_up(struct control *control,
 {
     struct machine *machine = control->machine;
     const struct member_view *view;
+    struct handshake handshake;
+    enum stream stream;
     struct mail_content content =
         MAIL(peer, .capabilities = news->capabilities, .order = news->order,
-             .lanes = news->lanes, .own = { mail_node(&news->peer) });
+             .lanes = news->lanes, .is_verdict = news->is_verdict,
+             .own = { mail_node(&news->peer) });
 
     outputs_post_lanes(&machine->outputs, &content);
+    if (news->is_verdict)
+        return; /* it is known already */
+    while (machine_next_claim(machine, &news->peer, &handshake, &stream))
+        (void)associations_handshake(control->associations, machine->now,
+                                     stream, &handshake, &machine->outbox);
     if (news->capabilities & CAPABILITY_STORE)
         control_store_tell(control, &news->peer);
     if (news->capabilities)
@@ -104,7 +112,7 @@ static void answered(struct machine *machine,
         (!news->lane || news->lane >= machine->node->machine_count))
         return;
     content = MAIL(answered, .lane = news->lane, .generation = news->generation,
-                   .order = news->order, .own = { mail_node(&news->peer) });
+                   .own = { mail_node(&news->peer) });
     if (news->generation)
         outputs_post(&machine->outputs, news->lane, &content);
     else
@@ -165,8 +173,8 @@ void control_wire_associations(struct control *control)
             association_up(control, &news);
             break;
         case ASSOCIATION_ANSWERED:
-            peer_links_answered(&machine->links, &news.peer, news.order,
-                              news.lane, news.generation);
+            peer_links_answered(&machine->links, &news.peer, news.lane,
+                                news.generation);
             answered(machine, &news);
             joiner_answered(control, &news.peer);
             break;
@@ -179,6 +187,9 @@ void control_wire_associations(struct control *control)
             break;
         case ASSOCIATION_TABLE:
             peer_table(control, &news);
+            break;
+        case ASSOCIATION_CLAIMED:
+            peer_links_verify(&machine->links, &news.peer);
             break;
         case ASSOCIATION_FORGOTTEN:
             stranger_forgotten(control, &news);

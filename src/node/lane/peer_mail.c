@@ -55,13 +55,18 @@ void lane_peer(struct lane *lane, const struct mail_peer *peer)
     const struct heard_peer heard = { *peer->own.node, peer->capabilities,
                                       peer->lanes };
 
-    peers_heard(&lane->machine->peers, &heard, peer->order);
+    struct handshake handshake;
+    enum stream stream;
+
+    peers_heard(&lane->machine->peers, &heard, peer->order, peer->is_verdict);
+    while (machine_next_claim(lane->machine, peer->own.node, &handshake, &stream))
+        machine_post_handshake(lane->machine, &handshake, false);
 }
 
 void lane_peer_answered(struct lane *lane, const struct mail_answered *answer)
 {
-    peer_links_answered(&lane->machine->links, answer->own.node, answer->order,
-                      answer->lane, answer->generation);
+    peer_links_answered(&lane->machine->links, answer->own.node, answer->lane,
+                        answer->generation);
 }
 
 void lane_peer_table(struct lane *lane, const struct mail_table *table)

@@ -1,6 +1,8 @@
 /* Closes accepted connections: those of unknown senders that are late, and those of strangers that
- * were forgotten. */
+ * were forgotten. Keeps those whose senders claim a peer's address. */
 #include "node/machine/machine.h"
+
+#include "base/bound.h"
 
 void inlet_slot_free(struct inlet_slot *slot)
 {
@@ -78,6 +80,69 @@ static void close_forgotten(struct machine *machine)
         inlet_close(slot->inlet, INLET_FORGOTTEN);
         machine_close_conn(machine, slot);
     }
+}
+
+/* ---- claims ---- */
+
+void machine_claimed(struct machine *machine, struct inlet_slot *slot)
+{
+    struct inlet_slot *oldest;
+
+    if (machine->claims.count >= CLAIMS_MAX) {
+        oldest = map_get(&machine->inlets, map_u64(&machine->claims.items[0]));
+        vec_remove(&machine->claims, 0);
+        if (oldest && inlet_claimed(oldest->inlet)) {
+            inlet_close(oldest->inlet, INLET_FORGOTTEN);
+            machine_close_conn(machine, oldest);
+        }
+    }
+    vec_push(&machine->claims, slot->conn);
+    BOUNDED("claims of peers' addresses", machine->claims.count, CLAIMS_MAX);
+}
+
+/* False: it is closed. */
+static bool accept_claim(struct machine *machine, struct inlet_slot *slot,
+                         const struct peer *peer, struct handshake *handshake)
+{
+    struct inlet *inlet = slot->inlet;
+
+    *handshake = (struct handshake){ .from = peer_node(peer),
+                                     .lane = inlet_lane(inlet),
+                                     .lanes = peer->lanes,
+                                     .generation = inlet_generation(inlet),
+                                     .order = inlet_order(inlet),
+                                     .capabilities = peer->capabilities };
+    if (peers_accept_claim(&machine->peers, (enum stream)inlet_stream(inlet),
+                           handshake)) {
+        inlet_accept(inlet, peer->uid, handshake->lane, handshake->generation);
+        return true;
+    }
+    inlet_close(inlet, INLET_SUPERSEDED);
+    machine_close_conn(machine, slot);
+    return false;
+}
+
+bool machine_next_claim(struct machine *machine, const struct node_id *node,
+                        struct handshake *handshake, enum stream *stream)
+{
+    for (uint32_t i = 0; i < machine->claims.count;) {
+        uint64_t conn = machine->claims.items[i];
+        struct inlet_slot *slot = map_get(&machine->inlets, map_u64(&conn));
+        uint64_t uid = slot ? inlet_claimed(slot->inlet) : 0;
+        const struct peer *peer =
+            uid == node->uid ? peers_uid(&machine->peers, uid) : NULL;
+
+        if (uid && !peer) {
+            i++;
+            continue;
+        }
+        vec_remove(&machine->claims, i);
+        if (peer && accept_claim(machine, slot, peer, handshake)) {
+            *stream = (enum stream)inlet_stream(slot->inlet);
+            return true;
+        }
+    }
+    return false;
 }
 
 void machine_inlets_tick(struct machine *machine)

@@ -160,6 +160,7 @@ struct mail_frame {
 };
 
 struct mail_handshake {
+    bool is_claim; /* its connection waits, see inlet_claim */
     struct {
         struct handshake *handshake;
     } own;
@@ -318,7 +319,8 @@ struct mail_suspect {
 struct mail_peer {
     uint64_t capabilities;
     uint64_t order;
-    uint32_t lanes; /* of the node */
+    uint32_t lanes;  /* of the node */
+    bool is_verdict; /* as in peers_heard */
     struct {
         struct node_id *node;
     } own;
@@ -372,7 +374,6 @@ struct mail_no_member {
 /* The node answered a handshake. */
 struct mail_answered {
     uint64_t generation; /* of the link that was answered */
-    uint64_t order;      /* of the answer's connection */
     uint32_t lane;       /* of the link */
     struct {
         struct node_id *node;

@@ -216,20 +216,30 @@ void peer_links_forget(struct peer_links *links, struct peer *peer)
     leave_out(&links->timed, peer);
 }
 
-/* Returns the peer if it is that incarnation, else null. */
-static struct peer *learned(struct peer_links *links,
-                            const struct node_id *node, uint64_t order)
+void peer_links_verify(struct peer_links *links, const struct node_id *node)
 {
-    struct peer *peer;
+    struct peer *peer = peers_find(links->options.peers, &node->address);
 
-    (void)peers_learn(links->options.peers, node, order, &peer);
-    return peer && peer->uid == node->uid ? peer : NULL;
+    if (!peer)
+        return;
+    link_verify(peer_link(links, peer, STREAM_CONTROL), *links->options.now);
+    peer_touched(links, peer, STREAM_CONTROL);
+}
+
+/* Returns the peer if it is that incarnation, else null. */
+static struct peer *present(struct peer_links *links,
+                            const struct node_id *node)
+{
+    struct peer *peer = peers_uid(links->options.peers, node->uid);
+
+    return peer && kept_address_equal(peer->address, &node->address) ? peer
+                                                                     : NULL;
 }
 
 void peer_links_answered(struct peer_links *links, const struct node_id *node,
-                         uint64_t order, uint32_t lane, uint64_t generation)
+                         uint32_t lane, uint64_t generation)
 {
-    struct peer *peer = learned(links, node, order);
+    struct peer *peer = present(links, node);
 
     for (uint32_t i = 0; peer && i < PEER_LINKS; i++) {
         struct link *link = peer_link_at(links, peer, i);
@@ -247,7 +257,7 @@ void peer_links_answered(struct peer_links *links, const struct node_id *node,
 void peer_links_table(struct peer_links *links, const struct node_id *node,
                       enum table_kind kind, struct slice payload)
 {
-    struct peer *peer = learned(links, node, 0);
+    struct peer *peer = present(links, node);
 
     if (!peer)
         return;

@@ -76,9 +76,11 @@ void peer_links_gone(struct peer_links *links, const struct node_id *node);
 void peer_links_no_member(struct peer_links *links, const struct node_id *node);
 /* The peer's entry ends: its links end, their messages are counted, and all else is freed. */
 void peer_links_forget(struct peer_links *links, struct peer *peer);
-/* Learns the node, then passes the answer of a handshake to its links. */
+/* Another node claims the address: control's link shows which one is there. */
+void peer_links_verify(struct peer_links *links, const struct node_id *node);
+/* Passes the answer of a handshake to the links of its node. */
 void peer_links_answered(struct peer_links *links, const struct node_id *node,
-                         uint64_t order, uint32_t lane, uint64_t generation);
+                         uint32_t lane, uint64_t generation);
 void peer_links_table(struct peer_links *links, const struct node_id *node,
                       enum table_kind kind, struct slice payload);
 

@@ -43,10 +43,22 @@ static struct scene *scene_new(void)
     struct scene *scene = mem_alloc(sizeof *scene);
 
     peers_init(&scene->peers,
-               &(struct peers_options){ .renewed = renewed, .user = scene });
+               &(struct peers_options){ .renewed = renewed,
+                                        .forgotten = forgotten,
+                                        .user = scene,
+                                        .is_control = true });
     scene->first = life(1);
     scene->second = life(2);
     scene->third = life(3);
+    return scene;
+}
+
+/* A lane follows control. */
+static struct scene *lane_new(void)
+{
+    struct scene *scene = scene_new();
+
+    scene->peers.options.is_control = false;
     return scene;
 }
 
@@ -61,7 +73,7 @@ static enum peer_verdict verdict_of(struct scene *scene,
 {
     struct peer *peer;
 
-    return peers_learn(&scene->peers, node, order, &peer);
+    return peers_learn(&scene->peers, node, order, false, &peer);
 }
 
 /* Returns the incarnation that is then at the address. */
@@ -207,15 +219,102 @@ static void a_later_connection_restores_an_incarnation(void **state)
 /* The lane has read the former incarnation's handshake. */
 static void control_sends_the_later_incarnation_to_a_lane(void **state)
 {
-    struct scene *scene = scene_new();
+    struct scene *scene = lane_new();
     const struct heard_peer second = { scene->second, 3, 4 };
     (void)state;
 
-    peers_heard(&scene->peers, &second, 7);
     assert_int_equal(learned_by(scene, &scene->first, 6), 1);
-    peers_heard(&scene->peers, &second, 7);
+    peers_heard(&scene->peers, &second, 7, false);
     assert_int_equal(peers_at(&scene->peers, &scene->first.address)->uid, 2);
     assert_non_null(peers_meant(&scene->peers, &scene->second));
+    scene_free(scene);
+}
+
+/* The lane has read the later one, which control has not heard of yet. */
+static void a_lane_keeps_what_it_has_read_until_control_has_compared(void **state)
+{
+    struct scene *scene = lane_new();
+    const struct heard_peer first = { scene->first, 3, 4 };
+    (void)state;
+
+    assert_int_equal(learned_by(scene, &scene->second, 7), 2);
+    peers_heard(&scene->peers, &first, 6, false);
+    assert_int_equal(peers_at(&scene->peers, &scene->first.address)->uid, 2);
+    peers_heard(&scene->peers, &first, 6, true);
+    assert_int_equal(peers_at(&scene->peers, &scene->first.address)->uid, 1);
+    peers_forget(&scene->peers, 1);
+    peers_heard(&scene->peers, &first, 9, true); /* it was on its way */
+    assert_true(peers_at(&scene->peers, &scene->first.address)->over);
+    scene_free(scene);
+}
+
+/* ---- claims ---- */
+
+static struct peer *proven(struct scene *scene, const struct node_id *node,
+                           uint64_t order)
+{
+    struct peer *peer;
+
+    assert_int_equal(peers_learn(&scene->peers, node, order, true, &peer),
+                     PEER_NEW);
+    peers_answered(&scene->peers, peer);
+    return peer;
+}
+
+static void a_node_that_answered_stays_until_another_answers(void **state)
+{
+    struct scene *scene = scene_new();
+    const struct handshake claim = { .from = scene->second, .order = 7 };
+    struct peer *peer = proven(scene, &scene->first, 6);
+    (void)state;
+
+    scene->renewed = 0;
+    assert_int_equal(verdict_of(scene, &scene->second, 7), PEER_CLAIMS);
+    assert_int_equal(peers_accept(&scene->peers, STREAM_CONTROL, &claim),
+                     PEER_WAITS);
+    assert_false(peers_accept_claim(&scene->peers, STREAM_CONTROL, &claim));
+    assert_int_equal(scene->renewed, 0);
+    assert_false(peers_is_over(&scene->peers, 2));
+    assert_int_equal(peer->uid, 1);
+    assert_ptr_equal(proven(scene, &scene->second, 7), peer);
+    assert_int_equal(scene->before, 1);
+    assert_true(peers_is_over(&scene->peers, 1));
+    assert_true(peers_accept_claim(&scene->peers, STREAM_CONTROL, &claim));
+    assert_non_null(peers_sender(&scene->peers, 2));
+    assert_int_equal(verdict_of(scene, &scene->first, 8), PEER_CLAIMS); /* it comes back */
+    assert_true(peers_is_over(&scene->peers, 1));
+    assert_ptr_equal(proven(scene, &scene->first, 8), peer);
+    assert_false(peers_is_over(&scene->peers, 1));
+    scene_free(scene);
+}
+
+/* A restart need not wait if nobody is in its place. */
+static void an_incarnation_that_ended_or_never_answered_does_not_stay(void **state)
+{
+    struct scene *scene = scene_new();
+    (void)state;
+
+    (void)proven(scene, &scene->first, 6);
+    peers_gone(&scene->peers, &scene->first);
+    assert_int_equal(verdict_of(scene, &scene->second, 7), PEER_NEW);
+    assert_int_equal(verdict_of(scene, &scene->third, 8), PEER_NEW);
+    scene_free(scene);
+}
+
+static void a_lane_leaves_claims_to_control(void **state)
+{
+    struct scene *scene = lane_new();
+    const struct heard_peer second = { scene->second, 3, 4 };
+    const struct handshake claim = { .from = scene->second, .order = 7 };
+    (void)state;
+
+    assert_int_equal(verdict_of(scene, &scene->first, 6), PEER_NEW);
+    assert_int_equal(peers_accept(&scene->peers, STREAM_ORDINARY, &claim),
+                     PEER_WAITS);
+    peers_heard(&scene->peers, &second, 7, false);
+    assert_true(peers_accept_claim(&scene->peers, STREAM_ORDINARY, &claim));
+    assert_null(peers_sender(&scene->peers, 1));
+    assert_non_null(peers_sender(&scene->peers, 2));
     scene_free(scene);
 }
 
@@ -286,14 +385,14 @@ static void heard_peers_are_found_by_uid_and_by_address(void **state)
 
 static void a_heard_peer_has_no_entry(void **state)
 {
-    struct scene *scene = scene_new();
+    struct scene *scene = lane_new();
     const struct heard_peer one = heard_of(1, 11), two = heard_of(2, 12);
     const struct peer *peer;
     (void)state;
 
-    peers_heard(&scene->peers, &one, 0);
-    peers_heard(&scene->peers, &two, 0);
-    peers_heard(&scene->peers, &one, 0);
+    peers_heard(&scene->peers, &one, 0, false);
+    peers_heard(&scene->peers, &two, 0, false);
+    peers_heard(&scene->peers, &one, 0, false);
     assert_int_equal(scene->peers.all.count, 0);
     peer = peers_uid(&scene->peers, 12);
     assert_non_null(peer);
@@ -314,15 +413,15 @@ static void a_heard_peer_has_no_entry(void **state)
 /* A heard peer acts as if it always had an entry. */
 static void a_heard_peer_counts_as_learned(void **state)
 {
-    struct scene *scene = scene_new();
+    struct scene *scene = lane_new();
     const struct heard_peer first = { scene->first, 1, 2 };
     const struct heard_peer second = { scene->second, 3, 4 };
     const struct peer *peer;
     (void)state;
 
-    peers_heard(&scene->peers, &first, 0);
+    peers_heard(&scene->peers, &first, 0, false);
     assert_null(peers_meant(&scene->peers, &scene->second));
-    peers_heard(&scene->peers, &second, 0);
+    peers_heard(&scene->peers, &second, 0, false);
     peer = peers_find(&scene->peers, &scene->first.address);
     assert_int_equal(peer->uid, 2);
     assert_true(peers_is_over(&scene->peers, 1));
@@ -333,13 +432,13 @@ static void a_heard_peer_counts_as_learned(void **state)
 
 static void a_newer_incarnation_replaces_a_heard_peer(void **state)
 {
-    struct scene *scene = scene_new();
+    struct scene *scene = lane_new();
     const struct heard_peer first = { scene->first, 1, 2 };
     const struct heard_peer second = { scene->second, 3, 4 };
     (void)state;
 
-    peers_heard(&scene->peers, &first, 0);
-    peers_heard(&scene->peers, &second, 0);
+    peers_heard(&scene->peers, &first, 0, false);
+    peers_heard(&scene->peers, &second, 0, false);
     assert_int_equal(learned(scene, &scene->first), 2);
     assert_null(peers_meant(&scene->peers, &scene->first));
     scene_free(scene);
@@ -347,11 +446,11 @@ static void a_newer_incarnation_replaces_a_heard_peer(void **state)
 
 static void a_heard_peer_may_be_removed(void **state)
 {
-    struct scene *scene = scene_new();
+    struct scene *scene = lane_new();
     const struct heard_peer first = { scene->first, 1, 2 };
     (void)state;
 
-    peers_heard(&scene->peers, &first, 0);
+    peers_heard(&scene->peers, &first, 0, false);
     peers_gone(&scene->peers, &scene->first);
     assert_int_equal(
         peers_meant(&scene->peers, &scene->second)->uid, 2);
@@ -370,7 +469,8 @@ static bool accept_by(struct scene *scene, uint64_t uid, uint64_t order)
 
     assert_true(address_set(&handshake.from.address, "n1", 2, 2551));
     handshake.from.uid = uid;
-    return peers_accept(&scene->peers, STREAM_CONTROL, &handshake);
+    return peers_accept(&scene->peers, STREAM_CONTROL, &handshake) ==
+           PEER_ACCEPTED;
 }
 
 static bool accept(struct scene *scene, uint64_t uid)
@@ -511,6 +611,7 @@ static void an_incarnation_that_left_may_send_last_messages(void **state)
     assert_true(accept(scene, 5));
     left(scene, 5);
     forget(scene, 5);
+    scene->peers.options.is_control = false; /* control hears a removed one */
     assert_false(accept(scene, 5));
     scene_free(scene);
 }
@@ -525,7 +626,8 @@ static bool accept_connection(struct scene *scene, uint32_t lane,
 
     assert_true(address_set(&handshake.from.address, "n1", 2, 2551));
     handshake.from.uid = 1;
-    return peers_accept(&scene->peers, STREAM_ORDINARY, &handshake);
+    return peers_accept(&scene->peers, STREAM_ORDINARY, &handshake) ==
+           PEER_ACCEPTED;
 }
 
 static void each_lane_keeps_its_newest_connection(void **state)
@@ -566,6 +668,7 @@ static void a_removed_incarnation_may_connect_to_control(void **state)
 
     assert_true(accept(scene, 1));
     peers_forget(&scene->peers, 1);
+    scene->peers.options.is_control = false;
     assert_false(accept(scene, 1));
     scene->peers.options.is_control = true;
     assert_true(accept(scene, 1));
@@ -600,9 +703,7 @@ static struct scene *control_new(void)
 {
     struct scene *scene = scene_new();
 
-    scene->peers.options.is_control = true;
     scene->peers.options.strangers_max = STRANGERS;
-    scene->peers.options.forgotten = forgotten;
     return scene;
 }
 
@@ -713,15 +814,17 @@ static void a_new_incarnation_that_never_answered_is_a_stranger(void **state)
 /* A lane keeps the index of a home. */
 static void a_lane_forgets_what_control_forgets_but_no_home(void **state)
 {
-    struct scene *scene = scene_new();
+    struct scene *scene = lane_new();
     const struct node_id home = at_port(1), heard = at_port(2),
                          sender = at_port(3), other = { home.address, 9 };
     (void)state;
 
     assert_non_null(peers_meant(&scene->peers, &home));
-    peers_heard(&scene->peers, &(struct heard_peer){ .node = heard }, 1);
-    assert_true(peers_accept(&scene->peers, STREAM_ORDINARY,
-                             &(struct handshake){ .from = sender }));
+    peers_heard(&scene->peers, &(struct heard_peer){ .node = heard }, 1,
+                false);
+    assert_int_equal(peers_accept(&scene->peers, STREAM_ORDINARY,
+                                  &(struct handshake){ .from = sender }),
+                     PEER_ACCEPTED);
     peers_stranger_gone(&scene->peers, &home);
     peers_stranger_gone(&scene->peers, &heard);
     peers_stranger_gone(&scene->peers, &sender);
@@ -743,18 +846,22 @@ static void removed_and_unknown_senders_make_room_on_control(void **state)
     for (uint32_t i = 0; i < PEERS_MAX; i++) {
         handshake.from = life(1 + i);
         handshake.from.address.port = (uint16_t)(1 + i);
-        assert_true(peers_accept(&scene->peers, STREAM_CONTROL, &handshake));
+        assert_int_equal(peers_accept(&scene->peers, STREAM_CONTROL, &handshake),
+                         PEER_ACCEPTED);
         peers_answered(&scene->peers, peers_uid(&scene->peers, 1 + i));
     }
     assert_int_equal(scene->peers.sender_count, PEERS_MAX);
     handshake.from = at_port(20000);
-    assert_false(peers_accept(&scene->peers, STREAM_CONTROL, &handshake));
+    assert_int_equal(peers_accept(&scene->peers, STREAM_CONTROL, &handshake),
+                     PEER_REFUSED);
     assert_int_equal(scene->peers.refused, 1);
     peers_forget(&scene->peers, 7);
-    assert_true(peers_accept(&scene->peers, STREAM_CONTROL, &handshake));
+    assert_int_equal(peers_accept(&scene->peers, STREAM_CONTROL, &handshake),
+                     PEER_ACCEPTED);
     assert_null(peers_sender(&scene->peers, 7));
     handshake.from = at_port(20001);
-    assert_true(peers_accept(&scene->peers, STREAM_CONTROL, &handshake));
+    assert_int_equal(peers_accept(&scene->peers, STREAM_CONTROL, &handshake),
+                     PEER_ACCEPTED);
     assert_null(peers_uid(&scene->peers, 20000));
     assert_int_equal(scene->peers.sender_count, PEERS_MAX);
     scene_free(scene);
@@ -775,6 +882,10 @@ int main(void)
         cmocka_unit_test(the_incarnation_with_the_later_connection_stays),
         cmocka_unit_test(a_later_connection_restores_an_incarnation),
         cmocka_unit_test(control_sends_the_later_incarnation_to_a_lane),
+        cmocka_unit_test(a_lane_keeps_what_it_has_read_until_control_has_compared),
+        cmocka_unit_test(a_node_that_answered_stays_until_another_answers),
+        cmocka_unit_test(an_incarnation_that_ended_or_never_answered_does_not_stay),
+        cmocka_unit_test(a_lane_leaves_claims_to_control),
         cmocka_unit_test(a_removed_incarnation_is_not_learned),
         cmocka_unit_test(heard_peers_are_found_by_uid_and_by_address),
         cmocka_unit_test(a_heard_peer_has_no_entry),

@@ -322,6 +322,229 @@ static void frames_for_a_forgotten_stranger_are_counted(void **state)
     sherd_status_free(&status);
 }
 
+/* ---- claims: the address of a node that answered, with another uid ---- */
+
+#define CLAIM 50 /* the connection of the claim */
+
+static const struct identity claimant = { "akka", "S", { { "b", 2 }, 23 } };
+
+/* As a Sherd node. order: of the connection, which has that number. */
+static void shake_by(struct machine *machine, uint64_t order, enum stream stream,
+                     const struct identity *from, uint32_t lane)
+{
+    const struct handshake handshake = { .capabilities = CAPABILITY_SHERD,
+                                         .lanes = 1,
+                                         .lane = lane,
+                                         .generation = order };
+    struct buf payload = { 0 };
+
+    handshake_request_put(&payload, from, &self.node.address, &handshake);
+    lone_accept(machine, order, stream);
+    lone_put(machine, order, from, "", "", ARTERY_HANDSHAKE_REQUEST,
+             SERIALIZER_ARTERY, buf_slice(&payload));
+    buf_fini(&payload);
+}
+
+/* Answers on the connection to `from`, or as if it did. */
+static void respond_by(struct machine *machine, uint64_t order,
+                       const struct identity *from, uint64_t generation)
+{
+    const struct handshake handshake = { .capabilities = CAPABILITY_SHERD,
+                                         .lanes = 1,
+                                         .generation = generation };
+    struct buf payload = { 0 };
+
+    handshake_response_put(&payload, from, &handshake);
+    lone_put(machine, order, from, "", "", ARTERY_HANDSHAKE_RESPONSE,
+             SERIALIZER_ARTERY, buf_slice(&payload));
+    buf_fini(&payload);
+}
+
+static struct peer *peer_at(const struct fixture *fixture)
+{
+    return peers_find(&fixture->machine->peers, &joiner.node.address);
+}
+
+static uint64_t generation_of(const struct fixture *fixture)
+{
+    return link_generation(peer_at(fixture)->links[0]);
+}
+
+/* The joiner is a Sherd node that answered. Both machines know it. */
+static void joiner_is_known(struct fixture *fixture)
+{
+    shake_by(fixture->machine, 2, STREAM_CONTROL, &joiner, 0);
+    turn(fixture);
+    machine_connected(fixture->machine, fixture->now, fixture->link);
+    respond_by(fixture->machine, 2, &joiner, generation_of(fixture));
+    turn(fixture);
+    assert_true(peer_at(fixture)->has_answered);
+    carry_mail(fixture->machine, lane_of(fixture));
+    fixture->closed = fixture->dialed = fixture->given_up = 0;
+}
+
+/* Writes what the link to the joiner has; returns whether there was anything. */
+static bool write_all(struct fixture *fixture)
+{
+    struct slice bytes;
+    bool any = false;
+
+    while (machine_pending(fixture->machine, fixture->link, &bytes)) {
+        machine_wrote(fixture->machine, fixture->now, fixture->link, bytes.size);
+        any = true;
+    }
+    return any;
+}
+
+static void a_claim_leaves_a_node_that_answered(void **state)
+{
+    struct fixture *fixture = *state;
+    struct machine *control = fixture->machine;
+    struct peer *peer;
+
+    joiner_is_known(fixture);
+    (void)write_all(fixture);
+    peer = peer_at(fixture);
+    shake_by(control, CLAIM, STREAM_CONTROL, &claimant, 0);
+    respond_by(control, CLAIM, &claimant, 0);                          /* as a JVM */
+    respond_by(control, CLAIM, &claimant, generation_of(fixture) - 1); /* a guess */
+    turn(fixture);
+    assert_int_equal(peer->uid, joiner.node.uid);
+    assert_non_null(peers_sender(&control->peers, joiner.node.uid));
+    assert_int_equal(link_state(peer->links[0]), LINK_OPEN);
+    assert_int_equal(fixture->dialed + fixture->given_up + fixture->closed, 0);
+    assert_true(write_all(fixture)); /* a request to the node, and no answer to the claim */
+    respond_by(control, 2, &joiner, generation_of(fixture));
+    turn(fixture);
+    fixture->now += 2 * LINK_DOUBT_MS * MS;
+    turn(fixture);
+    assert_int_equal(link_state(peer->links[0]), LINK_OPEN);
+    fixture->now += INLET_HANDSHAKE_MS * MS;
+    turn(fixture);
+    assert_null(machine_place(control, CLAIM));
+    assert_non_null(machine_place(control, 2));
+    assert_int_equal(peer->uid, joiner.node.uid);
+}
+
+/* Its process has ended: the connection to it breaks. */
+static void a_restarted_node_is_known_when_it_answers(void **state)
+{
+    struct fixture *fixture = *state;
+    struct machine *control = fixture->machine, *lane = lane_of(fixture);
+
+    joiner_is_known(fixture);
+    machine_failed(control, fixture->now, fixture->link, "lost");
+    fixture->now += 2 * SECOND;
+    turn(fixture);
+    shake_by(control, CLAIM, STREAM_CONTROL, &claimant, 0);
+    shake_by(lane, CLAIM + 1, STREAM_ORDINARY, &claimant, 1);
+    carry_mail(lane, control);
+    turn(fixture);
+    assert_int_equal(fixture->dialed, 1);
+    carry_mail(control, lane);
+    assert_null(peers_sender(&lane->peers, claimant.node.uid));
+    machine_connected(control, fixture->now, fixture->link);
+    respond_by(control, CLAIM, &claimant, generation_of(fixture));
+    turn(fixture);
+    assert_int_equal(peer_at(fixture)->uid, claimant.node.uid);
+    assert_non_null(peers_sender(&control->peers, claimant.node.uid));
+    carry_mail(control, lane);
+    assert_non_null(peers_sender(&lane->peers, claimant.node.uid));
+    assert_int_equal(control->claims.count + lane->claims.count, 0);
+    carry_mail(lane, control); /* the lane's handshake, to be answered */
+    turn(fixture);
+    assert_int_equal(associations_counts(control->control->associations).handshakes,
+                     3); /* the joiner's, and both of the claimant */
+    fixture->now += INLET_HANDSHAKE_MS * MS;
+    turn(fixture);
+    (void)machine_turn(lane, fixture->now, 0);
+    assert_non_null(machine_place(control, CLAIM));
+    assert_non_null(machine_place(lane, CLAIM + 1));
+}
+
+/* Its host is gone without a word, and another one has the address. */
+static void a_node_that_moved_is_known_when_the_old_one_is_silent(void **state)
+{
+    struct fixture *fixture = *state;
+    struct machine *control = fixture->machine;
+
+    joiner_is_known(fixture);
+    shake_by(control, CLAIM, STREAM_CONTROL, &claimant, 0);
+    turn(fixture);
+    assert_int_equal(fixture->dialed, 0);
+    fixture->now += LINK_DOUBT_MS * MS;
+    turn(fixture);
+    assert_int_equal(fixture->given_up, 1);
+    assert_int_equal(fixture->dialed, 1);
+    machine_connected(control, fixture->now, fixture->link);
+    respond_by(control, CLAIM, &claimant, generation_of(fixture));
+    turn(fixture);
+    assert_int_equal(peer_at(fixture)->uid, claimant.node.uid);
+}
+
+/* As a JVM, at the fixture's time. */
+static void respond_late(struct fixture *fixture)
+{
+    const struct handshake handshake = { 0 };
+    struct envelope_head head = { 0 };
+    struct buf payload = { 0 }, bytes = { 0 };
+
+    handshake_response_put(&payload, &claimant, &handshake);
+    assert_true(envelope_head_init(&head, &claimant, NULL, slice_text(""),
+                                   slice_text(ARTERY_HANDSHAKE_RESPONSE),
+                                   SERIALIZER_ARTERY));
+    envelope_head_put(&bytes, &head, slice_text(""), buf_slice(&payload));
+    machine_bytes(fixture->machine, fixture->now, CLAIM, buf_slice(&bytes));
+    envelope_head_fini(&head);
+    buf_fini(&payload);
+    buf_fini(&bytes);
+}
+
+/* A JVM's answer names no connection, so it could be anybody's. A Sherd node would have named it. */
+static void a_jvm_replaces_a_sherd_node_that_had_its_time(void **state)
+{
+    struct fixture *fixture = *state;
+    struct machine *control = fixture->machine;
+
+    joiner_is_known(fixture);
+    machine_failed(control, fixture->now, fixture->link, "lost");
+    fixture->now += 2 * SECOND;
+    turn(fixture);
+    lone_accept(control, CLAIM, STREAM_CONTROL);
+    shake_as(control, CLAIM, &claimant, true);
+    turn(fixture);
+    machine_connected(control, fixture->now, fixture->link);
+    shake_as(control, CLAIM, &claimant, false);
+    turn(fixture);
+    assert_int_equal(peer_at(fixture)->uid, joiner.node.uid);
+    fixture->now += LINK_REQUEST_MS * MS;
+    turn(fixture);
+    respond_late(fixture);
+    turn(fixture);
+    assert_int_equal(peer_at(fixture)->uid, claimant.node.uid);
+}
+
+static void the_number_of_waiting_claims_is_limited(void **state)
+{
+    struct fixture *fixture = *state;
+    struct machine *control = fixture->machine;
+
+    joiner_is_known(fixture);
+    for (uint32_t i = 0; i <= CLAIMS_MAX; i++) {
+        struct identity life = claimant;
+
+        life.node.uid = 100 + i;
+        assert_int_equal(fixture->closed, 0);
+        shake_by(control, CLAIM + i, STREAM_CONTROL, &life, 0);
+        turn(fixture);
+    }
+    assert_int_equal(control->claims.count, CLAIMS_MAX);
+    assert_int_equal(fixture->closed, 1);
+    assert_null(machine_place(control, CLAIM));
+    assert_non_null(machine_place(control, CLAIM + CLAIMS_MAX));
+    assert_int_equal(peer_at(fixture)->uid, joiner.node.uid);
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -335,6 +558,11 @@ int main(void)
         TEST(a_member_is_never_forgotten),
         TEST(a_lane_forgets_what_control_forgets),
         TEST(frames_for_a_forgotten_stranger_are_counted),
+        TEST(a_claim_leaves_a_node_that_answered),
+        TEST(a_restarted_node_is_known_when_it_answers),
+        TEST(a_node_that_moved_is_known_when_the_old_one_is_silent),
+        TEST(a_jvm_replaces_a_sherd_node_that_had_its_time),
+        TEST(the_number_of_waiting_claims_is_limited),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
