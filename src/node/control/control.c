@@ -109,8 +109,11 @@ void control_frame(struct control *control, enum stream stream,
     struct selection selection;
     struct inbound inbound;
 
-    if (inlet && !machine_handshake(machine, stream, envelope, inlet)) /* null: a lane did it */
+    if (inlet && !machine_handshake(machine, stream, envelope, inlet)) { /* null: a lane did it */
+        if (control->removed.count)
+            control_tell_refused(control, envelope);
         return;
+    }
     if (control->removed.count)
         control_tell_removed(control, envelope);
     if (associations_receive(control->associations, machine->now, stream,

@@ -249,6 +249,9 @@ void control_condemn(struct control *control, uint64_t uid);
 void control_judge_removed(struct control *control);
 void control_tell_removed(struct control *control,
                           const struct envelope *envelope);
+/* The frame's connection is refused: that incarnation is over, and was never met. */
+void control_tell_refused(struct control *control,
+                          const struct envelope *envelope);
 void control_removed_fini(struct control *control);
 
 /* names.c */

@@ -482,22 +482,31 @@ static void a_node_that_moved_is_known_when_the_old_one_is_silent(void **state)
     assert_int_equal(peer_at(fixture)->uid, claimant.node.uid);
 }
 
-/* As a JVM, at the fixture's time. */
+/* Passes in one of Artery's messages at the fixture's time. */
+static void put_now(struct fixture *fixture, uint64_t conn,
+                    const struct identity *from, const char *manifest,
+                    const struct buf *payload)
+{
+    struct envelope_head head = { 0 };
+    struct buf bytes = { 0 };
+
+    assert_true(envelope_head_init(&head, from, NULL, slice_text(""),
+                                   slice_text(manifest), SERIALIZER_ARTERY));
+    envelope_head_put(&bytes, &head, slice_text(""), buf_slice(payload));
+    machine_bytes(fixture->machine, fixture->now, conn, buf_slice(&bytes));
+    envelope_head_fini(&head);
+    buf_fini(&bytes);
+}
+
+/* As a JVM. */
 static void respond_late(struct fixture *fixture)
 {
     const struct handshake handshake = { 0 };
-    struct envelope_head head = { 0 };
-    struct buf payload = { 0 }, bytes = { 0 };
+    struct buf payload = { 0 };
 
     handshake_response_put(&payload, &claimant, &handshake);
-    assert_true(envelope_head_init(&head, &claimant, NULL, slice_text(""),
-                                   slice_text(ARTERY_HANDSHAKE_RESPONSE),
-                                   SERIALIZER_ARTERY));
-    envelope_head_put(&bytes, &head, slice_text(""), buf_slice(&payload));
-    machine_bytes(fixture->machine, fixture->now, CLAIM, buf_slice(&bytes));
-    envelope_head_fini(&head);
+    put_now(fixture, CLAIM, &claimant, ARTERY_HANDSHAKE_RESPONSE, &payload);
     buf_fini(&payload);
-    buf_fini(&bytes);
 }
 
 /* A JVM's answer names no connection, so it could be anybody's. A Sherd node would have named it. */
@@ -545,6 +554,96 @@ static void the_number_of_waiting_claims_is_limited(void **state)
     assert_int_equal(peer_at(fixture)->uid, joiner.node.uid);
 }
 
+/* ---- a removed member ---- */
+
+/* Returns how often the notice is among the bytes for the last dialed link. */
+static uint32_t notices(struct fixture *fixture, bool has_preamble)
+{
+    static const struct inlet_options options = { .magics = { "AKKA" } };
+    struct inlet *inlet = inlet_new(0, &options);
+    struct slice bytes, frame;
+    uint32_t count = 0;
+
+    if (!has_preamble) {
+        inlet_receive(inlet, slice_of("AKKA\x01", 5));
+        (void)inlet_batch(inlet, &frame, 1);
+    }
+    while (machine_pending(fixture->machine, fixture->link, &bytes)) {
+        size_t size = bytes.size;
+
+        inlet_receive(inlet, bytes);
+        while (inlet_batch(inlet, &frame, 1)) {
+            struct envelope envelope;
+
+            assert_int_equal(envelope_read(frame, NULL, &envelope), ENVELOPE_OK);
+            inlet_accept(inlet, self.node.uid, 0, 0);
+            count += envelope_is(&envelope, SERIALIZER_ARTERY, ARTERY_QUARANTINED);
+        }
+        machine_wrote(fixture->machine, fixture->now, fixture->link, size);
+    }
+    inlet_free(inlet);
+    return count;
+}
+
+/* The joiner's handshake on that connection. */
+static void hello_at(struct fixture *fixture, uint64_t conn)
+{
+    const struct handshake handshake = { .capabilities = CAPABILITY_SHERD,
+                                         .lanes = 1,
+                                         .generation = conn };
+    struct buf payload = { 0 };
+
+    handshake_request_put(&payload, &joiner, &self.node.address, &handshake);
+    lone_accept(fixture->machine, conn, STREAM_CONTROL);
+    put_now(fixture, conn, &joiner, ARTERY_HANDSHAKE_REQUEST, &payload);
+    buf_fini(&payload);
+}
+
+/* It was downed without ever having connected here. */
+static void a_removed_member_that_connects_later_is_notified(void **state)
+{
+    struct fixture *fixture = *state;
+    struct machine *control = fixture->machine;
+
+    control_remember(control->control, joiner.node.uid);
+    peers_forget(&control->peers, joiner.node.uid);
+    control->control->notified_at = 0;
+    fixture->now = 2 * SECOND;
+    control->control->removed_at_once.count = 0;
+    hello_at(fixture, 2);
+    turn(fixture);
+    assert_int_equal(fixture->closed, 1);
+    assert_int_equal(fixture->dialed, 1);
+    machine_connected(control, fixture->now, fixture->link);
+    assert_int_equal(notices(fixture, true), 1);
+    hello_at(fixture, 3); /* not twice in a second */
+    turn(fixture);
+    assert_int_equal(fixture->closed, 2);
+    assert_int_equal(notices(fixture, false), 0);
+    fixture->now += SECOND;
+    hello_at(fixture, 4);
+    turn(fixture);
+    assert_int_equal(notices(fixture, false), 1);
+}
+
+/* The next incarnation is at its address. */
+static void a_notice_goes_to_no_other_incarnation(void **state)
+{
+    struct fixture *fixture = *state;
+    struct machine *control = fixture->machine;
+
+    joiner_is_known(fixture);
+    (void)write_all(fixture);
+    control_remember(control->control, claimant.node.uid);
+    peers_forget(&control->peers, claimant.node.uid);
+    fixture->now = 2 * SECOND;
+    shake_by(control, 7, STREAM_CONTROL, &claimant, 0);
+    turn(fixture);
+    assert_int_equal(fixture->closed, 1);
+    assert_int_equal(fixture->dialed, 0);
+    assert_false(write_all(fixture));
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -563,6 +662,8 @@ int main(void)
         TEST(a_node_that_moved_is_known_when_the_old_one_is_silent),
         TEST(a_jvm_replaces_a_sherd_node_that_had_its_time),
         TEST(the_number_of_waiting_claims_is_limited),
+        TEST(a_removed_member_that_connects_later_is_notified),
+        TEST(a_notice_goes_to_no_other_incarnation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
