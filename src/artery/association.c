@@ -471,9 +471,9 @@ void associations_claim(struct associations *associations,
 }
 
 /* Whether a response shows that its sender is at its address: it answers on a connection there. A
- * response that names none, as a JVM's, counts while an answer is awaited. A Sherd node that was at
- * the address had its time to name the connection. */
-static bool is_proof(const struct associations *associations, uint64_t now,
+ * response that names none, as a JVM's, could be a stranger's. It counts while an answer is awaited,
+ * but not at the address of a Sherd node, which would name the connection. */
+static bool is_proof(const struct associations *associations,
                      const struct handshake *response)
 {
     const struct peer *peer =
@@ -486,8 +486,7 @@ static bool is_proof(const struct associations *associations, uint64_t now,
                !response->lane &&
                response->generation == link_generation(link);
     return state == LINK_HANDSHAKING &&
-           (!(peer->capabilities & CAPABILITY_SHERD) ||
-            now >= link_generation(link) + LINK_REQUEST_MS * MS);
+           !(peer->capabilities & CAPABILITY_SHERD);
 }
 
 static bool receive_handshake(struct associations *associations, uint64_t now,
@@ -519,7 +518,7 @@ static bool receive_handshake(struct associations *associations, uint64_t now,
     if (request)
         return take_request(associations, now, stream, &handshake, outbox);
     if (!associate(associations, &handshake,
-                   is_proof(associations, now, &handshake)))
+                   is_proof(associations, &handshake)))
         return false;
     associations_tell(associations,
                       &(struct association_news){.kind = ASSOCIATION_ANSWERED,

@@ -5,6 +5,8 @@
 #include "base/check.h"
 #include "base/mark.h"
 
+#define LEFT_KEPT 64 /* indexes, as one batch of handshakes may free */
+
 void peers_init(struct peers *peers, const struct peers_options *options)
 {
     *peers = (struct peers){ .options = *options, .version = 1 };
@@ -36,11 +38,24 @@ void peers_fini(struct peers *peers)
     }
     vec_fini(&peers->all);
     vec_fini(&peers->unused);
+    vec_fini(&peers->left);
     strangers_fini(&peers->strangers);
     retired_peers_fini(&peers->retired);
     map_fini(&peers->by_address);
     map_fini(&peers->by_uid);
     heard_peers_fini(&peers->heard);
+}
+
+static void leave_probe(const struct peers *peers, enum probe_kind kind,
+                        const struct peer *peer, uint64_t by)
+{
+    const struct probe probe = { .kind = kind,
+                                 .type = PROBE_TYPE_NONE,
+                                 .node = peer_node(peer),
+                                 .first = by };
+
+    if (peers->options.probes)
+        probes_put(peers->options.probes, &probe);
 }
 
 /* ---- strangers ---- */
@@ -55,6 +70,7 @@ static void is_no_stranger(struct peers *peers, struct peer *peer)
 
 static void forget_peer(struct peers *peers, struct peer *peer)
 {
+    leave_probe(peers, PROBE_PEER_FORGOTTEN, peer, 0);
     if (peers->options.forgotten)
         peers->options.forgotten(peers->options.user, peer);
     is_no_stranger(peers, peer);
@@ -63,7 +79,7 @@ static void forget_peer(struct peers *peers, struct peer *peer)
         map_take(&peers->by_uid, map_u64(&peer->uid));
     map_take(&peers->by_address, kept_address_key(peer->address));
     peers->all.items[peer->index] = NULL;
-    vec_push(&peers->unused, peer->index);
+    vec_push(&peers->left, peer->index);
     peers->last = NULL;
     peers->version++;
     mem_free(peer->address);
@@ -87,6 +103,13 @@ static void make_room(struct peers *peers)
         REACHED("a stranger is forgotten");
 }
 
+void peers_reuse(struct peers *peers)
+{
+    for (uint32_t i = 0; i < peers->left.count; i++)
+        vec_push(&peers->unused, peers->left.items[i]);
+    vec_empty(&peers->left, LEFT_KEPT);
+}
+
 /* It is the newest one, so it is not the one that makes room. */
 static void is_stranger(struct peers *peers, struct peer *peer)
 {
@@ -102,6 +125,8 @@ static void is_stranger(struct peers *peers, struct peer *peer)
 
 void peers_answered(struct peers *peers, struct peer *peer)
 {
+    if (!peer->has_answered)
+        leave_probe(peers, PROBE_PEER_ANSWERED, peer, 0);
     peer->has_answered = true;
     is_no_stranger(peers, peer);
 }
@@ -119,7 +144,7 @@ static struct peer *add_peer(struct peers *peers,
 {
     struct peer *peer = mem_alloc(sizeof *peer);
 
-    make_room(peers); /* so its index is free */
+    make_room(peers);
     peer->address = address_keep(address);
     if (peers->unused.count) {
         peer->index = peers->unused.items[--peers->unused.count];
@@ -275,6 +300,8 @@ static bool replace(struct peers *peers, struct peer *peer, uint64_t uid)
 {
     if (peer->uid == uid && !peer->over)
         return false;
+    if (peer->has_answered && stays(peers, peer))
+        leave_probe(peers, PROBE_PEER_REPLACED, peer, uid);
     if (peer->uid != uid)
         retire(peers, peer, peer->gone ? 0 : uid);
     renew(peers, peer, uid);

@@ -19,6 +19,7 @@
 #include "base/address.h"
 #include "base/limits.h"
 #include "base/map.h"
+#include "base/probe.h"
 #include "base/vec.h"
 
 /* The state of a link between the protocol and the driver. */
@@ -67,12 +68,14 @@ struct peers_options {
      * of a removed incarnation, and refuses its messages. It forgets strangers. */
     bool is_control;
     uint32_t strangers_max; /* control; 0: STRANGERS_MAX */
+    struct probes *probes;  /* control: facts about peers that answered or are forgotten; may be null */
 };
 
 struct peers {
     struct peers_options options;
     VEC(struct peer *) all; /* by index; null: free */
     VEC(uint32_t) unused;   /* free indexes */
+    VEC(uint32_t) left;     /* free, but the caller may still name them: see peers_reuse */
     struct strangers strangers; /* control */
     struct map by_address;
     struct map by_uid;
@@ -131,6 +134,8 @@ void peer_describe(struct peer *peer, uint64_t capabilities, uint32_t lanes);
 void peers_answered(struct peers *peers, struct peer *peer);
 /* Control: forgets the oldest stranger. False: there is none. */
 bool peers_forget_stranger(struct peers *peers);
+/* Nothing names the indexes of forgotten peers any more: new ones may have them. */
+void peers_reuse(struct peers *peers);
 /* A lane: control has forgotten that stranger. A home stays. */
 void peers_stranger_gone(struct peers *peers, const struct node_id *node);
 /* Stores what control says of a node, on a lane. is_verdict: control has compared it with what the

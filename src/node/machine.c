@@ -82,6 +82,8 @@ bool machine_pending(struct machine *machine, uint64_t link,
     struct link *object =
         peer_links_find(&machine->links, link, &peer, &stream);
 
+    if (!object)
+        return false;
     if (link_pending(object, machine->now, bytes))
         return true;
     peer_way(&machine->links, peer, link_index(stream))->writing =
@@ -94,20 +96,25 @@ void machine_wrote(struct machine *machine, uint64_t now, uint64_t link,
 {
     struct peer *peer;
     enum stream stream;
+    struct link *object =
+        peer_links_find(&machine->links, link, &peer, &stream);
 
     machine->now = now;
-    link_wrote(peer_links_find(&machine->links, link, &peer, &stream), now,
-               size);
+    if (object)
+        link_wrote(object, now, size);
 }
 
 void machine_connected(struct machine *machine, uint64_t now, uint64_t link)
 {
     struct peer *peer;
     enum stream stream;
+    struct link *object =
+        peer_links_find(&machine->links, link, &peer, &stream);
 
     machine->now = now;
-    link_connected(peer_links_find(&machine->links, link, &peer, &stream),
-                   now);
+    if (!object)
+        return;
+    link_connected(object, now);
     peer_touched(&machine->links, peer, stream);
 }
 
@@ -120,6 +127,8 @@ void machine_failed(struct machine *machine, uint64_t now, uint64_t link,
         peer_links_find(&machine->links, link, &peer, &stream);
 
     machine->now = now;
+    if (!object)
+        return;
     peer_way(&machine->links, peer, link_index(stream))->writing =
         false;
     if (link_state(object) == LINK_CONNECTING)

@@ -291,7 +291,8 @@ static struct machine *make_machine(struct node *node, uint32_t index)
                    .forgotten = peer_forgotten,
                    .user = machine,
                    .is_control = !index,
-                   .strangers_max = node->settings.strangers_max });
+                   .strangers_max = node->settings.strangers_max,
+                   .probes = index ? NULL : machine->probes });
     peer_links_init(&machine->links,
                     &(struct peer_links_options){
                         .peers = &machine->peers,

@@ -200,7 +200,6 @@ void peer_links_forget(struct peer_links *links, struct peer *peer)
             continue;
         has_links = true;
         link_drop(link, *links->options.now);
-        /* at once, as the next peer may have the number */
         while (link_next_request(link) == LINK_REQUEST_CLOSE)
             request_close(links, peer->index * PEER_LINKS + i);
         link_free(link);
@@ -449,7 +448,8 @@ struct link *peer_links_find(struct peer_links *links, uint64_t number,
 
     check(number && at / PEER_LINKS < links->options.peers->all.count);
     *peer = links->options.peers->all.items[at / PEER_LINKS];
-    check(*peer != NULL);
+    if (!*peer)
+        return NULL;
     *stream = stream_of(index);
     link = peer_link_at(links, *peer, index);
     check(link != NULL);
@@ -510,6 +510,17 @@ static void suspect_homes(const struct peer_links *links,
     outputs_post(links->options.outputs, 0, &content);
 }
 
+/* The connection failed or broke. A stranger that wants an answer repeats its handshake, so the node
+ * does not dial thousands of them again and again. */
+static void lost(struct peer_links *links, struct peer *peer,
+                 uint32_t index, struct link *link)
+{
+    if (index)
+        suspect_homes(links, peer, link);
+    else if (peer->is_stranger && !link_waiting(link))
+        link_drop(link, *links->options.now);
+}
+
 static void look(struct peer_links *links, struct peer *peer,
                  uint32_t index)
 {
@@ -534,8 +545,8 @@ static void look(struct peer_links *links, struct peer *peer,
         outputs_request(outputs, &request);
     }
     while (link_next_news(link, &news)) {
-        if (news.kind == LINK_NEWS_LOST && index)
-            suspect_homes(links, peer, link);
+        if (news.kind == LINK_NEWS_LOST)
+            lost(links, peer, index, link);
     }
     if (!way->writing && link_pending(link, *links->options.now, &bytes)) {
         way->writing = true;
@@ -544,8 +555,10 @@ static void look(struct peer_links *links, struct peer *peer,
     note(links, peer, index);
 }
 
+/* The driver takes all requests before it can name a link of a new peer. */
 void peer_links_flush(struct peer_links *links)
 {
+    peers_reuse(links->options.peers);
     for (uint32_t i = 0; i < links->touched.count; i++) {
         uint32_t number = links->touched.items[i];
         struct peer *peer = links->options.peers->all.items[number / PEER_LINKS];

@@ -156,7 +156,8 @@ void peer_fetch(const struct peer_links *links,
 /* Sends a message of the control plane. */
 void peer_links_send(struct peer_links *links, const struct outbound *message);
 
-/* Finds a link by its number in requests to the driver. */
+/* Finds a link by its number in requests to the driver. Null: its peer was forgotten, and the driver
+ * will see the request to close it. */
 struct link *peer_links_find(struct peer_links *links, uint64_t number,
                              struct peer **peer, enum stream *stream);
 void peer_links_tick(struct peer_links *links);

@@ -15,6 +15,7 @@
 #include "node/lane/lane.h"
 
 #define STRANGERS 4 /* the limit */
+#define BATCH 64    /* handshakes between two turns */
 
 static const struct identity self = { "akka", "S", { { "a", 1 }, 11 } };
 static const struct identity joiner = { "akka", "S", { { "b", 2 }, 22 } };
@@ -232,7 +233,7 @@ static void the_oldest_strangers_make_room(void **state)
     strangers_shake(fixture, control, STREAM_CONTROL, 1, STRANGERS);
     assert_int_equal(fixture->dialed, STRANGERS + 1);
     assert_int_equal(fixture->given_up, 1); /* the dial of the oldest */
-    assert_int_equal(fixture->link, first); /* and its number is used again */
+    assert_int_not_equal(fixture->link, first); /* the driver has yet to close that one */
     assert_int_equal(control->peers.strangers.count, STRANGERS);
     assert_int_equal(control->peers.sender_count, STRANGERS);
     assert_int_equal(fixture->closed, 0);
@@ -244,6 +245,53 @@ static void the_oldest_strangers_make_room(void **state)
     assert_int_equal(status.counters[SHERD_STRANGERS_FORGOTTEN], 1);
     assert_int_equal(status.counters[SHERD_FRAMES_REFUSED], 0);
     sherd_status_free(&status);
+    strangers_shake(fixture, control, STREAM_CONTROL, 1 + STRANGERS, 1);
+    assert_int_equal(fixture->link, first);
+}
+
+/* The driver reports what it sees of a connection before it takes the request to close it. */
+static void late_reports_of_a_forgotten_strangers_link_are_ignored(void **state)
+{
+    struct fixture *fixture = *state;
+    struct machine *control = fixture->machine;
+    struct slice bytes;
+    uint64_t first;
+
+    strangers_shake(fixture, control, STREAM_CONTROL, 0, 1);
+    first = fixture->link;
+    for (uint32_t i = 1; i <= STRANGERS; i++) {
+        const struct identity from = stranger(i);
+
+        lone_accept(control, 100 + i, STREAM_CONTROL);
+        shake_as(control, 100 + i, &from, true);
+    }
+    machine_connected(control, fixture->now, first);
+    assert_false(machine_pending(control, first, &bytes));
+    machine_wrote(control, fixture->now, first, 1);
+    machine_failed(control, fixture->now, first, "lost");
+    turn(fixture);
+    assert_int_equal(fixture->given_up, 1);
+    assert_int_equal(fixture->dialed, STRANGERS + 1);
+}
+
+/* An honest one repeats its handshake each second. */
+static void a_stranger_is_dialed_once_for_each_handshake(void **state)
+{
+    struct fixture *fixture = *state;
+
+    shake(fixture, true);
+    turn(fixture);
+    for (uint32_t i = 1; i <= 3; i++) {
+        assert_int_equal(fixture->dialed, i);
+        machine_failed(fixture->machine, fixture->now, fixture->link, "refused");
+        for (uint32_t j = 0; j < 20; j++) {
+            fixture->now += SECOND / 5;
+            turn(fixture);
+        }
+        assert_int_equal(fixture->dialed, i);
+        shake(fixture, true);
+        turn(fixture);
+    }
 }
 
 /* As many as the table of peers has places, and one more. */
@@ -252,10 +300,11 @@ static void no_number_of_strangers_keeps_a_joiner_out(void **state)
     struct fixture *fixture = *state;
     struct machine *control = fixture->machine;
 
-    strangers_shake(fixture, control, STREAM_CONTROL, 0, PEERS_MAX + 1);
+    for (uint32_t i = 0; i <= PEERS_MAX; i += BATCH)
+        strangers_shake(fixture, control, STREAM_CONTROL, i, BATCH);
     carry_mail(control, lane_of(fixture));
     a_joiner_that_answers_is_a_member(state);
-    assert_true(control->peers.all.count <= STRANGERS + 2);
+    assert_true(control->peers.all.count <= STRANGERS + BATCH + 2);
     carry_mail(control, lane_of(fixture));
     assert_true(lane_of(fixture)->peers.heard.uids.count <= STRANGERS + 1);
 }
@@ -498,19 +547,8 @@ static void put_now(struct fixture *fixture, uint64_t conn,
     buf_fini(&bytes);
 }
 
-/* As a JVM. */
-static void respond_late(struct fixture *fixture)
-{
-    const struct handshake handshake = { 0 };
-    struct buf payload = { 0 };
-
-    handshake_response_put(&payload, &claimant, &handshake);
-    put_now(fixture, CLAIM, &claimant, ARTERY_HANDSHAKE_RESPONSE, &payload);
-    buf_fini(&payload);
-}
-
 /* A JVM's answer names no connection, so it could be anybody's. A Sherd node would have named it. */
-static void a_jvm_replaces_a_sherd_node_that_had_its_time(void **state)
+static void a_jvm_waits_until_a_sherd_node_at_its_address_is_removed(void **state)
 {
     struct fixture *fixture = *state;
     struct machine *control = fixture->machine;
@@ -526,9 +564,32 @@ static void a_jvm_replaces_a_sherd_node_that_had_its_time(void **state)
     shake_as(control, CLAIM, &claimant, false);
     turn(fixture);
     assert_int_equal(peer_at(fixture)->uid, joiner.node.uid);
-    fixture->now += LINK_REQUEST_MS * MS;
+    associations_quarantine(control->control->associations, &joiner.node);
+    shake_as(control, CLAIM, &claimant, true); /* it repeats its request */
+    shake_as(control, CLAIM, &claimant, false);
     turn(fixture);
-    respond_late(fixture);
+    assert_int_equal(peer_at(fixture)->uid, claimant.node.uid);
+    assert_true(peer_at(fixture)->has_answered);
+}
+
+static void a_jvm_replaces_a_jvm_by_an_answer(void **state)
+{
+    struct fixture *fixture = *state;
+    struct machine *control = fixture->machine;
+
+    a_joiner_that_answers_is_a_member(state);
+    lone_accept(control, CLAIM, STREAM_CONTROL);
+    shake_as(control, CLAIM, &claimant, true);
+    shake_as(control, CLAIM, &claimant, false);
+    turn(fixture);
+    assert_int_equal(peer_at(fixture)->uid, joiner.node.uid); /* the link to it is open */
+    machine_failed(control, fixture->now, fixture->link, "lost");
+    fixture->now += 2 * SECOND;
+    turn(fixture);
+    shake_as(control, CLAIM, &claimant, true);
+    turn(fixture);
+    machine_connected(control, fixture->now, fixture->link);
+    shake_as(control, CLAIM, &claimant, false);
     turn(fixture);
     assert_int_equal(peer_at(fixture)->uid, claimant.node.uid);
 }
@@ -653,6 +714,8 @@ int main(void)
         TEST(a_join_after_the_answer_needs_no_second_one),
         TEST(a_joiner_without_a_listener_is_no_member),
         TEST(the_oldest_strangers_make_room),
+        TEST(late_reports_of_a_forgotten_strangers_link_are_ignored),
+        TEST(a_stranger_is_dialed_once_for_each_handshake),
         TEST(no_number_of_strangers_keeps_a_joiner_out),
         TEST(a_member_is_never_forgotten),
         TEST(a_lane_forgets_what_control_forgets),
@@ -660,7 +723,8 @@ int main(void)
         TEST(a_claim_leaves_a_node_that_answered),
         TEST(a_restarted_node_is_known_when_it_answers),
         TEST(a_node_that_moved_is_known_when_the_old_one_is_silent),
-        TEST(a_jvm_replaces_a_sherd_node_that_had_its_time),
+        TEST(a_jvm_waits_until_a_sherd_node_at_its_address_is_removed),
+        TEST(a_jvm_replaces_a_jvm_by_an_answer),
         TEST(the_number_of_waiting_claims_is_limited),
         TEST(a_removed_member_that_connects_later_is_notified),
         TEST(a_notice_goes_to_no_other_incarnation),
