@@ -221,6 +221,11 @@ static const struct kind limit_kinds[] = {
 
 #define LIMIT_KINDS (sizeof limit_kinds / sizeof *limit_kinds)
 
+/* For many strangers. */
+static const struct kind flood_kind = {
+    ZOO_NONE, MODE_CHURN, { "fault_flood=20", "strangers_max=10" }
+};
+
 /* For bugs of the N/R/W store. */
 static const struct kind store_kinds[] = {
     { ZOO_NONE, MODE_STORE, { "fault_clog=5", "link_mean_us=10000" } },
@@ -332,6 +337,8 @@ static const struct kind *kind_of(const struct search *search, uint64_t seed)
         return &remember_kinds[seed % REMEMBER_KINDS];
     case WORLD_LIMIT:
         return &limit_kinds[seed % LIMIT_KINDS];
+    case WORLD_FLOOD:
+        return &flood_kind;
     case WORLD_ANY:
         break;
     }

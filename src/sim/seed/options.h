@@ -246,7 +246,8 @@ enum sim_resolver {
     X(ACTIVE_BYTES, "active_byte_limit", 0, SELDOM(0, 0, 400, 4000, 40000))    \
     X(ACTIVE_STRATEGY, "active_strategy", 0, 0, 0, 1, 2, 3, 4, 5)              \
     X(IDLE_INTERVAL, "idle_interval_ms", 0, SELDOM(0, 10, 1000, 30000))        \
-    X(STRANGERS, "strangers_max", 1024, SELDOM(1024, 5, 10, 65))
+    X(STRANGERS, "strangers_max", 1024, SELDOM(1024, 5, 10, 65))               \
+    X(FLOOD, "fault_flood", 0, SELDOM(0, 0, 0, 0, 0, 0, 1))
 
 /* Meanings that the names do not tell:
  *
@@ -267,6 +268,7 @@ enum sim_resolver {
  *     3 = most recent, 4 = least frequent, 5 = with dynamic aging.
  *   - power_waits: a loss of power waits for a moment in which a backend writes.
  *   - stores_much: backends are slow, many entities store events, and power fails often.
+ *   - fault_flood: with few strangers_max.
  *   - fault_power_off: only for nodes with durable keys, which have disks.
  *   - split: with a resolver, the run begins with a clean partition, judged by the promise of the
  *     strategy.
