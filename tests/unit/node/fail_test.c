@@ -11,7 +11,7 @@
 
 #include "cast.h"
 
-static void a_node_without_the_role_routes_messages(void **state)
+static void a_node_without_the_role_routes_messages_SHD007(void **state)
 {
     struct world *world = cast_world(1, 3, 2);
     struct player player;
@@ -724,7 +724,7 @@ static void messages_for_an_unknown_incarnation_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_node_without_the_role_routes_messages),
+        cmocka_unit_test(a_node_without_the_role_routes_messages_SHD007),
         cmocka_unit_test(no_member_is_up_before_the_minimum_of_members),
         cmocka_unit_test(no_member_is_up_before_the_minimum_of_a_role),
         cmocka_unit_test(a_role_has_its_own_minimum_of_regions),
