@@ -1455,17 +1455,53 @@ static void lease_providers_are_configured(void **state)
     assert_false(settings.has_etcd);
     assert_string_equal(settings.lease_directory, ".");
     settings_fini(&settings);
-    assert_int_equal(read_lease(KEEPER "zookeeper", &settings, error, sizeof error), SHERD_ECONFIG);
-    assert_non_null(strstr(error, "\"etcd\""));
-    settings_fini(&settings);
     assert_int_equal(read_lease(KEEPER "etcd\nsherd.lease.etcd.request-timeout = 5s",
                                 &settings, error, sizeof error), SHERD_ECONFIG);
     assert_non_null(strstr(error, "lease-operation-timeout"));
     settings_fini(&settings);
 }
 
+static void a_missing_or_unknown_lease_provider_is_refused_LSE010_LSE011(
+    void **state)
+{
+    static const char *const texts[] = { KEEPER "\"\"", KEEPER "zookeeper" };
+    struct settings settings;
+    char error[512];
+    (void)state;
+
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(read_lease(texts[i], &settings, error, sizeof error), SHERD_ECONFIG);
+        assert_non_null(strstr(error, "lease-implementation"));
+        assert_non_null(strstr(error, "\"etcd\""));
+        settings_fini(&settings);
+    }
+}
+
+static void a_lease_has_its_name_and_times_LSE005_LSE006(void **state)
+{
+    struct settings settings;
+    char error[512];
+    (void)state;
+
+    assert_int_equal(read_lease(KEEPER "file", &settings, error, sizeof error), 0);
+    assert_string_equal(settings.node.lease_name, "");
+    assert_true(settings.node.lease_ttl == 120 * SECOND);
+    assert_true(settings.node.lease_interval == 12 * SECOND);
+    assert_true(settings.node.lease_patience == 5 * SECOND);
+    settings_fini(&settings);
+    assert_int_equal(read_lease(KEEPER "file\n"
+                                "akka.cluster.split-brain-resolver.lease-majority.lease-name = mine\n"
+                                "akka.coordination.lease { heartbeat-timeout = 60s, heartbeat-interval = 6s\n"
+                                "lease-operation-timeout = 3s }", &settings, error, sizeof error), 0);
+    assert_string_equal(settings.node.lease_name, "mine");
+    assert_true(settings.node.lease_ttl == 60 * SECOND);
+    assert_true(settings.node.lease_interval == 6 * SECOND);
+    assert_true(settings.node.lease_patience == 3 * SECOND);
+    settings_fini(&settings);
+}
+
 /* Times of cluster.split-brain-resolver.lease-majority. */
-static void the_pace_of_a_lease_is_configured(void **state)
+static void the_pace_of_a_lease_is_configured_LSE001_LSE002_LSE003(void **state)
 {
     static const struct {
         const char *text;
@@ -1474,6 +1510,8 @@ static void the_pace_of_a_lease_is_configured(void **state)
         { "", 120, 12 },
         { "akka.coordination.lease.heartbeat-timeout = 100s", 100, 12 },
         { "akka.coordination.lease { heartbeat-timeout = 100s, heartbeat-interval = 20s }", 100, 20 },
+        { "akka.coordination.lease { heartbeat-timeout = 100s, heartbeat-interval = \"\" }", 100, 10 },
+        { "akka.coordination.lease { heartbeat-timeout = 40s, heartbeat-interval = \"\" }", 40, 5 },
         { "akka.coordination.lease.heartbeat-timeout = 25s", 25, 12 },
         { "akka.coordination.lease.heartbeat-timeout = 24s", 0, 0 },
         { "akka.coordination.lease.heartbeat-interval = 60s", 0, 0 },
@@ -1603,7 +1641,10 @@ int main(void)
         cmocka_unit_test(the_size_of_values_is_configured),
         cmocka_unit_test(a_coordinator_state_in_a_journal_is_refused),
         cmocka_unit_test(lease_providers_are_configured),
-        cmocka_unit_test(the_pace_of_a_lease_is_configured),
+        cmocka_unit_test(a_missing_or_unknown_lease_provider_is_refused_LSE010_LSE011),
+        cmocka_unit_test(a_lease_has_its_name_and_times_LSE005_LSE006),
+        cmocka_unit_test(
+            the_pace_of_a_lease_is_configured_LSE001_LSE002_LSE003),
         cmocka_unit_test(sources_of_seed_nodes_are_configured),
         cmocka_unit_test(invalid_sources_of_seed_nodes_are_refused),
         cmocka_unit_test(phases_are_configured),

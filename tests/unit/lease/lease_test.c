@@ -45,6 +45,23 @@ static void a_lease_has_one_owner_at_a_time(void **state)
     lease_book_fini(&book);
 }
 
+/* A name is one lease for all that ask, and another name is another lease. */
+static void leases_are_apart_by_their_names_LSE007_LSE008(void **state)
+{
+    struct lease_book book = { .entries = { .count = 0 } };
+    struct lease_request request = { .verb = LEASE_TAKE, .name = "M", .ttl = TTL };
+
+    (void)state;
+    assert_int_equal(ask(&book, 0, LEASE_TAKE, "a").token, 1);
+    assert_int_equal(ask(&book, 0, LEASE_TAKE, "a").token, 1);
+    (void)snprintf(request.owner, sizeof request.owner, "b");
+    lease_book_do(&book, 0, &request);
+    assert_int_equal(request.answer, LEASE_GRANTED);
+    assert_int_equal(ask(&book, 0, LEASE_TAKE, "b").answer, LEASE_REFUSED);
+    assert_int_equal(book.entries.count, 2);
+    lease_book_fini(&book);
+}
+
 static void a_lease_expires_without_renewal(void **state)
 {
     struct lease_book book = { .entries = { .count = 0 } };
@@ -496,6 +513,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lease_has_one_owner_at_a_time),
+        cmocka_unit_test(leases_are_apart_by_their_names_LSE007_LSE008),
         cmocka_unit_test(a_lease_expires_without_renewal),
         cmocka_unit_test(a_full_table_refuses_leases),
         TEST(a_granted_lease_is_held_while_it_is_renewed),

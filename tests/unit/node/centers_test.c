@@ -79,7 +79,7 @@ static uint32_t coordinator(struct world *world, uint32_t node, uint32_t type)
 }
 
 /* An entity of one id lives in both centers. */
-static void each_center_has_its_own_shards_SHD261_SHD262(void **state)
+static void each_center_has_its_own_shards_SHD261_SHD262_SGT037(void **state)
 {
     struct world *world = two_centers(71);
     struct player player;
@@ -323,7 +323,7 @@ static void proxies_follow_when_the_oldest_of_the_other_center_crashes(void **st
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_center_has_its_own_shards_SHD261_SHD262),
+        cmocka_unit_test(each_center_has_its_own_shards_SHD261_SHD262_SGT037),
         cmocka_unit_test(a_proxy_reaches_the_other_center_SHD249_SHD265),
         cmocka_unit_test(a_cut_downs_no_member_of_either_center),
         cmocka_unit_test(a_crash_during_a_cut_is_downed_by_its_own_center),

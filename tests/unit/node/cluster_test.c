@@ -251,7 +251,7 @@ static void merged_gossips_give_one_event_for_each_change(void **state)
 }
 
 /* The leader gets its own end before it stops, the other node all steps. */
-static void a_leaving_node_gets_its_events_to_the_end(void **state)
+static void a_leaving_node_gets_its_events_to_the_end_SGT044(void **state)
 {
     struct world *world = cast_world(32, 2, 1);
     struct ear ears[2];
@@ -382,7 +382,7 @@ static void a_node_without_a_cluster_gets_the_end_event(void **state)
     world_free(world);
 }
 
-static void a_joining_node_gets_its_own_events(void **state)
+static void a_joining_node_gets_its_own_events_SGT044(void **state)
 {
     struct world *world = cast_new(33);
     struct ear ear;
@@ -678,11 +678,11 @@ int main(void)
         cmocka_unit_test(merged_gossips_give_one_event_for_each_change),
         cmocka_unit_test(
             the_status_lists_the_members_that_have_seen_the_version),
-        cmocka_unit_test(a_leaving_node_gets_its_events_to_the_end),
+        cmocka_unit_test(a_leaving_node_gets_its_events_to_the_end_SGT044),
         cmocka_unit_test(a_node_leaves_at_the_request_of_another),
         cmocka_unit_test(a_downed_node_gets_its_events_to_the_end),
         cmocka_unit_test(a_node_without_a_cluster_gets_the_end_event),
-        cmocka_unit_test(a_joining_node_gets_its_own_events),
+        cmocka_unit_test(a_joining_node_gets_its_own_events_SGT044),
         cmocka_unit_test(a_full_shutdown_prepares_all_members_first),
         cmocka_unit_test(a_weakly_up_member_ends_with_its_cluster),
         cmocka_unit_test(an_early_leaver_waits_no_longer_than_its_cluster),

@@ -57,7 +57,7 @@ static void start(struct world *world, uint32_t index,
 }
 
 /* There is no removal to wait for. */
-static void a_fresh_cluster_answers_within_three_seconds(void **state)
+static void a_fresh_cluster_answers_within_three_seconds_SGT034(void **state)
 {
     struct world *world = cast_new(31);
     struct player players[3];
@@ -319,7 +319,8 @@ static void a_silent_coordinator_is_not_considered_a_missing_type(void **state)
 }
 
 /* Two crash at once, then the next; the last node has every event. */
-static void coordinators_follow_when_the_oldest_crash(void **state)
+static void coordinators_follow_when_the_oldest_crash_SGT032_SGT033(
+    void **state)
 {
     struct world *world = cast_world(38, 4, 2);
     struct player player;
@@ -355,7 +356,7 @@ static void coordinators_follow_when_the_oldest_crash(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_fresh_cluster_answers_within_three_seconds),
+        cmocka_unit_test(a_fresh_cluster_answers_within_three_seconds_SGT034),
         cmocka_unit_test(
             each_node_that_joins_gets_its_share_SHD238_SHD239_SHD240_SHD244),
         cmocka_unit_test(types_run_only_on_nodes_with_their_role_SHD235_SHD242),
@@ -367,7 +368,8 @@ int main(void)
         cmocka_unit_test(
             a_type_that_the_oldest_lacks_is_named_in_the_log_SHD220),
         cmocka_unit_test(a_silent_coordinator_is_not_considered_a_missing_type),
-        cmocka_unit_test(coordinators_follow_when_the_oldest_crash),
+        cmocka_unit_test(
+            coordinators_follow_when_the_oldest_crash_SGT032_SGT033),
     };
 
     return cmocka_run_group_tests_name("sharding", tests, NULL, NULL);
