@@ -1060,7 +1060,7 @@ static void a_coordinator_state_in_a_journal_is_refused(void **state)
 }
 
 /* Actors' tasks have five seconds; the node's own steps have configured or own times. */
-static void phases_are_configured(void **state)
+static void phases_are_configured_UTL047(void **state)
 {
     struct sherd_options options = { .journal = "memory" };
     struct settings settings;
@@ -1647,7 +1647,7 @@ int main(void)
             the_pace_of_a_lease_is_configured_LSE001_LSE002_LSE003),
         cmocka_unit_test(sources_of_seed_nodes_are_configured),
         cmocka_unit_test(invalid_sources_of_seed_nodes_are_refused),
-        cmocka_unit_test(phases_are_configured),
+        cmocka_unit_test(phases_are_configured_UTL047),
         cmocka_unit_test(phases_may_be_disabled_or_abort),
         cmocka_unit_test(protocol_and_provider_names_are_checked),
         cmocka_unit_test(the_system_name_is_that_of_the_seed_nodes),

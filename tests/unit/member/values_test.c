@@ -24,31 +24,80 @@ static int order_of(const char *left, const char *right)
     return (order > 0) - (order < 0);
 }
 
-static void versions_compare_like_akkas(void **state)
+static void are_bad(const char *const *texts, size_t count)
 {
-    static const char *const bad[] = { "1.2.3.1", "1.x.3", "1.2x.3", "1.2.x",
-                                       "1.2.3x",  "x.3",   "1.x",    "1.2x",
-                                       "",        "1..2",  ".1",     ".",
-                                       "1.-2",    "-.2",   "+-1.2",  "1.2.3.4.",
-                                       "1.2.2147483648" };
     struct version version;
+
+    for (size_t i = 0; i < count; i++)
+        assert_false(version_parse(&version, texts[i]));
+}
+
+static void versions_of_three_numbers_are_ordered_UTL025(void **state)
+{
+    (void)state;
+    assert_int_equal(order_of("1.2.3", "1.2.3"), 0);
+    assert_int_equal(order_of("1.2.4", "1.2.3"), 1);
+    assert_int_equal(order_of("3.2.1", "1.2.3"), 1);
+    assert_int_equal(order_of("3.2.1", "3.3.1"), -1);
+    assert_int_equal(order_of("3.2.0", "3.2.1"), -1);
+}
+
+static void versions_of_four_numbers_are_refused_UTL026(void **state)
+{
+    static const char *const bad[] = { "1.2.3.1", "1.2.3.4." };
     (void)state;
 
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_false(version_parse(&version, bad[i]));
-    assert_int_equal(order_of("1.2.3", "1.2.3"), 0);
+    are_bad(bad, 2);
+}
+
+static void versions_of_two_numbers_are_ordered_UTL027(void **state)
+{
+    (void)state;
+    assert_int_equal(order_of("1.2", "1.2"), 0);
     assert_int_equal(order_of("1.2", "1.2.0"), 0);
+    assert_int_equal(order_of("1.2", "1.3"), -1);
+    assert_int_equal(order_of("1.2.1", "1.2"), 1);
+    assert_int_equal(order_of("2.4", "2.3"), 1);
+    assert_int_equal(order_of("3.2", "3.2.7"), -1);
+}
+
+static void versions_of_one_number_are_ordered_UTL028(void **state)
+{
+    (void)state;
+    assert_int_equal(order_of("1", "1"), 0);
     assert_int_equal(order_of("1", "1.0"), 0);
     assert_int_equal(order_of("1", "1.0.0"), 0);
-    assert_int_equal(order_of("1.2.4", "1.2.3"), 1);
-    assert_int_equal(order_of("3.2.1", "3.3.1"), -1);
+    assert_int_equal(order_of("1", "2"), -1);
     assert_int_equal(order_of("3", "2"), 1);
     assert_int_equal(order_of("2b", "2a"), 1);
     assert_int_equal(order_of("2020-09-07", "2020-08-30"), 1);
+}
+
+static void milestones_are_older_than_their_release_UTL029(void **state)
+{
+    (void)state;
     assert_int_equal(order_of("1.2.3-M1", "1.2.3-M1"), 0);
+    assert_int_equal(order_of("1.2-M1", "1.2-M1"), 0);
     assert_int_equal(order_of("1.2.0-M1", "1.2-M1"), 0);
     assert_int_equal(order_of("1.2-M1", "1.2.0"), -1);
+    assert_int_equal(order_of("1.2.0-M1", "1.2.0"), -1);
     assert_int_equal(order_of("1.2.3-M2", "1.2.3-M1"), 1);
+}
+
+static void versions_need_digits_UTL030(void **state)
+{
+    static const char *const bad[] = { "1.x.3", "1.2x.3", "1.2.x", "1.2.3x",
+                                       "x.3",   "1.x",    "1.2x",  "",
+                                       "1..2",  ".1",     ".",     "1.-2",
+                                       "-.2",   "+-1.2",  "1.2.2147483648" };
+    (void)state;
+
+    are_bad(bad, sizeof bad / sizeof *bad);
+}
+
+static void builds_and_words_are_ordered_like_akkas(void **state)
+{
+    (void)state;
     assert_int_equal(order_of("1.0.10+3-1234abcd", "1.0.11"), -1);
     assert_int_equal(order_of("1.0.10+3-1234abcd", "1.0.10+10-1234abcd"), -1);
     assert_int_equal(order_of("1.2+3-1234abcd", "1.2+10-1234abcd"), -1);
@@ -614,7 +663,13 @@ static void reachability_versions_merge_and_vanish(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(versions_compare_like_akkas),
+        cmocka_unit_test(versions_of_three_numbers_are_ordered_UTL025),
+        cmocka_unit_test(versions_of_four_numbers_are_refused_UTL026),
+        cmocka_unit_test(versions_of_two_numbers_are_ordered_UTL027),
+        cmocka_unit_test(versions_of_one_number_are_ordered_UTL028),
+        cmocka_unit_test(milestones_are_older_than_their_release_UTL029),
+        cmocka_unit_test(versions_need_digits_UTL030),
+        cmocka_unit_test(builds_and_words_are_ordered_like_akkas),
         cmocka_unit_test(commits_are_ordered_as_by_a_jvm),
         cmocka_unit_test(clocks_compare_like_akkas),
         cmocka_unit_test(clocks_merge_and_prune),
