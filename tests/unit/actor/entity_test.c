@@ -9,7 +9,8 @@ static int32_t shard_of(const char *id)
     return hash_shard(slice_text(id), 10);
 }
 
-static void an_entity_is_started_by_its_first_message(void **state)
+static void an_entity_is_started_by_its_first_message_SHT026_SHT028(
+    void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     (void)state;
@@ -46,7 +47,7 @@ static void ids_may_be_long_and_types_share_them(void **state)
     assert_int_equal(lab.received, 2 * SHERD_ID_MAX);
 }
 
-static void messages_during_a_passivation_start_the_next_incarnation_SHD083(
+static void messages_during_a_passivation_start_the_next_incarnation_SHD083_SHT024(
     void **state)
 {
     (void)state;
@@ -105,7 +106,8 @@ static enum sherd_next stops_on_99(struct sherd_ctx *ctx, void *self,
                : next;
 }
 
-static void an_entity_decides_when_to_end_after_its_stop_message(void **state)
+static void an_entity_decides_when_to_end_after_its_stop_message_SHT023(
+    void **state)
 {
     struct sherd_entity_type type = { .name = "T",
                                       .behavior = puppet,
@@ -665,12 +667,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
-        TEST(an_entity_is_started_by_its_first_message),
+        TEST(an_entity_is_started_by_its_first_message_SHT026_SHT028),
         TEST(ids_may_be_long_and_types_share_them),
-        TEST(messages_during_a_passivation_start_the_next_incarnation_SHD083),
+        TEST(
+            messages_during_a_passivation_start_the_next_incarnation_SHD083_SHT024),
         TEST(a_second_passivation_has_no_effect),
         TEST(a_stop_message_lets_an_entity_finish),
-        TEST(an_entity_decides_when_to_end_after_its_stop_message),
+        TEST(an_entity_decides_when_to_end_after_its_stop_message_SHT023),
         TEST(a_failing_entity_restarts_with_its_messages),
         TEST(an_entity_that_cannot_start_backs_off),
         TEST(a_failing_start_does_not_delay_its_shards_stop),

@@ -247,7 +247,7 @@ static void ask_to_start(const char *id)
 }
 
 /* It is acknowledged once its start is stored; an entity that ended permanently starts again. */
-static void a_start_is_acknowledged_when_it_is_stored(void **state)
+static void a_start_is_acknowledged_when_it_is_stored_SHT030(void **state)
 {
     (void)state;
 
@@ -299,7 +299,7 @@ int main(void)
         TEST(the_node_starts_remembered_entities),
         TEST(a_shard_can_stop_in_every_state),
         TEST(late_answers_are_ignored),
-        TEST(a_start_is_acknowledged_when_it_is_stored),
+        TEST(a_start_is_acknowledged_when_it_is_stored_SHT030),
         TEST(an_entity_that_cannot_be_remembered_refuses),
     };
 

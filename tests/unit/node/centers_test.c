@@ -79,7 +79,8 @@ static uint32_t coordinator(struct world *world, uint32_t node, uint32_t type)
 }
 
 /* An entity of one id lives in both centers. */
-static void each_center_has_its_own_shards_SHD261_SHD262_SGT037(void **state)
+static void each_center_has_its_own_shards_SHD261_SHD262_SGT037(
+    void **state)
 {
     struct world *world = two_centers(71);
     struct player player;
@@ -100,8 +101,26 @@ static void each_center_has_its_own_shards_SHD261_SHD262_SGT037(void **state)
     world_free(world);
 }
 
+static void a_center_takes_tells_and_asks_SHT078_SHT079_SHT080_SHT081(
+    void **state)
+{
+    struct world *world = two_centers(78);
+    struct player player;
+
+    (void)state;
+    for (uint32_t node = 0; node < 2 * WIDTH; node++) {
+        player_spawn(&player, world, node, 0);
+        player_tell(&player, "E", "one", COUNT);
+        world_run(world, SECOND);
+        assert_int_equal(player_asks(&player, "E", "one", COUNT),
+                         2 * (node % WIDTH) + 2);
+    }
+    world_free(world);
+}
+
 /* The name of the proxy has the center. */
-static void a_proxy_reaches_the_other_center_SHD249_SHD265(void **state)
+static void a_proxy_reaches_the_other_center_SHD249_SHD265_SHT083_SHT084(
+    void **state)
 {
     struct world *world = two_centers(72);
     struct player player;
@@ -323,8 +342,12 @@ static void proxies_follow_when_the_oldest_of_the_other_center_crashes(void **st
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_center_has_its_own_shards_SHD261_SHD262_SGT037),
-        cmocka_unit_test(a_proxy_reaches_the_other_center_SHD249_SHD265),
+        cmocka_unit_test(
+            each_center_has_its_own_shards_SHD261_SHD262_SGT037),
+        cmocka_unit_test(
+            a_center_takes_tells_and_asks_SHT078_SHT079_SHT080_SHT081),
+        cmocka_unit_test(
+            a_proxy_reaches_the_other_center_SHD249_SHD265_SHT083_SHT084),
         cmocka_unit_test(a_cut_downs_no_member_of_either_center),
         cmocka_unit_test(a_crash_during_a_cut_is_downed_by_its_own_center),
         cmocka_unit_test(down_all_downs_only_its_own_center),

@@ -471,7 +471,8 @@ static uint32_t ready_count(struct world *world)
 }
 
 /* No shards move and no node joins; then all leave at once without handing off. */
-static void a_full_shutdown_prepares_all_members_first(void **state)
+static void a_full_shutdown_prepares_all_members_first_SHT074_MEM265_MEM266_MEM267(
+    void **state)
 {
     struct world *world = cast_world(36, 3, 1);
     struct player player;
@@ -683,7 +684,8 @@ int main(void)
         cmocka_unit_test(a_downed_node_gets_its_events_to_the_end),
         cmocka_unit_test(a_node_without_a_cluster_gets_the_end_event),
         cmocka_unit_test(a_joining_node_gets_its_own_events_SGT044),
-        cmocka_unit_test(a_full_shutdown_prepares_all_members_first),
+        cmocka_unit_test(
+            a_full_shutdown_prepares_all_members_first_SHT074_MEM265_MEM266_MEM267),
         cmocka_unit_test(a_weakly_up_member_ends_with_its_cluster),
         cmocka_unit_test(an_early_leaver_waits_no_longer_than_its_cluster),
         cmocka_unit_test(all_members_may_leave_at_once),

@@ -441,6 +441,27 @@ static void a_busy_lane_does_not_delay_restarts(void **state)
     strategy = REMEMBER_ALL;
 }
 
+/* Each twentieth message goes to a new entity, then none does. */
+static void new_and_started_entities_answer_SHT068_SHT072_SHT073(void **state)
+{
+    struct world *world = begin(15, 3);
+    struct player player;
+    uint32_t started = 200;
+    char id[8];
+
+    (void)state;
+    cast_wake(world, types[0].name, started);
+    player_spawn(&player, world, 1, 1);
+    for (uint32_t i = 0; i < 400; i++) {
+        uint32_t which = i < 200 && i % 20 == 0 ? started++ : i % 10;
+
+        (void)snprintf(id, sizeof id, "e%u", which);
+        (void)player_asks(&player, types[0].name, id, ECHO);
+    }
+    assert_int_equal(cast_running(world, 0), started);
+    world_free(world);
+}
+
 static void start_some(struct sherd_ctx *ctx, struct player *player)
 {
     char id[8];
@@ -455,7 +476,7 @@ static void start_some(struct sherd_ctx *ctx, struct player *player)
 }
 
 /* They start wherever their shard is, and are remembered. */
-static void entities_are_started_without_a_message(void **state)
+static void entities_are_started_without_a_message_SHT031(void **state)
 {
     struct world *world = begin(8, 3);
     struct player player;
@@ -492,7 +513,8 @@ int main(void)
         cmocka_unit_test(batches_follow_one_another),
         cmocka_unit_test(a_slow_journal_sets_the_pace),
         cmocka_unit_test(a_busy_lane_does_not_delay_restarts),
-        cmocka_unit_test(entities_are_started_without_a_message),
+        cmocka_unit_test(new_and_started_entities_answer_SHT068_SHT072_SHT073),
+        cmocka_unit_test(entities_are_started_without_a_message_SHT031),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

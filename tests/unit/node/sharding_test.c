@@ -220,7 +220,7 @@ static void an_entity_that_stops_itself_disturbs_no_other_SHD084(void **state)
 }
 
 /* State in memory is lost. */
-static void a_passivated_entity_recovers_its_events_only(void **state)
+static void a_passivated_entity_recovers_its_events_only_SHT010(void **state)
 {
     struct world *world = cast_world(36, 2, 2);
     struct player player;
@@ -363,7 +363,7 @@ int main(void)
         cmocka_unit_test(a_type_without_a_role_takes_the_configured_one),
         cmocka_unit_test(the_status_counts_entities_and_shards),
         cmocka_unit_test(an_entity_that_stops_itself_disturbs_no_other_SHD084),
-        cmocka_unit_test(a_passivated_entity_recovers_its_events_only),
+        cmocka_unit_test(a_passivated_entity_recovers_its_events_only_SHT010),
         cmocka_unit_test(an_empty_node_leaves_soon_SHD219),
         cmocka_unit_test(
             a_type_that_the_oldest_lacks_is_named_in_the_log_SHD220),

@@ -54,7 +54,7 @@ static void actors_ask_actors(void **state)
     world_free(world);
 }
 
-static void entities_answer_everywhere_SHD133(void **state)
+static void entities_answer_everywhere_SHD133_SHT020_SHT021(void **state)
 {
     struct world *world = cast_world(2, 3, 2);
     struct player players[6];
@@ -398,7 +398,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_seeds_give_equal_worlds),
         cmocka_unit_test(actors_ask_actors),
-        cmocka_unit_test(entities_answer_everywhere_SHD133),
+        cmocka_unit_test(entities_answer_everywhere_SHD133_SHT020_SHT021),
         cmocka_unit_test(a_forwarded_ask_is_answered_to_the_asker),
         cmocka_unit_test(a_remote_watch_ends_once),
         cmocka_unit_test(an_actor_that_unwatches_gets_no_notice),
