@@ -1247,7 +1247,7 @@ static void a_zero_unstable_time_is_refused(void **state)
 }
 
 /* cluster.split-brain-resolver, and the reference's defaults. */
-static void the_resolver_is_configured(void **state)
+static void the_resolver_is_configured_SBR069_SBR100(void **state)
 {
     static const struct {
         const char *text;
@@ -1661,7 +1661,7 @@ int main(void)
         cmocka_unit_test(limits_of_unknown_nodes_are_configured),
         cmocka_unit_test(idleness_is_configured_in_every_way),
         cmocka_unit_test(no_resolver_is_configured_by_default),
-        cmocka_unit_test(the_resolver_is_configured),
+        cmocka_unit_test(the_resolver_is_configured_SBR069_SBR100),
         cmocka_unit_test(strategies_have_settings_of_their_own),
         cmocka_unit_test(a_fault_of_the_configuration_names_the_node),
     };
