@@ -1220,7 +1220,7 @@ static int read_downing(struct settings *settings, const char *more,
     return settings_read(settings, &options, error, 512);
 }
 
-static void no_resolver_is_configured_by_default(void **state)
+static void no_resolver_is_configured_by_default_MEM077(void **state)
 {
     struct sherd_options options = { .journal = "memory" };
     struct settings settings;
@@ -1247,7 +1247,7 @@ static void a_zero_unstable_time_is_refused(void **state)
 }
 
 /* cluster.split-brain-resolver, and the reference's defaults. */
-static void the_resolver_is_configured_SBR069_SBR100(void **state)
+static void the_resolver_is_configured_SBR069_SBR100_MEM078(void **state)
 {
     static const struct {
         const char *text;
@@ -1660,8 +1660,8 @@ int main(void)
         cmocka_unit_test(statistics_are_off_unless_set),
         cmocka_unit_test(limits_of_unknown_nodes_are_configured),
         cmocka_unit_test(idleness_is_configured_in_every_way),
-        cmocka_unit_test(no_resolver_is_configured_by_default),
-        cmocka_unit_test(the_resolver_is_configured_SBR069_SBR100),
+        cmocka_unit_test(no_resolver_is_configured_by_default_MEM077),
+        cmocka_unit_test(the_resolver_is_configured_SBR069_SBR100_MEM078),
         cmocka_unit_test(strategies_have_settings_of_their_own),
         cmocka_unit_test(a_fault_of_the_configuration_names_the_node),
     };

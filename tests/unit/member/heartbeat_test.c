@@ -475,7 +475,7 @@ static void late_heartbeats_are_logged(void **state)
 }
 
 /* A silent peer that the ring drops is monitored until it answers or is removed. */
-static void silent_peer_stays_monitored(void **state)
+static void silent_peer_stays_monitored_MEM048_MEM049(void **state)
 {
     struct gossip gossip = { 0 };
     struct heart heart = { 0 };
@@ -665,8 +665,52 @@ static void a_peer_removed_before_its_first_response_is_forgotten(void **state)
     outbox_fini(&outbox);
 }
 
+static void a_node_alone_sends_no_heartbeats_MEM040_MEM041_MEM134(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct heart heart = { 0 };
+    struct outbox outbox = { 0 };
+    uint8_t reach[1] = { 0 };
+    const struct profile *self;
+    (void)state;
+
+    assert_int_equal(heart.peers.count, 0);
+    self = test_add(&gossip, 'a', MEMBER_UP, 1, true);
+    heart_follow(&heart, &three_peers, &gossip, reach, self, SECOND);
+    assert_int_equal(heart.peers.count, 0);
+    (void)heart_step(&heart, &three_peers, &test_identity, NULL, SECOND,
+                     &outbox);
+    (void)sequence_of(&outbox, 0);
+    assert_int_equal(heart.sequence, 0);
+    heart_fini(&heart);
+    gossip_fini(&gossip);
+    outbox_fini(&outbox);
+}
+
+/* This node is not in the gossip. */
+static void a_node_outside_monitors_the_members_MEM043(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct heart heart = { 0 };
+    uint8_t reach[2] = { 0 };
+    struct profile *self = test_profile("a", 2552, 1, NULL);
+    struct node_id b = test_mail('b'), c = test_mail('c');
+    (void)state;
+
+    (void)test_add(&gossip, 'b', MEMBER_UP, 2, true);
+    (void)test_add(&gossip, 'c', MEMBER_UP, 3, true);
+    heart_follow(&heart, &three_peers, &gossip, reach, self, SECOND);
+    assert_int_equal(heart.peers.count, 2);
+    assert_non_null(heart_peer(&heart, &b));
+    assert_non_null(heart_peer(&heart, &c));
+    heart_fini(&heart);
+    gossip_fini(&gossip);
+    profile_drop(self);
+}
+
 /* Receivers of a node's heartbeats, and their numbers. */
-static void heartbeats_follow_the_members(void **state)
+static void heartbeats_follow_the_members_MEM039_MEM042_MEM044_MEM045_MEM046(
+    void **state)
 {
     struct gossip gossip = { 0 };
     struct heart heart = { 0 };
@@ -676,11 +720,6 @@ static void heartbeats_follow_the_members(void **state)
     const struct profile *self = test_add(&gossip, 'a', MEMBER_UP, 1, true);
     (void)state;
 
-    heart_follow(&heart, &three_peers, &gossip, reach, self, SECOND);
-    (void)heart_step(&heart, &three_peers, &test_identity, NULL, SECOND,
-                     &outbox);
-    (void)sequence_of(&outbox, 0); /* alone */
-    assert_int_equal(heart.sequence, 0);
     (void)test_add(&gossip, 'b', MEMBER_UP, 2, true);
     (void)test_add(&gossip, 'c', MEMBER_JOINING, UP_NUMBER_NONE, true);
     reach[1] = UNREACHABLE; /* monitored anyway */
@@ -776,12 +815,15 @@ int main(void)
         cmocka_unit_test(the_ring_chooses_the_monitored_peers_MEM131_MEM133),
         cmocka_unit_test(an_updated_ring_equals_a_new_one),
         cmocka_unit_test(late_heartbeats_are_logged),
-        cmocka_unit_test(silent_peer_stays_monitored),
+        cmocka_unit_test(silent_peer_stays_monitored_MEM048_MEM049),
         cmocka_unit_test(a_suspended_node_misses_no_peer),
         cmocka_unit_test(a_response_that_waited_is_not_late),
         cmocka_unit_test(first_responses_are_awaited_once),
         cmocka_unit_test(a_peer_removed_before_its_first_response_is_forgotten),
-        cmocka_unit_test(heartbeats_follow_the_members),
+        cmocka_unit_test(a_node_alone_sends_no_heartbeats_MEM040_MEM041_MEM134),
+        cmocka_unit_test(a_node_outside_monitors_the_members_MEM043),
+        cmocka_unit_test(
+            heartbeats_follow_the_members_MEM039_MEM042_MEM044_MEM045_MEM046),
         cmocka_unit_test(removed_peers_are_forgotten_FD025_MEM052),
         cmocka_unit_test(the_share_of_different_views_falls_with_the_cluster_size),
     };

@@ -251,7 +251,8 @@ static void merged_gossips_give_one_event_for_each_change(void **state)
 }
 
 /* The leader gets its own end before it stops, the other node all steps. */
-static void a_leaving_node_gets_its_events_to_the_end_SGT044(void **state)
+static void a_leaving_node_gets_its_events_to_the_end_SGT044_MEM067(
+    void **state)
 {
     struct world *world = cast_world(32, 2, 1);
     struct ear ears[2];
@@ -341,7 +342,7 @@ static void the_downed_hears(struct world *world, uint32_t by, uint32_t node,
 }
 
 /* There are no tasks that would keep its lanes. */
-static void a_downed_node_gets_its_events_to_the_end(void **state)
+static void a_downed_node_gets_its_events_to_the_end_MEM074(void **state)
 {
     struct world *world = cast_world(39, 2, 2);
     (void)state;
@@ -679,9 +680,10 @@ int main(void)
         cmocka_unit_test(merged_gossips_give_one_event_for_each_change),
         cmocka_unit_test(
             the_status_lists_the_members_that_have_seen_the_version),
-        cmocka_unit_test(a_leaving_node_gets_its_events_to_the_end_SGT044),
+        cmocka_unit_test(
+            a_leaving_node_gets_its_events_to_the_end_SGT044_MEM067),
         cmocka_unit_test(a_node_leaves_at_the_request_of_another),
-        cmocka_unit_test(a_downed_node_gets_its_events_to_the_end),
+        cmocka_unit_test(a_downed_node_gets_its_events_to_the_end_MEM074),
         cmocka_unit_test(a_node_without_a_cluster_gets_the_end_event),
         cmocka_unit_test(a_joining_node_gets_its_own_events_SGT044),
         cmocka_unit_test(

@@ -512,7 +512,7 @@ static void a_leaving_node_sends_its_waiting_frames(void **state)
     world_free(world);
 }
 
-static void all_nodes_leave_one_after_the_other(void **state)
+static void all_nodes_leave_one_after_the_other_MEM073(void **state)
 {
     struct world *world = cast_world(9, 3, 3);
     struct player player;
@@ -740,7 +740,7 @@ int main(void)
         cmocka_unit_test(a_new_incarnation_gets_no_messages_for_the_earlier_one),
         cmocka_unit_test(entities_recover_after_the_coordinator_leaves_SGT030),
         cmocka_unit_test(a_leaving_node_sends_its_waiting_frames),
-        cmocka_unit_test(all_nodes_leave_one_after_the_other),
+        cmocka_unit_test(all_nodes_leave_one_after_the_other_MEM073),
         cmocka_unit_test(all_nodes_leave_at_once),
         cmocka_unit_test(entities_get_the_stop_message_at_a_hand_off),
         cmocka_unit_test(a_crash_frees_everything),
