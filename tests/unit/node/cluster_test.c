@@ -383,7 +383,7 @@ static void a_node_without_a_cluster_gets_the_end_event(void **state)
     world_free(world);
 }
 
-static void a_joining_node_gets_its_own_events_SGT044(void **state)
+static void a_joining_node_gets_its_own_events_SGT044_MEM392(void **state)
 {
     struct world *world = cast_new(33);
     struct ear ear;
@@ -685,7 +685,7 @@ int main(void)
         cmocka_unit_test(a_node_leaves_at_the_request_of_another),
         cmocka_unit_test(a_downed_node_gets_its_events_to_the_end_MEM074),
         cmocka_unit_test(a_node_without_a_cluster_gets_the_end_event),
-        cmocka_unit_test(a_joining_node_gets_its_own_events_SGT044),
+        cmocka_unit_test(a_joining_node_gets_its_own_events_SGT044_MEM392),
         cmocka_unit_test(
             a_full_shutdown_prepares_all_members_first_SHT074_MEM265_MEM266_MEM267),
         cmocka_unit_test(a_weakly_up_member_ends_with_its_cluster),
