@@ -119,7 +119,7 @@ static void limit_files(rlim_t size)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-static void a_system_is_ready_while_its_disk_accepts_keys(void **state)
+static void a_system_is_ready_while_its_disk_accepts_keys_MEM208(void **state)
 {
     char text[256];
     struct sherd_options options = options_of("Shop", text, sizeof text);
@@ -277,7 +277,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            a_system_is_ready_while_its_disk_accepts_keys, make_directory,
+            a_system_is_ready_while_its_disk_accepts_keys_MEM208, make_directory,
             drop_directory),
         cmocka_unit_test_setup_teardown(a_failed_write_behind_is_reported,
                                         make_directory, drop_directory),

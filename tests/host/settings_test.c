@@ -339,7 +339,7 @@ static void members_are_configured(void **state)
 }
 
 /* cluster.multi-data-center; each data center has a cluster id of its own. */
-static void data_centers_are_configured(void **state)
+static void data_centers_are_configured_MEM002(void **state)
 {
     struct sherd_options options = { .journal = "memory", .name = "Shop" };
     struct settings settings;
@@ -356,6 +356,7 @@ static void data_centers_are_configured(void **state)
     assert_string_equal(settings.node.cluster_id, "Shop");
     settings_fini(&settings);
     options.config_text =
+        "akka.cluster.roles = [ hamlet ]\n"
         "akka.cluster.multi-data-center {\n"
         "  self-data-center = blue\n"
         "  cross-data-center-connections = 2\n"
@@ -364,6 +365,8 @@ static void data_centers_are_configured(void **state)
         "}";
     assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
     assert_string_equal(settings.node.data_center, "blue");
+    assert_int_equal(settings.node.role_count, 1);
+    assert_string_equal(settings.node.roles[0], "hamlet");
     assert_string_equal(settings.node.cluster_id, "Shop@blue");
     assert_int_equal(settings.node.cross_connections, 2);
     assert_true(settings.node.cross_gossip_probability == 0.01);
@@ -1629,7 +1632,7 @@ int main(void)
         cmocka_unit_test(entities_live_with_the_configured_role),
         cmocka_unit_test(member_logging_is_configured),
         cmocka_unit_test(members_are_configured),
-        cmocka_unit_test(data_centers_are_configured),
+        cmocka_unit_test(data_centers_are_configured_MEM002),
         cmocka_unit_test(bad_members_are_refused),
         cmocka_unit_test(remembered_entities_are_kept_where_it_is_set),
         cmocka_unit_test(remembered_entities_start_as_configured),

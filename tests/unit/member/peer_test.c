@@ -979,7 +979,7 @@ static void an_exiting_node_confirms_to_the_leader_and_the_next(void **state)
 }
 
 /* It ends now, so the messages must not wait for a round. */
-static void an_exiting_node_notifies_five_members(void **state)
+static void an_exiting_node_notifies_five_members_MEM126(void **state)
 {
     struct fixture fixture = { 0 };
     struct outbound out;
@@ -1362,7 +1362,7 @@ int main(void)
         cmocka_unit_test(other_data_centers_get_the_status_first),
         cmocka_unit_test(a_downed_node_waits_for_other_downed_nodes_up_to_a_limit),
         cmocka_unit_test(an_exiting_node_confirms_to_the_leader_and_the_next),
-        cmocka_unit_test(an_exiting_node_notifies_five_members),
+        cmocka_unit_test(an_exiting_node_notifies_five_members_MEM126),
         cmocka_unit_test(observations_by_downed_members_count_for_removal),
         cmocka_unit_test(an_exiting_member_elsewhere_is_removed_at_once),
         cmocka_unit_test(a_terminated_member_makes_no_data_center_unreachable),

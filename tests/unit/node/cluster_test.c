@@ -180,7 +180,8 @@ static uint32_t seen_by(struct world *world, uint32_t node)
 }
 
 /* A paused member is unreachable, and has not seen the version. */
-static void the_status_lists_the_members_that_have_seen_the_version(void **state)
+static void the_status_lists_the_members_that_have_seen_the_version_MEM066(
+    void **state)
 {
     struct world *world = cast_world(38, 3, 1);
     struct ear ear;
@@ -679,7 +680,7 @@ int main(void)
         cmocka_unit_test(every_lane_gets_every_change),
         cmocka_unit_test(merged_gossips_give_one_event_for_each_change),
         cmocka_unit_test(
-            the_status_lists_the_members_that_have_seen_the_version),
+            the_status_lists_the_members_that_have_seen_the_version_MEM066),
         cmocka_unit_test(
             a_leaving_node_gets_its_events_to_the_end_SGT044_MEM067),
         cmocka_unit_test(a_node_leaves_at_the_request_of_another),

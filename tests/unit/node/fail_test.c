@@ -80,7 +80,7 @@ static void is_a_host(struct node_settings *settings)
     settings->role_count = 1;
 }
 
-static void no_member_is_up_before_the_minimum_of_a_role(void **state)
+static void no_member_is_up_before_the_minimum_of_a_role_MEM315(void **state)
 {
     struct world *world = cast_new(2);
 
@@ -726,7 +726,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_node_without_the_role_routes_messages_SHD007),
         cmocka_unit_test(no_member_is_up_before_the_minimum_of_members),
-        cmocka_unit_test(no_member_is_up_before_the_minimum_of_a_role),
+        cmocka_unit_test(no_member_is_up_before_the_minimum_of_a_role_MEM315),
         cmocka_unit_test(a_role_has_its_own_minimum_of_regions),
         cmocka_unit_test(shards_wait_for_the_minimum_of_their_role),
         cmocka_unit_test(a_node_that_finds_no_cluster_gives_up),

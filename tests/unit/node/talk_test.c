@@ -171,7 +171,7 @@ static void an_actor_that_unwatches_gets_no_notice(void **state)
     world_free(world);
 }
 
-static void a_removed_node_terminates_the_watched(void **state)
+static void a_removed_node_terminates_the_watched_MEM263(void **state)
 {
     struct world *world = cast_world(6, 3, 2);
     struct player watcher;
@@ -210,7 +210,8 @@ static void say_last_words(struct sherd_ctx *ctx, struct player *player)
                    (struct sherd_bytes){ NULL, 0 });
 }
 
-static void the_notice_of_the_end_comes_after_the_last_messages(void **state)
+static void the_notice_of_the_end_comes_after_the_last_messages_MEM006(
+    void **state)
 {
     struct world *world = cast_world(16, 3, 2);
     struct player watcher;
@@ -402,8 +403,9 @@ int main(void)
         cmocka_unit_test(a_forwarded_ask_is_answered_to_the_asker),
         cmocka_unit_test(a_remote_watch_ends_once),
         cmocka_unit_test(an_actor_that_unwatches_gets_no_notice),
-        cmocka_unit_test(a_removed_node_terminates_the_watched),
-        cmocka_unit_test(the_notice_of_the_end_comes_after_the_last_messages),
+        cmocka_unit_test(a_removed_node_terminates_the_watched_MEM263),
+        cmocka_unit_test(
+            the_notice_of_the_end_comes_after_the_last_messages_MEM006),
         cmocka_unit_test(an_ask_ends_with_its_node),
         cmocka_unit_test(undeliverable_messages_come_back_from_another_node),
         cmocka_unit_test(an_entity_that_fails_answers_its_asker),
