@@ -826,7 +826,7 @@ static void remembered_entities_start_as_configured(void **state)
 
 #define DURABLE "akka.cluster.distributed-data.durable"
 
-static void durable_keys_are_configured(void **state)
+static void durable_keys_are_configured_DD134(void **state)
 {
     struct sherd_options options = { .journal = "memory", .name = "Shop", .port = 2551 };
     struct settings settings;
@@ -836,6 +836,7 @@ static void durable_keys_are_configured(void **state)
 
     assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
     assert_int_equal(settings.node.durable_key_count, 0);
+    assert_string_equal(settings.node.data_name, "ddataReplicator");
     settings_fini(&settings);
     options.config_text = DURABLE ".keys = [a, \"shard-*\"]";
     assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
@@ -1636,7 +1637,7 @@ int main(void)
         cmocka_unit_test(bad_members_are_refused),
         cmocka_unit_test(remembered_entities_are_kept_where_it_is_set),
         cmocka_unit_test(remembered_entities_start_as_configured),
-        cmocka_unit_test(durable_keys_are_configured),
+        cmocka_unit_test(durable_keys_are_configured_DD134),
         cmocka_unit_test(bad_durable_keys_are_refused),
         cmocka_unit_test(coordinators_keep_their_state_as_configured),
         cmocka_unit_test(joins_are_checked_with_what_is_set),

@@ -428,7 +428,7 @@ static void a_counter_adds_the_counts_of_all_actors(void **state)
 }
 
 /* The actors are on one lane, or on two. */
-static void concurrent_adds_of_two_actors_are_both_kept(void **state)
+static void concurrent_adds_of_two_actors_are_both_kept_DD038(void **state)
 {
     (void)state;
     for (uint32_t lane = 0; lane < 2; lane++) {
@@ -769,7 +769,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_change_is_seen_everywhere),
         cmocka_unit_test(a_counter_adds_the_counts_of_all_actors),
-        cmocka_unit_test(concurrent_adds_of_two_actors_are_both_kept),
+        cmocka_unit_test(concurrent_adds_of_two_actors_are_both_kept_DD038),
         cmocka_unit_test(every_call_has_its_answer),
         cmocka_unit_test(a_value_may_be_larger_than_a_body),
         cmocka_unit_test(a_map_has_values_of_any_type),
