@@ -976,7 +976,7 @@ static void joins_are_checked_with_what_is_set(void **state)
     settings_fini(&settings);
 }
 
-static void keys_expire_as_configured(void **state)
+static void keys_expire_as_configured_PKO038_PKO039(void **state)
 {
     struct sherd_options options = {
         .journal = "memory",
@@ -984,11 +984,15 @@ static void keys_expire_as_configured(void **state)
                        "  \"session-*\" = 10 minutes, \"a.b c\" = 4 s, kept = off\n"
                        "}",
     };
+    struct sherd_options plain = { .journal = "memory" };
     struct buf text = { 0 };
     struct settings settings;
     char error[512];
     (void)state;
 
+    assert_int_equal(settings_read(&settings, &plain, error, sizeof error), 0);
+    assert_int_equal(settings.node.data_expiry_count, 0);
+    settings_fini(&settings);
     assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
     assert_int_equal(settings.node.data_expiry_count, 2);
     assert_string_equal(settings.node.data_expiries[0].pattern, "session-*");
@@ -1641,7 +1645,7 @@ int main(void)
         cmocka_unit_test(bad_durable_keys_are_refused),
         cmocka_unit_test(coordinators_keep_their_state_as_configured),
         cmocka_unit_test(joins_are_checked_with_what_is_set),
-        cmocka_unit_test(keys_expire_as_configured),
+        cmocka_unit_test(keys_expire_as_configured_PKO038_PKO039),
         cmocka_unit_test(the_size_of_values_is_configured),
         cmocka_unit_test(a_coordinator_state_in_a_journal_is_refused),
         cmocka_unit_test(lease_providers_are_configured),

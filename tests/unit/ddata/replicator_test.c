@@ -234,7 +234,8 @@ static void an_unchanged_value_is_not_sent_to_subscribers_DD239(void **state)
     cluster_free(c);
 }
 
-static void a_prefix_subscription_gets_all_its_keys(void **state)
+static void a_prefix_subscription_gets_all_its_keys_PKO035_PKO037_PKO040_PKO041_PKO042(
+    void **state)
 {
     struct cluster *c = cluster_of(9, 2);
     struct replica_node *node = &c->nodes[1];
@@ -797,7 +798,8 @@ int main(void)
         cmocka_unit_test(many_updates_at_once_converge_DD236),
         cmocka_unit_test(subscribers_get_each_change_once_DD238),
         cmocka_unit_test(an_unchanged_value_is_not_sent_to_subscribers_DD239),
-        cmocka_unit_test(a_prefix_subscription_gets_all_its_keys),
+        cmocka_unit_test(
+            a_prefix_subscription_gets_all_its_keys_PKO035_PKO037_PKO040_PKO041_PKO042),
         cmocka_unit_test(a_deleted_key_stays_deleted),
         cmocka_unit_test(unreachable_replicas_make_writes_and_reads_fail),
         cmocka_unit_test(a_read_repairs_the_local_replica),

@@ -718,7 +718,7 @@ static void members_that_have_not_seen_the_version_get_gossip_first_MEM119(
     assert_int_equal(rounds.gossips['b' - 'a'] + rounds.statuses['b' - 'a'], 0);
 }
 
-static void without_preference_all_reachable_members_get_gossip_MEM120_MEM121(
+static void without_preference_all_reachable_members_get_gossip_MEM120_MEM121_OLD005(
     void **state)
 {
     struct rounds rounds = rounds_with(1);
@@ -882,6 +882,49 @@ static void a_newer_status_is_answered_by_a_status(void **state)
     put(&fixture, "GS", &payload);
     assert_int_equal(sent(&fixture, "GS", 'c'), 1);
     buf_fini(&payload);
+    fini(&fixture);
+}
+
+/* A newer peer is asked for its gossip, an older one gets it, and an equal one gets nothing. */
+static void a_status_is_answered_by_what_one_side_lacks_SEED021(void **state)
+{
+    static const struct member_settings settings = { 0 };
+    struct fixture fixture = { 0 };
+    struct node_id c = test_mail('c'), d = test_mail('d');
+    struct gossip answer = { 0 };
+    uint8_t digest[SEEN_DIGEST_SIZE];
+    struct buf statuses[3] = { { 0 }, { 0 }, { 0 } }; /* older, equal, newer */
+    static const uint32_t gossips[] = { 1, 0, 0 }, asked[] = { 0, 0, 1 };
+    (void)state;
+
+    found_with(&fixture, &settings);
+    set(&fixture, 'c', MEMBER_UP, 2);
+    set(&fixture, 'd', MEMBER_UP, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        if (i < 2)
+            told_seen_by(&fixture, true);
+        else
+            clock_increment(&fixture.gossip.clock,
+                            &gossip_find(&fixture.gossip, &c)->profile->key);
+        wire_seen_digest(&own_identity, &fixture.gossip, digest);
+        wire_put_status(&own_identity, &statuses[i], &c, &fixture.gossip,
+                        digest);
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        put(&fixture, "GS", &statuses[i]);
+        assert_int_equal(sent(&fixture, "GE", 'c'), gossips[i]);
+        put(&fixture, "GS", &statuses[i]);
+        assert_int_equal(sent(&fixture, "GS", 'c'), asked[i]);
+        buf_fini(&statuses[i]);
+    }
+    /* c sends its version after a change here: it gets both changes. */
+    assert_true(member_down(fixture.member, fixture.now, &d.address,
+                            &fixture.outbox));
+    set(&fixture, 'e', MEMBER_JOINING, UP_NUMBER_NONE);
+    answer_to(&fixture, &answer);
+    assert_int_equal(gossip_find(&answer, &d)->status, MEMBER_DOWN);
+    assert_int_equal(answer.members.count, 4);
+    gossip_fini(&answer);
     fini(&fixture);
 }
 
@@ -1355,10 +1398,12 @@ int main(void)
         cmocka_unit_test(
             members_that_have_not_seen_the_version_get_gossip_first_MEM119),
         cmocka_unit_test(
-            without_preference_all_reachable_members_get_gossip_MEM120_MEM121),
+            without_preference_all_reachable_members_get_gossip_MEM120_MEM121_OLD005),
         cmocka_unit_test(the_oldest_are_notified_of_exiting_members),
         cmocka_unit_test(a_version_seen_by_few_spreads_faster),
         cmocka_unit_test(a_newer_status_is_answered_by_a_status),
+        cmocka_unit_test(
+            a_status_is_answered_by_what_one_side_lacks_SEED021),
         cmocka_unit_test(other_data_centers_get_the_status_first),
         cmocka_unit_test(a_downed_node_waits_for_other_downed_nodes_up_to_a_limit),
         cmocka_unit_test(an_exiting_node_confirms_to_the_leader_and_the_next),

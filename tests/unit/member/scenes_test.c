@@ -86,7 +86,7 @@ static void check_unreachable(const struct net *net, uint32_t which)
                              1);
 }
 
-static void a_first_seed_is_up_alone_MEM062_MEM356_MEM391(void **state)
+static void a_first_seed_is_up_alone_MEM062_MEM356_MEM391_OLD001(void **state)
 {
     struct net *net = net_new(61);
     (void)state;
@@ -97,6 +97,30 @@ static void a_first_seed_is_up_alone_MEM062_MEM356_MEM391(void **state)
     check_members(net, 1, 0);
     assert_true(member_is_converged(net->nodes[0].member));
     assert_int_equal(member_self(net->nodes[0].member)->up_number, 1);
+    net_free(net);
+}
+
+/* They wait for a sixth. */
+static void all_joiners_are_joining_in_order_OLD002_OLD003_OLD004(void **state)
+{
+    struct member_settings settings = { .min_members = 6 };
+    struct net *net = net_new(79);
+    (void)state;
+
+    for (uint32_t i = 5; i-- > 0;)
+        net_add(net, i, &settings);
+    for (uint32_t i = 0; i < 5; i++) {
+        net_start(net, i);
+        net_run(net, 10 * SECOND);
+        assert_int_equal(member_count(net->nodes[0].member), i + 1);
+        for (uint32_t at = 0; at <= i; at++) {
+            const struct member_view *view =
+                member_at(net->nodes[0].member, at);
+
+            assert_int_equal(view->status, MEMBER_JOINING);
+            assert_int_equal(view->profile->address->port, 2551 + at);
+        }
+    }
     net_free(net);
 }
 
@@ -412,7 +436,9 @@ static void stable_nodes_see_others_come_and_go_MEM335_MEM346(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_first_seed_is_up_alone_MEM062_MEM356_MEM391),
+        cmocka_unit_test(a_first_seed_is_up_alone_MEM062_MEM356_MEM391_OLD001),
+        cmocka_unit_test(
+            all_joiners_are_joining_in_order_OLD002_OLD003_OLD004),
         cmocka_unit_test(
             a_second_node_comes_up_MEM311_MEM340_MEM344_MEM357),
         cmocka_unit_test(

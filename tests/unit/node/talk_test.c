@@ -29,7 +29,7 @@ static void equal_seeds_give_equal_worlds(void **state)
 }
 
 /* Every pair of lanes, on one node and on two. */
-static void actors_ask_actors(void **state)
+static void actors_ask_actors_ADJ087(void **state)
 {
     struct world *world = cast_world(1, 2, 2);
     struct player players[4];
@@ -398,7 +398,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_seeds_give_equal_worlds),
-        cmocka_unit_test(actors_ask_actors),
+        cmocka_unit_test(actors_ask_actors_ADJ087),
         cmocka_unit_test(entities_answer_everywhere_SHD133_SHT020_SHT021),
         cmocka_unit_test(a_forwarded_ask_is_answered_to_the_asker),
         cmocka_unit_test(a_remote_watch_ends_once),
