@@ -262,6 +262,7 @@ SHERD_API void sherd_close(struct sherd_system *system);
 
 /* Returns 1 if the node should be given work, else 0. Does not wait. It is 1 if
  * - the node is up, and neither leaves nor joins another cluster,
+ * - the types of akka.cluster.sharding.healthcheck.names have registered,
  * - each lane has ended a turn in the last 5 s,
  * - durable keys are loaded and stored without failure.
  *
@@ -487,7 +488,8 @@ struct sherd_replica_status {
     X(SHERD_CLIENTS_IGNORED, "cluster client messages ignored")                \
     /* Managers of singletons. */                                              \
     X(SHERD_SINGLETONS_IGNORED, "singleton messages ignored")                  \
-    /* Regions and coordinators of types that this node does not have. */      \
+    /* Regions and coordinators of types that this node does not have, and     \
+     * queries about regions of which too many are open. */                    \
     X(SHERD_SHARDING_IGNORED, "sharding messages ignored")                     \
     /* Replicators at other paths than this node's. */                         \
     X(SHERD_REPLICATORS_IGNORED, "replicator messages ignored")                \

@@ -17,6 +17,7 @@
 #include "host/lease_provider.h"
 #include "host/log.h"
 #include "host/standard_files.h"
+#include "host/region_calls.h"
 #include "host/status.h"
 #include "host/backend_memory.h"
 #include "host/backend_sqlite.h"
@@ -758,6 +759,7 @@ void sherd_close(struct sherd_system *system)
     node_free(system->node);
     free(system->threads);
     status_calls_free(system);
+    region_calls_free(system);
     listener_free(system->listener);
     dns_lookups_close(system->lookups);
     tls_close(system->tls);

@@ -97,6 +97,8 @@ struct sherd_system {
     int signal_pipe;   /* of sherd_run; -1: none */
     struct status_call *calls; /* calls of sherd_get_status, also timed-out ones */
     uint32_t call_count;
+    struct region_call *region_calls; /* calls of sherd/sharding.h, also timed-out ones */
+    uint32_t region_call_count;
 };
 
 /* The thread that machine `index` runs on. */

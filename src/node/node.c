@@ -221,6 +221,8 @@ static void copy_settings(struct node *node,
                                     settings->durable_key_count);
     copy->shard_durable_keys = copy_texts(settings->shard_durable_keys,
                                           settings->shard_durable_key_count);
+    copy->checked_types = copy_texts(settings->checked_types,
+                                     settings->checked_type_count);
     copy->data_expiries = copy_expiries(settings);
     copy->large_destinations = copy_texts(settings->large_destinations,
                                           settings->large_destination_count);
@@ -397,6 +399,7 @@ void node_free(struct node *node)
     for (uint32_t i = 0; i < settings->data_expiry_count; i++)
         free_text(settings->data_expiries[i].pattern);
     mem_free((void *)(uintptr_t)settings->data_expiries);
+    free_texts(settings->checked_types, settings->checked_type_count);
     free_texts(settings->large_destinations,
                settings->large_destination_count);
     free_texts(settings->minimum_roles, settings->role_minimum_count);
@@ -615,6 +618,26 @@ bool node_mail_active_limit(const struct node *node, const char *type,
         if (strcmp(type, node->names[i].name) == 0) {
             struct mail_content content =
                 mail_for_type(i, MAIL(region_limit, .limit = limit));
+
+            *mail = mail_seal(&content);
+            return true;
+        }
+    return false;
+}
+
+void query_part_free(struct query_part *part)
+{
+    if (part)
+        mem_free(part->regions.memory);
+    mem_free(part);
+}
+
+bool node_mail_query(const struct node *node, const char *type, struct query_part *part,
+                     struct mail *mail)
+{
+    for (uint32_t i = 0; i < node->settings.type_count; i++)
+        if (strcmp(type, node->names[i].name) == 0) {
+            struct mail_content content = mail_for_type(i, MAIL(query, .own = { part }));
 
             *mail = mail_seal(&content);
             return true;

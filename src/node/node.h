@@ -131,6 +131,7 @@ struct node_settings {
     uint32_t state_majority_min; /* minimum of that majority; 0: Akka's */
     uint64_t waiting_for_state_timeout, updating_state_timeout;
     uint64_t retry_interval, handoff_timeout, shard_start_timeout, rebalance_interval, passivate_idle_after, shutdown_region_timeout;
+    uint64_t region_query_timeout; /* 0: Akka's 3 s */
 
     uint64_t passivate_interval; /* between two looks for idle entities; 0: an eighth of the time */
     /* limits of a region's active entities and their bytes, for types that do not say; 0: none */
@@ -153,6 +154,10 @@ struct node_settings {
     bool tasks_unless_downed; /* a downed node runs no tasks */
     /* a late task stops the shutdown; only before shards are handed off */
     bool phases_fatal[SHERD_PHASE_COUNT];
+
+    /* types that must be registered before the node is ready, once; lent */
+    const char *const *checked_types;
+    uint32_t checked_type_count;
 
     bool terms_by_clock; /* journal in memory: the wall clock replaces former terms */
 
@@ -252,6 +257,25 @@ struct status_part {
     void *driver;               /* the driver's own */
 };
 struct mail node_mail_status(struct status_part *part); /* given until DRIVER_STATUS returns it */
+
+/* A program's question about a type's regions. */
+enum node_query {
+    NODE_REGION_STATE, /* this node's, with the ids of entities */
+    NODE_REGION_STATS,
+    NODE_CLUSTER_STATS,
+    NODE_REGIONS
+};
+struct query_part {
+    enum node_query query;
+    uint64_t timeout; /* ns; 0: the settings' */
+    int result;       /* 0, or SHERD_E...; then regions is empty */
+    struct sherd_regions regions; /* regions.memory is of mem_alloc */
+    void *driver;     /* the driver's own */
+};
+/* For machine 0; given until DRIVER_QUERY returns it. False: unknown type. */
+bool node_mail_query(const struct node *node, const char *type, struct query_part *part,
+                     struct mail *mail);
+void query_part_free(struct query_part *part); /* with its answer; null is fine */
 
 /* ---- a machine's inputs ---- */
 
@@ -356,6 +380,7 @@ enum driver_request_kind {
     DRIVER_DURABLE,
     DRIVER_SEEDS,      /* find nodes of the cluster, then machine_found; at most one at a time */
     DRIVER_STATUS,     /* part: given back */
+    DRIVER_QUERY,      /* query: given back, control only */
     DRIVER_UP,         /* control: the node is up */
     DRIVER_READY,      /* control: is_ready has changed; at first false */
     DRIVER_REMOVED,    /* control: the node is no member any more */
@@ -375,6 +400,7 @@ struct driver_request {
     struct job *job;
     struct durable_request *durable;
     struct status_part *part;
+    struct query_part *query;
     bool is_ready; /* up, and not leaving */
     int error;
 };

@@ -13,6 +13,7 @@
 #include "node/control/control_calls.h"
 #include "node/control/data.h"
 #include "node/machine/machine.h"
+#include "node/control/queries.h"
 #include "node/control/relays.h"
 #include "node/control/remember_data.h"
 #include "node/control/remember_events.h"
@@ -78,6 +79,7 @@ struct control {
     struct shard_data shard_data;
     struct remember_data remember_data;
     struct relay relays[RELAY_COUNT];
+    struct queries queries;
     struct control_type *types;
     uint32_t type_count;
     struct coordinator_room room;
@@ -90,6 +92,7 @@ struct control {
     uint64_t removed_forgotten; /* entries of `removed` dropped at REMOVED_MAX */
     uint64_t notified_at;    /* when the last Quarantined was sent */
     bool is_ready; /* as in the last DRIVER_READY */
+    bool was_healthy; /* the configured types were registered */
     enum shutdown_step shutdown;
     uint64_t shutdown_deadline; /* of the current step */
     VEC(struct task) tasks; /* in order of arrival */
@@ -180,6 +183,10 @@ void control_remembered(struct control *control, uint32_t type,
 void control_remembered_all(struct control *control, uint32_t type,
                             const struct remembered_shards *counts);
 void control_orphan_shards_end(struct control *control, uint32_t type);
+
+/* health.c */
+void control_health_begin(struct control *control); /* logs configured types that do not exist */
+bool control_is_healthy(struct control *control);
 
 /* status.c */
 void control_tell_ready(struct control *control);

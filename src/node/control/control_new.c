@@ -203,6 +203,7 @@ void control_free(struct control *control)
     mem_free(control->types);
     downing_fini(control);
     relays_fini(control);
+    queries_fini(control);
     data_fini(control);
     member_free(control->member);
     associations_free(control->associations);
@@ -218,6 +219,7 @@ void control_start(struct control *control)
     struct machine *machine = control->machine;
 
     data_durable_start(control);
+    control_health_begin(control);
     if (machine->settings->seed_node_count || machine->settings->finds_seeds)
         member_start(control->member, machine->now, (uint64_t)machine->wall_ms, &machine->outbox);
     else if (machine->settings->alone)

@@ -151,6 +151,7 @@ void lane_free(struct lane *lane)
     vec_fini(&lane->asked);
     vec_fini(&lane->markers);
     vec_fini(&lane->tasks);
+    lane_looks_fini(lane);
     vec_fini(&lane->unreachable);
     mem_free(lane);
 }
@@ -581,6 +582,9 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
     case MAIL_ORPHANS_END:
         lane_orphan_shards_end(lane, content->type);
         break;
+    case MAIL_LOOK:
+        lane_look(lane, content);
+        break;
     case MAIL_PHASE:
         lane_phase(lane, mail_phase_of(content));
         break;
@@ -711,6 +715,8 @@ bool lane_turn(struct lane *lane)
     lane_wire(lane);
     if (lane->tasks.count)
         lane_tasks_step(lane);
+    if (lane->looks.count)
+        lane_looks_step(lane);
     ask_store(lane);
     lane_chains_end(lane);
     send_returns(lane);
@@ -721,7 +727,7 @@ bool lane_turn(struct lane *lane)
         ended = mail_from(lane->own, mail_ended_new());
         outputs_post(&machine->outputs, 0, &ended);
     }
-    return actors_runnable(lane->actors);
+    return actors_runnable(lane->actors) || lane->looks.count;
 }
 
 uint64_t lane_deadline(const struct lane *lane)

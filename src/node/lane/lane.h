@@ -89,6 +89,15 @@ struct remember_write {
     int32_t shard;
 };
 
+/* A query of control that this lane answers, a part in each turn. */
+struct look {
+    uint64_t number;
+    uint32_t type;
+    uint32_t index; /* of the next shard */
+    bool wants_ids;
+    struct buf *records; /* of the answer */
+};
+
 /* An ask from elsewhere that an entity here has in its mailbox. */
 struct asked {
     uint64_t at;
@@ -138,6 +147,7 @@ struct lane {
     uint32_t asked_head;
     uint64_t asked_refused; /* not watched, at STAGES_MAX */
     VEC(struct task) tasks;
+    VEC(struct look) looks; /* the first one continues */
     bool ending;
     bool ends_at_once;     /* when actors have handled the cluster's last events */
     uint64_t ending_until; /* then it waits no longer for links, or for actors to handle events */
@@ -232,6 +242,11 @@ void lane_ask_stage_read(struct lane *lane, const struct mail_stage *report); /*
 bool lane_ask_stage_frame(struct lane *lane, uint64_t actor, uint64_t ask,
                       const struct envelope *envelope);
 uint16_t lane_peer_name(struct lane *lane, struct peer *peer);
+
+/* ---- looking.c ---- */
+void lane_look(struct lane *lane, const struct mail_content *content); /* MAIL_LOOK */
+void lane_looks_step(struct lane *lane); /* there is one */
+void lane_looks_fini(struct lane *lane);
 
 /* ---- tasks.c ---- */
 void lane_task(struct lane *lane, uint64_t actor, enum sherd_phase phase,

@@ -76,6 +76,7 @@ struct world_node {
     bool is_ready;  /* and not leaving */
     bool has_ended; /* by itself, with `error` */
     int error;
+    struct query_part *answer; /* the last one to world_query, or null; lent */
 };
 
 uint32_t world_node_count(const struct world *world); /* the highest used index + 1 */
@@ -173,6 +174,11 @@ void world_down(struct world *world, uint32_t node, uint32_t which);
  * ignored. */
 void world_active_limit(struct world *world, uint32_t node, const char *type,
                         uint32_t entities, uint64_t bytes);
+
+/* Asks the node about a type's regions. The answer follows, unless the node ends before. timeout: ns;
+ * 0: the settings'. An unknown type is ignored. */
+void world_query(struct world *world, uint32_t node, const char *type,
+                 enum node_query query, uint64_t timeout);
 
 /* ---- observers ---- */
 

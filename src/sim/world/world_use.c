@@ -351,6 +351,20 @@ void world_active_limit(struct world *world, uint32_t node, const char *type,
         give(world, node, 0, mail);
 }
 
+void world_query(struct world *world, uint32_t node, const char *type,
+                 enum node_query query, uint64_t timeout)
+{
+    struct query_part *part = mem_alloc(sizeof *part);
+    struct mail mail;
+
+    part->query = query;
+    part->timeout = timeout;
+    if (node_mail_query(world_site(world, node)->face.node, type, part, &mail))
+        give(world, node, 0, mail);
+    else
+        mem_free(part);
+}
+
 /* ---- status and observers ---- */
 
 static struct sherd_status ask_status(struct world *world, uint32_t index,
