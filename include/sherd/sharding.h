@@ -1,4 +1,5 @@
-/* Looks at the shards of an entity type: on this node, and in the cluster.
+/* Looks at the shards of an entity type, on this node and in the cluster, and
+ * moves them away from this node.
  *
  * A region is the part of a type on one node. The answers are Akka's: other
  * nodes and JVM programs may ask a region the same by message
@@ -39,6 +40,23 @@ struct sherd_regions {
     int has_coordinator; /* 1: this node knows the coordinator of the type */
     void *memory;        /* the library's */
 };
+
+/* Shuts down this node's region of a type: its shards move to other nodes, and
+ * no message is lost. Then the node only sends to the type, until it ends. If
+ * no other node hosts the type, its entities stop, and messages wait for a
+ * region.
+ *
+ * type: its name. done: called once, on a thread of the library or in
+ * sherd_close, which it must not block. result: 0: the region has stopped, or
+ * akka.coordinated-shutdown's time limit of the phase
+ * cluster-sharding-shutdown-region was reached, which the log says;
+ * SHERD_ESTATE: the node ended before. user: its argument.
+ * Result: 0; SHERD_EINVAL; SHERD_ENOTYPE; SHERD_EFULL: 64 calls are waiting;
+ * SHERD_ESTATE. Unless it is 0, done is not called.
+ * Threads: any, from sherd_start on. */
+SHERD_API SHERD_MUST_USE int
+sherd_region_shutdown(struct sherd_system *system, const char *type,
+                      void (*done)(void *user, int result), void *user);
 
 /* Ask about a type. Each call waits for its answer.
  *

@@ -188,17 +188,23 @@ struct sherd_entity_type {
  * and stay remembered. In distributed data an id must be UTF-8: an entity with
  * another id does not start. */
 
-/* Registers an entity type, after sherd_open and before sherd_start.
+/* Registers an entity type. On a node that runs, it waits until actors and
+ * threads can use the type. The first type with events in the journal, and the
+ * first one of a role that remembers entities in distributed data, must be
+ * registered before sherd_start.
  *
  * type: copied, with its texts. The behavior's name and functions must stay
  * valid until sherd_close returns.
  * Result: 0. SHERD_EINVAL: a field is wrong, or a persistent type has no
  * journal. SHERD_EEXIST: another type has the name or one of the paths.
- * SHERD_EFULL: it would be the 257th type. SHERD_ESTATE. The log explains all
- * but the last. A type NAME has the paths
- * NAME, NAMEProxy, NAMECoordinator and NAME-DATA_CENTER. Akka's replicators
- * have the paths replicator and ROLEReplicator.
- * Threads: the one that opened the system. */
+ * SHERD_EFULL: it would be the 257th type. SHERD_ESTATE: also of a node that
+ * shuts down. SHERD_ETIME: a lane did not answer within 5 s; the type follows
+ * when it does. The log explains all but the last two.
+ * A type NAME has the paths NAME, NAMEProxy, NAMECoordinator and
+ * NAME-DATA_CENTER. Akka's replicators have the paths replicator and
+ * ROLEReplicator.
+ * Threads: before sherd_start the one that opened the system, then threads of
+ * the program and jobs. Not in receive. */
 SHERD_API SHERD_MUST_USE int
 sherd_entity_register(struct sherd_system *system,
                       const struct sherd_entity_type *type);

@@ -61,6 +61,7 @@
 #define STALLED_NS 5000000000ull /* a longer turn is reported */
 #define STATUS_WAIT_MS 5000 /* sherd_get_status waits for all machines */
 #define REGION_CALLS_MAX 64 /* concurrent calls of sherd/sharding.h, as for STATUS_CALLS_MAX */
+#define TYPE_CALLS_MAX 64 /* concurrent calls about types of a node that runs */
 #define STATUS_CALLS_MAX 64 /* concurrent; one that timed out counts until its parts return */
 #define DESCRIPTORS_MIN 64 /* and eight for each thread; a system with fewer does not start */
 #define DESCRIPTORS_GOOD 1024 /* with fewer a system warns */

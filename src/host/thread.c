@@ -17,6 +17,7 @@
 #include "host/relax.h"
 #include "host/region_calls.h"
 #include "host/status.h"
+#include "host/type_calls.h"
 #include "journal/backend.h"
 
 #define MS_NS 1000000ull
@@ -217,6 +218,9 @@ static bool carry_out(struct thread *thread, uint32_t index)
             break;
         case DRIVER_STATUS:
             status_returned(system, request.part);
+            break;
+        case DRIVER_TYPE:
+            type_call_returned(system, request.type);
             break;
         case DRIVER_QUERY:
             region_call_returned(system, request.query);

@@ -72,6 +72,7 @@ struct node_settings {
     bool probes; /* leave facts for checkers */
     const struct sherd_entity_type *types;
     uint32_t type_count;
+    uint32_t late_types_max; /* types that node_prepare_type may add */
     const struct sherd_format *formats; /* of messages between actors here and on JVM nodes */
     uint32_t format_count;              /* at most FORMATS_MAX */
     uint64_t (*clock)(void); /* monotonic ns, to report slow handlers; null in simulation */
@@ -277,6 +278,25 @@ bool node_mail_query(const struct node *node, const char *type, struct query_par
                      struct mail *mail);
 void query_part_free(struct query_part *part); /* with its answer; null is fine */
 
+/* Prepares a type for a node that runs: gives it a place, which is used once node_mail_type_call adds
+ * it. The caller has checked it (entity_type.h), and makes one such pair of calls at a time, whose
+ * mail keeps their order. At most late_types_max. Returns its index. */
+uint32_t node_prepare_type(struct node *node, const struct sherd_entity_type *type);
+enum type_call {
+    TYPE_ADD,        /* returned when actors and threads can use the type */
+    TYPE_STOP_REGION /* shuts its region down; returned when the region has stopped */
+};
+struct type_part {
+    enum type_call call;
+    uint32_t type; /* index */
+    int result;    /* 0, or SHERD_ESTATE: the node shuts down */
+    void *driver;  /* the driver's own */
+};
+/* For machine 0; given until DRIVER_TYPE returns it. */
+struct mail node_mail_type_call(struct type_part *part);
+/* Returns the index of a type that can be used, or ACTOR_TYPES_MAX. */
+uint32_t node_type_index(const struct node *node, const char *type);
+
 /* ---- a machine's inputs ---- */
 
 /* Comes before all other inputs. */
@@ -381,6 +401,7 @@ enum driver_request_kind {
     DRIVER_SEEDS,      /* find nodes of the cluster, then machine_found; at most one at a time */
     DRIVER_STATUS,     /* part: given back */
     DRIVER_QUERY,      /* query: given back, control only */
+    DRIVER_TYPE,       /* type: given back, control only */
     DRIVER_UP,         /* control: the node is up */
     DRIVER_READY,      /* control: is_ready has changed; at first false */
     DRIVER_REMOVED,    /* control: the node is no member any more */
@@ -401,6 +422,7 @@ struct driver_request {
     struct durable_request *durable;
     struct status_part *part;
     struct query_part *query;
+    struct type_part *type;
     bool is_ready; /* up, and not leaving */
     int error;
 };

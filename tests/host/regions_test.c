@@ -194,12 +194,136 @@ static void shards_of_a_late_lane_are_failed(void **state)
     sherd_close(system);
 }
 
+/* ---- types of a node that runs ---- */
+
+static void tell_late(struct sherd_system *system, const char *type)
+{
+    struct sherd_regions regions;
+    uint64_t running = 0;
+
+    assert_int_equal(sherd_system_entity_tell(system, type, "a", WAKE, (struct sherd_bytes){ 0 }), 0);
+    for (int i = 0; i < PATIENCE_MS && !running; i++) {
+        assert_int_equal(sherd_get_region_stats(system, type, 0, &regions), 0);
+        running = entities_of(&regions);
+        sherd_regions_free(&regions);
+        uv_sleep(1);
+    }
+    assert_int_equal(running, 1);
+}
+
+struct registering {
+    struct sherd_system *system;
+    int number;
+};
+
+static void register_late(void *argument)
+{
+    const struct registering *registering = argument;
+    char name[16];
+    struct sherd_entity_type type = { .name = name, .behavior = { .name = "late", .receive = receive } };
+
+    (void)snprintf(name, sizeof name, "Late%d", registering->number);
+    assert_int_equal(sherd_entity_register(registering->system, &type), 0);
+    tell_late(registering->system, name);
+}
+
+static void threads_register_types_while_the_node_runs(void **state)
+{
+    struct sherd_system *system = start();
+    const struct sherd_entity_type again = { .name = "Late0", .behavior = { .name = "late", .receive = receive } };
+    struct registering registering[8];
+    uv_thread_t threads[8];
+    (void)state;
+
+    assert_int_equal(sherd_system_entity_tell(system, "Late0", "a", WAKE, (struct sherd_bytes){ 0 }), SHERD_ENOTYPE);
+    for (int i = 0; i < 8; i++) {
+        registering[i] = (struct registering){ system, i };
+        assert_int_equal(uv_thread_create(&threads[i], register_late, &registering[i]), 0);
+    }
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(uv_thread_join(&threads[i]), 0);
+    assert_int_equal(sherd_entity_register(system, &again), SHERD_EEXIST);
+    sherd_halt(system);
+    (void)sherd_wait(system);
+    assert_int_equal(sherd_entity_register(system, &again), SHERD_ESTATE);
+    sherd_close(system);
+}
+
+static void apply(void *entity, uint32_t type, struct sherd_bytes event)
+{
+    (void)entity;
+    (void)type;
+    (void)event;
+}
+
+static void the_first_persistent_type_must_come_before_the_start(void **state)
+{
+    struct sherd_system *system = start();
+    const struct sherd_entity_type type = {
+        .name = "P", .behavior = { .name = "p", .receive = receive, .apply = apply },
+    };
+    (void)state;
+
+    assert_int_equal(sherd_entity_register(system, &type), SHERD_EINVAL);
+    assert_true(was_logged("cannot be registered on a node that runs"));
+    sherd_close(system);
+}
+
+static _Atomic int shut_down; /* 1 + the result's absolute value */
+
+static void region_is_down(void *user, int result)
+{
+    (void)user;
+    atomic_store(&shut_down, 1 - result);
+}
+
+static void a_region_that_is_shut_down_tells_its_caller(void **state)
+{
+    struct sherd_system *system = start();
+    (void)state;
+
+    wake_all(system);
+    assert_int_equal(sherd_region_shutdown(system, "F", region_is_down, NULL), SHERD_ENOTYPE);
+    assert_int_equal(sherd_region_shutdown(system, "E", NULL, NULL), SHERD_EINVAL);
+    assert_int_equal(sherd_region_shutdown(system, "E", region_is_down, NULL), 0);
+    for (int i = 0; i < PATIENCE_MS && !atomic_load(&shut_down); i++)
+        uv_sleep(1);
+    assert_int_equal(atomic_load(&shut_down), 1);
+    sherd_close(system);
+}
+
+/* More calls than fit wait for a region that cannot stop: its lane stands still. Each is told. */
+static void calls_about_a_region_end_with_the_node(void **state)
+{
+    struct sherd_system *system = start();
+    int result = 0;
+    (void)state;
+
+    atomic_store(&may_go, false);
+    wake_all(system);
+    assert_int_equal(sherd_system_entity_tell(system, "E", "e0", BLOCK, (struct sherd_bytes){ 0 }), 0);
+    uv_sem_wait(&blocked);
+    for (int i = 0; i < TYPE_CALLS_MAX; i++)
+        assert_int_equal(sherd_region_shutdown(system, "E", region_is_down, NULL), 0);
+    result = sherd_region_shutdown(system, "E", region_is_down, NULL);
+    assert_int_equal(result, SHERD_EFULL);
+    atomic_store(&shut_down, 0);
+    sherd_halt(system);
+    atomic_store(&may_go, true);
+    sherd_close(system);
+    assert_int_equal(atomic_load(&shut_down), 1 - SHERD_ESTATE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_program_gets_the_state_of_its_region),
         cmocka_unit_test(bad_questions_are_refused),
         cmocka_unit_test(shards_of_a_late_lane_are_failed),
+        cmocka_unit_test(threads_register_types_while_the_node_runs),
+        cmocka_unit_test(the_first_persistent_type_must_come_before_the_start),
+        cmocka_unit_test(a_region_that_is_shut_down_tells_its_caller),
+        cmocka_unit_test(calls_about_a_region_end_with_the_node),
     };
 
     if (uv_mutex_init(&log_mutex) || uv_sem_init(&blocked, 0))

@@ -333,6 +333,13 @@ void control_mail(struct control *control, uint32_t from,
     case MAIL_QUERY:
         queries_mail(control, content);
         break;
+    case MAIL_TYPE_CALL:
+        control_type_call(control, content);
+        break;
+    case MAIL_TYPE_ADDED:
+    case MAIL_TYPE_OPENED:
+        control_type_added(control, from);
+        break;
     case MAIL_LOOKED:
         queries_looked(control, content);
         break;

@@ -63,6 +63,14 @@ struct departed {
     uint64_t until; /* frames from it are accepted until then */
 };
 
+/* Calls about types of a node that runs. */
+struct type_calls {
+    VEC(struct type_part *) adding;   /* the first one is at the lanes */
+    uint64_t lanes_left;              /* a bit for each lane that has not answered for it */
+    bool is_opening;                  /* every lane has it, and they open it */
+    VEC(struct type_part *) stopping; /* their regions shut down */
+};
+
 struct control {
     struct machine *machine;
     struct associations *associations;
@@ -80,6 +88,7 @@ struct control {
     struct remember_data remember_data;
     struct relay relays[RELAY_COUNT];
     struct queries queries;
+    struct type_calls type_calls;
     struct control_type *types;
     uint32_t type_count;
     struct coordinator_room room;
@@ -125,6 +134,15 @@ void control_follow_news(struct control *control,
                          const struct member_news *news);
 enum sherd_member_status control_status_of(enum member_status status);
 
+/* control_new.c */
+void control_make_type(struct control *control, uint32_t index);
+
+/* type_calls.c */
+void control_type_call(struct control *control, struct mail_content *content); /* MAIL_TYPE_CALL */
+void control_type_added(struct control *control, uint32_t lane); /* MAIL_TYPE_ADDED, _OPENED */
+void control_region_stopped(struct control *control, uint32_t index);
+void control_type_calls_fini(struct control *control);
+
 /* departed.c */
 /* The node left gracefully. */
 void control_departs(struct control *control, const struct node_id *node);
@@ -150,6 +168,8 @@ void control_tell_changes(struct control *control);
 /* Passes the shards that came with a term to the type's coordinator. */
 void control_listed(struct control *control, uint32_t type,
                     const struct journal_request *request);
+/* Tells the type's region of a member. */
+void control_tell_region(struct control *control, const struct member_view *view, uint32_t type);
 /* Returns the path, with "#uid", that answers Identify here; empty: none. Lent. */
 struct slice control_identified(struct control *control, struct slice path);
 

@@ -178,6 +178,13 @@ static inline enum stream lane_stream(const struct lane *lane, uint32_t type)
 /* Called by actors, and for messages of the program's threads. */
 bool lane_is_large(void *lane, const struct destination *destination);
 
+/* ---- types.c ---- */
+/* The lane can take messages of the type; then actors may use it. */
+void lane_make_type(struct lane *lane, uint32_t index);
+void lane_open_type(struct lane *lane, uint32_t index);
+void lane_take_type(struct lane *lane, const struct mail_content *content); /* MAIL_ADD_TYPE, MAIL_OPEN_TYPE; answers */
+void lane_close_type(struct lane *lane, uint32_t index); /* its messages end */
+
 /* ---- reach.c ---- */
 void lane_reach(struct lane *lane, const struct mail_reach *reach);
 void lane_reach_gone(struct lane *lane, uint64_t uid); /* The member was removed. */

@@ -52,6 +52,8 @@
     OWNS(MAIL_REMEMBER, remember) \
     OWNS(MAIL_SUSPECT, suspect) \
     OWNS(MAIL_LOOKED, looked) \
+    NONE(MAIL_TYPE_ADDED, type_added) /* type: answers MAIL_ADD_TYPE */ \
+    NONE(MAIL_TYPE_OPENED, type_opened) /* type: answers MAIL_OPEN_TYPE */ \
     NONE(MAIL_ENDED, ended) /* no actor is left on the lane */ \
     \
     /* ---- control -> every lane, or one ---- */ \
@@ -87,6 +89,8 @@
     OWNS(MAIL_REMEMBERED, remembered) \
     OWNS(MAIL_REMEMBER_CHANGED, remember_changed) \
     LENT(MAIL_LOOK, look) \
+    NONE(MAIL_ADD_TYPE, add_type) /* type: take its messages */ \
+    NONE(MAIL_OPEN_TYPE, open_type) /* type: every lane has it, so actors may use it */ \
     LENT(MAIL_PHASE, phase) \
     OWNS(MAIL_NAME_KNOWN, name_known) \
     LENT(MAIL_NAME_ANSWER, name_answer) \
@@ -101,6 +105,7 @@
     OWNS(MAIL_COMMAND, command) \
     LENT(MAIL_REGION_LIMIT, region_limit) \
     OWNS(MAIL_QUERY, query) \
+    OWNS(MAIL_TYPE_CALL, type_call) \
     OWNS(MAIL_STATUS, status)
 
 struct envelope;
@@ -609,6 +614,13 @@ struct mail_region_limit {
 struct mail_query {
     struct {
         struct query_part *part;
+    } own;
+};
+
+/* Type. */
+struct mail_type_call {
+    struct {
+        struct type_part *part;
     } own;
 };
 

@@ -201,6 +201,9 @@ void mail_content_free(struct mail_content *content)
     case MAIL_QUERY:
         mem_free(content->query.own.part);
         break;
+    case MAIL_TYPE_CALL:
+        mem_free(content->type_call.own.part);
+        break;
     case MAIL_STATUS:
         mem_free(content->status.own.part);
         break;

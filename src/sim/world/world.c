@@ -88,6 +88,11 @@ static void carry_out_one(struct world *world, struct worker *worker,
     case DRIVER_STATUS:
         status_add(site, request->part);
         break;
+    case DRIVER_TYPE:
+        site->face.types_called++;
+        site->face.type_result = request->type->result;
+        mem_free(request->type);
+        break;
     case DRIVER_QUERY:
         query_part_free(site->face.answer);
         site->face.answer = request->query;

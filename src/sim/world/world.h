@@ -76,6 +76,8 @@ struct world_node {
     bool is_ready;  /* and not leaving */
     bool has_ended; /* by itself, with `error` */
     int error;
+    uint32_t types_called; /* answers to world_add_type and world_stop_region */
+    int type_result;       /* of the last one */
     struct query_part *answer; /* the last one to world_query, or null; lent */
 };
 
@@ -175,6 +177,10 @@ void world_down(struct world *world, uint32_t node, uint32_t which);
 void world_active_limit(struct world *world, uint32_t node, const char *type,
                         uint32_t entities, uint64_t bytes);
 
+/* Adds a type to a node that runs, or shuts a region down; an answer follows. At most two types can be
+ * added to an incarnation. Texts and functions are lent until the node's end. */
+void world_add_type(struct world *world, uint32_t node, const struct sherd_entity_type *type);
+void world_stop_region(struct world *world, uint32_t node, const char *type);
 /* Asks the node about a type's regions. The answer follows, unless the node ends before. timeout: ns;
  * 0: the settings'. An unknown type is ignored. */
 void world_query(struct world *world, uint32_t node, const char *type,
