@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "host/backend_turn.h"
+#include "host/kept_file.h"
 #include "journal/backend.h"
 
 enum statement {
@@ -49,12 +50,6 @@ struct known {
 enum watched { WATCHED_MAIN, WATCHED_LOG, WATCHED_SHARED, WATCHED_TURN };
 #define WATCHED_FILES 4
 
-struct watched_file {
-    uint64_t device;
-    uint64_t inode; /* 0: not watched */
-    uint64_t size;  /* bytes when it was opened; it only grows */
-};
-
 struct sqlite_store {
     sqlite3 *db;
     struct turn *turn; /* the writer's */
@@ -70,7 +65,7 @@ struct sqlite_store {
     struct buf key;
     struct slice written; /* last record of the transaction; lent by its request */
     struct turn_mark mark; /* of that record, without its sum */
-    struct watched_file watched[WATCHED_FILES];
+    struct kept_file watched[WATCHED_FILES];
     char fault[BACKEND_ERROR_MAX]; /* the files were changed: what happened; else empty */
     int wal_pages;       /* after the last commit */
     int checkpoint_at;   /* pages */
