@@ -24,6 +24,7 @@ int sherd_is_ready(struct sherd_system *system)
     if (!atomic_load(&system->ready) || /* and so are its threads */
         atomic_load(&system->leaving) ||
         atomic_load(&system->durable_fails) ||
+        atomic_load(&system->durable_lost) ||
         (system->needs_store && atomic_load(&system->store_lost)) ||
         system_state_of(system) != SYSTEM_RUNNING)
         return 0;

@@ -65,6 +65,7 @@ struct sherd_system {
     struct pool *pool; /* null until sherd_start */
     struct durable *durable; /* null: no durable keys */
     _Atomic bool durable_fails; /* keys are not loaded, or their last write failed */
+    _Atomic bool durable_lost; /* their files were deleted or replaced: nothing is stored any more */
     _Atomic uint64_t durable_failures; /* failed writes of acknowledged changes */
     bool durable_is_behind; /* the last write-behind failed; the durable file's thread */
     struct discovery *discovery; /* null: seed nodes are configured */
