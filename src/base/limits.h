@@ -381,6 +381,7 @@
 #define REPLICATOR_SECONDARIES_MAX 10 /* Akka's */
 
 /* lease */
+#define LEASE_SETTLE_MS 3000 /* before a lease in a new file counts: a holder looks at its file each second */
 #define LEASES_MAX 4096 /* of one in-memory lease provider; a node asks for one */
 #define ETCD_REPLY_MAX (64 * 1024) /* expected ones have less than 2 KiB */
 #define ETCD_VALUE_MAX 512 /* base64, with the zero: an owner is shorter */

@@ -21,6 +21,7 @@
 #include "host/backend_memory.h"
 #include "host/backend_sqlite.h"
 #include "host/thread.h"
+#include "lease/lease.h"
 #include "node/entity_type.h"
 
 #define FENCED_SAID_NS 1000000000ull
@@ -284,21 +285,46 @@ static void warn_of_leases(void *context, const char *text)
     system_log(context, TRACE_WARNING, "lease", "%s", text);
 }
 
+static void changed_lease(void *context, const char *why, bool is_held)
+{
+    struct sherd_system *system = context;
+
+    atomic_store(&system->lease_broken, why != NULL);
+    if (!why) {
+        system_log(system, TRACE_INFO, "lease", "lease file is there again");
+        return;
+    }
+    system_log(system, TRACE_ERROR, "lease",
+               "%s: %s hint=\"keep the directory; a node of this host that is "
+               "started again makes a new file\"",
+               why, is_held ? "the lease is lost" : "no lease is held in it");
+    if (!is_held)
+        return;
+    atomic_store_explicit(&system->lease_due, true, memory_order_seq_cst);
+    if (system_has_threads(system))
+        thread_wake(system_thread(system, 0));
+}
+
 static int open_leases(struct sherd_system *system)
 {
     const struct settings *settings = &system->settings;
+    char name[LEASE_TEXT_MAX];
     struct lease_provider_options options = {
         .directory = settings->lease_directory,
         .etcd = settings->has_etcd ? &settings->etcd : NULL,
         .done = leased,
         .warn = warn_of_leases,
+        .changed = changed_lease,
         .context = system,
+        .name = name,
     };
     char error[512];
 
     if (!settings->node.resolves ||
         settings->node.resolver.strategy.kind != STRATEGY_LEASE_MAJORITY)
         return 0;
+    (void)lease_name(name, settings->node.lease_name,
+                     settings->node.identity.system);
     if (lease_provider_open(&system->leases, &options, error, sizeof error) != 0) {
         system_log(system, TRACE_ERROR, "lease", "%s", error);
         return SHERD_ESTORE;

@@ -62,6 +62,8 @@ struct sherd_system {
     struct backend_identity store_id;
     char *store_name; /* the journal in log lines */
     struct leases *leases; /* null: no node needs a lease */
+    _Atomic bool lease_broken; /* its file was deleted or replaced, and there is no other one yet */
+    _Atomic bool lease_due; /* a held lease was lost with its file; control has not been told yet */
     struct pool *pool; /* null until sherd_start */
     struct durable *durable; /* null: no durable keys */
     _Atomic bool durable_fails; /* keys are not loaded, or their last write failed */
