@@ -42,7 +42,7 @@
 #define TLS_PINS_MAX 4096 /* compared for each connection: 50 us */
 #define TLS_PIN_LINE_MAX 512 /* bytes: 64 digits and a note */
 #define TLS_PIECE_SIZE (32 * 1024) /* bytes at a time: each connection has buffers of this size */
-#define TLS_LOOK_MS 1000 /* between checks of a thread's connections against revocation lists */
+#define TLS_LOOK_MS 1000 /* between looks for missing files, and for new revocation lists */
 #define TLS_ANSWERS_MAX (16 * 1024) /* bytes of unsent TLS replies: new keys take 600 */
 #define DNS_LOOKUP_NAMES_MAX PEERS_MAX /* looked up, or with addresses */
 /* concurrent: unanswered ones for seed nodes delay no other name */
