@@ -306,6 +306,7 @@
 #define BACKEND_LOCK_WAIT_MS 10000
 #define BACKEND_WAL_PAGES 4096 /* pages of 4 KiB: the log is emptied at 16 MiB */
 #define BACKEND_WAL_PAGES_MAX 65536 /* 256 MiB: then the writer waits for readers */
+#define BACKEND_ROOM_MIN (1024 * 1024) /* bytes: after a full disk, a journal with less counts as failing */
 #define BACKEND_KNOWN_MAX 65536 /* entities whose row id and last number stay in memory */
 #define TURN_STUCK_MS 50 /* then the queue is skipped; a commit takes 0.2 ms */
 

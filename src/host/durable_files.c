@@ -668,7 +668,7 @@ static int load_anew(struct durable_files *files,
     request->may_lack_keys = found.has_torn_values && found.has_torn_names;
     durable_found_fini(&found);
     if (result != 0)
-        wrong = mdb_strerror(result);
+        wrong = reason_of(files, result);
     return wrong ? failed(files, request->error, what, wrong) : 0;
 }
 
@@ -698,7 +698,7 @@ void durable_files_load(struct durable_files *files,
             files->has_ended_well || durable_was_made(files);
         if (result != 0)
             (void)failed(files, request->error, "not loaded",
-                         mdb_strerror(result));
+                         reason_of(files, result));
     } else {
         /* A second name would get this node's changes, and another node might use it. */
         is_clean = is_clean && about.st_nlink == 1;
