@@ -32,7 +32,11 @@ int sherd_is_ready(struct sherd_system *system)
     if (!atomic_load(&system->ready) || /* and so are its threads */
         atomic_load(&system->leaving) ||
         atomic_load(&system->durable_fails) ||
-        (system->needs_store && atomic_load(&system->store_lost)) ||
+        atomic_load(&system->durable_lost) ||
+        atomic_load(&system->lease_broken) ||
+        (system->tls && !tls_is_usable(system->tls)) ||
+        (system->needs_store && (atomic_load(&system->store_lost) ||
+                                 atomic_load(&system->store_fails))) ||
         system_state_of(system) != SYSTEM_RUNNING)
         return 0;
     for (uint32_t i = 0; i < system->thread_count; i++)

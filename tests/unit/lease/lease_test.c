@@ -262,6 +262,31 @@ static void a_lease_is_held_after_a_failed_renewal(void **state)
     assert_string_equal(scene->said, "AL");
 }
 
+static void a_forgotten_lease_is_lost_at_once(void **state)
+{
+    struct scene *scene = *state;
+
+    lease_forgotten(scene->lease, scene->now); /* it was never held */
+    listen(scene);
+    assert_string_equal(scene->said, "");
+    acquire(scene);
+    lease_forgotten(scene->lease, scene->now); /* the answer says more */
+    answer(scene, LEASE_TAKE, LEASE_GRANTED);
+    run(scene, 12 * SECOND);
+    assert_non_null(scene->away); /* a renewal */
+    lease_forgotten(scene->lease, scene->now);
+    listen(scene);
+    assert_string_equal(scene->said, "AL");
+    assert_false(lease_is_held(scene->lease, scene->now));
+    answer(scene, LEASE_TAKE, LEASE_GRANTED); /* does not count any more */
+    assert_false(lease_is_held(scene->lease, scene->now));
+    run(scene, 200 * SECOND);
+    assert_string_equal(scene->said, "AL");
+    acquire(scene);
+    answer(scene, LEASE_TAKE, LEASE_GRANTED);
+    assert_string_equal(scene->said, "ALA");
+}
+
 static void a_release_during_a_request_releases_a_late_grant(void **state)
 {
     struct scene *scene = *state;
@@ -522,6 +547,7 @@ int main(void)
         TEST(a_late_grant_is_released),
         TEST(a_grant_counts_from_its_request),
         TEST(a_lease_is_held_after_a_failed_renewal),
+        TEST(a_forgotten_lease_is_lost_at_once),
         TEST(a_release_during_a_request_releases_a_late_grant),
         TEST(acquiring_again_uses_the_answer_that_is_due),
         TEST(a_leaving_holder_renews_for_the_rest_of_its_time),
