@@ -9,14 +9,6 @@
 #include "host/thread.h"
 #include "host/tls.h"
 
-struct status_call {
-    struct status_call *next; /* of the system's calls */
-    uint32_t waiting;         /* parts not yet back */
-    bool abandoned;           /* the caller gave up */
-    uint32_t part_count;
-    struct sherd_status parts[]; /* by machine */
-};
-
 /* A region is part of control, so control's turn answers the health check. */
 static uint64_t control_limit(const struct sherd_system *system)
 {
@@ -110,42 +102,6 @@ void status_join(struct sherd_status *status, const struct sherd_status *part)
     status->up |= part->up;
 }
 
-/* Under the mutex. */
-static void remove_call(struct sherd_system *system, struct status_call *call)
-{
-    struct status_call **at = &system->calls;
-
-    while (*at != call)
-        at = &(*at)->next;
-    *at = call->next;
-    system->call_count--;
-    for (uint32_t i = 0; i < call->part_count; i++)
-        sherd_status_free(&call->parts[i]);
-    mem_free(call);
-}
-
-void status_returned(struct sherd_system *system, struct status_part *part)
-{
-    struct status_call *call = part->driver;
-
-    uv_mutex_lock(&system->mutex);
-    check(part->machine < call->part_count);
-    call->parts[part->machine] = part->status;
-    call->waiting--;
-    if (call->waiting == 0 && call->abandoned)
-        remove_call(system, call);
-    else if (call->waiting == 0)
-        uv_cond_broadcast(&system->changed);
-    uv_mutex_unlock(&system->mutex);
-    mem_free(part);
-}
-
-void status_calls_free(struct sherd_system *system)
-{
-    while (system->calls)
-        remove_call(system, system->calls);
-}
-
 static void ask(struct sherd_system *system, struct status_call *call)
 {
     for (uint32_t i = 0; i < system->machine_count; i++) {
@@ -233,7 +189,7 @@ int sherd_get_status(struct sherd_system *system, struct sherd_status *status)
         if (system->tls)
             status->counters[SHERD_CONNECTIONS_REVOKED] +=
                 tls_revoked(system->tls);
-        remove_call(system, call);
+        status_call_end(system, call);
     } else {
         call->abandoned = true;
     }
