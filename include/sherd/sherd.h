@@ -9,6 +9,7 @@
 #include <sherd/actor.h>
 #include <sherd/cluster.h>
 #include <sherd/ddata.h>
+#include <sherd/entity_ref.h>
 #include <sherd/error.h>
 #include <sherd/job.h>
 #include <sherd/shutdown.h>

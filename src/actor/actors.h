@@ -47,6 +47,7 @@ struct actors_settings {
     uint32_t lane;  /* from 0; also the lane of the refs made here */
     uint32_t lanes;
     uint64_t node;  /* UID of the node's incarnation, not 0 */
+    const char *data_center; /* the node's; lent; null: none, for tests */
     uint64_t seed;  /* for the jitter of back-off */
     struct trace *trace;     /* may be null */
     struct probes *probes;   /* may be null */

@@ -47,6 +47,7 @@ struct lane *lane_new(struct machine *machine)
         .lane = machine->index - 1,
         .lanes = settings->lanes,
         .node = machine->self->node.uid,
+        .data_center = settings->data_center,
         .seed = settings->seed + 100 + machine->index,
         .trace = machine->trace,
         .probes = machine->probes,
