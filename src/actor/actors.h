@@ -137,10 +137,19 @@ void actors_deliver_entities(struct actors *actors, struct message **messages,
 struct sherd_ref actors_spawn(struct actors *actors,
                               const struct sherd_behavior *behavior,
                               struct slice init);
+/* Reserves the ref of an actor that actors_spawn_reserved starts later; nobody at a limit. Messages
+ * to it wait. It does not count as an actor. */
+struct sherd_ref actors_reserve(struct actors *actors);
+/* Starts the actor of a reserved ref; empty name: none. False: a limit is reached; messages to the
+ * ref end as to an actor that has ended. */
+bool actors_spawn_reserved(struct actors *actors, uint64_t actor,
+                           struct slice name,
+                           const struct sherd_behavior *behavior,
+                           struct slice init);
 /* Whether an actor may have that name: sherd_spawn_named. */
 bool actor_name_is_valid(struct slice name);
-/* Does the same with a valid name. The actor begins after ACTORS_NAME and actors_named. If the
- * running actor's events are not durable, ACTORS_NAME waits for them. */
+/* Starts an actor with a valid name. It begins after ACTORS_NAME and actors_named. If the running
+ * actor's events are not durable, ACTORS_NAME waits for them. */
 struct sherd_ref actors_spawn_named(struct actors *actors, struct slice name,
                                     const struct sherd_behavior *behavior,
                                     struct slice init);

@@ -89,6 +89,7 @@ struct slot {
     uint8_t flags;
     uint8_t leaving; /* enum slot_leaving */
     uint8_t is_ranked; /* it counts for the limit of its shard */
+    uint8_t is_reserved; /* RECOVERING: its actor is not spawned yet */
     union {
         char id[ID_INLINE];
         char *far_id; /* if id_size > ID_INLINE; with a zero byte */
@@ -533,6 +534,8 @@ void followers_retry(struct actors *actors);
 /* --- mailbox.c --- */
 void mailbox_put(struct actors *actors, uint32_t index, struct slot *slot,
                  struct message *message); /* without a limit; given */
+/* The same, before all other messages. */
+void mailbox_put_first(struct actors *actors, struct slot *slot, struct message *message);
 /* Puts the stop mark, once. */
 void mailbox_mark(struct actors *actors, uint32_t index, struct slot *slot);
 void mailbox_unmark(struct actors *actors, struct slot *slot);
@@ -600,6 +603,8 @@ void incarnation_back_off_end(struct actors *actors, uint32_t index, struct slot
 struct sherd_ref slot_spawn(struct actors *actors,
                             const struct sherd_behavior *face,
                             struct slice init);
+/* Lets an actor that was just spawned wait for its name. */
+void slot_name_first(struct actors *actors, struct sherd_ref spawned, struct slice name);
 /* Emits MESSAGE_STARTED as an effect of the running actor. */
 void slot_start_later(struct actors *actors, struct sherd_ref spawned);
 /* Ends the actor without a run, because that effect, given, is dropped. */

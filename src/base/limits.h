@@ -14,6 +14,8 @@
 #define RING_MAIL_MAX 1024 /* from one machine to another, 64 KiB; the sender keeps the rest */
 #define INBOX_MAIL_MAX 16384 /* from a program's threads to one machine; then SHERD_EFULL */
 #define INBOX_BYTES_MAX (64 * 1024 * 1024) /* of their bodies */
+/* actors that a program's threads spawn before a turn of the first lane; then SHERD_EFULL */
+#define RESERVED_REFS_MAX 1024
 #define SYSTEM_CALLBACKS_MAX 64 /* a program's callbacks for a node's start, and for its removal */
 #define ACCEPT_WAITING_MAX 256 /* accepted connections without a machine yet */
 #define ACCEPT_WAITING_EACH_MAX 16 /* of these from one address: a peer needs three */

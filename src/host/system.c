@@ -395,6 +395,7 @@ int sherd_open(struct sherd_system **system,
     opened->lookups = dns_lookups_new();
     check(uv_mutex_init(&opened->mutex) == 0);
     check(uv_cond_init(&opened->changed) == 0);
+    reserved_refs_init(&opened->refs);
     result = read_settings(opened, options ? options : &defaults);
     if (result == 0)
         result = check_settings(opened);
@@ -669,6 +670,8 @@ int sherd_start(struct sherd_system *system)
     if (result == 0)
         result = make_threads(system);
     if (result == 0)
+        reserved_refs_fill(&system->refs, node_machine(system->node, 1));
+    if (result == 0)
         result = system_pool_open(system);
     for (uint32_t i = 0; result == 0 && i < system->thread_count; i++) {
         if (thread_start(&system->threads[i]) != 0) {
@@ -766,6 +769,7 @@ void sherd_close(struct sherd_system *system)
     system_callbacks_free(system);
     log_close(system->log);
     settings_fini(&system->settings);
+    reserved_refs_fini(&system->refs);
     uv_cond_destroy(&system->changed);
     uv_mutex_destroy(&system->mutex);
     mem_free(system);

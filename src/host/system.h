@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "host/fork_watch.h"
 #include "host/listener.h"
+#include "host/reserved_refs.h"
 #include "host/ring.h"
 #include "host/settings.h"
 #include "host/backend_thread.h"
@@ -79,6 +80,7 @@ struct sherd_system {
     bool polls; /* threads poll before they sleep */
     /* threads await a fast journal awake, as its writer does; it needs a processor, too */
     bool polls_store;
+    struct reserved_refs refs; /* of the first lane */
     _Atomic uint32_t conn_count;
     _Atomic bool ready; /* control: the node is up and does not leave */
     _Atomic bool stopping; /* the threads leave their loops */

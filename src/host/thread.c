@@ -539,6 +539,8 @@ static void turn(struct thread *thread, uint32_t index)
     thread->counters.turns++;
     if (machine_turn(thread->machines[index], thread->now, wall_ms()))
         thread->more = true;
+    if (thread->first + index == 1)
+        reserved_refs_fill(&thread->system->refs, thread->machines[index]);
     atomic_store_explicit(&thread->turn_began_at, 0, memory_order_relaxed);
 }
 

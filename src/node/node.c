@@ -488,32 +488,21 @@ enum node_accept node_accepts(const struct node *node, struct slice peeked,
 
 /* ---- mail from the program's threads ---- */
 
-struct mail node_mail_spawn(const struct node *node,
-                            const struct sherd_behavior *behavior,
-                            struct sherd_bytes init, uint32_t *to_machine)
+bool node_mail_spawn(const struct node_spawn *spawn, struct mail *mail)
 {
-    struct spawning *spawning = mem_alloc(sizeof *spawning);
-    struct mail_content content = MAIL(spawn, .own = { spawning });
-
-    (void)node;
-    *to_machine = 1;
-    spawning->behavior = *behavior;
-    buf_put(&spawning->init, init.data, init.size);
-    return mail_seal(&content);
-}
-
-bool node_mail_spawn_named(const struct node *node, const char *name,
-                           const struct sherd_behavior *behavior,
-                           struct sherd_bytes init, struct mail *mail,
-                           uint32_t *to_machine)
-{
+    struct spawning *spawning;
     struct mail_content content;
 
-    if (!actor_name_is_valid(slice_text(name)))
+    if (spawn->name && !actor_name_is_valid(slice_text(spawn->name)))
         return false;
-    *mail = node_mail_spawn(node, behavior, init, to_machine);
-    content = mail_open(mail);
-    buf_put_text(&content.spawn.own.spawning->name, name);
+    spawning = mem_alloc(sizeof *spawning);
+    content = MAIL(spawn, .own = { spawning });
+    spawning->behavior = *spawn->behavior;
+    spawning->ref = spawn->ref;
+    spawning->unstarted = spawn->unstarted;
+    buf_put_slice(&spawning->name, slice_text(spawn->name));
+    buf_put(&spawning->init, spawn->init.data, spawn->init.size);
+    *mail = mail_seal(&content);
     return true;
 }
 

@@ -156,23 +156,15 @@ void mail_free(struct mail *mail)
     }
 }
 
-struct mail node_mail_spawn(const struct node *node,
-                            const struct sherd_behavior *behavior,
-                            struct sherd_bytes init, uint32_t *to_machine)
+bool node_mail_spawn(const struct node_spawn *spawn, struct mail *mail)
 {
-    (void)node;
-    (void)behavior;
-    *to_machine = 1;
-    return (struct mail){ { FAKE_TELL, 1, init.size } };
+    *mail = (struct mail){ { FAKE_TELL, 1, spawn->init.size } };
+    return !spawn->name || *spawn->name != 0;
 }
 
-bool node_mail_spawn_named(const struct node *node, const char *name,
-                           const struct sherd_behavior *behavior,
-                           struct sherd_bytes init, struct mail *mail,
-                           uint32_t *to_machine)
+struct sherd_ref machine_reserve(struct machine *machine)
 {
-    *mail = node_mail_spawn(node, behavior, init, to_machine);
-    return *name != 0;
+    return (struct sherd_ref){ 1, machine->index };
 }
 
 bool node_mail_tell(const struct node *node, struct sherd_ref to, uint32_t msg,

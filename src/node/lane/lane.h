@@ -168,6 +168,10 @@ static inline enum stream lane_stream(const struct lane *lane, uint32_t type)
 /* Called by actors, and for messages of the program's threads. */
 bool lane_is_large(void *lane, const struct destination *destination);
 
+/* ---- outside.c ---- */
+void lane_spawned(struct lane *lane, struct spawning *spawning); /* MAIL_SPAWN */
+void lane_told(struct lane *lane, const struct tell_content *tell); /* MAIL_TELL */
+
 /* ---- reach.c ---- */
 void lane_reach(struct lane *lane, const struct mail_reach *reach);
 void lane_reach_gone(struct lane *lane, uint64_t uid); /* The member was removed. */
@@ -214,7 +218,6 @@ void lane_name(struct lane *lane, const struct actors_news *news); /* ACTORS_NAM
 void lane_name_end(struct lane *lane, uint64_t actor); /* ACTORS_NAME_END */
 void lane_name_mail(struct lane *lane,
                     const struct mail_content *content); /* MAIL_NAME_KNOWN, _ANSWER, _GONE */
-void lane_spawned(struct lane *lane, const struct spawning *spawning); /* MAIL_SPAWN */
 /* Handles MAIL_IDENTIFY: answers whether the actor lives. */
 void lane_identified(struct lane *lane, const struct mail_identify *identify);
 

@@ -543,8 +543,11 @@ struct mail_end {
 
 struct spawning {
     struct sherd_behavior behavior;
+    struct sherd_ref ref; /* reserved; nobody: none */
     struct buf name; /* empty: none */
     struct buf init;
+    /* called with init when this is freed, unless the actor has started; null: nothing */
+    void (*unstarted)(struct sherd_bytes init);
 };
 
 struct mail_spawn {

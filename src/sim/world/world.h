@@ -153,6 +153,12 @@ bool world_node_ended(struct world *world, void *index); /* index: uint32_t */
 void world_spawn(struct world *world, uint32_t node, uint32_t lane,
                  const struct sherd_behavior *behavior, const void *init,
                  size_t size);
+/* The same with all that a driver can say. */
+void world_spawn_as(struct world *world, uint32_t node, uint32_t lane,
+                    const struct node_spawn *spawn);
+/* Reserves a ref for it; the result is nobody if the lane is at a limit. */
+struct sherd_ref world_reserve(struct world *world, uint32_t node,
+                               uint32_t lane);
 void world_tell_entity(struct world *world, uint32_t node, const char *type,
                        const char *id, uint32_t msg,
                        struct sherd_bytes body);
