@@ -360,6 +360,18 @@ struct job *actors_job_take(struct actors *actors, struct message *message);
  * that incarnation has ended. */
 void actors_job_done(struct actors *actors, struct job *job);
 
+/* --- actors that act for threads of the program (actor/outside.c) --- */
+
+/* Sends an actor a SHERD_TIMER with the tag 0, which no limit refuses; its callers limit their
+ * number. Ignored if the incarnation has ended. */
+void actors_wake(struct actors *actors, uint64_t actor);
+void actors_wake_self(struct sherd_ctx *ctx);
+/* Returns the number of the ask that the running actor made last; 0: it was refused. */
+uint64_t actors_asked(const struct sherd_ctx *ctx);
+/* Ends an ask of the running actor without a message. Its answer may already be in the mailbox. An
+ * ask that has ended is ignored. */
+void actors_ask_drop(struct sherd_ctx *ctx, uint64_t ask);
+
 /* Notifies an actor of a shutdown phase in which it has a task; false when it has ended. */
 bool actors_phase(struct actors *actors, uint64_t actor, uint32_t phase);
 bool actors_is_alive(const struct actors *actors, uint64_t actor);

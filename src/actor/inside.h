@@ -304,6 +304,7 @@ struct sherd_ctx {
     uint8_t wants_undelivered;
     bool answered; /* or forwarded */
     bool store_failed;
+    uint64_t asked; /* number of the last ask; 0: it was refused */
     char id[SHERD_ID_MAX + 1];
 };
 
@@ -707,6 +708,8 @@ void ask_may_fail(struct actors *actors, uint64_t ask); /* Chosen by its caller.
 void timer_set(struct actors *actors, uint32_t index, struct slot *slot,
                uint32_t tag, uint64_t delay_ms);
 void timer_cancel(struct actors *actors, struct slot *slot, uint32_t tag);
+/* Ends an open ask of an actor without a message. */
+void ask_drop(struct actors *actors, uint32_t index, struct slot *slot, uint64_t ask);
 /* Sends the actor itself NO_ANSWER for an ask that was never opened. */
 void ask_refuse(struct actors *actors, uint32_t index, struct slot *slot,
                 uint32_t tag, enum sherd_reason reason);

@@ -417,6 +417,15 @@
 #define DEPARTED_MAX 1000 /* the oldest is dropped first */
 #define REMOVED_MAX 1000 /* downed incarnations, to be notified when they come back */
 
+/* client: of a program's threads */
+/* open asks of a client; each lane has room for all of them, as one of its actors has */
+#define CLIENT_REQUESTS_MAX ACTOR_ASKS_OF_ONE_MAX
+#define CLIENT_REQUESTS 10000 /* the default */
+#define CLIENT_TELLS_MAX 16384 /* waiting for one lane; as mail from threads of the program */
+#define CLIENT_WAITING_BYTES_MAX (64 * 1024 * 1024) /* bodies of requests that wait for one lane */
+#define CLIENT_WORK_MAX 256 /* messages that it sends before the lane's other actors have a turn */
+#define SYSTEM_CLIENTS_MAX 64 /* each has an actor on every lane of its system */
+
 /* N/R/W store */
 #define KVSTORE_POINTS 64 /* of a member on the ring: the shares of ten members differ by a third */
 #define KVSTORE_HISTORY_SMALL 10 /* entries that stay; these four are Riak's */

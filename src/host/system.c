@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "host/client.h"
 #include "host/durable.h"
 #include "host/discovery.h"
 #include "host/dns_lookup.h"
@@ -703,6 +704,7 @@ void system_end(struct sherd_system *system, int error)
         uv_cond_broadcast(&system->changed);
     }
     uv_mutex_unlock(&system->mutex);
+    clients_end(system);
     for (uint32_t i = 0; system_has_threads(system) && i < system->thread_count; i++)
         thread_wake(&system->threads[i]);
 }
@@ -759,6 +761,7 @@ void sherd_close(struct sherd_system *system)
                                        memory_order_relaxed));
     mem_free(system->rings);
     node_free(system->node);
+    clients_detach(system);
     free(system->threads);
     status_calls_free(system);
     listener_free(system->listener);

@@ -25,6 +25,7 @@ struct log;
 struct pool;
 struct thread;
 struct status_call;
+struct client_port;
 
 enum system_state {
     SYSTEM_OPEN,    /* without threads */
@@ -97,6 +98,10 @@ struct sherd_system {
     bool happened[SYSTEM_EVENTS];
     struct callback_list callbacks[SYSTEM_EVENTS]; /* callbacks */
     int signal_pipe;   /* of sherd_run; -1: none */
+    bool is_up;                /* the node is a member with the status up */
+    struct sherd_client *clients;
+    uint32_t client_count;
+    struct client_port *client_ports; /* of these and of closed ones, with an actor */
     struct status_call *calls; /* calls of sherd_get_status, also timed-out ones */
     uint32_t call_count;
 };

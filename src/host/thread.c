@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/limits.h"
+#include "host/client.h"
 #include "host/durable.h"
 #include "host/discovery.h"
 #include "host/lease_provider.h"
@@ -222,8 +223,11 @@ static bool carry_out(struct thread *thread, uint32_t index)
             break;
         case DRIVER_READY:
             atomic_store(&system->ready, request.is_ready);
+            if (request.is_ready)
+                clients_up(system, true); /* while it leaves, it is still up */
             break;
         case DRIVER_REMOVED:
+            clients_up(system, false);
             system_tell(system, SYSTEM_REMOVED);
             break;
         case DRIVER_END:

@@ -542,12 +542,84 @@ bool node_mail_tell(const struct node *node, struct sherd_ref to, uint32_t msg,
     return true;
 }
 
+struct mail node_mail_wake(struct sherd_ref actor, uint32_t *to_machine)
+{
+    struct mail_content content = MAIL(wake, .actor = actor.actor);
+
+    *to_machine = actor_id_lane(actor.actor) + 1;
+    return mail_seal(&content);
+}
+
+/* Returns the index of a type by the name that tells use; type_count: there is none. */
+static uint32_t find_type(const struct node *node, const char *name)
+{
+    uint32_t i = 0;
+
+    while (i < node->settings.type_count && strcmp(node->names[i].name, name) != 0)
+        i++;
+    return i;
+}
+
 bool node_has_type(const struct node *node, const char *type)
 {
-    for (uint32_t i = 0; i < node->settings.type_count; i++)
-        if (strcmp(node->names[i].name, type) == 0)
-            return true;
-    return false;
+    return find_type(node, type) < node->settings.type_count;
+}
+
+static bool type_takes_body(const struct node *node, uint32_t type, size_t size)
+{
+    return size <= SHERD_BODY_MAX || (node->names[type].is_large &&
+                                      size <= large_any_max(&node->settings));
+}
+
+static uint32_t lane_of(const struct node *node, uint32_t type, const char *id)
+{
+    return shard_lane(type, hash_shard(slice_text(id), node->names[type].shards),
+                      node->settings.lanes);
+}
+
+/* As actors name the type (actor/entity_ref_calls.c). */
+bool node_entity_receiver(const struct node *node,
+                          const struct sherd_entity_ref *ref,
+                          struct node_receiver *receiver)
+{
+    char full[2 * (SHERD_TYPE_MAX + 1)];
+    const char *name = ref->type;
+    uint32_t type;
+
+    if (ref->data_center[0] &&
+        strcmp(ref->data_center, node->settings.data_center) != 0) {
+        (void)snprintf(full, sizeof full, "%s@%s", ref->type,
+                       ref->data_center); /* fits */
+        name = full;
+    }
+    type = find_type(node, name);
+    if (type == node->settings.type_count)
+        return false;
+    receiver->type = node->names[type].name;
+    receiver->lane = lane_of(node, type, ref->id);
+    return true;
+}
+
+struct node_receiver node_actor_receiver(const struct node *node,
+                                         struct sherd_ref actor)
+{
+    uint32_t lane = actor_id_lane(actor.actor);
+
+    if (actor.node != node->identity.node.uid || lane >= node->settings.lanes)
+        lane = (uint32_t)(hash_bytes(slice_of(&actor, sizeof actor)) %
+                          node->settings.lanes);
+    return (struct node_receiver){ NULL, lane };
+}
+
+bool node_takes_body(const struct node *node,
+                     const struct node_receiver *receiver, struct sherd_ref to,
+                     size_t size)
+{
+    if (size <= SHERD_BODY_MAX)
+        return true;
+    if (!receiver->type)
+        return takes_body(node, to, size);
+    return type_takes_body(node, find_type(node, receiver->type), size);
 }
 
 bool node_mail_entity_tell(const struct node *node, const char *type,
@@ -556,32 +628,23 @@ bool node_mail_entity_tell(const struct node *node, const char *type,
                            uint32_t *to_machine)
 {
     size_t id_size = id ? strlen(id) : 0;
+    uint32_t index = find_type(node, type);
     struct mail_content content;
     struct tell_content *tell;
 
-    if (!id_size || id_size > SHERD_ID_MAX)
+    if (!id_size || id_size > SHERD_ID_MAX ||
+        index == node->settings.type_count ||
+        !type_takes_body(node, index, body.size))
         return false;
-    for (uint32_t i = 0; i < node->settings.type_count; i++) {
-        const struct type_names *names = &node->names[i];
-        int32_t shard;
-
-        if (strcmp(names->name, type) != 0)
-            continue;
-        if (body.size > SHERD_BODY_MAX &&
-            (!names->is_large || body.size > large_any_max(&node->settings)))
-            return false;
-        shard = hash_shard(slice_text(id), names->shards);
-        *to_machine = 1 + shard_lane(i, shard, node->settings.lanes);
-        tell = mem_alloc(sizeof *tell);
-        tell->type = i;
-        tell->msg = msg;
-        buf_put(&tell->id, id, id_size);
-        buf_put(&tell->body, body.data, body.size);
-        content = MAIL(tell, .own = { tell });
-        *mail = mail_seal(&content);
-        return true;
-    }
-    return false;
+    *to_machine = 1 + lane_of(node, index, id);
+    tell = mem_alloc(sizeof *tell);
+    tell->type = index;
+    tell->msg = msg;
+    buf_put(&tell->id, id, id_size);
+    buf_put(&tell->body, body.data, body.size);
+    content = MAIL(tell, .own = { tell });
+    *mail = mail_seal(&content);
+    return true;
 }
 
 struct mail node_mail_command(enum node_command command,
@@ -599,16 +662,14 @@ bool node_mail_active_limit(const struct node *node, const char *type,
 {
     struct active_limit limit = { entities ? entities : UINT32_MAX,
                                   bytes ? bytes : UINT64_MAX };
+    uint32_t index = find_type(node, type);
+    struct mail_content content =
+        mail_for_type(index, MAIL(region_limit, .limit = limit));
 
-    for (uint32_t i = 0; i < node->settings.type_count; i++)
-        if (strcmp(type, node->names[i].name) == 0) {
-            struct mail_content content =
-                mail_for_type(i, MAIL(region_limit, .limit = limit));
-
-            *mail = mail_seal(&content);
-            return true;
-        }
-    return false;
+    if (index == node->settings.type_count)
+        return false;
+    *mail = mail_seal(&content);
+    return true;
 }
 
 struct mail node_mail_leave(enum sherd_phase from)

@@ -223,6 +223,25 @@ bool node_mail_spawn(const struct node_spawn *spawn, struct mail *mail);
 bool node_mail_tell(const struct node *node, struct sherd_ref to, uint32_t msg,
                     struct sherd_bytes body, struct mail *mail,
                     uint32_t *to_machine); /* false: too large or nobody */
+/* Wakes an actor of this node that acts for threads of the program (actors_wake). Its callers limit
+ * the number of wakes. */
+struct mail node_mail_wake(struct sherd_ref actor, uint32_t *to_machine);
+/* How a client's requests reach their receiver. Constant: any thread. */
+struct node_receiver {
+    const char *type; /* the name for sends, lent for the node's life; null: to an actor */
+    uint32_t lane;    /* where they start: the same for all requests to it */
+};
+
+/* Finds it for an entity. False: no such type for that data center. */
+bool node_entity_receiver(const struct node *node,
+                          const struct sherd_entity_ref *ref,
+                          struct node_receiver *receiver);
+struct node_receiver node_actor_receiver(const struct node *node,
+                                         struct sherd_ref actor);
+/* Whether a body is small enough; to: for an actor. */
+bool node_takes_body(const struct node *node,
+                     const struct node_receiver *receiver, struct sherd_ref to,
+                     size_t size);
 /* The name is the one that tells use. */
 bool node_has_type(const struct node *node, const char *type);
 bool node_mail_entity_tell(const struct node *node, const char *type,

@@ -167,6 +167,40 @@ struct sherd_ref machine_reserve(struct machine *machine)
     return (struct sherd_ref){ 1, machine->index };
 }
 
+struct mail node_mail_wake(struct sherd_ref actor, uint32_t *to_machine)
+{
+    *to_machine = (uint32_t)actor.actor;
+    return (struct mail){ { FAKE_TELL, 0, 0, 0 } };
+}
+
+bool node_entity_receiver(const struct node *node,
+                          const struct sherd_entity_ref *ref,
+                          struct node_receiver *receiver)
+{
+    (void)node;
+    (void)ref;
+    (void)receiver;
+    return false;
+}
+
+struct node_receiver node_actor_receiver(const struct node *node,
+                                         struct sherd_ref actor)
+{
+    (void)node;
+    (void)actor;
+    return (struct node_receiver){ NULL, 0 };
+}
+
+bool node_takes_body(const struct node *node,
+                     const struct node_receiver *receiver, struct sherd_ref to,
+                     size_t size)
+{
+    (void)node;
+    (void)receiver;
+    (void)to;
+    return size <= SHERD_BODY_MAX;
+}
+
 bool node_mail_tell(const struct node *node, struct sherd_ref to, uint32_t msg,
                     struct sherd_bytes body, struct mail *mail,
                     uint32_t *to_machine)

@@ -559,6 +559,9 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
     case MAIL_SPAWN:
         lane_spawned(lane, mail_spawn_of(content)->own.spawning);
         break;
+    case MAIL_WAKE:
+        actors_wake(lane->actors, mail_wake_of(content)->actor);
+        break;
     case MAIL_TELL:
         lane_told(lane, mail_tell_of(content)->own.content);
         break;

@@ -98,7 +98,8 @@
     OWNS(MAIL_TELL, tell) \
     OWNS(MAIL_COMMAND, command) \
     LENT(MAIL_REGION_LIMIT, region_limit) \
-    OWNS(MAIL_STATUS, status)
+    OWNS(MAIL_STATUS, status) \
+    LENT(MAIL_WAKE, wake)
 
 struct envelope;
 struct handshake;
@@ -588,6 +589,11 @@ struct mail_status {
     struct {
         struct status_part *part;
     } own;
+};
+
+/* For an actor that acts for threads of the program: actors_wake. */
+struct mail_wake {
+    uint64_t actor;
 };
 
 #endif
