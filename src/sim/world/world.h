@@ -164,6 +164,8 @@ void world_tell_entity(struct world *world, uint32_t node, const char *type,
                        struct sherd_bytes body);
 void world_tell(struct world *world, uint32_t node, struct sherd_ref to,
                 uint32_t msg, struct sherd_bytes body);
+/* Wakes an actor that acts for threads of the program (node_mail_wake). */
+void world_wake(struct world *world, uint32_t node, struct sherd_ref actor);
 void world_leave(struct world *world, uint32_t node);
 /* A stranger connects to the running node, says that it is `claimed`, answers the node's handshake
  * unasked, asks to join, and hangs up. It listens nowhere. */

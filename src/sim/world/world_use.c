@@ -319,6 +319,14 @@ void world_tell(struct world *world, uint32_t node, struct sherd_ref to,
     give(world, node, machine, mail);
 }
 
+void world_wake(struct world *world, uint32_t node, struct sherd_ref actor)
+{
+    uint32_t machine;
+    struct mail mail = node_mail_wake(actor, &machine);
+
+    give(world, node, machine, mail);
+}
+
 void world_leave_from(struct world *world, uint32_t node,
                       enum sherd_phase from)
 {
