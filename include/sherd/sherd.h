@@ -13,6 +13,7 @@
 #include <sherd/entity_ref.h>
 #include <sherd/error.h>
 #include <sherd/job.h>
+#include <sherd/sharding.h>
 #include <sherd/shutdown.h>
 #include <sherd/store.h>
 #include <sherd/system.h>

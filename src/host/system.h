@@ -92,6 +92,7 @@ struct sherd_system {
     uint32_t mark; /* of the process that opened it: fork_watch_mark */
     _Atomic bool has_threads; /* they can be woken; set before the first one runs */
 
+    uv_mutex_t types_mutex; /* for `types`, and for adding them to the node */
     uv_mutex_t mutex;
     uv_cond_t changed; /* for what follows */
     int error;         /* result of sherd_wait */
@@ -104,6 +105,10 @@ struct sherd_system {
     struct client_port *client_ports; /* of these and of closed ones, with an actor */
     struct status_call *calls; /* calls of sherd_get_status, also timed-out ones */
     uint32_t call_count;
+    struct region_call *region_calls; /* calls of sherd/sharding.h, also timed-out ones */
+    uint32_t region_call_count;
+    struct type_call_state *type_calls;
+    uint32_t type_call_count;
 };
 
 /* The thread that machine `index` runs on. */
