@@ -31,8 +31,7 @@ static void tell_coordinator(struct control *control,
 }
 
 /* A JVM's coordinator would accept this region and give it shards, so it is not asked. */
-void control_tell_region(struct control *control,
-                         const struct member_view *view, uint32_t type)
+void control_tell_region(struct control *control, const struct member_view *view, uint32_t type)
 {
     struct member_info peer = control_peer(control, view, type);
 
@@ -595,7 +594,7 @@ static void wire_region(struct control *control, uint32_t index)
                       (const char *)news.text.data);
             break;
         case REGION_STOPPED:
-            type->region_stopped = true;
+            control_region_stopped(control, index);
             break;
         }
     }
