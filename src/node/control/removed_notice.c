@@ -1,7 +1,6 @@
 /* Tells a node that was downed and removed, and goes on, of its removal. It may connect here for the
- * first time, after its removal. A Sherd node ends when
- * enough others tell it (member_refused); a JVM with a split brain resolver at the first message.
- * See docs/protocol/gossip.md, Quarantined. */
+ * first time after that. A Sherd node ends when enough others tell it (member_refused); a JVM with a
+ * split brain resolver at the first message. See docs/protocol/gossip.md, Quarantined. */
 #include "node/control/control.h"
 
 #include "artery/control.h"

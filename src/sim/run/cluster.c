@@ -83,8 +83,7 @@ static void find_seeds_by_itself(const struct cluster *cluster, uint32_t node,
         settings->founds_never |= i != node && cluster_lives(cluster, i);
 }
 
-/* Counts refused handshakes of another cluster, refused joins of strangers, and strangers that are
- * forgotten. */
+/* Counts refused handshakes of another cluster, and refused joins of strangers. */
 static void hear(void *user, uint32_t node, const struct trace_line *line)
 {
     struct cluster *cluster = user;
@@ -94,8 +93,6 @@ static void hear(void *user, uint32_t node, const struct trace_line *line)
                         strstr(line->text, "://" FOREIGN_SYSTEM "@") != NULL;
     cluster->fake_joins += !strcmp(line->module, "member") &&
                            strstr(line->text, "join refused: nothing at") != NULL;
-    cluster->forgotten += !strcmp(line->module, "node") &&
-                          !strncmp(line->text, "too many nodes that do not answer", 33);
 }
 
 void cluster_init(struct cluster *cluster)
@@ -469,7 +466,7 @@ static uint64_t hand_harm(void *user, enum fault_verb verb)
     if (verb == FAULT_VERB_FAKE_JOINS)
         return cluster->fake_joins;
     if (verb == FAULT_VERB_FLOOD)
-        return cluster->forgotten;
+        return check_peers_forgotten(cluster->checks->peers);
     return backend_harm(cluster->world, verb) +
            (verb == FAULT_VERB_POWER && cluster->power.until); /* planned */
 }

@@ -55,7 +55,6 @@ struct cluster {
     uint64_t refused; /* handshakes with another cluster's name, each counted once by a node */
     uint64_t fake_joins; /* of strangers, refused */
     uint32_t strangers;  /* addresses invented by them */
-    uint64_t forgotten;  /* log lines about strangers that nodes forget */
     struct cluster_power *powers; /* of all places */
     struct address (*seeds)[CLUSTER_SEEDS]; /* of each incarnation */
 };
