@@ -270,7 +270,10 @@ SHERD_API void sherd_close(struct sherd_system *system);
  * - the node is up, and neither leaves nor joins another cluster,
  * - the types of akka.cluster.sharding.healthcheck.names have registered,
  * - each lane has ended a turn in the last 5 s,
- * - durable keys are loaded and stored without failure.
+ * - durable keys are loaded and stored without failure,
+ * - the journal stores events, if a type on this node needs it,
+ * - no file of the journal, of durable keys or of the lease was deleted,
+ *   replaced or cut under the node, and its TLS files can be read.
  *
  * Threads: any. */
 SHERD_API int sherd_is_ready(struct sherd_system *system);
@@ -461,6 +464,15 @@ struct sherd_damaged_key {
     int is_held;   /* 1: calls are answered SHERD_DATA_HELD */
 };
 
+/* A part of the journal's file that is damaged: an entity ("TYPE|ID"), a shard,
+ * a table or a page. The journal refuses entities and shards that need it and
+ * serves the rest. It is found when it is used, or by the check in background
+ * (journal.sqlite.check-interval). */
+struct sherd_damaged_part {
+    char name[256]; /* its first 255 bytes */
+    char why[200];  /* the file and what is wrong, for people */
+};
+
 /* A replica of distributed data on this node: of the program's own keys, of
  * sharding for each role, or of a JVM service, which this node only relays. */
 struct sherd_replica_status {
@@ -527,6 +539,8 @@ struct sherd_replica_status {
     /* Failed tries to shorten the journal's log, which is above its limit: a  \
      * process reads the file without an end. */                               \
     X(SHERD_JOURNAL_LOG_KEPT, "journal log kept")                              \
+    /* Damaged parts of the journal: see damaged_parts. */                     \
+    X(SHERD_JOURNAL_DAMAGED, "journal parts damaged")                          \
     /* Second answers to one message, and answers to nobody: sherd_reply. */   \
     X(SHERD_REPLIES_DROPPED, "replies dropped")                                \
     /* Jobs refused because too many are open: sherd_job_start. */             \
@@ -600,6 +614,8 @@ struct sherd_status {
     int plain; /* 1: others reach it, and not by TLS (remote.allow-plain) */
     struct sherd_damaged_key *damaged_keys; /* the first 64 */
     uint32_t damaged_key_count;             /* entries of damaged_keys */
+    struct sherd_damaged_part *damaged_parts; /* of the journal, the first 64 */
+    uint32_t damaged_part_count;              /* entries of damaged_parts */
     struct sherd_replica_status *replicas;  /* those in use */
     uint32_t replica_count;                 /* entries of replicas */
 };

@@ -238,15 +238,15 @@ static const struct row rows[] = {
     CHOICE("journal.plugin", "memory", "memory|sqlite", YES,
            "where events are stored; not set: a type that persists events is refused")
     TEXT("journal.sqlite.path", "sherd.db", YES, "file of the journal; processes on one host may share it")
-    SPAN_MS("journal.sqlite.lock-timeout", "10 s", NULL, YES,
-         "a write waits this long for another process's transaction, then it fails")
+    SPAN_MS("journal.sqlite.lock-timeout", "10 s", NULL, YES, "a write waits this long for another process's transaction, then it fails")
+    SPAN_MS("journal.sqlite.check-interval", "24 h", OFF, YES, "the file is checked for damage at the start, and this long after each check")
+    SIZE("journal.sqlite.check-rate", "8 MiB", NULL, YES, "bytes a second that a check reads; at least 64 KiB")
     SIZE("journal.sqlite.wal-size-max", "64 MiB", NULL, NOT_YET, "the write-ahead log is cut back above this")
     SWITCH("journal.allow-different-stores", "off", YES,
            "on: nodes with different journals may form one cluster, and lose events when entities move; for tests")
     TEXT("journal.cluster-id", "", YES,
          "accepts only this cluster; empty: the system name, and @ with the data center unless it is `default`")
-    TEXT("lease.directory", ".", YES,
-         "directory of lease files, shared by the processes of one host")
+    TEXT("lease.directory", ".", YES, "directory of lease files, shared by the processes of one host")
     LIST("lease.etcd.endpoints", "[\"http://127.0.0.1:2379\"]", YES,
          "etcd servers, http or https, tried in order until one answers")
     TEXT("lease.etcd.prefix", "/sherd/leases/", YES,

@@ -316,6 +316,8 @@ static int connect_store(struct sqlite_store *store, char *error)
 
     if (result == 0 && store->mode == BACKEND_READER) {
         result = set_up_reader(store, error);
+    } else if (result == 0 && store->mode == BACKEND_CHECKER) {
+        result = sqlite_check_set_up(store, error);
     } else if (result == 0) {
         turn_take(store->turn);
         result = set_up_writer(store, error);
@@ -353,6 +355,7 @@ static void close_store(void *opened)
 
     for (uint32_t i = 0; i < SQL_COUNT && !store->is_broken; i++)
         (void)sqlite3_finalize(store->statements[i]); /* errors were reported before */
+    sqlite_check_fini(store);
     if (store->db && !store->is_broken)
         (void)sqlite_guard(store, close_db, store);
     sqlite_forget(store);
@@ -364,14 +367,14 @@ static void close_store(void *opened)
     mem_free(store);
 }
 
-static struct turn *open_turn(const char *path, char *error)
+static struct turn *open_turn(const char *path, bool creates, char *error)
 {
     struct buf name = { 0 };
     struct turn *turn;
 
     buf_put_text(&name, path);
     buf_put(&name, "-turn", sizeof "-turn");
-    turn = turn_open((const char *)name.data, error);
+    turn = turn_open((const char *)name.data, creates, error);
     buf_fini(&name);
     return turn;
 }
@@ -464,6 +467,7 @@ static void *open_store(const struct backend_options *options,
                         enum backend_mode mode, char *error)
 {
     struct sqlite_store *store = mem_alloc(sizeof *store);
+    char ignored[BACKEND_ERROR_MAX];
     bool is_ready;
 
     store->path = mem_text(options->path ? options->path : "");
@@ -471,16 +475,19 @@ static void *open_store(const struct backend_options *options,
     store->lock_wait_ms = options->lock_wait_ms ? options->lock_wait_ms
                                                 : BACKEND_LOCK_WAIT_MS;
     store->mode = mode;
+    store->damage = options->damage;
     store->claims = -1;
-    is_ready = mode == BACKEND_READER || make_directory(store, error) == 0;
+    is_ready = mode != BACKEND_WRITER || make_directory(store, error) == 0;
     if (is_ready) {
         resolve_directory(store);
         is_ready = refuse_others(store, error) == 0;
     }
     if (is_ready && mode == BACKEND_WRITER) {
-        store->turn = open_turn(store->path, error);
+        store->turn = open_turn(store->path, true, error);
         is_ready = store->turn != NULL;
     }
+    if (is_ready && mode == BACKEND_CHECKER)
+        store->turn = open_turn(store->path, false, ignored); /* a backup has none */
     if (!is_ready || connect_store(store, error) != 0) {
         close_store(store);
         return NULL;
@@ -504,5 +511,6 @@ const struct backend_ops backend_sqlite = {
     .close = close_store,
     .identify = identify_store,
     .is_whole = sqlite_is_whole,
+    .check_step = sqlite_check,
     .can_write = sqlite_can_write,
 };

@@ -13,9 +13,11 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "host/backend_checker.h"
 #include "host/relax.h"
 
 #define READERS_MAX 8
+#define KNOWN_TOLD 16 /* damaged parts that a new client hears of */
 #define LOOK_NS UINT64_C(1000000000) /* between two looks at the store's files */
 #define READ_BATCH_MAX 64 /* replays that share one read transaction */
 
@@ -53,6 +55,8 @@ struct threads {
     bool is_failing;    /* the last group failed as a whole */
     char why[BACKEND_ERROR_MAX];
     void *writer;
+    struct backend_damage *damage;
+    struct backend_checker *checker; /* null: none */
     struct backend_identity identity;
     struct reader {
         struct threads *threads;
@@ -67,6 +71,8 @@ struct backend_client {
     backend_log_kept log_kept;
     backend_lost lost;
     backend_failing failing;
+    backend_part damaged;
+    backend_checked checked;
     bool is_told;          /* the writer's: `lost` was called */
     bool is_told_failing;  /* the writer's: what `failing` reported last */
     struct backend_client *next; /* under the lock */
@@ -376,6 +382,7 @@ static int open_connections(struct threads *threads,
 
 static void free_memory(struct threads *threads)
 {
+    backend_damage_free(threads->damage);
     queue_fini(&threads->writes);
     queue_fini(&threads->reads);
     check(pthread_mutex_destroy(&threads->lock) == 0);
@@ -428,10 +435,51 @@ static int start_threads(struct threads *threads, char *error)
     return 0;
 }
 
+static void tell_part(void *context, const char *part, const char *why)
+{
+    struct threads *threads = context;
+
+    lock(threads);
+    for (struct backend_client *client = threads->first_client; client;
+         client = client->next)
+        if (client->damaged)
+            client->damaged(client->context, part, why);
+    unlock(threads);
+}
+
+static void tell_checked(void *context, const struct backend_check *check)
+{
+    struct threads *threads = context;
+
+    lock(threads);
+    for (struct backend_client *client = threads->first_client; client;
+         client = client->next)
+        if (client->checked)
+            client->checked(client->context, check);
+    unlock(threads);
+}
+
+/* Optional: without a thread the journal works unchecked. */
+static void start_checker(struct threads *threads,
+                          const struct backend_client_options *options,
+                          const struct backend_options *store)
+{
+    struct backend_checker_options checks = { .ops = options->ops,
+                                              .store = *store,
+                                              .interval = options->check_interval,
+                                              .rate = options->check_rate,
+                                              .done = tell_checked,
+                                              .context = threads };
+
+    if (options->ops->check_step && options->check_interval && options->check_rate)
+        threads->checker = backend_checker_start(&checks);
+}
+
 static struct threads *threads_new(const struct backend_client_options *options,
                                    char *error)
 {
     struct threads *threads = mem_alloc(sizeof *threads);
+    struct backend_options store = options->store;
 
     threads->ops = options->ops;
     threads->path = mem_text(options->store.path ? options->store.path : "");
@@ -444,9 +492,13 @@ static struct threads *threads_new(const struct backend_client_options *options,
     check(pthread_cond_init(&threads->settled, NULL) == 0);
     queue_init(&threads->writes);
     queue_init(&threads->reads);
-    if (open_connections(threads, &options->store, error) == 0 &&
-        start_threads(threads, error) == 0)
+    threads->damage = backend_damage_new(tell_part, threads);
+    store.damage = threads->damage;
+    if (open_connections(threads, &store, error) == 0 &&
+        start_threads(threads, error) == 0) {
+        start_checker(threads, options, &store);
         return threads;
+    }
     close_connections(threads);
     free_memory(threads);
     return NULL;
@@ -462,6 +514,25 @@ static struct threads *find(const struct backend_client_options *options)
                        strcmp(threads->path, path) != 0))
         threads = threads->next;
     return threads;
+}
+
+/* Parts that were found before may be told twice. */
+static void tell_known(struct backend_client *client)
+{
+    struct backend_damaged_part *parts =
+        mem_alloc(KNOWN_TOLD * sizeof *parts);
+    uint64_t count =
+        backend_damage_list(client->threads->damage, parts, KNOWN_TOLD);
+
+    for (uint64_t i = 0; i < count && i < KNOWN_TOLD && client->damaged; i++)
+        client->damaged(client->context, parts[i].name, parts[i].why);
+    mem_free(parts);
+}
+
+uint64_t backend_client_damage(struct backend_client *client,
+                               struct backend_damaged_part *parts, uint32_t max)
+{
+    return backend_damage_list(client->threads->damage, parts, max);
 }
 
 int backend_client_open(struct backend_client **client,
@@ -498,10 +569,13 @@ int backend_client_open(struct backend_client **client,
                                           .log_kept = options->log_kept,
                                           .lost = options->lost,
                                           .failing = options->failing,
+                                          .damaged = options->damaged,
+                                          .checked = options->checked,
                                           .next = threads->first_client,
                                           .context = options->context };
         threads->first_client = *client;
         unlock(threads);
+        tell_known(*client);
     }
     check(pthread_mutex_unlock(&list_lock) == 0);
     return threads ? 0 : -1;
@@ -565,6 +639,7 @@ void backend_client_close(struct backend_client *client)
         while (*at != threads)
             at = &(*at)->next;
         *at = threads->next;
+        backend_checker_stop(threads->checker);
         stop_threads(threads, true, threads->reader_count);
         close_connections(threads);
         free_memory(threads);

@@ -399,11 +399,16 @@ static int check_journal(const struct settings *settings, char *error,
                          size_t size)
 {
     static const char key[] = "journal.sqlite.path";
+    static const char rate[] = "journal.sqlite.check-rate";
     const char *path = config_text(settings->config, key);
     const char *why = NULL;
 
     if (strcmp(config_text(settings->config, "journal.plugin"), "sqlite") != 0)
         return 0;
+    if (config_size(settings->config, rate) < BACKEND_CHECK_RATE_MIN)
+        return settings_refuse(settings, error, size, rate,
+                               "must be at least 64 KiB; journal.sqlite."
+                               "check-interval = off switches checks off");
     if (!path[0])
         why = "names no file; write the path of the journal";
     else if (strcmp(path, ":memory:") == 0)
@@ -449,6 +454,11 @@ static void read_host(struct settings *settings)
     settings->sqlite_path = config_text(config, "journal.sqlite.path");
     settings->any_store = config_bool(config, "journal.allow-different-stores");
     settings->lock_wait_ms = wait < UINT32_MAX ? (uint32_t)wait : UINT32_MAX;
+    settings->check_interval =
+        config_duration_ns(config, "journal.sqlite.check-interval");
+    if (settings->check_interval == CONFIG_OFF)
+        settings->check_interval = 0;
+    settings->check_rate = config_size(config, "journal.sqlite.check-rate");
 }
 
 int settings_read(struct settings *settings,

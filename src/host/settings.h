@@ -38,6 +38,8 @@ struct settings {
     const char *sqlite_path;
     bool any_store; /* nodes may have different journals */
     uint32_t lock_wait_ms;
+    uint64_t check_interval; /* ns between two checks of the journal's file; 0: none */
+    uint64_t check_rate;     /* bytes a second */
     VEC(const char *) durable_keys;
     VEC(const char *) shard_durable_keys; /* if entities are remembered in distributed data */
     VEC(const char *) checked_types; /* cluster.sharding.healthcheck.names */

@@ -147,10 +147,10 @@ void system_end(struct sherd_system *system, int error);
 int system_pool_open(struct sherd_system *system);
 void system_pool_close(struct sherd_system *system);
 
-/* system_store.c: opens the journal. 0, or a logged SHERD_E... code. */
+/* system_stores.c: opens the journal. 0, or a logged SHERD_E... code. */
 int system_open_store(struct sherd_system *system);
 
-/* system_durable.c: opens the file of durable keys, if there are any. 0, or a logged SHERD_E...
+/* system_stores.c: opens the file of durable keys, if there are any. 0, or a logged SHERD_E...
  * code. Repeated once the node exists, as its types may have durable keys. */
 int system_open_durable(struct sherd_system *system);
 
