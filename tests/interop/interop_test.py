@@ -557,7 +557,7 @@ FOUNDED_BOTH_WAYS = {
     "jvm_nodes_join_ours", "gossip_of_33_nodes", "join_by_command", "different_settings", "other_protocol", "wrong_addresses", "ipv6_addresses",
     "messages_and_watches_by_lanes", "two_seed_nodes", "app_versions", "partitioned_replicas", "changes_of_all_types",
     "deltas_after_pruning", "remembered_beside_jvm_nodes", "remembered_by_jvm_nodes", "unused_keys_expire", "durable_keys",
-    "damaged_keys", "role_less_singletons_wait", "watch_from_outside", "keep_majority", "keep_oldest", "three_sides", "downed_by_command"}
+    "damaged_keys", "role_less_singletons_wait", "services_of_jvm_nodes", "watch_from_outside", "keep_majority", "keep_oldest", "three_sides", "downed_by_command"}
 # These cases run one after the other on one cluster of JVM nodes. The first one needs ports below
 # theirs.
 SHARED = ["lifecycle", "messages_and_watches"]
