@@ -44,7 +44,7 @@
 #define TLS_PINS_MAX 4096 /* compared for each connection: 50 us */
 #define TLS_PIN_LINE_MAX 512 /* bytes: 64 digits and a note */
 #define TLS_PIECE_SIZE (32 * 1024) /* bytes at a time: each connection has buffers of this size */
-#define TLS_LOOK_MS 1000 /* between checks of a thread's connections against revocation lists */
+#define TLS_LOOK_MS 1000 /* between looks for missing files, and for new revocation lists */
 #define TLS_ANSWERS_MAX (16 * 1024) /* bytes of unsent TLS replies: new keys take 600 */
 #define DNS_LOOKUP_NAMES_MAX PEERS_MAX /* looked up, or with addresses */
 /* concurrent: unanswered ones for seed nodes delay no other name */
@@ -316,6 +316,7 @@
 #define BACKEND_LOCK_WAIT_MS 10000
 #define BACKEND_WAL_PAGES 4096 /* pages of 4 KiB: the log is emptied at 16 MiB */
 #define BACKEND_WAL_PAGES_MAX 65536 /* 256 MiB: then the writer waits for readers */
+#define BACKEND_ROOM_MIN (1024 * 1024) /* bytes: after a full disk, a journal with less counts as failing */
 #define BACKEND_KNOWN_MAX 65536 /* entities whose row id and last number stay in memory */
 #define TURN_STUCK_MS 50 /* then the queue is skipped; a commit takes 0.2 ms */
 
@@ -391,6 +392,7 @@
 #define REPLICATOR_SECONDARIES_MAX 10 /* Akka's */
 
 /* lease */
+#define LEASE_SETTLE_MS 3000 /* before a lease in a new file counts: a holder looks at its file each second */
 #define LEASES_MAX 4096 /* of one in-memory lease provider; a node asks for one */
 #define ETCD_REPLY_MAX (64 * 1024) /* expected ones have less than 2 KiB */
 #define ETCD_VALUE_MAX 512 /* base64, with the zero: an owner is shorter */

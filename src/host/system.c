@@ -21,21 +21,13 @@
 #include "host/region_calls.h"
 #include "host/status.h"
 #include "host/type_calls.h"
-#include "host/backend_memory.h"
-#include "host/backend_sqlite.h"
 #include "host/thread.h"
+#include "lease/lease.h"
 #include "node/entity_type.h"
-
-#define FENCED_SAID_NS 1000000000ull
 
 const char *sherd_version(void)
 {
     return "0.1.0";
-}
-
-struct thread *system_thread(struct sherd_system *system, uint32_t machine)
-{
-    return &system->threads[system->thread_count == 1 ? 0 : machine];
 }
 
 /* The process is about to abort: writes where nothing gets lost. */
@@ -163,70 +155,6 @@ static int open_listener(struct sherd_system *system)
     return check_plain(system);
 }
 
-/* Logs that the journal refused to write for another node's shard, at most once a second. On the
- * store's writer thread, so the log has it even if no actor is left to read the answer. */
-static void report_fenced(struct sherd_system *system,
-                          struct journal_request *const *requests, uint32_t count)
-{
-    uint64_t now = uv_hrtime();
-    uint32_t entities = 0;
-
-    for (uint32_t i = 0; i < count; i++)
-        for (uint32_t j = 0; j < requests[i]->entities.count; j++)
-            entities += requests[i]->entities.items[j].result == BACKEND_FENCED;
-    if (!entities || (system->fenced_said_at &&
-                      now - system->fenced_said_at < FENCED_SAID_NS))
-        return;
-    system->fenced_said_at = now;
-    system_log(system, TRACE_WARNING, "journal",
-               "writes refused by the fence: another node owns the shard "
-               "entities=%u "
-               "hint=\"check whether this process was suspended or cut off\"",
-               (unsigned)entities);
-}
-
-static void stored(void *context, struct journal_request **requests,
-                   uint32_t count)
-{
-    struct sherd_system *system = context;
-    bool woken[LANES_MAX + 1] = { false };
-
-    report_fenced(system, requests, count);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t machine = requests[i]->machine;
-
-        woken[machine] = true;
-        inbox_put_stored(&system_thread(system, machine)->inbox,
-                         requests[i]); /* given */
-    }
-    for (uint32_t i = 0; i < system->machine_count; i++)
-        if (woken[i])
-            thread_wake(system_thread(system, i));
-}
-
-static void log_kept(void *context, const char *path, uint64_t size)
-{
-    if (size)
-        system_log(context, TRACE_WARNING, "journal",
-                   "write-ahead log of the journal grows: a long read holds it "
-                   "file=\"%s-wal\" size=%llu limit=%llu hint=\"end other "
-                   "programs that read the journal\"",
-                   path, (unsigned long long)size,
-                   (unsigned long long)BACKEND_WAL_PAGES_MAX * 4096);
-    else
-        system_log(context, TRACE_WARNING, "journal",
-                   "write-ahead log of the journal is short again "
-                   "file=\"%s-wal\"", path);
-}
-
-static void lost_store(void *context, const char *why)
-{
-    struct sherd_system *system = context;
-
-    atomic_store(&system->store_lost, true);
-    system_log(system, TRACE_ERROR, "journal", "%s", why);
-}
-
 static uint32_t thread_count(const struct sherd_system *system)
 {
     uint32_t lanes = system->settings.node.lanes;
@@ -250,30 +178,6 @@ static void set_polling(struct sherd_system *system)
     system->polls_store = may_poll(system, count + 1);
 }
 
-static int open_store(struct sherd_system *system)
-{
-    const struct settings *settings = &system->settings;
-    const char *name = settings->node.identity.system;
-    struct backend_client_options options = {
-        .ops = settings->sqlite ? &backend_sqlite : &backend_memory,
-        .store = { .path = settings->sqlite ? settings->sqlite_path : name,
-                   .cluster = settings->node.cluster_id,
-                   .lock_wait_ms = settings->lock_wait_ms },
-        .polls = system->polls_store,
-        .done = stored,
-        .log_kept = log_kept,
-        .lost = lost_store,
-        .context = system,
-    };
-    char error[BACKEND_ERROR_MAX];
-
-    if (backend_client_open(&system->store, &options, error) != 0) {
-        system_log(system, TRACE_ERROR, "journal", "%s", error);
-        return SHERD_ESTORE;
-    }
-    return 0;
-}
-
 static void leased(void *context, struct lease_request *request)
 {
     struct thread *thread = system_thread(context, 0);
@@ -287,21 +191,46 @@ static void warn_of_leases(void *context, const char *text)
     system_log(context, TRACE_WARNING, "lease", "%s", text);
 }
 
+static void changed_lease(void *context, const char *why, bool is_held)
+{
+    struct sherd_system *system = context;
+
+    atomic_store(&system->lease_broken, why != NULL);
+    if (!why) {
+        system_log(system, TRACE_INFO, "lease", "lease file is there again");
+        return;
+    }
+    system_log(system, TRACE_ERROR, "lease",
+               "%s: %s hint=\"keep the directory; a node of this host that is "
+               "started again makes a new file\"",
+               why, is_held ? "the lease is lost" : "no lease is held in it");
+    if (!is_held)
+        return;
+    atomic_store_explicit(&system->lease_due, true, memory_order_seq_cst);
+    if (system_has_threads(system))
+        thread_wake(system_thread(system, 0));
+}
+
 static int open_leases(struct sherd_system *system)
 {
     const struct settings *settings = &system->settings;
+    char name[LEASE_TEXT_MAX];
     struct lease_provider_options options = {
         .directory = settings->lease_directory,
         .etcd = settings->has_etcd ? &settings->etcd : NULL,
         .done = leased,
         .warn = warn_of_leases,
+        .changed = changed_lease,
         .context = system,
+        .name = name,
     };
     char error[512];
 
     if (!settings->node.resolves ||
         settings->node.resolver.strategy.kind != STRATEGY_LEASE_MAJORITY)
         return 0;
+    (void)lease_name(name, settings->node.lease_name,
+                     settings->node.identity.system);
     if (lease_provider_open(&system->leases, &options, error, sizeof error) != 0) {
         system_log(system, TRACE_ERROR, "lease", "%s", error);
         return SHERD_ESTORE;
@@ -411,7 +340,7 @@ int sherd_open(struct sherd_system **system,
         result = open_listener(opened);
     if (result == 0) {
         set_polling(opened);
-        result = open_store(opened);
+        result = system_open_store(opened);
     }
     if (result == 0)
         result = open_leases(opened);

@@ -60,13 +60,17 @@ struct sherd_system {
     uint16_t port;
     struct backend_client *store;
     _Atomic bool store_lost; /* the journal was deleted or replaced: nothing is stored any more */
+    _Atomic bool store_fails; /* the journal accepts no writes, as on a full disk */
     bool needs_store; /* a type that this node hosts has events in the journal */
     struct backend_identity store_id;
     char *store_name; /* the journal in log lines */
     struct leases *leases; /* null: no node needs a lease */
+    _Atomic bool lease_broken; /* its file was deleted or replaced, and there is no other one yet */
+    _Atomic bool lease_due; /* a held lease was lost with its file; control has not been told yet */
     struct pool *pool; /* null until sherd_start */
     struct durable *durable; /* null: no durable keys */
     _Atomic bool durable_fails; /* keys are not loaded, or their last write failed */
+    _Atomic bool durable_lost; /* their files were deleted or replaced: nothing is stored any more */
     _Atomic uint64_t durable_failures; /* failed writes of acknowledged changes */
     bool durable_is_behind; /* the last write-behind failed; the durable file's thread */
     struct discovery *discovery; /* null: seed nodes are configured */
@@ -111,9 +115,6 @@ struct sherd_system {
     uint32_t type_call_count;
 };
 
-/* The thread that machine `index` runs on. */
-struct thread *system_thread(struct sherd_system *system, uint32_t machine);
-
 /* The process was forked: threads and locks of the system are the parent's, so nothing of it may be
  * used here. */
 static inline bool system_is_lost(const struct sherd_system *system)
@@ -145,6 +146,9 @@ void system_end(struct sherd_system *system, int error);
  * inboxes. */
 int system_pool_open(struct sherd_system *system);
 void system_pool_close(struct sherd_system *system);
+
+/* system_store.c: opens the journal. 0, or a logged SHERD_E... code. */
+int system_open_store(struct sherd_system *system);
 
 /* system_durable.c: opens the file of durable keys, if there are any. 0, or a logged SHERD_E...
  * code. Repeated once the node exists, as its types may have durable keys. */

@@ -118,6 +118,24 @@ static void leave(struct thread *thread)
     machine_mail(thread->machines[0], thread->now, &mail, 1);
 }
 
+/* The lease was lost with its file. */
+static bool is_to_forget(struct thread *thread)
+{
+    _Atomic bool *due = &thread->system->lease_due;
+
+    return thread->index == 0 &&
+           atomic_load_explicit(due, memory_order_seq_cst);
+}
+
+static bool forget_lease(struct thread *thread)
+{
+    if (!is_to_forget(thread))
+        return false;
+    atomic_store(&thread->system->lease_due, false);
+    machine_lease_forgotten(thread->machines[0], thread->now);
+    return true;
+}
+
 /* An empty result does not replace the earlier nodes. */
 static void expect(struct thread *thread, const struct seed_list *list)
 {
@@ -129,7 +147,7 @@ static bool take_inbox(struct thread *thread)
 {
     struct inbox_item item;
     bool leaves = is_to_leave(thread);
-    bool any = leaves;
+    bool any = forget_lease(thread) || leaves;
 
     while (inbox_next(&thread->inbox, &item)) {
         uint32_t index = item.machine - thread->first;
@@ -446,6 +464,7 @@ static bool has_mail(struct thread *thread)
     const struct mail *mail;
 
     if (!inbox_is_empty(&thread->inbox) || is_to_leave(thread) ||
+        is_to_forget(thread) ||
         atomic_load_explicit(&system->stopping, memory_order_seq_cst))
         return true;
     for (uint32_t own = thread->first; own < thread->first + thread->count;

@@ -380,6 +380,9 @@ void machine_stored(struct machine *machine, uint64_t now,
 void machine_leased(struct machine *machine, uint64_t now,
                     struct lease_request *request);
 
+/* The provider has lost the lease of this node. Control only. */
+void machine_lease_forgotten(struct machine *machine, uint64_t now);
+
 /* Takes a finished request of durable keys, given. Control only. */
 void machine_durable(struct machine *machine, uint64_t now,
                      struct durable_request *request);

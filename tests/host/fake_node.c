@@ -389,6 +389,13 @@ void machine_leased(struct machine *machine, uint64_t now,
     check(!"the fake node asks for no lease");
 }
 
+void machine_lease_forgotten(struct machine *machine, uint64_t now)
+{
+    (void)machine;
+    (void)now;
+    check(!"the fake node holds no lease");
+}
+
 void machine_job_done(struct machine *machine, uint64_t now, struct job *job)
 {
     (void)machine;
