@@ -300,13 +300,8 @@ SHERD_API SHERD_MUST_USE int sherd_on_removed(struct sherd_system *system,
 
 /* ---- actors and entities, from outside ---- */
 
-/* There is no blocking ask. A thread that needs an answer spawns an actor. Its
- * init is a pointer to what the thread waits on: memory of the heap that both
- * share. The actor copies the pointer into its state on SHERD_STARTED and asks.
- * Its `release` wakes the thread, and the last of both frees the memory. The
- * thread needs a time limit of its own, because the node may end before the
- * actor starts; then `release` is not called.
- * Example: docs/guide/first-cluster.md. */
+/* These calls send and return. A thread that needs an answer asks with a
+ * client (sherd/client.h). */
 
 /* Starts a plain actor on the first lane.
  *
