@@ -24,8 +24,6 @@
 
 #define READ_LOCK_WAIT_MS 1000 /* readers wait only while another process recovers the log */
 
-#define LOCKED_PATH_MAX 80 /* longer paths are cut, so that the reason fits */
-
 static const char *const write_sql[SQL_COUNT] = {
     [SQL_BEGIN] = "BEGIN IMMEDIATE",
     [SQL_COMMIT] = "COMMIT",
@@ -114,15 +112,14 @@ void sqlite_locked(const struct sqlite_store *store, char *error)
 
     if (holder)
         (void)snprintf(error, BACKEND_ERROR_MAX,
-                       "journal %.*s: process %u has the write lock, waited "
+                       "journal %s: process %u has the write lock, waited "
                        "%u ms; if it is stopped, continue or kill it",
-                       LOCKED_PATH_MAX, store->path, holder,
+                       store->label, holder,
                        store->lock_wait_ms); /* fits */
     else
         (void)snprintf(error, BACKEND_ERROR_MAX,
-                       "journal %.*s: no write lock in %u ms, others have it",
-                       LOCKED_PATH_MAX, store->path,
-                       store->lock_wait_ms); /* fits */
+                       "journal %s: no write lock in %u ms, others have it",
+                       store->label, store->lock_wait_ms); /* fits */
 }
 
 void sqlite_describe(const struct sqlite_store *store, char *error)
@@ -130,9 +127,9 @@ void sqlite_describe(const struct sqlite_store *store, char *error)
     if (sqlite3_extended_errcode(store->db) == SQLITE_IOERR_DATA)
         (void)snprintf(error, BACKEND_ERROR_MAX,
                        "journal %s: page %u of the file is damaged",
-                       store->path, sqlite_pages_damaged()); /* may be cut */
+                       store->label, sqlite_pages_damaged()); /* may be cut */
     else
-        (void)snprintf(error, BACKEND_ERROR_MAX, "journal %s: %s", store->path,
+        (void)snprintf(error, BACKEND_ERROR_MAX, "journal %s: %s", store->label,
                        sqlite3_errmsg(store->db)); /* may be cut */
 }
 
@@ -144,7 +141,7 @@ int sqlite_failed(struct sqlite_store *store, char *error)
         sqlite_locked(store, error);
     else if (code == SQLITE_NOTADB)
         (void)snprintf(error, BACKEND_ERROR_MAX,
-                       "journal %s: the file is not a database", store->path);
+                       "journal %s: the file is not a database", store->label);
     else
         sqlite_describe(store, error);
     return -1;
@@ -153,7 +150,7 @@ int sqlite_failed(struct sqlite_store *store, char *error)
 int sqlite_refused(struct sqlite_store *store, char *error,
                    const char *format, ...)
 {
-    int used = snprintf(error, BACKEND_ERROR_MAX, "journal %s: ", store->path);
+    int used = snprintf(error, BACKEND_ERROR_MAX, "journal %s: ", store->label);
     va_list arguments;
 
     if (used < 0 || used >= BACKEND_ERROR_MAX)
@@ -329,6 +326,8 @@ static void close_store(void *opened)
         check(sqlite3_close(store->db) == SQLITE_OK);
     sqlite_forget(store);
     turn_close(store->turn);
+    if (store->folder >= 0)
+        (void)close(store->folder); /* nothing was written */
     buf_fini(&store->key);
     mem_free(store->path);
     mem_free(store->cluster);
@@ -383,8 +382,21 @@ static void resolve_directory(struct sqlite_store *store)
         buf_put(&path, name, strlen(name) + 1);
         mem_free(store->path);
         store->path = mem_text((const char *)path.data);
+        backend_place_label(store->path, store->label);
         buf_fini(&path);
     }
+    mem_free(directory);
+}
+
+/* Without one, the files are watched by their path alone. */
+static void open_directory(struct sqlite_store *store)
+{
+    const char *name = strrchr(store->path, '/');
+    char *directory =
+        name ? mem_copy(store->path, (size_t)(name - store->path) + 1)
+             : mem_text(".");
+
+    store->folder = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
     mem_free(directory);
 }
 
@@ -438,6 +450,8 @@ static void *open_store(const struct backend_options *options,
     bool is_ready;
 
     store->path = mem_text(options->path ? options->path : "");
+    backend_place_label(store->path, store->label);
+    store->folder = -1;
     store->cluster = mem_text(options->cluster ? options->cluster : "");
     store->lock_wait_ms = options->lock_wait_ms ? options->lock_wait_ms
                                                 : BACKEND_LOCK_WAIT_MS;
@@ -446,6 +460,7 @@ static void *open_store(const struct backend_options *options,
     is_ready = mode == BACKEND_READER || make_directory(store, error) == 0;
     if (is_ready) {
         resolve_directory(store);
+        open_directory(store);
         is_ready = refuse_others(store, error) == 0;
     }
     if (is_ready && mode == BACKEND_WRITER) {

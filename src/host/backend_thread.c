@@ -13,6 +13,8 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "host/backend_place.h"
+#include "host/fork_watch.h"
 #include "host/relax.h"
 
 #define READERS_MAX 8
@@ -38,6 +40,8 @@ struct threads {
     const struct backend_ops *ops;
     char *path;
     char *cluster;
+    uint32_t mark; /* of the process that opened it */
+    bool are_running;
     uint32_t clients;
     uint32_t reader_count;
     pthread_mutex_t lock; /* guards all below, and `waiting` of clients */
@@ -366,7 +370,10 @@ static void stop_threads(struct threads *threads, bool writer,
 static int start_threads(struct threads *threads, char *error)
 {
     uint32_t started = 0;
-    int fault =
+    int fault;
+
+    threads->stopping = false;
+    fault =
         pthread_create(&threads->writer_thread, NULL, run_writer, threads);
 
     if (fault != 0) {
@@ -396,6 +403,7 @@ static struct threads *threads_new(const struct backend_client_options *options,
 {
     struct threads *threads = mem_alloc(sizeof *threads);
 
+    threads->mark = fork_watch_mark();
     threads->ops = options->ops;
     threads->path = mem_text(options->store.path ? options->store.path : "");
     threads->cluster =
@@ -407,8 +415,7 @@ static struct threads *threads_new(const struct backend_client_options *options,
     check(pthread_cond_init(&threads->settled, NULL) == 0);
     queue_init(&threads->writes);
     queue_init(&threads->reads);
-    if (open_connections(threads, &options->store, error) == 0 &&
-        start_threads(threads, error) == 0)
+    if (open_connections(threads, &options->store, error) == 0)
         return threads;
     close_connections(threads);
     free_memory(threads);
@@ -422,26 +429,54 @@ static struct threads *find(const struct backend_client_options *options)
     struct threads *threads = list;
 
     while (threads && (threads->ops != options->ops ||
+                       fork_watch_is_child(threads->mark) ||
                        strcmp(threads->path, path) != 0))
         threads = threads->next;
     return threads;
 }
 
+/* Under the list's lock. SQLite in a forked child has the parent's notes about locks, and maybe locks
+ * of its own that no thread will open. */
+static bool has_files_of_a_parent(const struct backend_client_options *options)
+{
+    const struct threads *threads = list;
+
+    while (threads && (threads->ops != options->ops || !threads->ops->is_whole ||
+                       !fork_watch_is_child(threads->mark)))
+        threads = threads->next;
+    return threads != NULL;
+}
+
+static void watch_forks(void)
+{
+    fork_watch_lock(&list_lock);
+}
+
 int backend_client_open(struct backend_client **client,
                       const struct backend_client_options *options, char *error)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     const char *cluster =
         options->store.cluster ? options->store.cluster : "";
+    char label[BACKEND_LABEL_SIZE];
     struct threads *threads;
 
     *client = NULL;
     error[0] = 0;
+    backend_place_label(options->store.path ? options->store.path : "", label);
+    check(pthread_once(&once, watch_forks) == 0);
     check(pthread_mutex_lock(&list_lock) == 0);
     threads = find(options);
-    if (threads && strcmp(threads->cluster, cluster) != 0) {
+    if (has_files_of_a_parent(options)) {
+        (void)snprintf(error, BACKEND_ERROR_MAX,
+                       "journal %s: this process was forked from one that has "
+                       "a journal open; open it in one of them, or exec first",
+                       label); /* fits */
+        threads = NULL;
+    } else if (threads && strcmp(threads->cluster, cluster) != 0) {
         (void)snprintf(error, BACKEND_ERROR_MAX,
                        "journal %s belongs to cluster \"%s\", not to \"%s\"",
-                       threads->path, threads->cluster,
+                       label, threads->cluster,
                        cluster); /* may be cut */
         threads = NULL;
     } else if (!threads) {
@@ -467,6 +502,19 @@ int backend_client_open(struct backend_client **client,
     }
     check(pthread_mutex_unlock(&list_lock) == 0);
     return threads ? 0 : -1;
+}
+
+int backend_client_start(struct backend_client *client, char *error)
+{
+    struct threads *threads = client->threads;
+    int result = 0;
+
+    check(pthread_mutex_lock(&list_lock) == 0);
+    if (!threads->are_running)
+        result = start_threads(threads, error);
+    threads->are_running = result == 0;
+    check(pthread_mutex_unlock(&list_lock) == 0);
+    return result;
 }
 
 const struct backend_identity *
@@ -527,7 +575,8 @@ void backend_client_close(struct backend_client *client)
         while (*at != threads)
             at = &(*at)->next;
         *at = threads->next;
-        stop_threads(threads, true, threads->reader_count);
+        if (threads->are_running)
+            stop_threads(threads, true, threads->reader_count);
         close_connections(threads);
         free_memory(threads);
     }

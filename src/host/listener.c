@@ -17,6 +17,7 @@
 #include "host/expected_peers.h"
 #include "host/handle.h"
 #include "host/socket_address.h"
+#include "host/standard_files.h"
 #include "host/tls.h"
 #include "host/tls_socket.h"
 
@@ -592,6 +593,7 @@ static void on_connection(uv_poll_t *poll, int status, int events)
 
     (void)events; /* only UV_READABLE is asked for */
     (void)status; /* accept4 shows the error */
+    (void)standard_files_keep(); /* or the log would write into a connection */
     for (int i = 0; listener && i < ACCEPT_BATCH_MAX; i++) {
         struct sockaddr_storage peer = { 0 };
         socklen_t size = sizeof peer;

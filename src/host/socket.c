@@ -17,6 +17,7 @@
 #include "base/line.h"
 #include "host/handle.h"
 #include "host/dns_lookup.h"
+#include "host/standard_files.h"
 #include "host/tls.h"
 #include "host/tls_socket.h"
 
@@ -203,6 +204,7 @@ static void link_try(struct outbound_socket *link)
     int error = 0;
 
     link_close_socket(link);
+    (void)standard_files_keep(); /* or the log would write into a connection */
     while (has_more(link)) {
         const union socket_name *name = &link->found->addresses[link->next++];
         int one = 1;

@@ -16,14 +16,11 @@
 #include "host/dns_lookup.h"
 #include "host/lease_provider.h"
 #include "host/log.h"
+#include "host/quiet_signals.h"
 #include "host/standard_files.h"
 #include "host/status.h"
-#include "host/backend_memory.h"
-#include "host/backend_sqlite.h"
 #include "host/thread.h"
 #include "node/entity_type.h"
-
-#define FENCED_SAID_NS 1000000000ull
 
 const char *sherd_version(void)
 {
@@ -160,70 +157,6 @@ static int open_listener(struct sherd_system *system)
     return check_plain(system);
 }
 
-/* Logs that the journal refused to write for another node's shard, at most once a second. On the
- * store's writer thread, so the log has it even if no actor is left to read the answer. */
-static void report_fenced(struct sherd_system *system,
-                          struct journal_request *const *requests, uint32_t count)
-{
-    uint64_t now = uv_hrtime();
-    uint32_t entities = 0;
-
-    for (uint32_t i = 0; i < count; i++)
-        for (uint32_t j = 0; j < requests[i]->entities.count; j++)
-            entities += requests[i]->entities.items[j].result == BACKEND_FENCED;
-    if (!entities || (system->fenced_said_at &&
-                      now - system->fenced_said_at < FENCED_SAID_NS))
-        return;
-    system->fenced_said_at = now;
-    system_log(system, TRACE_WARNING, "journal",
-               "writes refused by the fence: another node owns the shard "
-               "entities=%u "
-               "hint=\"check whether this process was suspended or cut off\"",
-               (unsigned)entities);
-}
-
-static void stored(void *context, struct journal_request **requests,
-                   uint32_t count)
-{
-    struct sherd_system *system = context;
-    bool woken[LANES_MAX + 1] = { false };
-
-    report_fenced(system, requests, count);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t machine = requests[i]->machine;
-
-        woken[machine] = true;
-        inbox_put_stored(&system_thread(system, machine)->inbox,
-                         requests[i]); /* given */
-    }
-    for (uint32_t i = 0; i < system->machine_count; i++)
-        if (woken[i])
-            thread_wake(system_thread(system, i));
-}
-
-static void log_kept(void *context, const char *path, uint64_t size)
-{
-    if (size)
-        system_log(context, TRACE_WARNING, "journal",
-                   "write-ahead log of the journal grows: a long read holds it "
-                   "file=\"%s-wal\" size=%llu limit=%llu hint=\"end other "
-                   "programs that read the journal\"",
-                   path, (unsigned long long)size,
-                   (unsigned long long)BACKEND_WAL_PAGES_MAX * 4096);
-    else
-        system_log(context, TRACE_WARNING, "journal",
-                   "write-ahead log of the journal is short again "
-                   "file=\"%s-wal\"", path);
-}
-
-static void lost_store(void *context, const char *why)
-{
-    struct sherd_system *system = context;
-
-    atomic_store(&system->store_lost, true);
-    system_log(system, TRACE_ERROR, "journal", "%s", why);
-}
-
 static uint32_t thread_count(const struct sherd_system *system)
 {
     uint32_t lanes = system->settings.node.lanes;
@@ -245,30 +178,6 @@ static void set_polling(struct sherd_system *system)
 
     system->polls = may_poll(system, count);
     system->polls_store = may_poll(system, count + 1);
-}
-
-static int open_store(struct sherd_system *system)
-{
-    const struct settings *settings = &system->settings;
-    const char *name = settings->node.identity.system;
-    struct backend_client_options options = {
-        .ops = settings->sqlite ? &backend_sqlite : &backend_memory,
-        .store = { .path = settings->sqlite ? settings->sqlite_path : name,
-                   .cluster = settings->node.cluster_id,
-                   .lock_wait_ms = settings->lock_wait_ms },
-        .polls = system->polls_store,
-        .done = stored,
-        .log_kept = log_kept,
-        .lost = lost_store,
-        .context = system,
-    };
-    char error[BACKEND_ERROR_MAX];
-
-    if (backend_client_open(&system->store, &options, error) != 0) {
-        system_log(system, TRACE_ERROR, "journal", "%s", error);
-        return SHERD_ESTORE;
-    }
-    return 0;
 }
 
 static void leased(void *context, struct lease_request *request)
@@ -376,19 +285,13 @@ static int read_settings(struct sherd_system *system,
     return result;
 }
 
-int sherd_open(struct sherd_system **system,
-               const struct sherd_options *options)
+static int open_system(struct sherd_system **system,
+                       const struct sherd_options *options)
 {
     static const struct sherd_options defaults = { 0 };
     struct sherd_system *opened;
     int result;
 
-    if (!system)
-        return SHERD_EINVAL;
-    *system = NULL;
-    check_set_hook(last_words);
-    if (!standard_files_keep())
-        return SHERD_ESYSTEM;
     opened = mem_alloc(sizeof *opened);
     opened->mark = fork_watch_mark();
     opened->signal_pipe = -1;
@@ -406,7 +309,7 @@ int sherd_open(struct sherd_system **system,
         result = open_listener(opened);
     if (result == 0) {
         set_polling(opened);
-        result = open_store(opened);
+        result = system_open_store(opened);
     }
     if (result == 0)
         result = open_leases(opened);
@@ -420,6 +323,24 @@ int sherd_open(struct sherd_system **system,
     }
     *system = opened;
     return 0;
+}
+
+int sherd_open(struct sherd_system **system,
+               const struct sherd_options *options)
+{
+    struct quiet_signals quiet;
+    int result;
+
+    if (!system)
+        return SHERD_EINVAL;
+    *system = NULL;
+    check_set_hook(last_words);
+    if (!standard_files_keep())
+        return SHERD_ESYSTEM;
+    quiet_signals_begin(&quiet);
+    result = open_system(system, options);
+    quiet_signals_end(&quiet);
+    return result;
 }
 
 uint16_t sherd_port(const struct sherd_system *system)
@@ -569,38 +490,12 @@ int sherd_entity_register(struct sherd_system *system,
 
 /* ---- starting ---- */
 
-/* All nodes whose types have events in the journal must have the same one. */
-static void compare_stores(struct sherd_system *system)
-{
-    const struct settings *settings = &system->settings;
-    struct buf name = { 0 };
-
-    if (!system->needs_store)
-        return;
-    if (settings->any_store) {
-        system_log(system, TRACE_WARNING, "journal",
-                   "nodes with different journals may join: events are lost "
-                   "when entities move hint=\"set "
-                   "journal.allow-different-stores = off\"");
-        return;
-    }
-    buf_put_text(&name, settings->sqlite ? "sqlite " : "memory");
-    if (settings->sqlite)
-        buf_put_text(&name, settings->sqlite_path);
-    buf_put_u8(&name, 0);
-    system->store_name = mem_text((const char *)name.data);
-    buf_fini(&name);
-    system->store_id = *backend_client_identity(system->store);
-    system->settings.node.store_id = system->store_id.id;
-    system->settings.node.store_name = system->store_name;
-}
-
 static int make_node(struct sherd_system *system)
 {
     struct node_settings *settings = &system->settings.node;
     char error[256] = "";
 
-    compare_stores(system);
+    system_compare_stores(system);
     settings->types = system->types.items;
     settings->type_count = system->types.count;
     system->node = node_new(settings, error, sizeof error);
@@ -640,32 +535,14 @@ static int make_threads(struct sherd_system *system)
     return 0;
 }
 
-static int refuse_child(struct sherd_system *system)
+static int start_system(struct sherd_system *system)
 {
-    log_forked(system->log);
-    system_log(system, TRACE_ERROR, "host",
-               "cannot start: the process was forked after sherd_open, and the "
-               "threads of its journal stayed in the parent "
-               "hint=\"call fork or daemon before sherd_open\"");
-    return SHERD_ESTATE;
-}
+    int result = make_node(system);
 
-int sherd_start(struct sherd_system *system)
-{
-    int expected = SYSTEM_OPEN;
-    int result;
-
-    check(system != NULL);
-    if (system_is_lost(system))
-        return refuse_child(system);
-    if (!standard_files_keep())
-        return SHERD_ESYSTEM;
-    if (!atomic_compare_exchange_strong(&system->state, &expected,
-                                        SYSTEM_RUNNING))
-        return SHERD_ESTATE;
-    result = make_node(system);
     if (result == 0)
         result = system_open_durable(system);
+    if (result == 0)
+        result = system_start_store(system);
     if (result == 0)
         result = make_threads(system);
     if (result == 0)
@@ -681,6 +558,25 @@ int sherd_start(struct sherd_system *system)
     }
     if (result != 0)
         system_end(system, result);
+    return result;
+}
+
+int sherd_start(struct sherd_system *system)
+{
+    int expected = SYSTEM_OPEN;
+    struct quiet_signals quiet;
+    int result;
+
+    if (system_state_of(system) != SYSTEM_OPEN)
+        return SHERD_ESTATE;
+    if (!standard_files_keep())
+        return SHERD_ESYSTEM;
+    if (!atomic_compare_exchange_strong(&system->state, &expected,
+                                        SYSTEM_RUNNING))
+        return SHERD_ESTATE;
+    quiet_signals_begin(&quiet);
+    result = start_system(system);
+    quiet_signals_end(&quiet);
     return result;
 }
 
@@ -735,10 +631,8 @@ static void free_types(struct sherd_system *system)
     vec_fini(&system->types);
 }
 
-void sherd_close(struct sherd_system *system)
+static void free_system(struct sherd_system *system)
 {
-    if (!system || system_is_lost(system)) /* the parent uses what it has */
-        return;
     system_end(system, 0);
     for (uint32_t i = 0; system->threads && i < system->thread_count; i++)
         thread_join(&system->threads[i]);
@@ -769,4 +663,15 @@ void sherd_close(struct sherd_system *system)
     uv_cond_destroy(&system->changed);
     uv_mutex_destroy(&system->mutex);
     mem_free(system);
+}
+
+void sherd_close(struct sherd_system *system)
+{
+    struct quiet_signals quiet;
+
+    if (!system || system_is_lost(system)) /* the parent uses what it has */
+        return;
+    quiet_signals_begin(&quiet);
+    free_system(system);
+    quiet_signals_end(&quiet);
 }

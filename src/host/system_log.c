@@ -301,3 +301,15 @@ void system_log_ineffective(struct sherd_system *system)
     list_nested(system);
     list_names(system);
 }
+
+enum system_state system_refuse_child(struct sherd_system *system)
+{
+    if (!atomic_exchange(&system->has_refused_child, true)) {
+        log_forked(system->log);
+        system_log(system, TRACE_ERROR, "host",
+                   "call refused: the process was forked after sherd_open, and "
+                   "the node is its parent's "
+                   "hint=\"call fork or daemon before sherd_open\"");
+    }
+    return SYSTEM_ENDED;
+}
