@@ -27,11 +27,6 @@ const char *sherd_version(void)
     return "0.1.0";
 }
 
-struct thread *system_thread(struct sherd_system *system, uint32_t machine)
-{
-    return &system->threads[system->thread_count == 1 ? 0 : machine];
-}
-
 /* The process is about to abort: writes where nothing gets lost. */
 static void last_words(const char *text)
 {

@@ -100,9 +100,6 @@ struct sherd_system {
     uint32_t call_count;
 };
 
-/* The thread that machine `index` runs on. */
-struct thread *system_thread(struct sherd_system *system, uint32_t machine);
-
 /* The process was forked: threads and locks of the system are the parent's, so nothing of it may be
  * used here. */
 static inline bool system_is_lost(const struct sherd_system *system)

@@ -72,6 +72,13 @@ struct thread {
     _Alignas(64) _Atomic uint64_t turn_began_at; /* 0: not in a turn */
 };
 
+/* The thread that a machine runs on. */
+static inline struct thread *system_thread(struct sherd_system *system,
+                                           uint32_t machine)
+{
+    return &system->threads[system->thread_count == 1 ? 0 : machine];
+}
+
 /* Creates the loop, but no thread. 0, or -1 if no descriptors are left. */
 int thread_init(struct thread *thread, struct sherd_system *system,
                 uint32_t index);
