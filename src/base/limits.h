@@ -60,6 +60,8 @@
 #define THREAD_POLL_SOCKETS_NS 5000 /* between checks of the sockets while only mail is busy */
 #define STALLED_NS 5000000000ull /* a longer turn is reported */
 #define STATUS_WAIT_MS 5000 /* sherd_get_status waits for all machines */
+#define REGION_CALLS_MAX 64 /* concurrent calls of sherd/sharding.h, as for STATUS_CALLS_MAX */
+#define TYPE_CALLS_MAX 64 /* concurrent calls about types of a node that runs */
 #define STATUS_CALLS_MAX 64 /* concurrent; one that timed out counts until its parts return */
 #define DESCRIPTORS_MIN 64 /* and eight for each thread; a system with fewer does not start */
 #define DESCRIPTORS_GOOD 1024 /* with fewer a system warns */
@@ -189,6 +191,12 @@
 #define DDATA_WEIGHT_MAX (DDATA_MEMORY_MAX / 2)
 #define DDATA_MANIFEST_SIZE_MAX 1024 /* of a value and of its elements */
 #define DDATA_DEPTH_MAX 8 /* maps in maps; one is usual */
+
+/* queries about regions */
+#define QUERIES_MAX 64 /* open ones of a node: each asks all lanes or the coordinator */
+#define QUERY_TIME_MAX (3600 * SECOND)
+#define LOOK_BYTES_MAX (16 * 1024 * 1024) /* of a lane's answer: ids of a million entities */
+#define LOOK_ENTITIES_OF_TURN 4096 /* entities named in one turn of a lane, beyond the last shard: 0.4 ms */
 
 /* region (control) and its lanes */
 #define SHARDS_MAX 65536 /* number-of-shards: every lane has a table of them */

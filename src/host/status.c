@@ -17,6 +17,14 @@ struct status_call {
     struct sherd_status parts[]; /* by machine */
 };
 
+/* A region is part of control, so control's turn answers the health check. */
+static uint64_t control_limit(const struct sherd_system *system)
+{
+    uint64_t limit = system->settings.health_timeout;
+
+    return system->settings.checked_types.count && limit < STALLED_NS ? limit : STALLED_NS;
+}
+
 int sherd_is_ready(struct sherd_system *system)
 {
     uint64_t now = uv_hrtime();
@@ -28,7 +36,8 @@ int sherd_is_ready(struct sherd_system *system)
         system_state_of(system) != SYSTEM_RUNNING)
         return 0;
     for (uint32_t i = 0; i < system->thread_count; i++)
-        if (thread_is_stalled(&system->threads[i], now))
+        if (thread_is_stalled(&system->threads[i], now,
+                              i ? STALLED_NS : control_limit(system)))
             return 0;
     return 1;
 }
@@ -166,13 +175,10 @@ static void add_listener(struct sherd_status *status,
         counters.refused + counters.late;
 }
 
-/* Under the lock. Waits in slices: if the whole process stands still, that costs one slice. */
-static void wait_for_parts(struct sherd_system *system,
-                           const struct status_call *call)
+void status_wait(struct sherd_system *system, const uint32_t *waiting,
+                 uint64_t left)
 {
-    uint64_t left = STATUS_WAIT_MS * MS;
-
-    while (call->waiting > 0 && left > 0 &&
+    while (*waiting > 0 && left > 0 &&
            atomic_load(&system->state) == SYSTEM_RUNNING) {
         uint64_t part = left < SECOND ? left : SECOND;
         uint64_t began = uv_hrtime();
@@ -210,7 +216,7 @@ int sherd_get_status(struct sherd_system *system, struct sherd_status *status)
     ask(system, call);
 
     uv_mutex_lock(&system->mutex);
-    wait_for_parts(system, call);
+    status_wait(system, &call->waiting, STATUS_WAIT_MS * MS);
     complete = call->waiting == 0;
     if (complete) {
         for (uint32_t i = 0; i < call->part_count; i++)

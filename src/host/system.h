@@ -90,6 +90,7 @@ struct sherd_system {
     _Atomic bool has_refused_child; /* in a forked child; the reason is logged */
     _Atomic bool has_threads; /* they can be woken; set before the first one runs */
 
+    uv_mutex_t types_mutex; /* for `types`, and for adding them to the node */
     uv_mutex_t mutex;
     uv_cond_t changed; /* for what follows */
     int error;         /* result of sherd_wait */
@@ -98,6 +99,10 @@ struct sherd_system {
     int signal_pipe;   /* of sherd_run; -1: none */
     struct status_call *calls; /* calls of sherd_get_status, also timed-out ones */
     uint32_t call_count;
+    struct region_call *region_calls; /* calls of sherd/sharding.h, also timed-out ones */
+    uint32_t region_call_count;
+    struct type_call_state *type_calls;
+    uint32_t type_call_count;
 };
 
 /* The process was forked: threads and locks of the system are the parent's, so nothing of it may be
@@ -124,7 +129,7 @@ static inline bool system_has_threads(struct sherd_system *system)
 }
 
 /* system_store.c: 0 or an error; the log has the reason. */
-int system_open_store(struct sherd_system *system);
+int system_open_store(struct sherd_system *system, backend_done done);
 int system_start_store(struct sherd_system *system); /* before the first request */
 /* Tells the settings of the node which store it has, if its types need it. */
 void system_compare_stores(struct sherd_system *system);

@@ -15,7 +15,9 @@
 #include "host/log.h"
 #include "host/pool.h"
 #include "host/relax.h"
+#include "host/region_calls.h"
 #include "host/status.h"
+#include "host/type_calls.h"
 #include "journal/backend.h"
 
 #define MS_NS 1000000ull
@@ -217,6 +219,12 @@ static bool carry_out(struct thread *thread, uint32_t index)
         case DRIVER_STATUS:
             status_returned(system, request.part);
             break;
+        case DRIVER_TYPE:
+            type_call_returned(system, request.type);
+            break;
+        case DRIVER_QUERY:
+            region_call_returned(system, request.query);
+            break;
         case DRIVER_UP:
             system_tell(system, SYSTEM_UP);
             break;
@@ -334,12 +342,12 @@ static void write_log(struct thread *thread, uint32_t index)
 
 /* ---- stalled threads, watched by control ---- */
 
-bool thread_is_stalled(const struct thread *thread, uint64_t now)
+bool thread_is_stalled(const struct thread *thread, uint64_t now, uint64_t limit)
 {
     uint64_t began = atomic_load_explicit(&thread->turn_began_at,
                                           memory_order_relaxed);
 
-    return began && now >= began + STALLED_NS;
+    return began && now >= began + limit;
 }
 
 /* Time of the next step: report, leave or end. */

@@ -88,8 +88,8 @@ void thread_join(struct thread *thread);
 /* After all threads were joined and the journal was closed. */
 void thread_fini(struct thread *thread);
 
-/* Tells whether its turn lasts too long. Any thread. */
-bool thread_is_stalled(const struct thread *thread, uint64_t now);
+/* Tells whether its turn lasts longer than so many ns. Any thread. */
+bool thread_is_stalled(const struct thread *thread, uint64_t now, uint64_t limit);
 
 /* Wakes it if it sleeps. Any thread, after publishing what it must see. */
 void thread_wake(struct thread *thread);

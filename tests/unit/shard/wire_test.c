@@ -217,7 +217,8 @@ static void statistics_survive_a_round_trip(void **state)
 {
     struct shard_count counts[] = { { slice_text("1"), 5, 0 },
                                     { slice_text("2"), 6, 0 },
-                                    { slice_text("3"), 7, 2 } };
+                                    { slice_text("3"), 7, 2 },
+                                    { slice_text("4"), -1, 2 } };
     struct address addresses[3] = { { .host = "h1", .port = 1 },
                                     { .host = "h2", .port = 2 },
                                     { .host = "h3", .port = 65535 } };
@@ -241,13 +242,15 @@ static void statistics_survive_a_round_trip(void **state)
     assert_true(read_back(&message,
                           (struct shard_message){ .kind = SHARD_CLUSTER_STATS,
                                                   .stats = counts,
-                                                  .stat_count = 3,
+                                                  .stat_count = 4,
                                                   .addresses = addresses,
                                                   .address_count = 3 },
                           &buf));
     assert_int_equal(message.address_count, 3);
-    assert_int_equal(message.stat_count, 3);
+    assert_int_equal(message.stat_count, 4);
     assert_int_equal(message.stats[2].region, 2);
+    assert_int_equal(message.stats[3].value, -1); /* its region could not count it */
+    assert_true(slice_is(message.stats[3].key, "4"));
     assert_true(address_equal(&message.addresses[2], &addresses[2]));
     shard_message_fini(&message);
 
