@@ -15,7 +15,8 @@
 #define BOOTSTRAP "management.cluster.bootstrap."
 #define DURABLE_QUEUE "reliable-delivery.producer-controller.event-sourced-durable-queue."
 #define TLS "remote.artery.ssl."
-#define AERON "remote.artery.advanced.aeron."
+#define ADVANCED "remote.artery.advanced."
+#define AERON ADVANCED "aeron."
 #define DISPATCHER "actor.default-dispatcher."
 #define MATERIALIZER "stream.materializer."
 #define CLASSIC "remote.classic."
@@ -130,6 +131,7 @@ const struct row rows_without_effect[] = {
     KEY("cluster.pub-sub.use-dispatcher")
     KEY("cluster.scheduler.tick-duration")
     KEY("cluster.scheduler.ticks-per-wheel")
+    KEY("cluster.sharding.healthcheck.disabled-after")
     KEY("cluster.sharding.passivation.stop-timeout")
     KEY("cluster.split-brain-resolver.down-all-when-indirectly-connected")
     KEY("cluster.typed.receptionist.distributed-key-count")
@@ -285,7 +287,16 @@ const struct row rows_without_effect[] = {
     KEY(AERON "image-liveness-timeout")
     KEY(AERON "log-aeron-counters")
     KEY(AERON "publication-unblock-timeout")
-    KEY("remote.artery.advanced.tcp-magic")
+    KEY(ADVANCED "aeron-dir")
+    KEY(ADVANCED "client-liveness-timeout")
+    KEY(ADVANCED "delete-aeron-dir")
+    KEY(ADVANCED "driver-timeout")
+    KEY(ADVANCED "embedded-media-driver")
+    KEY(ADVANCED "idle-cpu-level")
+    KEY(ADVANCED "image-liveness-timeout")
+    KEY(ADVANCED "log-aeron-counters")
+    KEY(ADVANCED "publication-unblock-timeout")
+    KEY(ADVANCED "tcp-magic")
     KEY("remote.enforce-strict-config-prefix-check-on-join")
     KEY(TLS "rotating-keys-engine.keystore-password")
     KEY(TLS "config-ssl-engine.key-password")

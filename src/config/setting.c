@@ -26,23 +26,6 @@ void config_add_unread(struct config *config, enum config_unread_kind kind,
     config->last_unread = unread;
 }
 
-/* cluster.sharding.number-of-shards to SHERD__CLUSTER__SHARDING__NUMBER_OF_SHARDS. */
-static void put_variable(struct buf *name, const char *key)
-{
-    buf_put_text(name, "SHERD__");
-    for (; *key; key++) {
-        if (*key == '.')
-            buf_put_text(name, "__");
-        else if (*key == '-')
-            buf_put_u8(name, '_');
-        else
-            buf_put_u8(name, (uint8_t)(*key >= 'a' && *key <= 'z'
-                                           ? *key - 'a' + 'A'
-                                           : *key));
-    }
-    buf_put_u8(name, '\0');
-}
-
 static bool refuse_variable(struct config_problem *problem, struct place place,
                             const char *meant)
 {
@@ -51,7 +34,7 @@ static bool refuse_variable(struct config_problem *problem, struct place place,
     if (!meant)
         return config_problem_set(problem, place,
                                   "no setting has this name; unset it");
-    put_variable(&name, meant);
+    config_put_variable(&name, meant);
     (void)config_problem_set(problem, place,
                              "no setting has this name; did you mean %.200s?",
                              (const char *)name.data);

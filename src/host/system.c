@@ -92,29 +92,6 @@ static int open_tls(struct sherd_system *system)
     return 0;
 }
 
-/* Any program that reaches a plain node's port can do what a node can. */
-static int check_plain(struct sherd_system *system)
-{
-    const struct settings *settings = &system->settings;
-
-    if (system->tls || listener_is_loopback(system->listener))
-        return 0;
-    if (!settings->allows_plain) {
-        system_log(system, TRACE_ERROR, "config",
-                   "other hosts reach this address and connections are plain "
-                   "bind=%s hint=\"set remote.artery.transport = tls-tcp, or "
-                   "remote.allow-plain = on\"",
-                   settings->bind_host);
-        return SHERD_ECONFIG;
-    }
-    system_log(system, TRACE_WARNING, "host",
-               "connections are plain: each program that reaches this address "
-               "can act as a node bind=%s hint=\"set remote.artery.transport = "
-               "tls-tcp\"",
-               settings->bind_host);
-    return 0;
-}
-
 /* The setting of the host or port that a listener could not use. */
 static const char *key_of_fault(const struct config *config, int fault)
 {
@@ -125,6 +102,33 @@ static const char *key_of_fault(const struct config *config, int fault)
     return *config_text(config, "remote.artery.bind.hostname")
                ? "remote.artery.bind.hostname"
                : "remote.artery.canonical.hostname";
+}
+
+/* Any program that reaches a plain node's port can do what a node can. */
+static int check_plain(struct sherd_system *system)
+{
+    const struct settings *settings = &system->settings;
+    const char *key = key_of_fault(settings->config, LISTENER_BAD_HOST);
+    struct config_origin origin = config_origin(settings->config, key);
+
+    if (system->tls || listener_is_loopback(system->listener))
+        return 0;
+    if (!settings->allows_plain) {
+        system_log(system, TRACE_ERROR, "config",
+                   "other hosts reach this address and connections are plain "
+                   "bind=%s key=%s%s source=%s line=%u hint=\"set "
+                   "remote.artery.transport = tls-tcp, or remote.allow-plain "
+                   "= on\"",
+                   settings->bind_host, origin.prefix, key, origin.source,
+                   (unsigned)origin.line);
+        return SHERD_ECONFIG;
+    }
+    system_log(system, TRACE_WARNING, "host",
+               "connections are plain: each program that reaches this address "
+               "can act as a node bind=%s hint=\"set remote.artery.transport = "
+               "tls-tcp\"",
+               settings->bind_host);
+    return 0;
 }
 
 static int open_listener(struct sherd_system *system)
