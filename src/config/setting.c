@@ -26,6 +26,22 @@ void config_add_unread(struct config *config, enum config_unread_kind kind,
     config->last_unread = unread;
 }
 
+void config_put_variable(struct buf *name, const char *key)
+{
+    buf_put_text(name, "SHERD__");
+    for (; *key; key++) {
+        if (*key == '.')
+            buf_put_text(name, "__");
+        else if (*key == '-')
+            buf_put_u8(name, '_');
+        else
+            buf_put_u8(name, (uint8_t)(*key >= 'a' && *key <= 'z'
+                                           ? *key - 'a' + 'A'
+                                           : *key));
+    }
+    buf_put_u8(name, '\0');
+}
+
 static bool refuse_variable(struct config_problem *problem, struct place place,
                             const char *meant)
 {

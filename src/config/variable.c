@@ -1,23 +1,7 @@
-/* Names settings as environment variables, and notes variables that resemble such names. */
+/* Notes environment variables that resemble the name of a setting, and have no effect. */
 #include <string.h>
 
 #include "config/state.h"
-
-void config_put_variable(struct buf *name, const char *key)
-{
-    buf_put_text(name, "SHERD__");
-    for (; *key; key++) {
-        if (*key == '.')
-            buf_put_text(name, "__");
-        else if (*key == '-')
-            buf_put_u8(name, '_');
-        else
-            buf_put_u8(name, (uint8_t)(*key >= 'a' && *key <= 'z'
-                                           ? *key - 'a' + 'A'
-                                           : *key));
-    }
-    buf_put_u8(name, '\0');
-}
 
 /* Reads the next letter of a name: a capital, or one underscore for any signs in a row. Zero at the
  * end. */

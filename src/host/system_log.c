@@ -318,6 +318,20 @@ static void list_loopback(struct sherd_system *system)
     }
 }
 
+/* With the class of a cluster's provider, a node is what it always is. */
+static bool says_cluster(const struct config_setting *setting,
+                         const struct config *config)
+{
+    const char *name = "cluster.ClusterActorRefProvider";
+    const char *value;
+
+    if (strcmp(setting->key, "actor.provider") != 0)
+        return false;
+    value = config_text(config, setting->key);
+    return strlen(value) > strlen(name) &&
+           strcmp(value + strlen(value) - strlen(name), name) == 0;
+}
+
 /* Logs each that differs from its default on its own line. */
 void system_log_ineffective(struct sherd_system *system)
 {
@@ -329,7 +343,8 @@ void system_log_ineffective(struct sherd_system *system)
     list_limit(system);
     list_short_lease(system);
     while (config_next_ineffective(system->settings.config, &at, &setting)) {
-        if (setting.is_default || setting.is_jvm)
+        if (setting.is_default || setting.is_jvm ||
+            says_cluster(&setting, system->settings.config))
             continue;
         line_format(text, sizeof text,
                     "a setting is known and has no effect yet key=%s%s "

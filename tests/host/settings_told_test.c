@@ -106,6 +106,21 @@ static void an_address_that_seed_nodes_cannot_reach_is_warned_of(void **state)
     tells_not("", words);
 }
 
+/* A file that a JVM node shares needs them. */
+static void settings_of_the_jvm_are_no_warnings(void **state)
+{
+    static const char words[] = "level=warning";
+    (void)state;
+    tells_not("akka.persistence { journal.plugin = x, snapshot-store.plugin = y }\n"
+              "akka.stdout-loglevel = DEBUG", words);
+    assert_non_null(strstr(logged, "settings of the JVM have no effect here\" "
+                                   "keys=akka.persistence.journal.plugin,"
+                                   "akka.persistence.snapshot-store.plugin,akka.stdout-loglevel"));
+    tells_not("akka.actor.provider = akka.cluster.ClusterActorRefProvider", words);
+    tells_not("pekko.actor.provider = org.apache.pekko.cluster.ClusterActorRefProvider", words);
+    tells("akka.actor.provider = local", "has no effect yet\" key=akka.actor.provider");
+}
+
 static void a_plain_address_is_refused_with_its_place(void **state)
 {
     const struct sherd_options options = {
@@ -130,6 +145,7 @@ int main(void)
         cmocka_unit_test(variables_with_wrong_names_are_warned_of),
         cmocka_unit_test(keys_of_both_toolkits_are_warned_of),
         cmocka_unit_test(an_address_that_seed_nodes_cannot_reach_is_warned_of),
+        cmocka_unit_test(settings_of_the_jvm_are_no_warnings),
         cmocka_unit_test(a_plain_address_is_refused_with_its_place),
     };
 

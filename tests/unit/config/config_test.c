@@ -661,7 +661,7 @@ static void names_of_the_user_are_accepted(void **state)
 
     while (config_next_ineffective(config, &at, &setting))
         foreign += setting.is_jvm;
-    assert_int_equal(foreign, 14);
+    assert_int_equal(foreign, 15);
     config_free(config);
 }
 
