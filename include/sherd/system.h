@@ -87,8 +87,8 @@ struct sherd_options {
      * may share. An entity that moves to another host does not find its events
      * there: host a persistent type on nodes of one host. The loss of the disk
      * loses the events.
-     * "memory": for tests. Nodes of one process share it; the events are lost
-     * when the process ends. */
+     * "memory": for tests. Nodes of one process share it, those of others are
+     * refused; the events are lost when the process ends. */
     const char *journal;
     /* Receives the lines of the log; default: logfmt on standard error. */
     sherd_log_function log;

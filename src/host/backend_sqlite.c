@@ -357,8 +357,8 @@ static int make_directory(struct sqlite_store *store, char *error)
         return 0;
     directory = mem_copy(store->path, (size_t)(end - store->path));
     if (mkdir(directory, 0700) != 0 && errno != EEXIST)
-        result = sqlite_refused(store, error, "cannot make the folder %s: %s",
-                         directory, strerror(errno));
+        result = sqlite_refused(store, error, "cannot make its folder: %s",
+                                strerror(errno));
     mem_free(directory);
     return result;
 }
@@ -434,6 +434,9 @@ static int refuse_others(struct sqlite_store *store, char *error)
     if (S_ISDIR(found.st_mode))
         return sqlite_refused(store, error, "cannot open the file: %s",
                        strerror(EISDIR));
+    if (!S_ISREG(found.st_mode))
+        return sqlite_refused(store, error, "cannot open the file: it is no "
+                                            "regular file");
     /* Each name would have a write-ahead log of its own. */
     if (found.st_nlink > 1)
         return sqlite_refused(store, error,

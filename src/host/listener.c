@@ -121,7 +121,9 @@ int listener_open(struct listener **listener, const char *host, uint16_t port,
     status = getaddrinfo(bare, text, &hints, &found);
     if (status != 0) {
         (void)snprintf(error, size, "cannot listen on %s:%u: %s", host,
-                       (unsigned)port, gai_strerror(status));
+                       (unsigned)port,
+                       status == EAI_SYSTEM ? strerror(errno)
+                                            : gai_strerror(status));
         return LISTENER_BAD_HOST;
     }
     for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next) {

@@ -178,7 +178,8 @@ static void report_fenced(struct sherd_system *system,
     system_log(system, TRACE_WARNING, "journal",
                "writes refused by the fence: another node owns the shard "
                "entities=%u "
-               "hint=\"check whether this process was suspended or cut off\"",
+               "hint=\"check whether this process was suspended or cut off, or "
+               "a second cluster has the same journal\"",
                (unsigned)entities);
 }
 
