@@ -14,6 +14,8 @@
 #define RING_MAIL_MAX 1024 /* from one machine to another, 64 KiB; the sender keeps the rest */
 #define INBOX_MAIL_MAX 16384 /* from a program's threads to one machine; then SHERD_EFULL */
 #define INBOX_BYTES_MAX (64 * 1024 * 1024) /* of their bodies */
+/* actors that a program's threads spawn before a turn of the first lane; then SHERD_EFULL */
+#define RESERVED_REFS_MAX 1024
 #define SYSTEM_CALLBACKS_MAX 64 /* a program's callbacks for a node's start, and for its removal */
 #define ACCEPT_WAITING_MAX 256 /* accepted connections without a machine yet */
 #define ACCEPT_WAITING_EACH_MAX 16 /* of these from one address: a peer needs three */
@@ -42,7 +44,7 @@
 #define TLS_PINS_MAX 4096 /* compared for each connection: 50 us */
 #define TLS_PIN_LINE_MAX 512 /* bytes: 64 digits and a note */
 #define TLS_PIECE_SIZE (32 * 1024) /* bytes at a time: each connection has buffers of this size */
-#define TLS_LOOK_MS 1000 /* between checks of a thread's connections against revocation lists */
+#define TLS_LOOK_MS 1000 /* between looks for missing files, and for new revocation lists */
 #define TLS_ANSWERS_MAX (16 * 1024) /* bytes of unsent TLS replies: new keys take 600 */
 #define DNS_LOOKUP_NAMES_MAX PEERS_MAX /* looked up, or with addresses */
 /* concurrent: unanswered ones for seed nodes delay no other name */
@@ -314,6 +316,7 @@
 #define BACKEND_LOCK_WAIT_MS 10000
 #define BACKEND_WAL_PAGES 4096 /* pages of 4 KiB: the log is emptied at 16 MiB */
 #define BACKEND_WAL_PAGES_MAX 65536 /* 256 MiB: then the writer waits for readers */
+#define BACKEND_ROOM_MIN (1024 * 1024) /* bytes: after a full disk, a journal with less counts as failing */
 #define BACKEND_KNOWN_MAX 65536 /* entities whose row id and last number stay in memory */
 #define TURN_STUCK_MS 50 /* then the queue is skipped; a commit takes 0.2 ms */
 
@@ -389,6 +392,7 @@
 #define REPLICATOR_SECONDARIES_MAX 10 /* Akka's */
 
 /* lease */
+#define LEASE_SETTLE_MS 3000 /* before a lease in a new file counts: a holder looks at its file each second */
 #define LEASES_MAX 4096 /* of one in-memory lease provider; a node asks for one */
 #define ETCD_REPLY_MAX (64 * 1024) /* expected ones have less than 2 KiB */
 #define ETCD_VALUE_MAX 512 /* base64, with the zero: an owner is shorter */
@@ -422,6 +426,15 @@
 #define DEPARTED_MS 5000
 #define DEPARTED_MAX 1000 /* the oldest is dropped first */
 #define REMOVED_MAX 1000 /* downed incarnations, to be notified when they come back */
+
+/* client: of a program's threads */
+/* open asks of a client; each lane has room for all of them, as one of its actors has */
+#define CLIENT_REQUESTS_MAX ACTOR_ASKS_OF_ONE_MAX
+#define CLIENT_REQUESTS 10000 /* the default */
+#define CLIENT_TELLS_MAX 16384 /* waiting for one lane; as mail from threads of the program */
+#define CLIENT_WAITING_BYTES_MAX (64 * 1024 * 1024) /* bodies of requests that wait for one lane */
+#define CLIENT_WORK_MAX 256 /* messages that it sends before the lane's other actors have a turn */
+#define SYSTEM_CLIENTS_MAX 64 /* each has an actor on every lane of its system */
 
 /* N/R/W store */
 #define KVSTORE_POINTS 64 /* of a member on the ring: the shares of ten members differ by a third */

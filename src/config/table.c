@@ -736,8 +736,8 @@ static const struct row rows[] = {
          "is set")
     SPAN("coordination.lease.heartbeat-timeout", "120s", NULL, YES,
          "a lease that is not renewed for this long is lost")
-    SPAN("coordination.lease.heartbeat-interval", "12s", NULL, YES,
-         "interval of lease renewal; less than half of `heartbeat-timeout`")
+    SPAN("coordination.lease.heartbeat-interval", "12s", "|", YES,
+         "interval of lease renewal; less than half of `heartbeat-timeout`; empty: a tenth of that, at least 5 s")
     SPAN("coordination.lease.lease-operation-timeout", "5s", NULL, YES,
          "time limit of an operation on a lease")
     SWITCH(BOOTSTRAP "new-cluster-enabled", "on", YES,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "host/client.h"
 #include "host/durable.h"
 #include "host/discovery.h"
 #include "host/dns_lookup.h"
@@ -22,9 +23,8 @@
 #include "host/status.h"
 #include "host/type_calls.h"
 #include "host/thread.h"
+#include "lease/lease.h"
 #include "node/entity_type.h"
-
-#define FENCED_SAID_NS 1000000000ull
 
 const char *sherd_version(void)
 {
@@ -160,48 +160,6 @@ static int open_listener(struct sherd_system *system)
     return check_plain(system);
 }
 
-/* Logs that the journal refused to write for another node's shard, at most once a second. On the
- * store's writer thread, so the log has it even if no actor is left to read the answer. */
-static void report_fenced(struct sherd_system *system,
-                          struct journal_request *const *requests, uint32_t count)
-{
-    uint64_t now = uv_hrtime();
-    uint32_t entities = 0;
-
-    for (uint32_t i = 0; i < count; i++)
-        for (uint32_t j = 0; j < requests[i]->entities.count; j++)
-            entities += requests[i]->entities.items[j].result == BACKEND_FENCED;
-    if (!entities || (system->fenced_said_at &&
-                      now - system->fenced_said_at < FENCED_SAID_NS))
-        return;
-    system->fenced_said_at = now;
-    system_log(system, TRACE_WARNING, "journal",
-               "writes refused by the fence: another node owns the shard "
-               "entities=%u "
-               "hint=\"check whether this process was suspended or cut off, or "
-               "a second cluster has the same journal\"",
-               (unsigned)entities);
-}
-
-static void stored(void *context, struct journal_request **requests,
-                   uint32_t count)
-{
-    struct sherd_system *system = context;
-    bool woken[LANES_MAX + 1] = { false };
-
-    report_fenced(system, requests, count);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t machine = requests[i]->machine;
-
-        woken[machine] = true;
-        inbox_put_stored(&system_thread(system, machine)->inbox,
-                         requests[i]); /* given */
-    }
-    for (uint32_t i = 0; i < system->machine_count; i++)
-        if (woken[i])
-            thread_wake(system_thread(system, i));
-}
-
 static uint32_t thread_count(const struct sherd_system *system)
 {
     uint32_t lanes = system->settings.node.lanes;
@@ -238,21 +196,46 @@ static void warn_of_leases(void *context, const char *text)
     system_log(context, TRACE_WARNING, "lease", "%s", text);
 }
 
+static void changed_lease(void *context, const char *why, bool is_held)
+{
+    struct sherd_system *system = context;
+
+    atomic_store(&system->lease_broken, why != NULL);
+    if (!why) {
+        system_log(system, TRACE_INFO, "lease", "lease file is there again");
+        return;
+    }
+    system_log(system, TRACE_ERROR, "lease",
+               "%s: %s hint=\"keep the directory; a node of this host that is "
+               "started again makes a new file\"",
+               why, is_held ? "the lease is lost" : "no lease is held in it");
+    if (!is_held)
+        return;
+    atomic_store_explicit(&system->lease_due, true, memory_order_seq_cst);
+    if (system_has_threads(system))
+        thread_wake(system_thread(system, 0));
+}
+
 static int open_leases(struct sherd_system *system)
 {
     const struct settings *settings = &system->settings;
+    char name[LEASE_TEXT_MAX];
     struct lease_provider_options options = {
         .directory = settings->lease_directory,
         .etcd = settings->has_etcd ? &settings->etcd : NULL,
         .done = leased,
         .warn = warn_of_leases,
+        .changed = changed_lease,
         .context = system,
+        .name = name,
     };
     char error[512];
 
     if (!settings->node.resolves ||
         settings->node.resolver.strategy.kind != STRATEGY_LEASE_MAJORITY)
         return 0;
+    (void)lease_name(name, settings->node.lease_name,
+                     settings->node.identity.system);
     if (lease_provider_open(&system->leases, &options, error, sizeof error) != 0) {
         system_log(system, TRACE_ERROR, "lease", "%s", error);
         return SHERD_ESTORE;
@@ -344,6 +327,7 @@ static int open_system(struct sherd_system **system,
     check(uv_mutex_init(&opened->mutex) == 0);
     check(uv_mutex_init(&opened->types_mutex) == 0);
     check(uv_cond_init(&opened->changed) == 0);
+    reserved_refs_init(&opened->refs);
     result = read_settings(opened, options ? options : &defaults);
     if (result == 0)
         result = check_settings(opened);
@@ -355,7 +339,7 @@ static int open_system(struct sherd_system **system,
         result = open_listener(opened);
     if (result == 0) {
         set_polling(opened);
-        result = system_open_store(opened, stored);
+        result = system_open_store(opened);
     }
     if (result == 0)
         result = open_leases(opened);
@@ -454,6 +438,8 @@ static int start_system(struct sherd_system *system)
     if (result == 0)
         result = make_threads(system);
     if (result == 0)
+        reserved_refs_fill(&system->refs, node_machine(system->node, 1));
+    if (result == 0)
         result = system_pool_open(system);
     for (uint32_t i = 0; result == 0 && i < system->thread_count; i++) {
         if (thread_start(&system->threads[i]) != 0) {
@@ -504,6 +490,7 @@ void system_end(struct sherd_system *system, int error)
         uv_cond_broadcast(&system->changed);
     }
     uv_mutex_unlock(&system->mutex);
+    clients_end(system);
     for (uint32_t i = 0; system_has_threads(system) && i < system->thread_count; i++)
         thread_wake(&system->threads[i]);
 }
@@ -558,6 +545,7 @@ static void free_system(struct sherd_system *system)
                                        memory_order_relaxed));
     mem_free(system->rings);
     node_free(system->node);
+    clients_detach(system);
     free(system->threads);
     status_calls_free(system);
     region_calls_free(system);
@@ -570,6 +558,7 @@ static void free_system(struct sherd_system *system)
     system_callbacks_free(system);
     log_close(system->log);
     settings_fini(&system->settings);
+    reserved_refs_fini(&system->refs);
     uv_cond_destroy(&system->changed);
     uv_mutex_destroy(&system->mutex);
     uv_mutex_destroy(&system->types_mutex);

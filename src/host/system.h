@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "host/fork_watch.h"
 #include "host/listener.h"
+#include "host/reserved_refs.h"
 #include "host/ring.h"
 #include "host/settings.h"
 #include "host/backend_thread.h"
@@ -24,6 +25,7 @@ struct log;
 struct pool;
 struct thread;
 struct status_call;
+struct client_port;
 
 enum system_state {
     SYSTEM_OPEN,    /* without threads */
@@ -58,13 +60,17 @@ struct sherd_system {
     uint16_t port;
     struct backend_client *store;
     _Atomic bool store_lost; /* the journal was deleted or replaced: nothing is stored any more */
+    _Atomic bool store_fails; /* the journal accepts no writes, as on a full disk */
     bool needs_store; /* a type that this node hosts has events in the journal */
     struct backend_identity store_id;
     char *store_name; /* the journal in log lines */
     struct leases *leases; /* null: no node needs a lease */
+    _Atomic bool lease_broken; /* its file was deleted or replaced, and there is no other one yet */
+    _Atomic bool lease_due; /* a held lease was lost with its file; control has not been told yet */
     struct pool *pool; /* null until sherd_start */
     struct durable *durable; /* null: no durable keys */
     _Atomic bool durable_fails; /* keys are not loaded, or their last write failed */
+    _Atomic bool durable_lost; /* their files were deleted or replaced: nothing is stored any more */
     _Atomic uint64_t durable_failures; /* failed writes of acknowledged changes */
     bool durable_is_behind; /* the last write-behind failed; the durable file's thread */
     struct discovery *discovery; /* null: seed nodes are configured */
@@ -79,6 +85,7 @@ struct sherd_system {
     bool polls; /* threads poll before they sleep */
     /* threads await a fast journal awake, as its writer does; it needs a processor, too */
     bool polls_store;
+    struct reserved_refs refs; /* of the first lane */
     _Atomic uint32_t conn_count;
     _Atomic bool ready; /* control: the node is up and does not leave */
     _Atomic bool stopping; /* the threads leave their loops */
@@ -97,6 +104,10 @@ struct sherd_system {
     bool happened[SYSTEM_EVENTS];
     struct callback_list callbacks[SYSTEM_EVENTS]; /* callbacks */
     int signal_pipe;   /* of sherd_run; -1: none */
+    bool is_up;                /* the node is a member with the status up */
+    struct sherd_client *clients;
+    uint32_t client_count;
+    struct client_port *client_ports; /* of these and of closed ones, with an actor */
     struct status_call *calls; /* calls of sherd_get_status, also timed-out ones */
     uint32_t call_count;
     struct region_call *region_calls; /* calls of sherd/sharding.h, also timed-out ones */
@@ -129,7 +140,7 @@ static inline bool system_has_threads(struct sherd_system *system)
 }
 
 /* system_store.c: 0 or an error; the log has the reason. */
-int system_open_store(struct sherd_system *system, backend_done done);
+int system_open_store(struct sherd_system *system);
 int system_start_store(struct sherd_system *system); /* before the first request */
 /* Tells the settings of the node which store it has, if its types need it. */
 void system_compare_stores(struct sherd_system *system);

@@ -1,4 +1,4 @@
-/* Opens a system's journal, logs what happens to it, and names it for other nodes. */
+/* Opens a system's journal, passes its answers to the machines, and logs what it reports. */
 #define _GNU_SOURCE
 #include "host/system.h"
 
@@ -7,6 +7,51 @@
 #include "host/backend_memory.h"
 #include "host/backend_place.h"
 #include "host/backend_sqlite.h"
+#include "host/thread.h"
+
+#define FENCED_SAID_NS 1000000000ull
+
+/* Logs that the journal refused to write for another node's shard, at most once a second. On the
+ * store's writer thread, so the log has it even if no actor is left to read the answer. */
+static void report_fenced(struct sherd_system *system,
+                          struct journal_request *const *requests, uint32_t count)
+{
+    uint64_t now = uv_hrtime();
+    uint32_t entities = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t j = 0; j < requests[i]->entities.count; j++)
+            entities += requests[i]->entities.items[j].result == BACKEND_FENCED;
+    if (!entities || (system->fenced_said_at &&
+                      now - system->fenced_said_at < FENCED_SAID_NS))
+        return;
+    system->fenced_said_at = now;
+    system_log(system, TRACE_WARNING, "journal",
+               "writes refused by the fence: another node owns the shard "
+               "entities=%u "
+               "hint=\"check whether this process was suspended or cut off, or "
+               "a second cluster has the same journal\"",
+               (unsigned)entities);
+}
+
+static void stored(void *context, struct journal_request **requests,
+                   uint32_t count)
+{
+    struct sherd_system *system = context;
+    bool woken[LANES_MAX + 1] = { false };
+
+    report_fenced(system, requests, count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t machine = requests[i]->machine;
+
+        woken[machine] = true;
+        inbox_put_stored(&system_thread(system, machine)->inbox,
+                         requests[i]); /* given */
+    }
+    for (uint32_t i = 0; i < system->machine_count; i++)
+        if (woken[i])
+            thread_wake(system_thread(system, i));
+}
 
 static void log_kept(void *context, const char *path, uint64_t size)
 {
@@ -31,7 +76,22 @@ static void lost_store(void *context, const char *why)
     system_log(system, TRACE_ERROR, "journal", "%s", why);
 }
 
-int system_open_store(struct sherd_system *system, backend_done done)
+static void failing_store(void *context, const char *why)
+{
+    struct sherd_system *system = context;
+
+    atomic_store(&system->store_fails, why != NULL);
+    if (why)
+        system_log(system, TRACE_ERROR, "journal",
+                   "journal stores nothing; the node is not ready error=\"%s\" "
+                   "hint=\"check the disk's space and rights; it is tried again "
+                   "each second\"",
+                   why);
+    else
+        system_log(system, TRACE_INFO, "journal", "journal stores again");
+}
+
+int system_open_store(struct sherd_system *system)
 {
     const struct settings *settings = &system->settings;
     char *path = settings->sqlite
@@ -43,9 +103,10 @@ int system_open_store(struct sherd_system *system, backend_done done)
                    .cluster = settings->node.cluster_id,
                    .lock_wait_ms = settings->lock_wait_ms },
         .polls = system->polls_store,
-        .done = done,
+        .done = stored,
         .log_kept = log_kept,
         .lost = lost_store,
+        .failing = failing_store,
         .context = system,
     };
     char error[BACKEND_ERROR_MAX];

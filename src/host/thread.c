@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/limits.h"
+#include "host/client.h"
 #include "host/durable.h"
 #include "host/discovery.h"
 #include "host/lease_provider.h"
@@ -117,6 +118,24 @@ static void leave(struct thread *thread)
     machine_mail(thread->machines[0], thread->now, &mail, 1);
 }
 
+/* The lease was lost with its file. */
+static bool is_to_forget(struct thread *thread)
+{
+    _Atomic bool *due = &thread->system->lease_due;
+
+    return thread->index == 0 &&
+           atomic_load_explicit(due, memory_order_seq_cst);
+}
+
+static bool forget_lease(struct thread *thread)
+{
+    if (!is_to_forget(thread))
+        return false;
+    atomic_store(&thread->system->lease_due, false);
+    machine_lease_forgotten(thread->machines[0], thread->now);
+    return true;
+}
+
 /* An empty result does not replace the earlier nodes. */
 static void expect(struct thread *thread, const struct seed_list *list)
 {
@@ -128,7 +147,7 @@ static bool take_inbox(struct thread *thread)
 {
     struct inbox_item item;
     bool leaves = is_to_leave(thread);
-    bool any = leaves;
+    bool any = forget_lease(thread) || leaves;
 
     while (inbox_next(&thread->inbox, &item)) {
         uint32_t index = item.machine - thread->first;
@@ -230,8 +249,11 @@ static bool carry_out(struct thread *thread, uint32_t index)
             break;
         case DRIVER_READY:
             atomic_store(&system->ready, request.is_ready);
+            if (request.is_ready)
+                clients_up(system, true); /* while it leaves, it is still up */
             break;
         case DRIVER_REMOVED:
+            clients_up(system, false);
             system_tell(system, SYSTEM_REMOVED);
             break;
         case DRIVER_END:
@@ -442,6 +464,7 @@ static bool has_mail(struct thread *thread)
     const struct mail *mail;
 
     if (!inbox_is_empty(&thread->inbox) || is_to_leave(thread) ||
+        is_to_forget(thread) ||
         atomic_load_explicit(&system->stopping, memory_order_seq_cst))
         return true;
     for (uint32_t own = thread->first; own < thread->first + thread->count;
@@ -547,6 +570,8 @@ static void turn(struct thread *thread, uint32_t index)
     thread->counters.turns++;
     if (machine_turn(thread->machines[index], thread->now, wall_ms()))
         thread->more = true;
+    if (thread->first + index == 1)
+        reserved_refs_fill(&thread->system->refs, thread->machines[index]);
     atomic_store_explicit(&thread->turn_began_at, 0, memory_order_relaxed);
 }
 

@@ -141,7 +141,7 @@ static void lose_the_right_to_look(void)
 
     must(setuid(65534) == 0);
     must(sherd_start(system) == 0);
-    must(waits_for_log("can no longer be looked at: Permission denied"));
+    must(waits_for_log("was made inaccessible under this node"));
     must(!has_logged("was deleted"));
     sherd_halt(system);
     must(sherd_wait(system) == 0);

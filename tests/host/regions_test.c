@@ -172,7 +172,8 @@ static void calls_up_to_the_limit_wait(struct sherd_system *system)
 }
 
 /* One lane stands still in a handler: its shards are named as failed, the others are told. */
-static void shards_of_a_late_lane_are_failed(void **state)
+static void shards_of_a_late_lane_are_failed_SHD140_SHD225_SHD226_SHD228(
+    void **state)
 {
     struct sherd_system *system = start();
     struct sherd_regions regions;
@@ -192,6 +193,32 @@ static void shards_of_a_late_lane_are_failed(void **state)
     assert_int_equal(regions.regions[0].failed_count, 0);
     sherd_regions_free(&regions);
     sherd_close(system);
+}
+
+/* Both lanes stand still, so no shard is told. */
+static void all_shards_of_late_lanes_are_failed_SHD142(void **state)
+{
+    struct sherd_system *system = start();
+    struct sherd_regions regions;
+    char id[16];
+    (void)state;
+
+    atomic_store(&may_go, false);
+    wake_all(system);
+    for (int i = 0; i < ENTITIES; i++) {
+        (void)snprintf(id, sizeof id, "e%d", i);
+        assert_int_equal(sherd_system_entity_tell(system, "E", id, BLOCK, (struct sherd_bytes){ 0 }), 0);
+    }
+    for (int lane = 0; lane < 2; lane++)
+        uv_sem_wait(&blocked);
+    assert_int_equal(sherd_get_region_state(system, "E", 200, &regions), 0);
+    assert_int_equal(regions.regions[0].shard_count, 0);
+    assert_int_equal(regions.regions[0].failed_count, SHARDS);
+    sherd_regions_free(&regions);
+    atomic_store(&may_go, true);
+    sherd_close(system);
+    while (!uv_sem_trywait(&blocked)) /* by the others, later */
+        continue;
 }
 
 /* ---- types of a node that runs ---- */
@@ -319,7 +346,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_program_gets_the_state_of_its_region),
         cmocka_unit_test(bad_questions_are_refused),
-        cmocka_unit_test(shards_of_a_late_lane_are_failed),
+        cmocka_unit_test(
+            shards_of_a_late_lane_are_failed_SHD140_SHD225_SHD226_SHD228),
+        cmocka_unit_test(all_shards_of_late_lanes_are_failed_SHD142),
         cmocka_unit_test(threads_register_types_while_the_node_runs),
         cmocka_unit_test(the_first_persistent_type_must_come_before_the_start),
         cmocka_unit_test(a_region_that_is_shut_down_tells_its_caller),

@@ -106,7 +106,8 @@
     LENT(MAIL_REGION_LIMIT, region_limit) \
     OWNS(MAIL_QUERY, query) \
     OWNS(MAIL_TYPE_CALL, type_call) \
-    OWNS(MAIL_STATUS, status)
+    OWNS(MAIL_STATUS, status) \
+    LENT(MAIL_WAKE, wake)
 
 struct envelope;
 struct handshake;
@@ -572,8 +573,11 @@ struct mail_end {
 
 struct spawning {
     struct sherd_behavior behavior;
+    struct sherd_ref ref; /* reserved; nobody: none */
     struct buf name; /* empty: none */
     struct buf init;
+    /* called with init when this is freed, unless the actor has started; null: nothing */
+    void (*unstarted)(struct sherd_bytes init);
 };
 
 struct mail_spawn {
@@ -628,6 +632,11 @@ struct mail_status {
     struct {
         struct status_part *part;
     } own;
+};
+
+/* For an actor that acts for threads of the program: actors_wake. */
+struct mail_wake {
+    uint64_t actor;
 };
 
 #endif

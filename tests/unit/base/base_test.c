@@ -48,7 +48,7 @@ static void a_broken_invariant_names_its_place(void **state)
                         "broken invariant at src/file.c:7: a thing holds");
 }
 
-static void a_lack_of_memory_is_told_as_that(void **state)
+static void lack_of_memory_is_no_broken_invariant(void **state)
 {
     volatile size_t size = SIZE_MAX / 4;
     (void)state;
@@ -794,7 +794,7 @@ int main(void)
         cmocka_unit_test(probes_are_bounded),
         cmocka_unit_test(sorting_is_stable),
         cmocka_unit_test(a_broken_invariant_names_its_place),
-        cmocka_unit_test(a_lack_of_memory_is_told_as_that),
+        cmocka_unit_test(lack_of_memory_is_no_broken_invariant),
         cmocka_unit_test(every_error_code_has_a_text_of_its_own),
         cmocka_unit_test(gzip_output_equals_the_jdks),
         cmocka_unit_test(gzip_can_store_bytes_uncompressed),
