@@ -166,6 +166,34 @@ static void an_invalid_address_is_logged_MEM060_SGT043(void **state)
     sherd_close(system);
 }
 
+static enum sherd_next ignore(struct sherd_ctx *ctx, void *self, const struct sherd_msg *msg)
+{
+    (void)ctx;
+    (void)self;
+    (void)msg;
+    return SHERD_CONTINUE;
+}
+
+/* The text of SHERD_EINVAL refers to the log. */
+static void an_invalid_name_of_an_actor_is_logged(void **state)
+{
+    static const char *const names[] = { "", "a/b", "a b", "a%20b", "$a", "*", "\xc3\xa9" };
+    const struct sherd_behavior behavior = { .name = "b", .receive = ignore };
+    struct sherd_system *system = start(0);
+    (void)state;
+
+    assert_true(becomes_ready(system, 1));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        forget_log();
+        assert_int_equal(sherd_system_spawn_named(system, names[i], &behavior,
+                                                  (struct sherd_bytes){ 0 }, NULL),
+                         SHERD_EINVAL);
+        assert_true(was_logged("an actor's name is not valid"));
+    }
+    sherd_halt(system);
+    sherd_close(system);
+}
+
 static int listen_to(uint16_t *port)
 {
     struct sockaddr_in address = { .sin_family = AF_INET,
@@ -212,6 +240,7 @@ static void a_connection_that_breaks_is_logged_with_its_reason(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_invalid_name_of_an_actor_is_logged),
         cmocka_unit_test(a_connection_that_breaks_is_logged_with_its_reason),
         cmocka_unit_test(a_node_is_ready_while_it_is_up_MEM057),
         cmocka_unit_test(a_node_that_left_is_not_ready),
