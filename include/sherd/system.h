@@ -87,8 +87,8 @@ struct sherd_options {
      * may share. An entity that moves to another host does not find its events
      * there: host a persistent type on nodes of one host. The loss of the disk
      * loses the events.
-     * "memory": for tests. Nodes of one process share it; the events are lost
-     * when the process ends. */
+     * "memory": for tests. Nodes of one process share it, those of others are
+     * refused; the events are lost when the process ends. */
     const char *journal;
     /* Receives the lines of the log; default: logfmt on standard error. */
     sherd_log_function log;
@@ -108,15 +108,18 @@ struct sherd_options {
 /* ---- a node's life ---- */
 
 /* Opens a node: checks the options, the configuration and the files of TLS,
- * binds the port and opens the journal. No thread that runs actors exists yet,
- * but the journal may have threads.
+ * binds the port and opens the journal. Threads run from sherd_start on; those
+ * for durable keys, leases and seed nodes that are looked up, from here on.
  *
  * Fork, or call daemon(3), before. In a child that is forked after this call,
- * sherd_start and sherd_run are refused, with a line in the log. Every other
- * function gives SHERD_ESTATE or does nothing, sherd_close too: sockets, files
- * and locks are the parent's. A standard descriptor (0 to 2) that is closed is
- * opened on /dev/null, here and in sherd_start, so that no file of the node
- * gets its number. Do not close descriptors that the library opened.
+ * every function gives SHERD_ESTATE or does nothing, sherd_close too: sockets,
+ * files and locks are the parent's. The first refusal is logged. The child can
+ * open a node of its own, but no journal in files.
+ *
+ * Paths are relative to the folder at this call. A standard descriptor (0 to 2)
+ * that is closed is opened on /dev/null, here and later, so that no file of the
+ * node gets its number. Do not close descriptors that the library opened. The
+ * library's threads block SIGXFSZ: too large a file is an error.
  *
  * system: gets the system, to be closed by sherd_close; null on failure.
  * options: copied; null for defaults.

@@ -706,20 +706,10 @@ static const struct row rows[] = {
     /* Persistence */
     COUNT("persistence.max-concurrent-recoveries", "50", NULL, 1, 1000000,
           NOT_YET, "entities that replay at a time")
-    TEXT("persistence.journal.plugin", "", NOT_YET,
-         "of the JVM; the journal is set with sherd.journal.plugin")
-    TEXT("persistence.snapshot-store.plugin", "", NOT_YET,
-         "where snapshots are kept")
-    COUNT("persistence.journal-plugin-fallback.max-message-batch-size", "200",
-          NULL, 1, 1000000, NOT_YET, "events in one write")
-    TIME("persistence.journal-plugin-fallback.recovery-event-timeout", "30s",
-         NULL, NOT_YET, "a replay that stalls for this long fails")
 
     /* Further keys of Akka */
     CHOICE("loglevel", "info", LEVELS, YES,
            "Akka's name of `log.level`; `log.level` wins when both are set")
-    CHOICE("stdout-loglevel", "warning", LEVELS, NOT_YET,
-           "of the JVM; accepted")
     COUNT("log-dead-letters", "10", "on|off", 0, ANY_MAX, NOT_YET,
           "logs this many undelivered messages")
     SWITCH("log-dead-letters-during-shutdown", "off", NOT_YET,

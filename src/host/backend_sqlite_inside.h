@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "host/backend_damage.h"
+#include "host/backend_place.h"
 #include "host/backend_turn.h"
 #include "host/kept_file.h"
 #include "journal/backend.h"
@@ -64,6 +65,8 @@ struct sqlite_store {
     sqlite3 *db;
     struct turn *turn; /* the writer's */
     char *path;
+    char label[BACKEND_LABEL_SIZE]; /* of the path, for messages */
+    int folder; /* where the files are, also after chroot; -1: unknown */
     char *cluster;
     enum backend_mode mode;
     struct backend_identity identity; /* the writer's */

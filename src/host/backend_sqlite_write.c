@@ -687,8 +687,8 @@ bool sqlite_can_write(void *opened, char *error)
     struct trial trial = { store, error, false };
 
     if (!has_room(store)) {
-        (void)snprintf(error, BACKEND_ERROR_MAX, "journal %.80s: %s",
-                       store->path, strerror(ENOSPC)); /* fits */
+        (void)snprintf(error, BACKEND_ERROR_MAX, "journal %s: %s",
+                       store->label, strerror(ENOSPC)); /* fits */
         return false;
     }
     if (!sqlite_is_whole(store, error) || !sqlite_guard(store, try_write, &trial))

@@ -14,6 +14,8 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "host/backend_checker.h"
+#include "host/backend_place.h"
+#include "host/fork_watch.h"
 #include "host/relax.h"
 
 #define READERS_MAX 8
@@ -40,6 +42,8 @@ struct threads {
     const struct backend_ops *ops;
     char *path;
     char *cluster;
+    uint32_t mark; /* of the process that opened it */
+    bool are_running;
     uint32_t clients;
     uint32_t reader_count;
     pthread_mutex_t lock; /* guards all below, and `waiting` of clients */
@@ -56,6 +60,7 @@ struct threads {
     char why[BACKEND_ERROR_MAX];
     void *writer;
     struct backend_damage *damage;
+    struct backend_checker_options checks;
     struct backend_checker *checker; /* null: none */
     struct backend_identity identity;
     struct reader {
@@ -410,7 +415,10 @@ static void stop_threads(struct threads *threads, bool writer,
 static int start_threads(struct threads *threads, char *error)
 {
     uint32_t started = 0;
-    int fault =
+    int fault;
+
+    threads->stopping = false;
+    fault =
         pthread_create(&threads->writer_thread, NULL, run_writer, threads);
 
     if (fault != 0) {
@@ -460,19 +468,10 @@ static void tell_checked(void *context, const struct backend_check *check)
 }
 
 /* Optional: without a thread the journal works unchecked. */
-static void start_checker(struct threads *threads,
-                          const struct backend_client_options *options,
-                          const struct backend_options *store)
+static void start_checker(struct threads *threads)
 {
-    struct backend_checker_options checks = { .ops = options->ops,
-                                              .store = *store,
-                                              .interval = options->check_interval,
-                                              .rate = options->check_rate,
-                                              .done = tell_checked,
-                                              .context = threads };
-
-    if (options->ops->check_step && options->check_interval && options->check_rate)
-        threads->checker = backend_checker_start(&checks);
+    if (threads->ops->check_step && threads->checks.interval && threads->checks.rate)
+        threads->checker = backend_checker_start(&threads->checks);
 }
 
 static struct threads *threads_new(const struct backend_client_options *options,
@@ -481,6 +480,7 @@ static struct threads *threads_new(const struct backend_client_options *options,
     struct threads *threads = mem_alloc(sizeof *threads);
     struct backend_options store = options->store;
 
+    threads->mark = fork_watch_mark();
     threads->ops = options->ops;
     threads->path = mem_text(options->store.path ? options->store.path : "");
     threads->cluster =
@@ -494,11 +494,18 @@ static struct threads *threads_new(const struct backend_client_options *options,
     queue_init(&threads->reads);
     threads->damage = backend_damage_new(tell_part, threads);
     store.damage = threads->damage;
-    if (open_connections(threads, &store, error) == 0 &&
-        start_threads(threads, error) == 0) {
-        start_checker(threads, options, &store);
+    threads->checks = (struct backend_checker_options){
+        .ops = options->ops,
+        .store = store,
+        .interval = options->check_interval,
+        .rate = options->check_rate,
+        .done = tell_checked,
+        .context = threads,
+    };
+    threads->checks.store.path = threads->path;
+    threads->checks.store.cluster = threads->cluster;
+    if (open_connections(threads, &store, error) == 0)
         return threads;
-    }
     close_connections(threads);
     free_memory(threads);
     return NULL;
@@ -511,6 +518,7 @@ static struct threads *find(const struct backend_client_options *options)
     struct threads *threads = list;
 
     while (threads && (threads->ops != options->ops ||
+                       fork_watch_is_child(threads->mark) ||
                        strcmp(threads->path, path) != 0))
         threads = threads->next;
     return threads;
@@ -535,21 +543,48 @@ uint64_t backend_client_damage(struct backend_client *client,
     return backend_damage_list(client->threads->damage, parts, max);
 }
 
+/* Under the list's lock. SQLite in a forked child has the parent's notes about locks, and maybe locks
+ * of its own that no thread will open. */
+static bool has_files_of_a_parent(const struct backend_client_options *options)
+{
+    const struct threads *threads = list;
+
+    while (threads && (threads->ops != options->ops || !threads->ops->is_whole ||
+                       !fork_watch_is_child(threads->mark)))
+        threads = threads->next;
+    return threads != NULL;
+}
+
+static void watch_forks(void)
+{
+    fork_watch_lock(&list_lock);
+}
+
 int backend_client_open(struct backend_client **client,
                       const struct backend_client_options *options, char *error)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     const char *cluster =
         options->store.cluster ? options->store.cluster : "";
+    char label[BACKEND_LABEL_SIZE];
     struct threads *threads;
 
     *client = NULL;
     error[0] = 0;
+    backend_place_label(options->store.path ? options->store.path : "", label);
+    check(pthread_once(&once, watch_forks) == 0);
     check(pthread_mutex_lock(&list_lock) == 0);
     threads = find(options);
-    if (threads && strcmp(threads->cluster, cluster) != 0) {
+    if (has_files_of_a_parent(options)) {
+        (void)snprintf(error, BACKEND_ERROR_MAX,
+                       "journal %s: this process was forked from one that has "
+                       "a journal open; open it in one of them, or exec first",
+                       label); /* fits */
+        threads = NULL;
+    } else if (threads && strcmp(threads->cluster, cluster) != 0) {
         (void)snprintf(error, BACKEND_ERROR_MAX,
                        "journal %s belongs to cluster \"%s\", not to \"%s\"",
-                       threads->path, threads->cluster,
+                       label, threads->cluster,
                        cluster); /* may be cut */
         threads = NULL;
     } else if (!threads) {
@@ -579,6 +614,22 @@ int backend_client_open(struct backend_client **client,
     }
     check(pthread_mutex_unlock(&list_lock) == 0);
     return threads ? 0 : -1;
+}
+
+int backend_client_start(struct backend_client *client, char *error)
+{
+    struct threads *threads = client->threads;
+    int result = 0;
+
+    check(pthread_mutex_lock(&list_lock) == 0);
+    if (!threads->are_running) {
+        result = start_threads(threads, error);
+        if (result == 0)
+            start_checker(threads);
+    }
+    threads->are_running = result == 0;
+    check(pthread_mutex_unlock(&list_lock) == 0);
+    return result;
 }
 
 const struct backend_identity *
@@ -640,7 +691,8 @@ void backend_client_close(struct backend_client *client)
             at = &(*at)->next;
         *at = threads->next;
         backend_checker_stop(threads->checker);
-        stop_threads(threads, true, threads->reader_count);
+        if (threads->are_running)
+            stop_threads(threads, true, threads->reader_count);
         close_connections(threads);
         free_memory(threads);
     }

@@ -61,10 +61,15 @@ struct backend_client_options {
     void *context;
 };
 
-/* Opens the journal and starts its threads, or joins them. 0, or -1 with one line in error
- * (BACKEND_ERROR_MAX bytes). Texts are copied. */
+/* Opens the journal, or shares it. 0, or -1 with one line in error (BACKEND_ERROR_MAX bytes). Texts
+ * are copied. Refuses files in a child that was forked from a process with a journal in files. */
 int backend_client_open(struct backend_client **client,
                       const struct backend_client_options *options, char *error)
+    __attribute__((warn_unused_result));
+
+/* Starts the journal's threads, if no client did. Before the first request. 0, or -1 with one line in
+ * error. */
+int backend_client_start(struct backend_client *client, char *error)
     __attribute__((warn_unused_result));
 
 /* Any thread. The identity of the client's store, lent until its close. */

@@ -21,6 +21,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "host/backend_place.h"
 #include "journal/backend.h"
 
 #define FIRST_BYTE (1 << 20) /* ticket n locks byte FIRST_BYTE + n, beyond the file's end */
@@ -57,6 +58,7 @@ struct turn *turn_open(const char *path, bool creates, char *error)
 {
     struct turn *turn = mem_alloc(sizeof *turn);
     void *mapped = MAP_FAILED;
+    char label[BACKEND_LABEL_SIZE];
 
     turn->file =
         open(path, O_RDWR | (creates ? O_CREAT : 0) | O_CLOEXEC | O_NOFOLLOW,
@@ -68,8 +70,11 @@ struct turn *turn_open(const char *path, bool creates, char *error)
         mapped = mmap(NULL, MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
                       turn->file, 0);
     if (mapped == MAP_FAILED) {
-        (void)snprintf(error, BACKEND_ERROR_MAX, "cannot open %s: %s", path,
-                       strerror(errno)); /* may be cut */
+        int reason = errno;
+
+        backend_place_label(path, label);
+        (void)snprintf(error, BACKEND_ERROR_MAX, "cannot open %s: %s", label,
+                       strerror(reason)); /* fits */
         turn_close(turn);
         return NULL;
     }

@@ -155,6 +155,9 @@ static int read_self(struct settings *settings, char *error, size_t size)
                       "is \"%s\", which is not a host's name (1 to %d bytes)",
                       host, HOST_MAX);
     }
+    if (settings_check_host(settings, "remote.artery.canonical.hostname", host,
+                            error, size) != 0)
+        return SHERD_ECONFIG;
     settings->bind_host = config_text(config, "remote.artery.bind.hostname");
     if (settings_read_host_name(settings, "remote.artery.bind.hostname",
                                 &settings->bind_host, error, size) != 0)
@@ -417,6 +420,11 @@ static int check_journal(const struct settings *settings, char *error,
               "the path of a file";
     else if (strncmp(path, "file:", 5) == 0)
         why = "is a URI; write the path alone";
+    else if (strncmp(path, "~/", 2) == 0)
+        why = "begins with ~, which only shells replace; write the whole path";
+    else if (strstr(path, "${"))
+        why = "has a reference in quotes, where it is not replaced; end the "
+              "quotes before it";
     return why ? settings_refuse(settings, error, size, key, "\"%s\" %s", path,
                                  why)
                : 0;
@@ -539,6 +547,9 @@ void settings_fini(struct settings *settings)
     mem_free(settings->join_config);
     mem_free(settings->cluster_id);
     mem_free(settings->system_name);
+    for (uint32_t i = 0; i < settings->paths.count; i++)
+        mem_free(settings->paths.items[i]);
+    vec_fini(&settings->paths);
     mem_free(settings->own_host[0]);
     mem_free(settings->own_host[1]);
     memset(settings, 0, sizeof *settings);

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "ddata/durable.h"
 #include "host/backend_memory.h"
+#include "host/backend_place.h"
 #include "host/backend_sqlite.h"
 #include "host/durable.h"
 #include "host/thread.h"
@@ -33,7 +34,8 @@ static void report_fenced(struct sherd_system *system,
     system_log(system, TRACE_WARNING, "journal",
                "writes refused by the fence: another node owns the shard "
                "entities=%u "
-               "hint=\"check whether this process was suspended or cut off\"",
+               "hint=\"check whether this process was suspended or cut off, or "
+               "a second cluster has the same journal\"",
                (unsigned)entities);
 }
 
@@ -130,10 +132,12 @@ static void checked_store(void *context, const struct backend_check *check)
 int system_open_store(struct sherd_system *system)
 {
     const struct settings *settings = &system->settings;
-    const char *name = settings->node.identity.system;
+    char *path = settings->sqlite
+                     ? backend_place_absolute(settings->sqlite_path)
+                     : mem_text(settings->node.identity.system);
     struct backend_client_options options = {
         .ops = settings->sqlite ? &backend_sqlite : &backend_memory,
-        .store = { .path = settings->sqlite ? settings->sqlite_path : name,
+        .store = { .path = path,
                    .cluster = settings->node.cluster_id,
                    .lock_wait_ms = settings->lock_wait_ms },
         .polls = system->polls_store,
@@ -148,12 +152,50 @@ int system_open_store(struct sherd_system *system)
         .context = system,
     };
     char error[BACKEND_ERROR_MAX];
+    int result = backend_client_open(&system->store, &options, error);
 
-    if (backend_client_open(&system->store, &options, error) != 0) {
-        system_log(system, TRACE_ERROR, "journal", "%s", error);
-        return SHERD_ESTORE;
+    mem_free(path);
+    if (result == 0)
+        return 0;
+    system_log(system, TRACE_ERROR, "journal", "%s", error);
+    return SHERD_ESTORE;
+}
+
+int system_start_store(struct sherd_system *system)
+{
+    char error[BACKEND_ERROR_MAX];
+
+    if (backend_client_start(system->store, error) == 0)
+        return 0;
+    system_log(system, TRACE_ERROR, "journal",
+               "%s hint=\"check the limits of threads and memory\"", error);
+    return SHERD_ESYSTEM;
+}
+
+/* All nodes whose types have events in the journal must have the same one. */
+void system_compare_stores(struct sherd_system *system)
+{
+    const struct settings *settings = &system->settings;
+    struct buf name = { 0 };
+
+    if (!system->needs_store)
+        return;
+    if (settings->any_store) {
+        system_log(system, TRACE_WARNING, "journal",
+                   "nodes with different journals may join: events are lost "
+                   "when entities move hint=\"set "
+                   "journal.allow-different-stores = off\"");
+        return;
     }
-    return 0;
+    buf_put_text(&name, settings->sqlite ? "sqlite " : "memory");
+    if (settings->sqlite)
+        buf_put_text(&name, settings->sqlite_path);
+    buf_put_u8(&name, 0);
+    system->store_name = mem_text((const char *)name.data);
+    buf_fini(&name);
+    system->store_id = *backend_client_identity(system->store);
+    system->settings.node.store_id = system->store_id.id;
+    system->settings.node.store_name = system->store_name;
 }
 
 /* ---- durable keys ---- */

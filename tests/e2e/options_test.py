@@ -87,7 +87,7 @@ def refusals(name, folder):
     far = os.path.join(folder, "a", "b")
     for key, value, wanted in SETTINGS if name in STARTS else []:
         yield {key: value}, STARTS[name], (key, wanted)
-    places = [(os.path.join(far, "x.db"), f"cannot make the folder {far}:"), (held, "Is a directory"),
+    places = [(os.path.join(far, "x.db"), "b/x.db: cannot make its folder:"), (held, "Is a directory"),
               (os.path.join(slip, "x.db"), "Not a directory")]
     for place, wanted in places if name in JOURNALS else []:
         yield {}, JOURNALS[name][:-1] + [JOURNALS[name][-1] % place], (place, wanted)
