@@ -73,6 +73,7 @@ static void show(struct shown *shown, const struct sherd_value *value)
         break;
     case SHERD_OR_MULTIMAP_DELTAS: /* not used */
     case SHERD_OR_MAP:
+    case SHERD_CUSTOM:
         break;
     }
     sort_stable(shown->elements.items, shown->elements.count,
