@@ -7,10 +7,13 @@
 #define SHERD_H
 
 #include <sherd/actor.h>
+#include <sherd/client.h>
 #include <sherd/cluster.h>
 #include <sherd/ddata.h>
+#include <sherd/entity_ref.h>
 #include <sherd/error.h>
 #include <sherd/job.h>
+#include <sherd/sharding.h>
 #include <sherd/shutdown.h>
 #include <sherd/store.h>
 #include <sherd/system.h>

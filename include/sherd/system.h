@@ -188,17 +188,23 @@ struct sherd_entity_type {
  * and stay remembered. In distributed data an id must be UTF-8: an entity with
  * another id does not start. */
 
-/* Registers an entity type, after sherd_open and before sherd_start.
+/* Registers an entity type. On a node that runs, it waits until actors and
+ * threads can use the type. The first type with events in the journal, and the
+ * first one of a role that remembers entities in distributed data, must be
+ * registered before sherd_start.
  *
  * type: copied, with its texts. The behavior's name and functions must stay
  * valid until sherd_close returns.
  * Result: 0. SHERD_EINVAL: a field is wrong, or a persistent type has no
  * journal. SHERD_EEXIST: another type has the name or one of the paths.
- * SHERD_EFULL: it would be the 257th type. SHERD_ESTATE. The log explains all
- * but the last. A type NAME has the paths
- * NAME, NAMEProxy, NAMECoordinator and NAME-DATA_CENTER. Akka's replicators
- * have the paths replicator and ROLEReplicator.
- * Threads: the one that opened the system. */
+ * SHERD_EFULL: it would be the 257th type. SHERD_ESTATE: also of a node that
+ * shuts down. SHERD_ETIME: a lane did not answer within 5 s; the type follows
+ * when it does. The log explains all but the last two.
+ * A type NAME has the paths NAME, NAMEProxy, NAMECoordinator and
+ * NAME-DATA_CENTER. Akka's replicators have the paths replicator and
+ * ROLEReplicator.
+ * Threads: before sherd_start the one that opened the system, then threads of
+ * the program and jobs. Not in receive. */
 SHERD_API SHERD_MUST_USE int
 sherd_entity_register(struct sherd_system *system,
                       const struct sherd_entity_type *type);
@@ -262,6 +268,7 @@ SHERD_API void sherd_close(struct sherd_system *system);
 
 /* Returns 1 if the node should be given work, else 0. Does not wait. It is 1 if
  * - the node is up, and neither leaves nor joins another cluster,
+ * - the types of akka.cluster.sharding.healthcheck.names have registered,
  * - each lane has ended a turn in the last 5 s,
  * - durable keys are loaded and stored without failure.
  *
@@ -300,16 +307,20 @@ SHERD_API SHERD_MUST_USE int sherd_on_removed(struct sherd_system *system,
 
 /* Starts a plain actor on the first lane.
  *
- * behavior: copied. init: the body of its SHERD_STARTED, copied.
+ * behavior: copied. init: the body of its SHERD_STARTED, copied. ref: gets the
+ * actor's reference, which is valid at once: tell it, ask it, send it. Null is
+ * fine; on failure it is all zero.
  * Result: 0; SHERD_EINVAL: no receive, or init is above SHERD_BODY_MAX;
- * SHERD_EFULL; SHERD_ESTATE.
+ * SHERD_EFULL; SHERD_ESTATE. If the lane then has too many actors or
+ * behaviors, the log says so, and messages to the reference end as
+ * SHERD_REASON_NO_SUCH_ACTOR.
  * Threads: any, from sherd_start on. The same holds for the next three.
- * Limits: 16,384 calls or 64 MiB of bodies may wait for one lane; then
- * SHERD_EFULL. */
+ * Limits: 1,024 new actors, 16,384 calls or 64 MiB of bodies may wait for one
+ * lane; then SHERD_EFULL. */
 SHERD_API SHERD_MUST_USE int
 sherd_system_spawn(struct sherd_system *system,
                    const struct sherd_behavior *behavior,
-                   struct sherd_bytes init);
+                   struct sherd_bytes init, struct sherd_ref *ref);
 
 /* Starts a plain actor with a name on the first lane: see sherd_spawn_named,
  * which tells what happens if the name is taken.
@@ -319,7 +330,7 @@ sherd_system_spawn(struct sherd_system *system,
 SHERD_API SHERD_MUST_USE int
 sherd_system_spawn_named(struct sherd_system *system, const char *name,
                          const struct sherd_behavior *behavior,
-                         struct sherd_bytes init);
+                         struct sherd_bytes init, struct sherd_ref *ref);
 
 /* Send a message to an actor or an entity, without a sender. Messages from one
  * thread to one receiver arrive in order.
@@ -487,7 +498,8 @@ struct sherd_replica_status {
     X(SHERD_CLIENTS_IGNORED, "cluster client messages ignored")                \
     /* Managers of singletons. */                                              \
     X(SHERD_SINGLETONS_IGNORED, "singleton messages ignored")                  \
-    /* Regions and coordinators of types that this node does not have. */      \
+    /* Regions and coordinators of types that this node does not have, and     \
+     * queries about regions of which too many are open. */                    \
     X(SHERD_SHARDING_IGNORED, "sharding messages ignored")                     \
     /* Replicators at other paths than this node's. */                         \
     X(SHERD_REPLICATORS_IGNORED, "replicator messages ignored")                \

@@ -9,13 +9,16 @@
 #include <time.h>
 
 #include "base/limits.h"
+#include "host/client.h"
 #include "host/durable.h"
 #include "host/discovery.h"
 #include "host/lease_provider.h"
 #include "host/log.h"
 #include "host/pool.h"
 #include "host/relax.h"
+#include "host/region_calls.h"
 #include "host/status.h"
+#include "host/type_calls.h"
 #include "journal/backend.h"
 
 #define MS_NS 1000000ull
@@ -115,6 +118,24 @@ static void leave(struct thread *thread)
     machine_mail(thread->machines[0], thread->now, &mail, 1);
 }
 
+/* The lease was lost with its file. */
+static bool is_to_forget(struct thread *thread)
+{
+    _Atomic bool *due = &thread->system->lease_due;
+
+    return thread->index == 0 &&
+           atomic_load_explicit(due, memory_order_seq_cst);
+}
+
+static bool forget_lease(struct thread *thread)
+{
+    if (!is_to_forget(thread))
+        return false;
+    atomic_store(&thread->system->lease_due, false);
+    machine_lease_forgotten(thread->machines[0], thread->now);
+    return true;
+}
+
 /* An empty result does not replace the earlier nodes. */
 static void expect(struct thread *thread, const struct seed_list *list)
 {
@@ -126,7 +147,7 @@ static bool take_inbox(struct thread *thread)
 {
     struct inbox_item item;
     bool leaves = is_to_leave(thread);
-    bool any = leaves;
+    bool any = forget_lease(thread) || leaves;
 
     while (inbox_next(&thread->inbox, &item)) {
         uint32_t index = item.machine - thread->first;
@@ -217,13 +238,22 @@ static bool carry_out(struct thread *thread, uint32_t index)
         case DRIVER_STATUS:
             status_returned(system, request.part);
             break;
+        case DRIVER_TYPE:
+            type_call_returned(system, request.type);
+            break;
+        case DRIVER_QUERY:
+            region_call_returned(system, request.query);
+            break;
         case DRIVER_UP:
             system_tell(system, SYSTEM_UP);
             break;
         case DRIVER_READY:
             atomic_store(&system->ready, request.is_ready);
+            if (request.is_ready)
+                clients_up(system, true); /* while it leaves, it is still up */
             break;
         case DRIVER_REMOVED:
+            clients_up(system, false);
             system_tell(system, SYSTEM_REMOVED);
             break;
         case DRIVER_END:
@@ -334,12 +364,12 @@ static void write_log(struct thread *thread, uint32_t index)
 
 /* ---- stalled threads, watched by control ---- */
 
-bool thread_is_stalled(const struct thread *thread, uint64_t now)
+bool thread_is_stalled(const struct thread *thread, uint64_t now, uint64_t limit)
 {
     uint64_t began = atomic_load_explicit(&thread->turn_began_at,
                                           memory_order_relaxed);
 
-    return began && now >= began + STALLED_NS;
+    return began && now >= began + limit;
 }
 
 /* Time of the next step: report, leave or end. */
@@ -434,6 +464,7 @@ static bool has_mail(struct thread *thread)
     const struct mail *mail;
 
     if (!inbox_is_empty(&thread->inbox) || is_to_leave(thread) ||
+        is_to_forget(thread) ||
         atomic_load_explicit(&system->stopping, memory_order_seq_cst))
         return true;
     for (uint32_t own = thread->first; own < thread->first + thread->count;
@@ -539,6 +570,8 @@ static void turn(struct thread *thread, uint32_t index)
     thread->counters.turns++;
     if (machine_turn(thread->machines[index], thread->now, wall_ms()))
         thread->more = true;
+    if (thread->first + index == 1)
+        reserved_refs_fill(&thread->system->refs, thread->machines[index]);
     atomic_store_explicit(&thread->turn_began_at, 0, memory_order_relaxed);
 }
 

@@ -72,6 +72,12 @@ void machine_mail(struct machine *machine, uint64_t now,
     }
 }
 
+struct sherd_ref machine_reserve(struct machine *machine)
+{
+    return machine->lane ? lane_reserve(machine->lane)
+                         : (struct sherd_ref){ 0, 0 };
+}
+
 /* ---- messages to other nodes ---- */
 
 bool machine_pending(struct machine *machine, uint64_t link,
@@ -480,6 +486,13 @@ void machine_leased(struct machine *machine, uint64_t now,
     check(machine->control != NULL);
     machine->now = now;
     control_leased(machine->control, request);
+}
+
+void machine_lease_forgotten(struct machine *machine, uint64_t now)
+{
+    check(machine->control != NULL);
+    machine->now = now;
+    control_lease_forgotten(machine->control);
 }
 
 void machine_job_done(struct machine *machine, uint64_t now, struct job *job)

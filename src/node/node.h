@@ -72,6 +72,7 @@ struct node_settings {
     bool probes; /* leave facts for checkers */
     const struct sherd_entity_type *types;
     uint32_t type_count;
+    uint32_t late_types_max; /* types that node_prepare_type may add */
     const struct sherd_format *formats; /* of messages between actors here and on JVM nodes */
     uint32_t format_count;              /* at most FORMATS_MAX */
     uint64_t (*clock)(void); /* monotonic ns, to report slow handlers; null in simulation */
@@ -131,6 +132,7 @@ struct node_settings {
     uint32_t state_majority_min; /* minimum of that majority; 0: Akka's */
     uint64_t waiting_for_state_timeout, updating_state_timeout;
     uint64_t retry_interval, handoff_timeout, shard_start_timeout, rebalance_interval, passivate_idle_after, shutdown_region_timeout;
+    uint64_t region_query_timeout; /* 0: Akka's 3 s */
 
     uint64_t passivate_interval; /* between two looks for idle entities; 0: an eighth of the time */
     /* limits of a region's active entities and their bytes, for types that do not say; 0: none */
@@ -153,6 +155,10 @@ struct node_settings {
     bool tasks_unless_downed; /* a downed node runs no tasks */
     /* a late task stops the shutdown; only before shards are handed off */
     bool phases_fatal[SHERD_PHASE_COUNT];
+
+    /* types that must be registered before the node is ready, once; lent */
+    const char *const *checked_types;
+    uint32_t checked_type_count;
 
     bool terms_by_clock; /* journal in memory: the wall clock replaces former terms */
 
@@ -208,18 +214,40 @@ void machine_mail(struct machine *machine, uint64_t now,
                   const struct mail *mail, uint32_t count);
 void mail_free(struct mail *mail); /* at shutdown: frees what undeliverable mail points to */
 
-/* Any thread may make this mail, for the inbox of machine *to_machine. */
-struct mail node_mail_spawn(const struct node *node,
-                            const struct sherd_behavior *behavior,
-                            struct sherd_bytes init, uint32_t *to_machine);
-/* The same for an actor with a name; false: no actor may have that name. */
-bool node_mail_spawn_named(const struct node *node, const char *name,
-                           const struct sherd_behavior *behavior,
-                           struct sherd_bytes init, struct mail *mail,
-                           uint32_t *to_machine);
+/* An actor for node_mail_spawn. All of it is lent, except functions and the behavior's name. */
+struct node_spawn {
+    const struct sherd_behavior *behavior;
+    const char *name; /* null: none */
+    struct sherd_bytes init;
+    struct sherd_ref ref; /* by machine_reserve of the receiver; nobody: the lane makes one */
+    /* Called with init if the actor never starts, on any thread; null: nothing. */
+    void (*unstarted)(struct sherd_bytes init);
+};
+
+/* Any thread may make this mail, for the inbox of any lane. False: no actor may have that name. */
+bool node_mail_spawn(const struct node_spawn *spawn, struct mail *mail);
 bool node_mail_tell(const struct node *node, struct sherd_ref to, uint32_t msg,
                     struct sherd_bytes body, struct mail *mail,
                     uint32_t *to_machine); /* false: too large or nobody */
+/* Wakes an actor of this node that acts for threads of the program (actors_wake). Its callers limit
+ * the number of wakes. */
+struct mail node_mail_wake(struct sherd_ref actor, uint32_t *to_machine);
+/* How a client's requests reach their receiver. Constant: any thread. */
+struct node_receiver {
+    const char *type; /* the name for sends, lent for the node's life; null: to an actor */
+    uint32_t lane;    /* where they start: the same for all requests to it */
+};
+
+/* Finds it for an entity. False: no such type for that data center. */
+bool node_entity_receiver(const struct node *node,
+                          const struct sherd_entity_ref *ref,
+                          struct node_receiver *receiver);
+struct node_receiver node_actor_receiver(const struct node *node,
+                                         struct sherd_ref actor);
+/* Whether a body is small enough; to: for an actor. */
+bool node_takes_body(const struct node *node,
+                     const struct node_receiver *receiver, struct sherd_ref to,
+                     size_t size);
 /* The name is the one that tells use. */
 bool node_has_type(const struct node *node, const char *type);
 bool node_mail_entity_tell(const struct node *node, const char *type,
@@ -252,6 +280,44 @@ struct status_part {
     void *driver;               /* the driver's own */
 };
 struct mail node_mail_status(struct status_part *part); /* given until DRIVER_STATUS returns it */
+
+/* A program's question about a type's regions. */
+enum node_query {
+    NODE_REGION_STATE, /* this node's, with the ids of entities */
+    NODE_REGION_STATS,
+    NODE_CLUSTER_STATS,
+    NODE_REGIONS
+};
+struct query_part {
+    enum node_query query;
+    uint64_t timeout; /* ns; 0: the settings' */
+    int result;       /* 0, or SHERD_E...; then regions is empty */
+    struct sherd_regions regions; /* regions.memory is of mem_alloc */
+    void *driver;     /* the driver's own */
+};
+/* For machine 0; given until DRIVER_QUERY returns it. False: unknown type. */
+bool node_mail_query(const struct node *node, const char *type, struct query_part *part,
+                     struct mail *mail);
+void query_part_free(struct query_part *part); /* with its answer; null is fine */
+
+/* Prepares a type for a node that runs: gives it a place, which is used once node_mail_type_call adds
+ * it. The caller has checked it (entity_type.h), and makes one such pair of calls at a time, whose
+ * mail keeps their order. At most late_types_max. Returns its index. */
+uint32_t node_prepare_type(struct node *node, const struct sherd_entity_type *type);
+enum type_call {
+    TYPE_ADD,        /* returned when actors and threads can use the type */
+    TYPE_STOP_REGION /* shuts its region down; returned when the region has stopped */
+};
+struct type_part {
+    enum type_call call;
+    uint32_t type; /* index */
+    int result;    /* 0, or SHERD_ESTATE: the node shuts down */
+    void *driver;  /* the driver's own */
+};
+/* For machine 0; given until DRIVER_TYPE returns it. */
+struct mail node_mail_type_call(struct type_part *part);
+/* Returns the index of a type that can be used, or ACTOR_TYPES_MAX. */
+uint32_t node_type_index(const struct node *node, const char *type);
 
 /* ---- a machine's inputs ---- */
 
@@ -314,6 +380,9 @@ void machine_stored(struct machine *machine, uint64_t now,
 void machine_leased(struct machine *machine, uint64_t now,
                     struct lease_request *request);
 
+/* The provider has lost the lease of this node. Control only. */
+void machine_lease_forgotten(struct machine *machine, uint64_t now);
+
 /* Takes a finished request of durable keys, given. Control only. */
 void machine_durable(struct machine *machine, uint64_t now,
                      struct durable_request *request);
@@ -324,6 +393,10 @@ void machine_found(struct machine *machine, uint64_t now,
 
 /* Takes a job after its function, given. For the machine that it names. */
 void machine_job_done(struct machine *machine, uint64_t now, struct job *job);
+
+/* Reserves the ref of an actor that a thread of the program will spawn (node_mail_spawn). The
+ * result is nobody if the lane is at a limit, and for control. */
+struct sherd_ref machine_reserve(struct machine *machine);
 
 /* Does everything that is due. True: more can be done at once; call it again after a look at the
  * sockets. Bounded: about 200 us if handlers are short. */
@@ -356,6 +429,8 @@ enum driver_request_kind {
     DRIVER_DURABLE,
     DRIVER_SEEDS,      /* find nodes of the cluster, then machine_found; at most one at a time */
     DRIVER_STATUS,     /* part: given back */
+    DRIVER_QUERY,      /* query: given back, control only */
+    DRIVER_TYPE,       /* type: given back, control only */
     DRIVER_UP,         /* control: the node is up */
     DRIVER_READY,      /* control: is_ready has changed; at first false */
     DRIVER_REMOVED,    /* control: the node is no member any more */
@@ -375,6 +450,8 @@ struct driver_request {
     struct job *job;
     struct durable_request *durable;
     struct status_part *part;
+    struct query_part *query;
+    struct type_part *type;
     bool is_ready; /* up, and not leaving */
     int error;
 };

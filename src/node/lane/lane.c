@@ -14,31 +14,6 @@
 #define LAST_TIME (4 * SECOND) /* and for their last frames: less than control waits */
 #define HEARING_TIME SECOND /* on a downed node, for actors to handle the last events */
 
-static void make_type(struct lane *lane, uint32_t index)
-{
-    const struct node_settings *settings = lane->machine->settings;
-    const struct type_names *names = &lane->machine->node->names[index];
-    struct lane_type *type = &lane->types[index];
-    struct routes_options routes = { .shard_count = names->shards,
-                                     .budget = &type->budget };
-    struct owned_options owned = {
-        .shard_count = names->shards,
-        .persists = names->persists || names->remembers,
-        .budget = &type->budget,
-        .trace = lane->machine->trace,
-        .type = names->name,
-        .probes = lane->machine->probes,
-        .type_index = (uint16_t)index,
-    };
-
-    pending_budget_init(&type->budget, settings->buffer_size, 0, settings->lanes);
-    routes_init(&type->routes, &routes);
-    owned_init(&type->owned, &owned);
-    lane_remember_init(lane, index);
-    actors_add_type(lane->actors, (uint16_t)index, &settings->types[index]);
-    actors_set_passivation(lane->actors, (uint16_t)index, &settings->passivation);
-}
-
 struct lane *lane_new(struct machine *machine)
 {
     struct lane *lane = mem_alloc(sizeof *lane);
@@ -47,6 +22,7 @@ struct lane *lane_new(struct machine *machine)
         .lane = machine->index - 1,
         .lanes = settings->lanes,
         .node = machine->self->node.uid,
+        .data_center = settings->data_center,
         .seed = settings->seed + 100 + machine->index,
         .trace = machine->trace,
         .probes = machine->probes,
@@ -71,9 +47,11 @@ struct lane *lane_new(struct machine *machine)
     lane->actors = actors_new(&actors);
     lane->journal = journal_new(&journal);
     lane->type_count = settings->type_count;
-    lane->types = mem_alloc(lane->type_count * sizeof *lane->types);
-    for (uint32_t i = 0; i < lane->type_count; i++)
-        make_type(lane, i);
+    lane->types = mem_alloc((lane->type_count + settings->late_types_max) * sizeof *lane->types);
+    for (uint32_t i = 0; i < lane->type_count; i++) {
+        lane_make_type(lane, i);
+        lane_open_type(lane, i);
+    }
     return lane;
 }
 
@@ -92,29 +70,10 @@ static void end_chain(struct lane *lane, struct message *message)
     }
 }
 
-static void close_type(struct lane *lane, struct lane_type *type)
-{
-    struct pending_queue released = { 0 };
-    struct pending_item *held;
-    enum owned_state state;
-    uint32_t at = 0;
-    int32_t shard;
-
-    while (owned_next(&type->owned, &at, &shard, &state))
-        owned_release(&type->owned, shard, &released);
-    while ((held = pending_take(&released, &type->budget)))
-        end_message(lane, lane_unwrap(lane, held));
-    while ((held = routes_take_any(&type->routes)))
-        end_message(lane, lane_unwrap(lane, held));
-    routes_fini(&type->routes);
-    owned_fini(&type->owned);
-    lane_remember_fini(lane, (uint32_t)(type - lane->types));
-}
-
 void lane_close(struct lane *lane)
 {
     for (uint32_t i = 0; i < lane->type_count; i++)
-        close_type(lane, &lane->types[i]);
+        lane_close_type(lane, i);
     for (uint32_t i = 0; i < lane->batch_count; i++)
         end_message(lane, lane->batch[i]);
     lane->batch_count = 0;
@@ -151,6 +110,7 @@ void lane_free(struct lane *lane)
     vec_fini(&lane->asked);
     vec_fini(&lane->markers);
     vec_fini(&lane->tasks);
+    lane_looks_fini(lane);
     vec_fini(&lane->unreachable);
     mem_free(lane);
 }
@@ -384,41 +344,6 @@ bool lane_is_large(void *user, const struct destination *destination)
     return large_path(settings, path);
 }
 
-static bool is_too_large(struct lane *lane, const struct message *message)
-{
-    return message->body_size > SHERD_BODY_MAX &&
-           !lane_is_large(lane, &(struct destination){ .type = TYPE_NONE,
-                                                       .ref = message->to });
-}
-
-static void deliver_tell(struct lane *lane, const struct tell_content *tell)
-{
-    struct message *message;
-
-    if (!tell->id.size) {
-        message = actors_message(lane->actors, buf_slice(&tell->body));
-        message->to = tell->to;
-        message->msg = tell->msg;
-        if (is_too_large(lane, message))
-            actors_undelivered(lane->actors, message, SHERD_REASON_TOO_LARGE);
-        else
-            lane_arrived(lane, message);
-        return;
-    }
-    message = actors_entity_message(lane->actors, (uint16_t)tell->type,
-                                    buf_slice(&tell->id),
-                                    buf_slice(&tell->body));
-    message->msg = tell->msg;
-    message->entity.shard =
-        hash_shard(buf_slice(&tell->id),
-                   lane->machine->node->names[tell->type].shards);
-    message->entity.has_shard = 1;
-    if (lane->ended)
-        actors_undelivered(lane->actors, message, SHERD_REASON_SHUTTING_DOWN);
-    else
-        lane_send(lane, message);
-}
-
 static void take_marker(struct lane *lane, struct lane_type *type,
                         const struct mail_content *content)
 {
@@ -581,6 +506,13 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
     case MAIL_ORPHANS_END:
         lane_orphan_shards_end(lane, content->type);
         break;
+    case MAIL_LOOK:
+        lane_look(lane, content);
+        break;
+    case MAIL_ADD_TYPE:
+    case MAIL_OPEN_TYPE:
+        lane_take_type(lane, content);
+        break;
     case MAIL_PHASE:
         lane_phase(lane, mail_phase_of(content));
         break;
@@ -593,8 +525,11 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
     case MAIL_SPAWN:
         lane_spawned(lane, mail_spawn_of(content)->own.spawning);
         break;
+    case MAIL_WAKE:
+        actors_wake(lane->actors, mail_wake_of(content)->actor);
+        break;
     case MAIL_TELL:
-        deliver_tell(lane, mail_tell_of(content)->own.content);
+        lane_told(lane, mail_tell_of(content)->own.content);
         break;
     default:
         check_failed(__FILE__, __LINE__, "mail for a lane of an unknown kind");
@@ -711,6 +646,8 @@ bool lane_turn(struct lane *lane)
     lane_wire(lane);
     if (lane->tasks.count)
         lane_tasks_step(lane);
+    if (lane->looks.count)
+        lane_looks_step(lane);
     ask_store(lane);
     lane_chains_end(lane);
     send_returns(lane);
@@ -721,7 +658,7 @@ bool lane_turn(struct lane *lane)
         ended = mail_from(lane->own, mail_ended_new());
         outputs_post(&machine->outputs, 0, &ended);
     }
-    return actors_runnable(lane->actors);
+    return actors_runnable(lane->actors) || lane->looks.count;
 }
 
 uint64_t lane_deadline(const struct lane *lane)

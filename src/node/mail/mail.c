@@ -67,6 +67,9 @@ static void free_identify(struct identifying *identifying)
 
 static void free_spawn(struct spawning *spawning)
 {
+    if (spawning->unstarted)
+        spawning->unstarted(
+            (struct sherd_bytes){ spawning->init.data, spawning->init.size });
     buf_fini(&spawning->name);
     buf_fini(&spawning->init);
     mem_free(spawning);
@@ -121,6 +124,9 @@ void mail_content_free(struct mail_content *content)
         break;
     case MAIL_SUSPECT:
         mem_free(content->suspect.own.node);
+        break;
+    case MAIL_LOOKED:
+        free_buf(content->looked.own.records);
         break;
     case MAIL_PEER:
         mem_free(content->peer.own.node);
@@ -194,6 +200,12 @@ void mail_content_free(struct mail_content *content)
         break;
     case MAIL_COMMAND:
         mem_free(content->command.own.address);
+        break;
+    case MAIL_QUERY:
+        mem_free(content->query.own.part);
+        break;
+    case MAIL_TYPE_CALL:
+        mem_free(content->type_call.own.part);
         break;
     case MAIL_STATUS:
         mem_free(content->status.own.part);

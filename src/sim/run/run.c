@@ -118,6 +118,8 @@ static void finish(struct run *run)
         result->work.store = kvstore_load_counts(run->store);
     if (run->follow)
         result->work.follow = follow_load_counts(run->follow);
+    if (run->requests)
+        result->work.requests = request_load_counts(run->requests);
     work_of_world(run, &result->work);
     result->is_dead = run_work_starved(&result->work) != NULL;
 }
@@ -222,6 +224,23 @@ static struct follow_load *follow_of(const struct run *run)
     return follow_load_new(run->world, &settings);
 }
 
+static struct request_load *requests_of(const struct run *run)
+{
+    const uint64_t *value = run->options->value;
+    struct request_load_settings settings = {
+        .ids = (uint32_t)value[OPTION_ENTITIES] < RUN_REMEMBERED
+                   ? (uint32_t)value[OPTION_ENTITIES]
+                   : RUN_REMEMBERED,
+        .interval_ms =
+            value[OPTION_NODES] * 1000 / value[OPTION_REQUESTS] + 1,
+        .ask_ms_max = (uint32_t)value[OPTION_ASK],
+    };
+
+    settings.types = workload_types(workload_world_of(run->load),
+                                    &settings.type_count);
+    return settings.type_count ? request_load_new(run->world, &settings) : NULL;
+}
+
 static void make_world(struct run *run)
 {
     const uint64_t *value = run->options->value;
@@ -254,6 +273,8 @@ static void make_world(struct run *run)
         run->store = store_of(run);
     if (value[OPTION_FOLLOWERS])
         run->follow = follow_of(run);
+    if (value[OPTION_REQUESTS])
+        run->requests = requests_of(run);
     /* A downed node waits some ticks of its leader until the others have heard of it. */
     run->checks = checks_new(run->world,
                              CHECK_STOP_NS + 5 * value[OPTION_LEADER] * MS);
@@ -265,7 +286,7 @@ static void make_world(struct run *run)
         data_load_safety(run->data, &run->checks->safety,
                          run->checks->member);
     workload_world_safety(run->load, &run->checks->safety);
-    if (run->store || value[OPTION_CALLERS] > 1)
+    if (run->store || run->requests || value[OPTION_CALLERS] > 1)
         check_message_others(workload_check(workload_world_of(run->load)));
     run->cluster.world = run->world;
     run->cluster.checks = run->checks;
@@ -330,6 +351,7 @@ void run_seed(const struct run_settings *settings, struct run_result *result)
     data_load_free(run.data);
     kvstore_load_free(run.store);
     follow_load_free(run.follow);
+    request_load_free(run.requests);
     checks_free(run.checks);
     nemesis_free(run.nemesis);
     schedule_fini(&run.drawn);

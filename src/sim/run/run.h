@@ -33,6 +33,7 @@
 #include "sim/workload/workload.h"
 #include "sim/workload/workload_data.h"
 #include "sim/workload/workload_kvstore.h"
+#include "sim/workload/workload_requests.h"
 
 struct world;
 struct world_place;
@@ -68,6 +69,7 @@ struct run_work {
     struct data_load_counts data;
     struct kvstore_load_counts store;
     struct check_cluster_events_counts follow;
+    struct request_load_counts requests;
     struct nemesis_kinds kinds;
     struct disk_counters disk; /* of all journal backends */
     struct durable_counters own_disks; /* of nodes */

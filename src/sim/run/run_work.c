@@ -173,6 +173,21 @@ static void put_load(const struct workload_counts *load, struct buf *text)
     put(text, "stopped", load->calls_stopped);
 }
 
+static void put_requests(const struct request_load_counts *requests,
+                         struct buf *text)
+{
+    buf_put_text(text, "\nrequests");
+    put(text, "asked", requests->asked);
+    put(text, "told", requests->told);
+    put(text, "refused", requests->refused);
+    put(text, "handled", requests->handled);
+    put(text, "cancels", requests->cancels);
+    put(text, "closes", requests->closes);
+    for (int i = 0; i < SHERD_CLIENT_STATUS_COUNT; i++)
+        put(text, sherd_client_status_text((enum sherd_client_status)i),
+            requests->ended[i]);
+}
+
 void run_work_put(const struct run_work *work, struct buf *text)
 {
     const struct check_message_counts *messages = &work->messages;
@@ -234,5 +249,6 @@ void run_work_put(const struct run_work *work, struct buf *text)
     put(text, "compared with events", follow->again);
     put(text, "with memberships", follow->compared);
     put(text, "ends", follow->ends);
+    put_requests(&work->requests, text);
     buf_put_text(text, "\n");
 }

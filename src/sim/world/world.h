@@ -76,6 +76,9 @@ struct world_node {
     bool is_ready;  /* and not leaving */
     bool has_ended; /* by itself, with `error` */
     int error;
+    uint32_t types_called; /* answers to world_add_type and world_stop_region */
+    int type_result;       /* of the last one */
+    struct query_part *answer; /* the last one to world_query, or null; lent */
 };
 
 uint32_t world_node_count(const struct world *world); /* the highest used index + 1 */
@@ -153,11 +156,19 @@ bool world_node_ended(struct world *world, void *index); /* index: uint32_t */
 void world_spawn(struct world *world, uint32_t node, uint32_t lane,
                  const struct sherd_behavior *behavior, const void *init,
                  size_t size);
+/* The same with all that a driver can say. */
+void world_spawn_as(struct world *world, uint32_t node, uint32_t lane,
+                    const struct node_spawn *spawn);
+/* Reserves a ref for it; the result is nobody if the lane is at a limit. */
+struct sherd_ref world_reserve(struct world *world, uint32_t node,
+                               uint32_t lane);
 void world_tell_entity(struct world *world, uint32_t node, const char *type,
                        const char *id, uint32_t msg,
                        struct sherd_bytes body);
 void world_tell(struct world *world, uint32_t node, struct sherd_ref to,
                 uint32_t msg, struct sherd_bytes body);
+/* Wakes an actor that acts for threads of the program (node_mail_wake). */
+void world_wake(struct world *world, uint32_t node, struct sherd_ref actor);
 void world_leave(struct world *world, uint32_t node);
 /* A stranger connects to the running node, says that it is `claimed`, answers the node's handshake
  * unasked, asks to join, and hangs up. It listens nowhere. */
@@ -173,6 +184,15 @@ void world_down(struct world *world, uint32_t node, uint32_t which);
  * ignored. */
 void world_active_limit(struct world *world, uint32_t node, const char *type,
                         uint32_t entities, uint64_t bytes);
+
+/* Adds a type to a node that runs, or shuts a region down; an answer follows. At most two types can be
+ * added to an incarnation. Texts and functions are lent until the node's end. */
+void world_add_type(struct world *world, uint32_t node, const struct sherd_entity_type *type);
+void world_stop_region(struct world *world, uint32_t node, const char *type);
+/* Asks the node about a type's regions. The answer follows, unless the node ends before. timeout: ns;
+ * 0: the settings'. An unknown type is ignored. */
+void world_query(struct world *world, uint32_t node, const char *type,
+                 enum node_query query, uint64_t timeout);
 
 /* ---- observers ---- */
 

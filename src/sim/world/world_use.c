@@ -99,6 +99,7 @@ struct node_settings world_node_settings(struct world *world, uint32_t index,
         .log_verbose = true,
         .types = types,
         .type_count = type_count,
+        .late_types_max = 2,
         .number_of_shards = 20,
         .buffer_size = 10000,
         .rebalance_interval = SECOND,
@@ -271,16 +272,29 @@ static void give(struct world *world, uint32_t index, uint32_t to,
     worker_turn_at(world, worker, world->now);
 }
 
+void world_spawn_as(struct world *world, uint32_t node, uint32_t lane,
+                    const struct node_spawn *spawn)
+{
+    struct mail mail;
+
+    check(node_mail_spawn(spawn, &mail));
+    give(world, node, 1 + lane, mail);
+}
+
 void world_spawn(struct world *world, uint32_t node, uint32_t lane,
                  const struct sherd_behavior *behavior, const void *init,
                  size_t size)
 {
-    struct sherd_bytes bytes = { init, size };
-    uint32_t to;
-    struct mail mail =
-        node_mail_spawn(world_node(world, node)->node, behavior, bytes, &to);
+    world_spawn_as(world, node, lane,
+                   &(struct node_spawn){ .behavior = behavior,
+                                         .init = { init, size } });
+}
 
-    give(world, node, 1 + lane, mail);
+struct sherd_ref world_reserve(struct world *world, uint32_t node,
+                               uint32_t lane)
+{
+    return machine_reserve(
+        world_site(world, node)->workers[1 + lane].machine);
 }
 
 void world_tell_entity(struct world *world, uint32_t node, const char *type,
@@ -303,6 +317,14 @@ void world_tell(struct world *world, uint32_t node, struct sherd_ref to,
 
     check(node_mail_tell(world_node(world, node)->node, to, msg, body,
                          &mail, &machine));
+    give(world, node, machine, mail);
+}
+
+void world_wake(struct world *world, uint32_t node, struct sherd_ref actor)
+{
+    uint32_t machine;
+    struct mail mail = node_mail_wake(actor, &machine);
+
     give(world, node, machine, mail);
 }
 
@@ -349,6 +371,40 @@ void world_active_limit(struct world *world, uint32_t node, const char *type,
     if (node_mail_active_limit(world_site(world, node)->face.node, type, entities, bytes,
                                &mail))
         give(world, node, 0, mail);
+}
+
+static void call_type(struct world *world, uint32_t node, enum type_call call, uint32_t type)
+{
+    struct type_part *part = mem_alloc(sizeof *part);
+
+    part->call = call;
+    part->type = type;
+    give(world, node, 0, node_mail_type_call(part));
+}
+
+void world_add_type(struct world *world, uint32_t node, const struct sherd_entity_type *type)
+{
+    call_type(world, node, TYPE_ADD, node_prepare_type(world_site(world, node)->face.node, type));
+}
+
+void world_stop_region(struct world *world, uint32_t node, const char *type)
+{
+    call_type(world, node, TYPE_STOP_REGION,
+              node_type_index(world_site(world, node)->face.node, type));
+}
+
+void world_query(struct world *world, uint32_t node, const char *type,
+                 enum node_query query, uint64_t timeout)
+{
+    struct query_part *part = mem_alloc(sizeof *part);
+    struct mail mail;
+
+    part->query = query;
+    part->timeout = timeout;
+    if (node_mail_query(world_site(world, node)->face.node, type, part, &mail))
+        give(world, node, 0, mail);
+    else
+        mem_free(part);
 }
 
 /* ---- status and observers ---- */

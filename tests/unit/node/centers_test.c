@@ -79,7 +79,8 @@ static uint32_t coordinator(struct world *world, uint32_t node, uint32_t type)
 }
 
 /* An entity of one id lives in both centers. */
-static void each_center_has_its_own_shards(void **state)
+static void each_center_has_its_own_shards_SHD261_SHD262_SGT037(
+    void **state)
 {
     struct world *world = two_centers(71);
     struct player player;
@@ -100,8 +101,26 @@ static void each_center_has_its_own_shards(void **state)
     world_free(world);
 }
 
+static void a_center_takes_tells_and_asks_SHT078_SHT079_SHT080_SHT081(
+    void **state)
+{
+    struct world *world = two_centers(78);
+    struct player player;
+
+    (void)state;
+    for (uint32_t node = 0; node < 2 * WIDTH; node++) {
+        player_spawn(&player, world, node, 0);
+        player_tell(&player, "E", "one", COUNT);
+        world_run(world, SECOND);
+        assert_int_equal(player_asks(&player, "E", "one", COUNT),
+                         2 * (node % WIDTH) + 2);
+    }
+    world_free(world);
+}
+
 /* The name of the proxy has the center. */
-static void a_proxy_reaches_the_other_center(void **state)
+static void a_proxy_reaches_the_other_center_SHD249_SHD265_SHT083_SHT084(
+    void **state)
 {
     struct world *world = two_centers(72);
     struct player player;
@@ -129,6 +148,48 @@ static void a_proxy_reaches_the_other_center(void **state)
     player_spawn(&player, world, 3, 0);
     assert_int_equal(player_asks(&player, "E", "one", COUNT), 3);
     assert_int_equal(player_asks(&player, "E@east", "one", COUNT), 1);
+    world_free(world);
+}
+
+/* Asks the entity "one" of a data center by its reference. */
+static void ask_center(struct sherd_ctx *ctx, struct player *player)
+{
+    struct sherd_entity_ref ref;
+
+    assert_int_equal(sherd_entity_ref_make(&ref, "E", "one", player->type), 0);
+    sherd_entity_ref_ask(ctx, &ref, ECHO, (struct sherd_bytes){ 0 }, 1, 5000);
+}
+
+static uint32_t center_of_answer(struct player *player, const char *center)
+{
+    const struct heard *heard;
+
+    player->type = center;
+    player->count = 0;
+    player_do(player, ask_center);
+    heard = player_hears(player, 10 * SECOND);
+    assert_non_null(heard);
+    assert_int_equal(heard->kind, SHERD_ANSWER);
+    for (uint32_t i = 0; i < 2 * WIDTH; i++)
+        if (world_node(player->world, i)->settings.identity.node.uid ==
+            heard->value)
+            return i / WIDTH;
+    fail_msg("no node of the world has answered");
+    return UINT32_MAX;
+}
+
+static void a_reference_reaches_its_data_center_from_both(void **state)
+{
+    struct world *world = two_centers(79);
+    struct player player;
+
+    (void)state;
+    for (uint32_t node = 0; node < 2 * WIDTH; node += WIDTH) {
+        player_spawn(&player, world, node, 0);
+        assert_int_equal(center_of_answer(&player, "east"), 0);
+        assert_int_equal(center_of_answer(&player, "west"), 1);
+        assert_int_equal(center_of_answer(&player, ""), node / WIDTH);
+    }
     world_free(world);
 }
 
@@ -187,7 +248,7 @@ static void expect_members(struct world *world, uint32_t count)
 }
 
 /* Both sides serve and get events of the other data center, late subscribers too. */
-static void a_cut_downs_no_member_of_either_center(void **state)
+static void a_cut_downs_no_member_of_either_center_SBR086(void **state)
 {
     struct world *world = two_centers(73);
     struct player player;
@@ -200,6 +261,7 @@ static void a_cut_downs_no_member_of_either_center(void **state)
     cut(world, true);
     world_run(world, 120 * SECOND);
     expect_members(world, 2 * WIDTH);
+    assert_true(world_logged(world, 0, "data center unreachable, none of its members is downed"));
     ear_open(&late, world, 1);
     assert_string_equal(late.text, "west! ");
     for (uint32_t i = 0; i < 2 * WIDTH; i++) {
@@ -223,7 +285,8 @@ static void a_cut_downs_no_member_of_either_center(void **state)
 }
 
 /* A majority of three downs it, and a node that joins meanwhile comes up. */
-static void a_crash_during_a_cut_is_downed_by_its_own_center(void **state)
+static void a_crash_during_a_cut_is_downed_by_its_own_center_SBR083(
+    void **state)
 {
     struct world *world = two_centers(75);
 
@@ -245,7 +308,7 @@ static void a_crash_during_a_cut_is_downed_by_its_own_center(void **state)
     world_free(world);
 }
 
-static void down_all_downs_only_its_own_center(void **state)
+static void down_all_downs_only_its_own_center_SBR092(void **state)
 {
     struct world *world;
 
@@ -261,7 +324,7 @@ static void down_all_downs_only_its_own_center(void **state)
 }
 
 /* The ages of members in the other data center do not matter. */
-static void keep_oldest_counts_only_its_own_center(void **state)
+static void keep_oldest_counts_only_its_own_center_SBR085(void **state)
 {
     struct world *world;
     bool side[2 * WIDTH] = { false };
@@ -323,12 +386,18 @@ static void proxies_follow_when_the_oldest_of_the_other_center_crashes(void **st
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_center_has_its_own_shards),
-        cmocka_unit_test(a_proxy_reaches_the_other_center),
-        cmocka_unit_test(a_cut_downs_no_member_of_either_center),
-        cmocka_unit_test(a_crash_during_a_cut_is_downed_by_its_own_center),
-        cmocka_unit_test(down_all_downs_only_its_own_center),
-        cmocka_unit_test(keep_oldest_counts_only_its_own_center),
+        cmocka_unit_test(
+            each_center_has_its_own_shards_SHD261_SHD262_SGT037),
+        cmocka_unit_test(
+            a_center_takes_tells_and_asks_SHT078_SHT079_SHT080_SHT081),
+        cmocka_unit_test(
+            a_proxy_reaches_the_other_center_SHD249_SHD265_SHT083_SHT084),
+        cmocka_unit_test(a_cut_downs_no_member_of_either_center_SBR086),
+        cmocka_unit_test(
+            a_crash_during_a_cut_is_downed_by_its_own_center_SBR083),
+        cmocka_unit_test(down_all_downs_only_its_own_center_SBR092),
+        cmocka_unit_test(keep_oldest_counts_only_its_own_center_SBR085),
+        cmocka_unit_test(a_reference_reaches_its_data_center_from_both),
         cmocka_unit_test(
             proxies_follow_when_the_oldest_of_the_other_center_crashes),
     };
