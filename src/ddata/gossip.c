@@ -272,10 +272,20 @@ static void put_shown(struct replicator *replicator,
     versions_fini(&shown.versions);
 }
 
-static bool is_from(const struct envelope *value, const struct node_id *node)
+/* The place of the last value that the node itself has sent; their number if there is none. */
+static uint32_t last_from(const struct envelope *envelope,
+                          const struct node_id *node)
 {
-    return value->origin->way != ORIGIN_RELAYED &&
-           node_equal(&value->origin->node, node);
+    uint32_t at = 0;
+
+    while (at < opaque_count(envelope)) {
+        const struct origin *origin = opaque_look(envelope, at)->origin;
+
+        if (origin->way != ORIGIN_RELAYED && node_equal(&origin->node, node))
+            break;
+        at++;
+    }
+    return at;
 }
 
 void filling_put_siblings(struct replicator *replicator,
@@ -283,13 +293,13 @@ void filling_put_siblings(struct replicator *replicator,
                           struct entry *entry, bool sends_back,
                           struct outbox *outbox)
 {
+    uint32_t last = last_from(&entry->envelope, &filling->to);
     bool before = filling->send_back;
-    bool is_sent = false;
 
     for (uint32_t i = opaque_count(&entry->envelope); i-- > 0;) {
         const struct envelope *value = opaque_look(&entry->envelope, i);
 
-        if (is_from(value, &filling->to) && (i || is_sent))
+        if (i == last)
             continue;
         /* A message has a key once. */
         filling_flush(replicator, filling, outbox);
@@ -297,7 +307,6 @@ void filling_put_siblings(struct replicator *replicator,
         put_shown(replicator, filling, entry, key, value, outbox);
         filling_flush(replicator, filling, outbox);
         filling->send_back = before;
-        is_sent = true;
     }
 }
 

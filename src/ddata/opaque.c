@@ -240,11 +240,13 @@ static bool choose(const envelope_list *values, const struct envelope *fresh,
     return count <= SIBLINGS_MAX && size <= SIBLINGS_SIZE_MAX;
 }
 
-/* The same value came again: the one that is here takes over its origin and, since a JVM encodes
- * equal maps in its own order, its bytes, unless it was relayed. */
+/* The same value came again. Unless it was relayed, the one that is here takes over its origin with
+ * its versions, which the origin's next state must have, and its bytes: a JVM encodes equal maps in
+ * its own order. A relayed one may have versions that its origin never got. */
 static bool meet(struct envelope *here, struct envelope *fresh, int64_t wall_ms)
 {
     struct dd_value *value = here->value;
+    struct versions versions = here->versions;
     struct pruning before = { 0 };
     bool is_changed;
 
@@ -252,7 +254,6 @@ static bool meet(struct envelope *here, struct envelope *fresh, int64_t wall_ms)
     pruning_merge(&here->pruning, &fresh->pruning, wall_ms);
     is_changed = !pruning_equal(&before, &here->pruning);
     pruning_fini(&before);
-    (void)versions_merge(&here->versions, &fresh->versions);
     inherit(fresh->origin, here->origin);
     if (fresh->origin->way == ORIGIN_RELAYED) {
         inherit(here->origin, fresh->origin);
@@ -266,6 +267,8 @@ static bool meet(struct envelope *here, struct envelope *fresh, int64_t wall_ms)
     fresh->origin = NULL;
     here->value = fresh->value;
     fresh->value = value;
+    here->versions = fresh->versions;
+    fresh->versions = versions;
     return is_changed;
 }
 

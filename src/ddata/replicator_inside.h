@@ -624,8 +624,8 @@ void filling_put(struct replicator *replicator,
                  struct gossip_filling *filling,
                  struct slice key, const struct entry *entry,
                  struct outbox *outbox);
-/* Sends the values of an entry with siblings, each in a message of its own, except those that the
- * peer itself has sent. sends_back: the peer answers each with its state. */
+/* Sends the values of an entry with siblings, each in a message of its own, except the last one that
+ * the peer itself has sent. sends_back: the peer answers each with its state. */
 void filling_put_siblings(struct replicator *replicator,
                           struct gossip_filling *filling, struct slice key,
                           struct entry *entry, bool sends_back,

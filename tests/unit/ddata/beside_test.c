@@ -423,6 +423,33 @@ static void gossip_sends_the_values_one_after_the_other(void **state)
     lone_free(lone);
 }
 
+/* A member whose replicator began again gets its own earlier value back. */
+static void gossip_sends_a_member_its_earlier_values(void **state)
+{
+    struct lone *lone = lone_new(&quiet);
+    struct envelope envelope = changed(lone, "before", 5);
+    struct message message;
+    int64_t version;
+    (void)state;
+
+    send_envelope(lone, &lone->peer, CLUSTER_PATH "#9", MESSAGE_GOSSIP, &envelope);
+    envelope = changed(lone, "after", 1);
+    send_envelope(lone, &lone->peer, CLUSTER_PATH "#9", MESSAGE_GOSSIP, &envelope);
+    assert_int_equal(count_at_lone(lone), 2);
+    drain(lone);
+    send_status(lone, &lone->peer, "differs");
+    assert_true(lone_next(lone, &message));
+    assert_string_equal(text_of(message.entries[0].bytes), "before");
+    version = version_beside(lone, message.entries[0].bytes);
+    message_fini(&message);
+    assert_int_equal(lone_next_kind(lone), MESSAGE_UNKNOWN);
+    envelope = changed(lone, "both", 5);
+    versions_set(&envelope.versions, &lone->identity.node, version);
+    send_envelope(lone, &lone->peer, CLUSTER_PATH "#9", MESSAGE_GOSSIP, &envelope);
+    assert_int_equal(count_at_lone(lone), 1);
+    lone_free(lone);
+}
+
 /* Two members that cannot merge the values would answer each other for ever. */
 static void a_gossip_is_answered_with_all_values_once_in_a_round(void **state)
 {
@@ -767,6 +794,7 @@ int main(void)
         cmocka_unit_test(writes_that_wait_for_the_whole_are_limited),
         cmocka_unit_test(deltas_are_refused_so_that_the_whole_comes),
         cmocka_unit_test(gossip_sends_the_values_one_after_the_other),
+        cmocka_unit_test(gossip_sends_a_member_its_earlier_values),
         cmocka_unit_test(a_gossip_is_answered_with_all_values_once_in_a_round),
         cmocka_unit_test(a_marker_is_seen_when_one_value_is_left),
         cmocka_unit_test(a_change_of_a_map_continues_this_nodes_value),

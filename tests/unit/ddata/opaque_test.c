@@ -219,6 +219,33 @@ static void equal_values_are_one(void **nothing)
     envelope_fini(&here);
 }
 
+/* A relaying member adds its own version, which the origin has not seen. */
+static void a_relayed_value_leaves_the_versions_of_its_origin(void **nothing)
+{
+    struct envelope here = value_of("a1", 'a', ORIGIN_STATE, 0);
+    struct envelope fresh = value_of("a1", 'a', ORIGIN_RELAYED, 0);
+    struct node_id a = node_of('a'), b = node_of('b');
+    (void)nothing;
+
+    versions_set(&here.versions, &a, 5);
+    versions_set(&fresh.versions, &a, 5);
+    versions_set(&fresh.versions, &b, 9);
+    assert_int_equal(add(&here, fresh), ENVELOPE_SAME);
+    assert_int_equal(versions_get(&here.versions, &b), 0);
+    fresh = value_of("a2", 'a', ORIGIN_STATE, 0);
+    versions_set(&fresh.versions, &a, 6);
+    assert_int_equal(add(&here, fresh), ENVELOPE_CHANGED);
+    assert_string_equal(texts(&here), "a2");
+    /* when the origin sends the relayed value itself, its versions count */
+    fresh = value_of("c1", 'c', ORIGIN_RELAYED, 0);
+    versions_set(&fresh.versions, &b, 9);
+    assert_int_equal(add(&here, fresh), ENVELOPE_CHANGED);
+    assert_int_equal(state(&here, "c1", 'c'), ENVELOPE_SAME);
+    assert_int_equal(state(&here, "c2", 'c'), ENVELOPE_CHANGED);
+    assert_string_equal(texts(&here), "c2 a2");
+    envelope_fini(&here);
+}
+
 static void a_relayed_value_is_not_needed_while_its_origin_is_there(void **nothing)
 {
     struct envelope here = value_of("a2", 'a', ORIGIN_STATE, 0);
@@ -496,6 +523,7 @@ int main(void)
         cmocka_unit_test(a_value_goes_when_a_member_confirms_that_it_has_merged_it),
         cmocka_unit_test(the_last_members_that_were_sent_a_value_are_known),
         cmocka_unit_test(equal_values_are_one),
+        cmocka_unit_test(a_relayed_value_leaves_the_versions_of_its_origin),
         cmocka_unit_test(a_relayed_value_is_not_needed_while_its_origin_is_there),
         cmocka_unit_test(the_limit_drops_what_others_have_and_refuses_the_rest),
         cmocka_unit_test(the_bytes_of_all_values_are_limited),
