@@ -557,10 +557,14 @@ struct sherd_replica_status {
     /* The rest is about distributed data. Values of others not taken: their   \
      * type differs. Members differ, too; the log names the key. */            \
     X(SHERD_VALUES_UNMERGED, "values unmerged")                                \
+    /* Values of JVM programs' own types kept beside others of the key, until  \
+     * a JVM member merges them; the log names the key. */                     \
+    X(SHERD_VALUES_BESIDE, "values beside others")                             \
     /* Values too large: of updates (SHERD_DATA_TOO_LARGE), and of others;     \
      * then members differ, and the log names the key. */                      \
     X(SHERD_VALUES_TOO_LARGE, "values too large")                              \
-    /* Values of new keys: too many keys, or too many bytes in all. */         \
+    /* Values of new keys: too many keys, or too many bytes in all. Or values  \
+     * of a custom type: too many beside others; the log names the key. */     \
     X(SHERD_VALUES_REFUSED, "values refused")                                  \
     /* Values above a message's size. After a change the whole is tried. */    \
     X(SHERD_VALUES_UNSENT, "values unsent")                                    \

@@ -393,6 +393,12 @@
 /* of these: sixteen frames, or 64 statuses with 500 keys of 100 bytes */
 #define REPLICATOR_ARRIVAL_BYTES_MAX (4 * 1024 * 1024)
 #define REPLICATOR_SECONDARIES_MAX 10 /* Akka's */
+/* values of one key that cannot be merged here: one for each JVM member that writes at once */
+#define SIBLINGS_MAX 64
+#define SIBLINGS_SIZE_MAX (1536 * 1024) /* of these, in bytes: six of the largest, or one record */
+#define SIBLING_SHOWN_MAX 16 /* members that a value was sent to last */
+/* writes of changes whose whole value is awaited: 500 a second for two seconds */
+#define REPLICATOR_PULLS_MAX 1024
 
 /* lease */
 #define LEASE_SETTLE_MS 3000 /* before a lease in a new file counts: a holder looks at its file each second */
