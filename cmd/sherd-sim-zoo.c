@@ -148,6 +148,17 @@ static const struct kind data_kinds[] = {
 static const struct kind durable_kind = { ZOO_NONE, MODE_DATA,
                                           { "data_durable=1" } };
 
+/* For bugs of values that do not merge on every node. */
+static const struct kind unknown_kinds[] = {
+    { ZOO_NONE, MODE_DATA,
+      { "data_unknown=1", "data_slots=9", "data_load=20", "data_levels=20" } },
+    { ZOO_NONE, MODE_DATA,
+      { "data_unknown=2", "data_slots=9", "data_load=20", "data_levels=28",
+        "fault_crash=5", "fault_cut=5", "data_gossip_interval_ms=5000" } },
+};
+
+#define UNKNOWN_KINDS (sizeof unknown_kinds / sizeof *unknown_kinds)
+
 /* For the bug of keys that expire: a cut-off node hears of no use. */
 static const struct kind expiry_kind = {
     ZOO_EXPIRED_BEGINS_EMPTY, MODE_DATA,
@@ -348,6 +359,8 @@ static const struct kind *kind_of(const struct search *search, uint64_t seed)
         return &client_kinds[seed % CLIENT_KINDS];
     case WORLD_LIMIT:
         return &limit_kinds[seed % LIMIT_KINDS];
+    case WORLD_UNKNOWN:
+        return &unknown_kinds[seed % UNKNOWN_KINDS];
     case WORLD_FLOOD:
         return &flood_kind;
     case WORLD_ANY:

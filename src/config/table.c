@@ -238,15 +238,15 @@ static const struct row rows[] = {
     CHOICE("journal.plugin", "memory", "memory|sqlite", YES,
            "where events are stored; not set: a type that persists events is refused")
     TEXT("journal.sqlite.path", "sherd.db", YES, "file of the journal; processes on one host may share it")
-    SPAN_MS("journal.sqlite.lock-timeout", "10 s", NULL, YES,
-         "a write waits this long for another process's transaction, then it fails")
+    SPAN_MS("journal.sqlite.lock-timeout", "10 s", NULL, YES, "a write waits this long for another process's transaction, then it fails")
+    SPAN_MS("journal.sqlite.check-interval", "24 h", OFF, YES, "the file is checked for damage at the start, and this long after each check")
+    SIZE("journal.sqlite.check-rate", "8 MiB", NULL, YES, "bytes a second that a check reads; at least 64 KiB")
     SIZE("journal.sqlite.wal-size-max", "64 MiB", NULL, NOT_YET, "the write-ahead log is cut back above this")
     SWITCH("journal.allow-different-stores", "off", YES,
            "on: nodes with different journals may form one cluster, and lose events when entities move; for tests")
     TEXT("journal.cluster-id", "", YES,
          "accepts only this cluster; empty: the system name, and @ with the data center unless it is `default`")
-    TEXT("lease.directory", ".", YES,
-         "directory of lease files, shared by the processes of one host")
+    TEXT("lease.directory", ".", YES, "directory of lease files, shared by the processes of one host")
     LIST("lease.etcd.endpoints", "[\"http://127.0.0.1:2379\"]", YES,
          "etcd servers, http or https, tried in order until one answers")
     TEXT("lease.etcd.prefix", "/sherd/leases/", YES,
@@ -706,20 +706,10 @@ static const struct row rows[] = {
     /* Persistence */
     COUNT("persistence.max-concurrent-recoveries", "50", NULL, 1, 1000000,
           NOT_YET, "entities that replay at a time")
-    TEXT("persistence.journal.plugin", "", NOT_YET,
-         "of the JVM; the journal is set with sherd.journal.plugin")
-    TEXT("persistence.snapshot-store.plugin", "", NOT_YET,
-         "where snapshots are kept")
-    COUNT("persistence.journal-plugin-fallback.max-message-batch-size", "200",
-          NULL, 1, 1000000, NOT_YET, "events in one write")
-    TIME("persistence.journal-plugin-fallback.recovery-event-timeout", "30s",
-         NULL, NOT_YET, "a replay that stalls for this long fails")
 
     /* Further keys of Akka */
     CHOICE("loglevel", "info", LEVELS, YES,
            "Akka's name of `log.level`; `log.level` wins when both are set")
-    CHOICE("stdout-loglevel", "warning", LEVELS, NOT_YET,
-           "of the JVM; accepted")
     COUNT("log-dead-letters", "10", "on|off", 0, ANY_MAX, NOT_YET,
           "logs this many undelivered messages")
     SWITCH("log-dead-letters-during-shutdown", "off", NOT_YET,

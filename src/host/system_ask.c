@@ -129,6 +129,15 @@ int sherd_set_active_limit(struct sherd_system *system, const char *type,
     return give_mail(system, 0, mail, 0);
 }
 
+static int refuse_name(struct sherd_system *system, const char *name)
+{
+    system_log(system, TRACE_ERROR, "actor",
+               "an actor's name is not valid name=\"%.200s\" "
+               "hint=\"see SHERD_NAME_MAX and sherd_spawn_named for its signs\"",
+               name);
+    return SHERD_EINVAL;
+}
+
 /* name: null for an actor without one. ref: may be null. */
 static int spawn(struct sherd_system *system, const char *name,
                  const struct sherd_behavior *behavior, struct sherd_bytes init,
@@ -149,7 +158,7 @@ static int spawn(struct sherd_system *system, const char *name,
     if (node_mail_spawn(&spawn, &mail))
         result = give_mail(system, 1, mail, init.size);
     else
-        result = SHERD_EINVAL; /* the name */
+        result = refuse_name(system, name);
     if (result != 0)
         reserved_refs_return(&system->refs, spawn.ref);
     else if (ref)

@@ -59,8 +59,7 @@ static bool has_role(const struct sherd_system *system,
     return false;
 }
 
-/* Events in memory are lost when an entity moves to another process, so this must not happen
- * unnoticed. */
+/* Events in memory end with the process, so this must not happen unnoticed. */
 static bool has_journal(struct sherd_system *system,
                         const struct sherd_entity_type *type)
 {
@@ -83,9 +82,9 @@ static bool has_journal(struct sherd_system *system,
                    type->name);
     else
         system_log(system, TRACE_WARNING, "journal",
-                   "the journal is in memory: events are lost when an entity "
-                   "moves to another process type=\"%s\" hint=\"set "
-                   "journal.plugin = sqlite\"",
+                   "the journal is in memory: events are lost when this process "
+                   "ends, and nodes of other processes are refused "
+                   "type=\"%s\" hint=\"set journal.plugin = sqlite\"",
                    type->name);
     return system->settings.has_journal;
 }

@@ -38,7 +38,7 @@ static void set_life(void *user, struct node_settings *settings)
     if (run->follow)
         set_role(settings);
     if (run->data)
-        data_load_expiring(run->data, settings);
+        data_load_set(run->data, settings);
     if (!run->settings->looks_on)
         settings->trace_level = TRACE_WARNING; /* more lines only for observers */
     else if (run->settings->is_verbose)
@@ -191,6 +191,7 @@ static struct data_load *data_of(const struct run *run)
         .in_step = value[OPTION_DATA_STEP],
         .is_durable = value[OPTION_DATA_DURABLE],
         .expire_after_ms = value[OPTION_DATA_EXPIRE],
+        .unknown = (uint32_t)value[OPTION_DATA_UNKNOWN],
         .speaks_late = options_data_forgets(run->options),
     };
 

@@ -247,12 +247,15 @@ enum sim_resolver {
     X(ACTIVE_STRATEGY, "active_strategy", 0, 0, 0, 1, 2, 3, 4, 5)              \
     X(IDLE_INTERVAL, "idle_interval_ms", 0, SELDOM(0, 10, 1000, 30000))        \
     X(REQUESTS, "requests_load", 0, 0, 0, 0, 2, 10)                            \
+    X(DATA_UNKNOWN, "data_unknown", 0, SELDOM(0, 0, 1, 2))                     \
     X(STRANGERS, "strangers_max", 1024, SELDOM(1024, 5, 10, 65))               \
     X(FLOOD, "fault_flood", 0, SELDOM(0, 0, 0, 0, 0, 0, 1))
 
 /* Meanings that the names do not tell:
  *
  *   - data_durable: half of the keys' types are stored on each node's disk.
+ *   - data_unknown: n of n + 1 nodes do not know the type of one key, as if it were a JVM program's
+ *     own; then no node sends deltas. 0: all know it.
  *   - data_expire_ms: counters and the OR-set expire when they are unused for that time, where
  *     clocks are exact; 0: never.
  *   - remember: entities of two more types are remembered; 0 = no, else how they start again: 1 =

@@ -18,6 +18,7 @@ enum zoo_world {
     WORLD_STORE,         /* the N/R/W store under load */
     WORLD_LIMIT,         /* active entities are limited */
     WORLD_CLIENT,        /* threads of programs make requests */
+    WORLD_UNKNOWN,       /* distributed data under load; some nodes do not know a type */
     WORLD_FLOOD,         /* strangers shake hands */
 };
 
