@@ -177,6 +177,8 @@
 /* regions viewed in one step by rebalancing coordinators, if several do so: a quarter of a ms */
 #define COORDINATOR_VIEWS_MAX 1024
 #define COORDINATOR_QUERIES_MAX 16 /* concurrent cluster statistics */
+/* open requests for shards to a program's strategy; other shards wait for their turn */
+#define COORDINATOR_REQUESTS_MAX 256
 /* members remembered for 15 minutes; the oldest is dropped first */
 #define SINGLETON_REMOVED_MAX 1024
 

@@ -26,8 +26,8 @@ struct allocation_ring {
 };
 
 void allocation_ring_fini(struct allocation_ring *ring);
-/* names: as "akka://System@host:port", sorted by address, each once; lent for the call. Of two
- * points with one hash the last one stays. There is no bound at first. */
+/* names: as "akka://System@host:port", sorted by address, each once; lent for the call. If two
+ * points have one hash, the last one stays. There is no bound at first. */
 void allocation_ring_make(struct allocation_ring *ring,
                           const struct slice *names, uint32_t count);
 /* Finds the homes of `shards` shards, so that none of `count` regions has more than the average

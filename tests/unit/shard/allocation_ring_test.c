@@ -77,7 +77,7 @@ static void other_shards_stay_when_a_region_goes_PKO006(void **state)
     expect_regions(A | B, "ABAAAA");
 }
 
-static void other_shards_stay_when_a_region_comes_PKO007(void **state)
+static void other_shards_stay_when_a_region_comes(void **state)
 {
     (void)state;
     expect_regions(A | B | C | D, "DBAAAA");
@@ -142,7 +142,7 @@ static void nothing_moves_while_the_regions_stay_PKO008(void **state)
     expect_moves(lists, 3, 0, "", "");
 }
 
-static void a_new_region_takes_its_shards_PKO009(void **state)
+static void a_new_region_takes_its_shards(void **state)
 {
     static const char *const lists[] = { "2,3,10,14", "1", "0", "" };
     (void)state;
@@ -278,9 +278,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_shard_goes_to_the_next_point_on_the_ring_PKO005),
         cmocka_unit_test(other_shards_stay_when_a_region_goes_PKO006),
-        cmocka_unit_test(other_shards_stay_when_a_region_comes_PKO007),
+        cmocka_unit_test(other_shards_stay_when_a_region_comes),
         cmocka_unit_test(nothing_moves_while_the_regions_stay_PKO008),
-        cmocka_unit_test(a_new_region_takes_its_shards_PKO009),
+        cmocka_unit_test(a_new_region_takes_its_shards),
         cmocka_unit_test(a_round_moves_at_most_the_limit_PKO010),
         cmocka_unit_test(shards_that_move_already_are_left_PKO011),
         cmocka_unit_test(a_bound_limits_the_shards_of_a_region),
