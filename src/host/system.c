@@ -528,18 +528,47 @@ static bool clashes(struct sherd_system *system,
     return clash;
 }
 
+static void refuse_type(struct sherd_system *system,
+                        const struct sherd_entity_type *type,
+                        const char *fault)
+{
+    const char *name = type && type->name ? type->name : "";
+    const char *meant = entity_type_meant(type);
+
+    if (meant)
+        system_log(system, TRACE_ERROR, "host",
+                   "an entity type is not valid type=\"%s\" why=\"%s\" "
+                   "allocation=\"%s\" hint=\"did you mean %s?\"",
+                   name, fault, type->allocation, meant);
+    else
+        system_log(system, TRACE_ERROR, "host",
+                   "an entity type is not valid type=\"%s\" why=\"%s\"", name,
+                   fault);
+}
+
+/* Copies a type with all that it points to, except the functions. */
+static struct sherd_entity_type copy_type(const struct sherd_entity_type *type)
+{
+    struct sherd_entity_type copy = *type;
+
+    copy.name = mem_text(type->name);
+    copy.role = mem_text(type->role);
+    copy.data_center = mem_text(type->data_center);
+    copy.allocation = mem_text(type->allocation);
+    if (type->strategy)
+        copy.strategy = mem_copy(type->strategy, sizeof *type->strategy);
+    return copy;
+}
+
 int sherd_entity_register(struct sherd_system *system,
                           const struct sherd_entity_type *type)
 {
-    struct sherd_entity_type copy;
     const char *fault = entity_type_fault(type);
 
     if (system_state_of(system) != SYSTEM_OPEN)
         return SHERD_ESTATE;
     if (fault) {
-        system_log(system, TRACE_ERROR, "host",
-                   "an entity type is not valid type=\"%s\" why=\"%s\"",
-                   type && type->name ? type->name : "", fault);
+        refuse_type(system, type, fault);
         return SHERD_EINVAL;
     }
     for (uint32_t i = 0; i < system->types.count; i++) {
@@ -559,11 +588,7 @@ int sherd_entity_register(struct sherd_system *system,
         return SHERD_EINVAL;
     if (clashes(system, type))
         return SHERD_EEXIST;
-    copy = *type;
-    copy.name = mem_text(type->name);
-    copy.role = mem_text(type->role);
-    copy.data_center = mem_text(type->data_center);
-    vec_push(&system->types, copy);
+    vec_push(&system->types, copy_type(type));
     return 0;
 }
 
@@ -731,6 +756,8 @@ static void free_types(struct sherd_system *system)
         mem_free((void *)(uintptr_t)system->types.items[i].name);
         mem_free((void *)(uintptr_t)system->types.items[i].role);
         mem_free((void *)(uintptr_t)system->types.items[i].data_center);
+        mem_free((void *)(uintptr_t)system->types.items[i].allocation);
+        mem_free((void *)(uintptr_t)system->types.items[i].strategy);
     }
     vec_fini(&system->types);
 }

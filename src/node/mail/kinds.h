@@ -98,6 +98,7 @@
     OWNS(MAIL_TELL, tell) \
     OWNS(MAIL_COMMAND, command) \
     LENT(MAIL_REGION_LIMIT, region_limit) \
+    OWNS(MAIL_ALLOCATION, allocation) \
     OWNS(MAIL_STATUS, status)
 
 struct envelope;
@@ -579,6 +580,13 @@ struct mail_command {
 /* Type: the limit of its region on this node. */
 struct mail_region_limit {
     struct active_limit limit;
+};
+
+/* An answer to a request of a coordinator for an allocation. */
+struct mail_allocation {
+    struct {
+        struct buf *bytes; /* of allocation_call_put */
+    } own;
 };
 
 struct mail_status {

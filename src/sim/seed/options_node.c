@@ -12,6 +12,7 @@
  *   - type.rebalance_absolute_limit, type.rebalance_relative_limit: a type without them uses the
  *     node's
  *   - type.active_entity_limit, type.active_byte_limit: likewise
+ *   - locations_timeout: of a call whose answer no checker judges
  *   - type.stop_msg, type.remember, type.proxy: define a type (traffic.h)
  *   - remember.shard_count: the type's
  *   - remember.move_again: the node's retry_interval, which is drawn

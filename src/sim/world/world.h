@@ -173,6 +173,10 @@ void world_down(struct world *world, uint32_t node, uint32_t which);
  * ignored. */
 void world_active_limit(struct world *world, uint32_t node, const char *type,
                         uint32_t entities, uint64_t bytes);
+/* Answers a request of a coordinator on the running node, as from a thread of the program. which:
+ * the place whose region gets the shard; UINT32_MAX: the default choice. */
+void world_allocate(struct world *world, uint32_t node, uint64_t request,
+                    uint32_t which);
 
 /* ---- observers ---- */
 

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include <sherd/allocation.h>
+
 #include "base/check.h"
 #include "sim/seed/streams.h"
 
@@ -349,6 +351,18 @@ void world_active_limit(struct world *world, uint32_t node, const char *type,
     if (node_mail_active_limit(world_site(world, node)->face.node, type, entities, bytes,
                                &mail))
         give(world, node, 0, mail);
+}
+
+void world_allocate(struct world *world, uint32_t node, uint64_t request,
+                    uint32_t which)
+{
+    struct sherd_allocation_choice choice = { .request = request };
+
+    give(world, node, 0,
+         node_mail_allocation(&choice,
+                              which == UINT32_MAX
+                                  ? NULL
+                                  : &world_site(world, which)->address));
 }
 
 /* ---- status and observers ---- */
