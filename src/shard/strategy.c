@@ -115,7 +115,8 @@ static uint32_t rebalance_by_hash(struct coordinator *coordinator,
     struct allocation_region *sorted;
     uint32_t found;
 
-    if (!count || !strategy_is_calm(coordinator) || allocation_is_mixed(views, count))
+    if (!count || !strategy_is_calm(coordinator) ||
+        allocation_is_mixed(views, count))
         return 0;
     update_ring(coordinator, views, count);
     sorted = mem_alloc(state->regions.count * sizeof *sorted);

@@ -3,6 +3,7 @@
 #include "node/control/allocation.h"
 
 #include "actor/allocation_call.h"
+#include "base/limits.h"
 #include "node/control/control.h"
 
 /* A request's number has the type, a number of the coordinator, and the request's own. The second
@@ -13,6 +14,66 @@
 #define LIFE_MASK UINT64_C(0xffffff)
 
 /* ---- strategies ---- */
+
+/* A slow function delays this node's heartbeats. */
+static void report_slow(const struct timed_strategy *strategy,
+                        const char *function, uint64_t began)
+{
+    const struct node_settings *settings = strategy->machine->settings;
+    uint64_t limit = settings->slow_handler ? settings->slow_handler
+                                            : HANDLER_SLOW_NS;
+    uint64_t took = settings->clock() - began;
+
+    if (took > limit)
+        trace_put(strategy->machine->trace, TRACE_WARNING, "coordinator",
+                  "allocation strategy took long type=%s function=%s ms=%llu "
+                  "hint=\"return SHERD_ALLOCATION_LATER and answer from a job\"",
+                  strategy->type, function, (unsigned long long)(took / MS));
+}
+
+static int timed_allocate(void *user,
+                          const struct sherd_allocation_request *request)
+{
+    const struct timed_strategy *strategy = user;
+    uint64_t began = strategy->machine->settings->clock();
+    int answer = strategy->of->allocate(strategy->of->user, request);
+
+    report_slow(strategy, "allocate", began);
+    return answer;
+}
+
+static int timed_rebalance(void *user,
+                           const struct sherd_allocation_request *request,
+                           int32_t *shards)
+{
+    const struct timed_strategy *strategy = user;
+    uint64_t began = strategy->machine->settings->clock();
+    int answer = strategy->of->rebalance(strategy->of->user, request, shards);
+
+    report_slow(strategy, "rebalance", began);
+    return answer;
+}
+
+/* Null without one. In simulation there is no clock. */
+static const struct sherd_allocation_strategy *
+strategy_of(struct control *control, uint32_t index)
+{
+    struct machine *machine = control->machine;
+    const struct sherd_allocation_strategy *of =
+        machine->settings->types[index].strategy;
+    struct timed_strategy *strategy = &control->types[index].strategy;
+
+    if (!of || !machine->settings->clock)
+        return of;
+    *strategy = (struct timed_strategy){
+        .timed = { timed_allocate, of->rebalance ? timed_rebalance : NULL,
+                   strategy, of->timeout_ms },
+        .of = of,
+        .machine = machine,
+        .type = machine->node->names[index].name,
+    };
+    return &strategy->timed;
+}
 
 static bool describe(const void *user, const struct node_id *node,
                      struct coordinator_traits *traits)
@@ -41,7 +102,7 @@ void control_allocation_options(struct control *control, uint32_t index,
         control->machine->node->names[index].allocation;
     options->settings.hashing_limit = from->hashing_limit;
     options->settings.load_bound = from->load_bound;
-    options->strategy = from->types[index].strategy;
+    options->strategy = strategy_of(control, index);
     options->describe = describe;
     options->user = control;
     life = control->machine->self->node.uid + ++type->coordinators;

@@ -6,10 +6,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <sherd/allocation.h>
+
 #include "base/bytes.h"
 
 struct control;
 struct coordinator_options;
+struct machine;
+
+/* A strategy of the program whose slow functions are logged. */
+struct timed_strategy {
+    struct sherd_allocation_strategy timed;     /* for the coordinator */
+    const struct sherd_allocation_strategy *of; /* the program's */
+    struct machine *machine;
+    const char *type;
+};
 
 /* Sets the strategy in the options of a new coordinator. */
 void control_allocation_options(struct control *control, uint32_t index,

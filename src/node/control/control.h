@@ -32,6 +32,7 @@ struct control_type {
     struct coordinator *coordinator; /* null unless this node is the oldest */
     struct state_calls state_store;
     uint64_t coordinators; /* of this node, so far */
+    struct timed_strategy strategy; /* of the program; else all zero */
     struct type_remembering remembering;
     struct active_limit active_limit; /* of this node's region */
     uint32_t active_limit_shards; /* among which the lanes divide it; 0: not sent yet */
