@@ -353,16 +353,14 @@ void world_active_limit(struct world *world, uint32_t node, const char *type,
         give(world, node, 0, mail);
 }
 
-void world_allocate(struct world *world, uint32_t node, uint64_t request,
-                    uint32_t which)
+void world_allocate(struct world *world, uint32_t node,
+                    const struct sherd_allocation_choice *choice)
 {
-    struct sherd_allocation_choice choice = { .request = request };
+    struct address region;
 
-    give(world, node, 0,
-         node_mail_allocation(&choice,
-                              which == UINT32_MAX
-                                  ? NULL
-                                  : &world_site(world, which)->address));
+    if (!choice->address || address_parse(&region, choice->address, NULL, NULL))
+        give(world, node, 0,
+             node_mail_allocation(choice, choice->address ? &region : NULL));
 }
 
 /* ---- status and observers ---- */

@@ -374,6 +374,14 @@ static void answer_in_receive(struct sherd_ctx *ctx, struct player *player)
     assert_int_equal(sherd_allocation_answer(ctx, &choice), 0);
 }
 
+static void answer_from_a_thread(struct world *world, uint32_t node, uint64_t request,
+                                 const char *address)
+{
+    struct sherd_allocation_choice choice = { .request = request, .address = address };
+
+    world_allocate(world, node, &choice);
+}
+
 /* From an actor, then from a thread of the program. */
 static void a_later_answer_reaches_its_coordinator_SHD202(void **state)
 {
@@ -393,9 +401,9 @@ static void a_later_answer_reaches_its_coordinator_SHD202(void **state)
     program.asked = asker.count = 0;
     player_ask(&asker, "E", "dogs", ECHO, 10000);
     assert_true(world_until(world, is_asked, NULL, SECOND));
-    world_allocate(world, 0, program.open ^ 1, 2); /* no such request */
-    world_allocate(world, 0, UINT64_MAX, 2);
-    world_allocate(world, 0, program.open, 2);
+    answer_from_a_thread(world, 0, program.open ^ 1, "n2:2551"); /* no such request */
+    answer_from_a_thread(world, 0, UINT64_MAX, "n2:2551");
+    answer_from_a_thread(world, 0, program.open, "n2:2551");
     assert_int_equal(node_with(world, player_hears(&asker, SECOND)->value), 2);
     world_free(world);
 }
@@ -416,10 +424,10 @@ static void a_request_ends_with_its_coordinator(void **state)
     world_leave(world, 0);
     assert_true(world_until(world, is_asked, NULL, 60 * SECOND));
     assert_int_equal(asker.count, 0);
-    world_allocate(world, 1, former, 2);
+    answer_from_a_thread(world, 1, former, "n2:2551");
     world_run(world, SECOND);
     assert_int_equal(asker.count, 0);
-    world_allocate(world, 1, program.open, 2);
+    answer_from_a_thread(world, 1, program.open, "n2:2551");
     assert_int_equal(node_with(world, player_hears(&asker, 5 * SECOND)->value), 2);
     world_free(world);
 }

@@ -246,6 +246,9 @@ static void a_request_without_an_answer_is_given_up_and_asked_again(void **state
     passes(scene, 1);
     expect_line(scene, "allocation strategy has not answered in time, asked again type=T shard=1 tries=1");
     assert_int_equal(counter(scene, requests_late), 1);
+    answer(scene, program.numbers[0], 1); /* too late */
+    assert_int_equal(home_of(scene, "1"), -1);
+    assert_int_equal(counter(scene, answers_late), 1);
     passes(scene, 1000);
     assert_int_equal(program.asked, 2);
     assert_int_equal(program.last.tries, 1);
