@@ -510,10 +510,10 @@ static void print_status(struct sherd_system *system)
         printf("counter %" PRIu64 " %s\n", status.counters[i],
                sherd_counter_text((enum sherd_counter)i));
     printf("ignored %u\n", atomic_load(&ignored));
-    printf("status up %d shards %" PRIu32 " entities %" PRIu64
+    printf("status up %d ready %d shards %" PRIu32 " entities %" PRIu64
            " coordinator %s held %" PRIu64 " held_ms %" PRIu64
            " fenced %" PRIu64 " events %" PRIu64 " members",
-           status.up, status.types[0].shards_here,
+           status.up, sherd_is_ready(system), status.types[0].shards_here,
            status.types[0].entities_here,
            *status.types[0].coordinator ? status.types[0].coordinator : "none",
            status.held_total, status.held_ms_max, status.fenced,

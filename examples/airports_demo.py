@@ -125,8 +125,8 @@ class Node:
             elif words[0] == "ignored":
                 self.ignored = int(words[1])
             elif words[0] == "status" and words[1] == "up":
-                self.status = dict(zip(words[1:17:2], words[2:18:2]))
-                self.status["members"] = words[18:]
+                self.status = dict(zip(words[1:19:2], words[2:20:2]))
+                self.status["members"] = words[20:]
                 self.held = int(self.status["held"])
             elif words[0] == "counter":
                 self.counters[" ".join(words[2:])] = int(words[1])

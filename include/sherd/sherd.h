@@ -12,6 +12,7 @@
 #include <sherd/ddata.h>
 #include <sherd/error.h>
 #include <sherd/job.h>
+#include <sherd/sharding.h>
 #include <sherd/shutdown.h>
 #include <sherd/store.h>
 #include <sherd/system.h>

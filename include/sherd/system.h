@@ -197,17 +197,23 @@ struct sherd_entity_type {
  * and stay remembered. In distributed data an id must be UTF-8: an entity with
  * another id does not start. */
 
-/* Registers an entity type, after sherd_open and before sherd_start.
+/* Registers an entity type. On a node that runs, it waits until actors and
+ * threads can use the type. The first type with events in the journal, and the
+ * first one of a role that remembers entities in distributed data, must be
+ * registered before sherd_start.
  *
  * type: copied, with its texts. The behavior's name and functions must stay
  * valid until sherd_close returns.
  * Result: 0. SHERD_EINVAL: a field is wrong, or a persistent type has no
  * journal. SHERD_EEXIST: another type has the name or one of the paths.
- * SHERD_EFULL: it would be the 257th type. SHERD_ESTATE. The log explains all
- * but the last. A type NAME has the paths
- * NAME, NAMEProxy, NAMECoordinator and NAME-DATA_CENTER. Akka's replicators
- * have the paths replicator and ROLEReplicator.
- * Threads: the one that opened the system. */
+ * SHERD_EFULL: it would be the 257th type. SHERD_ESTATE: also of a node that
+ * shuts down. SHERD_ETIME: a lane did not answer within 5 s; the type follows
+ * when it does. The log explains all but the last two.
+ * A type NAME has the paths NAME, NAMEProxy, NAMECoordinator and
+ * NAME-DATA_CENTER. Akka's replicators have the paths replicator and
+ * ROLEReplicator.
+ * Threads: before sherd_start the one that opened the system, then threads of
+ * the program and jobs. Not in receive. */
 SHERD_API SHERD_MUST_USE int
 sherd_entity_register(struct sherd_system *system,
                       const struct sherd_entity_type *type);
@@ -271,6 +277,7 @@ SHERD_API void sherd_close(struct sherd_system *system);
 
 /* Returns 1 if the node should be given work, else 0. Does not wait. It is 1 if
  * - the node is up, and neither leaves nor joins another cluster,
+ * - the types of akka.cluster.sharding.healthcheck.names have registered,
  * - each lane has ended a turn in the last 5 s,
  * - durable keys are loaded and stored without failure.
  *
@@ -496,7 +503,8 @@ struct sherd_replica_status {
     X(SHERD_CLIENTS_IGNORED, "cluster client messages ignored")                \
     /* Managers of singletons. */                                              \
     X(SHERD_SINGLETONS_IGNORED, "singleton messages ignored")                  \
-    /* Regions and coordinators of types that this node does not have. */      \
+    /* Regions and coordinators of types that this node does not have, and     \
+     * queries about regions of which too many are open. */                    \
     X(SHERD_SHARDING_IGNORED, "sharding messages ignored")                     \
     /* Replicators at other paths than this node's. */                         \
     X(SHERD_REPLICATORS_IGNORED, "replicator messages ignored")                \

@@ -42,7 +42,7 @@
 #define TLS_PINS_MAX 4096 /* compared for each connection: 50 us */
 #define TLS_PIN_LINE_MAX 512 /* bytes: 64 digits and a note */
 #define TLS_PIECE_SIZE (32 * 1024) /* bytes at a time: each connection has buffers of this size */
-#define TLS_LOOK_MS 1000 /* between checks of a thread's connections against revocation lists */
+#define TLS_LOOK_MS 1000 /* between looks for missing files, and for new revocation lists */
 #define TLS_ANSWERS_MAX (16 * 1024) /* bytes of unsent TLS replies: new keys take 600 */
 #define DNS_LOOKUP_NAMES_MAX PEERS_MAX /* looked up, or with addresses */
 /* concurrent: unanswered ones for seed nodes delay no other name */
@@ -60,6 +60,8 @@
 #define THREAD_POLL_SOCKETS_NS 5000 /* between checks of the sockets while only mail is busy */
 #define STALLED_NS 5000000000ull /* a longer turn is reported */
 #define STATUS_WAIT_MS 5000 /* sherd_get_status waits for all machines */
+#define REGION_CALLS_MAX 64 /* concurrent calls of sherd/sharding.h, as for STATUS_CALLS_MAX */
+#define TYPE_CALLS_MAX 64 /* concurrent calls about types of a node that runs */
 #define STATUS_CALLS_MAX 64 /* concurrent; one that timed out counts until its parts return */
 #define DESCRIPTORS_MIN 64 /* and eight for each thread; a system with fewer does not start */
 #define DESCRIPTORS_GOOD 1024 /* with fewer a system warns */
@@ -193,6 +195,12 @@
 #define DDATA_MANIFEST_SIZE_MAX 1024 /* of a value and of its elements */
 #define DDATA_DEPTH_MAX 8 /* maps in maps; one is usual */
 
+/* queries about regions */
+#define QUERIES_MAX 64 /* open ones of a node: each asks all lanes or the coordinator */
+#define QUERY_TIME_MAX (3600 * SECOND)
+#define LOOK_BYTES_MAX (16 * 1024 * 1024) /* of a lane's answer: ids of a million entities */
+#define LOOK_ENTITIES_OF_TURN 4096 /* entities named in one turn of a lane, beyond the last shard: 0.4 ms */
+
 /* region (control) and its lanes */
 #define SHARDS_MAX 65536 /* number-of-shards: every lane has a table of them */
 #define LANES_MAX 64 /* a set of lanes is one word */
@@ -309,6 +317,7 @@
 #define BACKEND_LOCK_WAIT_MS 10000
 #define BACKEND_WAL_PAGES 4096 /* pages of 4 KiB: the log is emptied at 16 MiB */
 #define BACKEND_WAL_PAGES_MAX 65536 /* 256 MiB: then the writer waits for readers */
+#define BACKEND_ROOM_MIN (1024 * 1024) /* bytes: after a full disk, a journal with less counts as failing */
 #define BACKEND_KNOWN_MAX 65536 /* entities whose row id and last number stay in memory */
 #define TURN_STUCK_MS 50 /* then the queue is skipped; a commit takes 0.2 ms */
 
@@ -384,6 +393,7 @@
 #define REPLICATOR_SECONDARIES_MAX 10 /* Akka's */
 
 /* lease */
+#define LEASE_SETTLE_MS 3000 /* before a lease in a new file counts: a holder looks at its file each second */
 #define LEASES_MAX 4096 /* of one in-memory lease provider; a node asks for one */
 #define ETCD_REPLY_MAX (64 * 1024) /* expected ones have less than 2 KiB */
 #define ETCD_VALUE_MAX 512 /* base64, with the zero: an owner is shorter */

@@ -501,8 +501,8 @@ static const struct row rows[] = {
     TIME(SHARDING "updating-state-timeout", "5 s", NULL, YES,
          "time limit of one write of the coordinator's state, which is then repeated; a slower write of remembered "
          "entities is logged")
-    TIME(SHARDING "shard-region-query-timeout", "3 s", NULL, NOT_YET,
-         "waits this long for the shards of a region")
+    TIME(SHARDING "shard-region-query-timeout", "3 s", NULL, YES,
+         "shards of a region that do not answer a query in this time are reported as failed")
     CHOICE(SHARDING "entity-recovery-strategy", "all", "all|constant|paced",
            YES, "how fast remembered entities start: `all` at once, at a `constant` rate, or `paced` by the "
                 "journal's answers")
@@ -539,10 +539,10 @@ static const struct row rows[] = {
            "logs every routed message")
     SWITCH(SHARDING "fail-on-invalid-entity-state-transition", "off", NOT_YET,
            "aborts instead of a warning")
-    LIST(SHARDING "healthcheck.names", "[]", NOT_YET,
-         "types that must be registered for the node to be ready")
-    TIME(SHARDING "healthcheck.timeout", "5s", NULL, NOT_YET,
-         "a region must answer the health check within this time")
+    LIST(SHARDING "healthcheck.names", "[]", YES,
+         "entity types that must have registered with their coordinators before the node is ready")
+    TIME(SHARDING "healthcheck.timeout", "5s", NULL, YES,
+         "with names: the node is not ready while its regions have not worked for this time; at most 5 s")
     TIME("cluster.sharded-daemon-process.keep-alive-interval", "10s", NULL,
          NOT_YET, "pings daemon processes this often")
 
@@ -746,8 +746,8 @@ static const struct row rows[] = {
          "is set")
     SPAN("coordination.lease.heartbeat-timeout", "120s", NULL, YES,
          "a lease that is not renewed for this long is lost")
-    SPAN("coordination.lease.heartbeat-interval", "12s", NULL, YES,
-         "interval of lease renewal; less than half of `heartbeat-timeout`")
+    SPAN("coordination.lease.heartbeat-interval", "12s", "|", YES,
+         "interval of lease renewal; less than half of `heartbeat-timeout`; empty: a tenth of that, at least 5 s")
     SPAN("coordination.lease.lease-operation-timeout", "5s", NULL, YES,
          "time limit of an operation on a lease")
     SWITCH(BOOTSTRAP "new-cluster-enabled", "on", YES,

@@ -125,15 +125,36 @@ void sqlite_locked(const struct sqlite_store *store, char *error)
                        store->lock_wait_ms); /* fits */
 }
 
+/* Returns the number of the system's error, which SQLite's texts leave out; 0: there is none. A commit
+ * that cannot enlarge the mapped index of the log has lost it. */
+static int system_error_of(const struct sqlite_store *store)
+{
+    int code = sqlite3_extended_errcode(store->db);
+    int system_error = sqlite3_system_errno(store->db);
+
+    if ((code & 0xff) == SQLITE_FULL ||
+        (code == SQLITE_IOERR_SHMSIZE && !system_error))
+        return ENOSPC;
+    return (code & 0xff) == SQLITE_IOERR ? system_error : 0;
+}
+
+bool sqlite_is_full(const struct sqlite_store *store)
+{
+    return system_error_of(store) == ENOSPC;
+}
+
 void sqlite_describe(const struct sqlite_store *store, char *error)
 {
+    int system_error = system_error_of(store);
+
     if (sqlite3_extended_errcode(store->db) == SQLITE_IOERR_DATA)
         (void)snprintf(error, BACKEND_ERROR_MAX,
                        "journal %s: page %u of the file is damaged",
                        store->path, sqlite_pages_damaged()); /* may be cut */
     else
         (void)snprintf(error, BACKEND_ERROR_MAX, "journal %s: %s", store->path,
-                       sqlite3_errmsg(store->db)); /* may be cut */
+                       system_error ? strerror(system_error)
+                                    : sqlite3_errmsg(store->db)); /* may be cut */
 }
 
 int sqlite_failed(struct sqlite_store *store, char *error)
@@ -318,16 +339,24 @@ void sqlite_forget(struct sqlite_store *store)
     store->claims = -1;
 }
 
+/* The last process's close copies the log into the file and deletes it. */
+static void close_db(void *context)
+{
+    struct sqlite_store *store = context;
+
+    check(sqlite3_close(store->db) == SQLITE_OK);
+}
+
 static void close_store(void *opened)
 {
     struct sqlite_store *store = opened;
 
-    for (uint32_t i = 0; i < SQL_COUNT; i++)
+    for (uint32_t i = 0; i < SQL_COUNT && !store->is_broken; i++)
         (void)sqlite3_finalize(store->statements[i]); /* errors were reported before */
-    /* The last process's close copies the log into the file and deletes it. */
-    if (store->db)
-        check(sqlite3_close(store->db) == SQLITE_OK);
+    if (store->db && !store->is_broken)
+        (void)sqlite_guard(store, close_db, store);
     sqlite_forget(store);
+    mem_free(store->verdicts);
     turn_close(store->turn);
     buf_fini(&store->key);
     mem_free(store->path);
@@ -475,4 +504,5 @@ const struct backend_ops backend_sqlite = {
     .close = close_store,
     .identify = identify_store,
     .is_whole = sqlite_is_whole,
+    .can_write = sqlite_can_write,
 };

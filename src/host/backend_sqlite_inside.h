@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "host/backend_turn.h"
+#include "host/kept_file.h"
 #include "journal/backend.h"
 
 enum statement {
@@ -49,12 +50,6 @@ struct known {
 enum watched { WATCHED_MAIN, WATCHED_LOG, WATCHED_SHARED, WATCHED_TURN };
 #define WATCHED_FILES 4
 
-struct watched_file {
-    uint64_t device;
-    uint64_t inode; /* 0: not watched */
-    uint64_t size;  /* bytes when it was opened; it only grows */
-};
-
 struct sqlite_store {
     sqlite3 *db;
     struct turn *turn; /* the writer's */
@@ -70,8 +65,11 @@ struct sqlite_store {
     struct buf key;
     struct slice written; /* last record of the transaction; lent by its request */
     struct turn_mark mark; /* of that record, without its sum */
-    struct watched_file watched[WATCHED_FILES];
+    struct kept_file watched[WATCHED_FILES];
     char fault[BACKEND_ERROR_MAX]; /* the files were changed: what happened; else empty */
+    bool was_full;       /* a group failed on a full disk */
+    bool is_broken;      /* a call was broken off (map_guard.h): `db` is not used any more */
+    void *verdicts;      /* of the running append; here, as a broken call frees nothing */
     int wal_pages;       /* after the last commit */
     int checkpoint_at;   /* pages */
 };
@@ -88,6 +86,8 @@ int sqlite_run(struct sqlite_store *store, enum statement which);
 bool sqlite_is_busy(int result);
 /* Runs SQL without rows, again while another process holds a lock. */
 int sqlite_run_text(struct sqlite_store *store, const char *sql);
+/* The last error is a full disk. */
+bool sqlite_is_full(const struct sqlite_store *store);
 /* Writes the last error of the connection as a line. */
 void sqlite_describe(const struct sqlite_store *store, char *error);
 /* Both write a line to `error` and return -1. */
@@ -107,10 +107,14 @@ void sqlite_watch(struct sqlite_store *store); /* after opening */
 bool sqlite_is_intact(struct sqlite_store *store, enum watched first,
                       enum watched last);
 bool sqlite_is_whole(void *opened, char *error); /* as backend_ops.is_whole */
+/* Runs a call that uses the mapped files. False: one was cut, so the store is lost. */
+bool sqlite_guard(struct sqlite_store *store, void (*call)(void *context),
+                  void *context);
 
 /* backend_sqlite_write.c, backend_sqlite_read.c */
 void sqlite_write(void *opened, struct journal_request **requests,
                   uint32_t count);
+bool sqlite_can_write(void *opened, char *error);
 void sqlite_tidy(void *opened, struct backend_kept *kept);
 void sqlite_read(void *opened, struct journal_request **requests,
                  uint32_t count);

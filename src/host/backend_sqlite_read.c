@@ -49,25 +49,43 @@ static void replay(struct sqlite_store *store, struct journal_request *request)
     (void)sqlite3_reset(statement);
 }
 
-void sqlite_read(void *opened, struct journal_request **requests, uint32_t count)
-{
-    struct sqlite_store *store = opened;
-    char error[BACKEND_ERROR_MAX] = "";
-    bool intact = sqlite_is_intact(store, WATCHED_MAIN, WATCHED_SHARED);
-    bool ready = intact && sqlite_run(store, SQL_READ_BEGIN) == SQLITE_OK;
+struct reading {
+    struct sqlite_store *store;
+    struct journal_request **requests;
+    uint32_t count;
+};
 
-    if (!intact)
-        (void)snprintf(error, sizeof error, "%s", store->fault); /* of that size */
-    else if (!ready)
+static void read_all(void *context)
+{
+    struct reading *reading = context;
+    struct sqlite_store *store = reading->store;
+    char error[BACKEND_ERROR_MAX] = "";
+    bool ready = sqlite_run(store, SQL_READ_BEGIN) == SQLITE_OK;
+
+    if (!ready)
         sqlite_describe(store, error);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < reading->count; i++) {
+        struct journal_request *request = reading->requests[i];
+
         if (!ready)
-            backend_settle(requests[i], BACKEND_FAILED, error);
-        else if (requests[i]->verb == BACKEND_REPLAY)
-            replay(store, requests[i]);
+            backend_settle(request, BACKEND_FAILED, error);
+        else if (request->verb == BACKEND_REPLAY)
+            replay(store, request);
         else
-            backend_settle(requests[i], BACKEND_FAILED, "not a read");
+            backend_settle(request, BACKEND_FAILED, "not a read");
     }
     if (ready)
         (void)sqlite_run(store, SQL_READ_END); /* nothing was written */
+}
+
+void sqlite_read(void *opened, struct journal_request **requests, uint32_t count)
+{
+    struct sqlite_store *store = opened;
+    struct reading reading = { store, requests, count };
+
+    if (sqlite_is_intact(store, WATCHED_MAIN, WATCHED_SHARED) &&
+        sqlite_guard(store, read_all, &reading))
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        backend_settle(requests[i], BACKEND_FAILED, store->fault);
 }

@@ -1,5 +1,8 @@
 /* Writes one group of requests as one transaction, and keeps the write-ahead log short. */
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
 
 #include "base/check.h"
 #include "base/hash.h"
@@ -454,7 +457,10 @@ static int append(struct sqlite_store *store, struct journal_request *request)
 {
     struct verdict *verdicts =
         mem_alloc(request->entities.count * sizeof *verdicts);
-    int result = judge_shards(store, request);
+    int result;
+
+    store->verdicts = verdicts;
+    result = judge_shards(store, request);
 
     for (uint32_t i = 0; i < request->records.count && result == SQLITE_OK;
          i++) {
@@ -479,6 +485,7 @@ static int append(struct sqlite_store *store, struct journal_request *request)
                      verdicts[i].known);
     request->result = BACKEND_DONE;
     mem_free(verdicts);
+    store->verdicts = NULL;
     return result;
 }
 
@@ -521,6 +528,7 @@ static enum outcome commit(struct sqlite_store *store, char *error)
     if (result == SQLITE_OK)
         return GROUP_DONE;
     sqlite_describe(store, error);
+    store->was_full |= sqlite_is_full(store);
     roll_back(store);
     return sqlite_is_busy(result) || result == SQLITE_FULL ? GROUP_FAILED
                                                     : GROUP_UNKNOWN;
@@ -543,6 +551,7 @@ static enum outcome run_group(struct sqlite_store *store,
     if (result == SQLITE_OK)
         return commit(store, error);
     sqlite_describe(store, error);
+    store->was_full |= sqlite_is_full(store);
     roll_back(store);
     /* Another process wrote without a claim: read the stored state again. */
     return (result & 0xff) == SQLITE_CONSTRAINT ? GROUP_AGAIN : GROUP_FAILED;
@@ -555,32 +564,102 @@ static void settle_all(struct journal_request **requests, uint32_t count,
         backend_settle(requests[i], result, error);
 }
 
-void sqlite_write(void *opened, struct journal_request **requests,
-                  uint32_t count)
-{
-    struct sqlite_store *store = opened;
-    char error[BACKEND_ERROR_MAX] = "";
+struct group {
+    struct sqlite_store *store;
+    struct journal_request **requests;
+    uint32_t count;
     enum outcome outcome;
+    char error[BACKEND_ERROR_MAX];
+};
 
-    if (!sqlite_is_intact(store, WATCHED_SHARED, WATCHED_TURN)) {
-        settle_all(requests, count, BACKEND_FAILED, store->fault);
-        return;
-    }
+/* In this process's turn. */
+static void write_group(void *context)
+{
+    struct group *group = context;
+    struct sqlite_store *store = group->store;
+
     turn_take(store->turn);
-    outcome = run_group(store, requests, count, error);
-    if (outcome == GROUP_AGAIN)
-        outcome = run_group(store, requests, count, error);
-    if (outcome == GROUP_DONE && store->written.size) {
+    group->outcome =
+        run_group(store, group->requests, group->count, group->error);
+    if (group->outcome == GROUP_AGAIN)
+        group->outcome =
+            run_group(store, group->requests, group->count, group->error);
+    if (group->outcome == GROUP_DONE && store->written.size) {
         store->mark.sum = hash_bytes(store->written);
         turn_set_mark(store->turn, &store->mark);
     }
     turn_give(store->turn);
-    if (!sqlite_is_intact(store, WATCHED_MAIN, WATCHED_LOG))
+}
+
+void sqlite_write(void *opened, struct journal_request **requests,
+                  uint32_t count)
+{
+    struct sqlite_store *store = opened;
+    struct group group = { store, requests, count, GROUP_FAILED, "" };
+
+    if (!sqlite_is_intact(store, WATCHED_SHARED, WATCHED_TURN) ||
+        !sqlite_guard(store, write_group, &group) ||
+        !sqlite_is_intact(store, WATCHED_MAIN, WATCHED_LOG))
         settle_all(requests, count, BACKEND_FAILED, store->fault);
-    else if (outcome != GROUP_DONE)
+    else if (group.outcome != GROUP_DONE)
         settle_all(requests, count,
-                   outcome == GROUP_UNKNOWN ? BACKEND_UNKNOWN : BACKEND_FAILED,
-                   error);
+                   group.outcome == GROUP_UNKNOWN ? BACKEND_UNKNOWN
+                                                  : BACKEND_FAILED,
+                   group.error);
+}
+
+struct trial {
+    struct sqlite_store *store;
+    char *error;
+    bool is_good;
+};
+
+/* The trial is small, and fits on a disk that is too full for a group. */
+static bool has_room(struct sqlite_store *store)
+{
+    struct statvfs disk;
+
+    return !store->was_full || statvfs(store->path, &disk) != 0 ||
+           (uint64_t)disk.f_bavail * disk.f_frsize >= BACKEND_ROOM_MIN;
+}
+
+/* Without a wait for another process. The counter makes all writers read fences again. */
+static void try_write(void *context)
+{
+    struct trial *trial = context;
+    struct sqlite_store *store = trial->store;
+    int result;
+
+    turn_take(store->turn);
+    result = sqlite_run(store, SQL_BEGIN);
+    if (result == SQLITE_OK)
+        result = sqlite_run(store, SQL_CLAIMS_RAISE);
+    if (result == SQLITE_OK)
+        result = sqlite_run(store, SQL_COMMIT);
+    trial->is_good = result == SQLITE_OK;
+    if (sqlite_is_busy(result))
+        sqlite_locked(store, trial->error);
+    else if (!trial->is_good)
+        sqlite_describe(store, trial->error);
+    if (!trial->is_good)
+        roll_back(store);
+    turn_give(store->turn);
+}
+
+bool sqlite_can_write(void *opened, char *error)
+{
+    struct sqlite_store *store = opened;
+    struct trial trial = { store, error, false };
+
+    if (!has_room(store)) {
+        (void)snprintf(error, BACKEND_ERROR_MAX, "journal %.80s: %s",
+                       store->path, strerror(ENOSPC)); /* fits */
+        return false;
+    }
+    if (!sqlite_is_whole(store, error) || !sqlite_guard(store, try_write, &trial))
+        return false;
+    store->was_full = store->was_full && !trial.is_good;
+    return trial.is_good;
 }
 
 static uint64_t size_of_log(int pages)
@@ -588,16 +667,21 @@ static uint64_t size_of_log(int pages)
     return (uint64_t)pages * (4096 + 24); /* a frame has a header of 24 bytes */
 }
 
-void sqlite_tidy(void *opened, struct backend_kept *kept)
+struct tidying {
+    struct sqlite_store *store;
+    struct backend_kept *kept;
+};
+
+static void tidy(void *context)
 {
-    struct sqlite_store *store = opened;
+    const struct tidying *tidying = context;
+    struct sqlite_store *store = tidying->store;
+    struct backend_kept *kept = tidying->kept;
     int mode = SQLITE_CHECKPOINT_PASSIVE;
     int result;
     int pages = 0;
     int copied = 0;
 
-    if (store->fault[0])
-        return;
     if (store->wal_pages && store->wal_pages < BACKEND_WAL_PAGES_MAX)
         kept->size = 0; /* another process may have emptied it */
     if (store->wal_pages &&
@@ -627,4 +711,12 @@ void sqlite_tidy(void *opened, struct backend_kept *kept)
                                ? BACKEND_WAL_PAGES
                                : store->wal_pages + BACKEND_WAL_PAGES / 4;
     store->wal_pages = 0; /* until the next commit sets it */
+}
+
+void sqlite_tidy(void *opened, struct backend_kept *kept)
+{
+    struct tidying tidying = { opened, kept };
+
+    if (!tidying.store->fault[0])
+        (void)sqlite_guard(tidying.store, tidy, &tidying);
 }

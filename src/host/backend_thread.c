@@ -49,7 +49,9 @@ struct threads {
     struct backend_counters counters;
     struct backend_client *first_client;
     pthread_t writer_thread;
-    uint64_t looked_at; /* the writer's */
+    uint64_t looked_at; /* the writer's, as the next two */
+    bool is_failing;    /* the last group failed as a whole */
+    char why[BACKEND_ERROR_MAX];
     void *writer;
     struct backend_identity identity;
     struct reader {
@@ -64,7 +66,9 @@ struct backend_client {
     backend_done done;
     backend_log_kept log_kept;
     backend_lost lost;
+    backend_failing failing;
     bool is_told;          /* the writer's: `lost` was called */
+    bool is_told_failing;  /* the writer's: what `failing` reported last */
     struct backend_client *next; /* under the lock */
     void *context;
     uint32_t waiting; /* not come back */
@@ -179,25 +183,57 @@ static void tell_kept(const struct threads *threads, const struct item *items,
     }
 }
 
-/* Under the lock, which it leaves meanwhile. Tells each client once that the store is lost. A client
- * that closes waits for its call. */
+/* Under the lock, as the next. Tells each client once that the store is lost, and each change of
+ * whether it fails. A client that closes waits for its calls. */
+static void tell_clients(struct threads *threads, const char *lost)
+{
+    struct backend_client *client = threads->first_client;
+
+    for (; client; client = client->next) {
+        if (lost && !client->is_told && client->lost) {
+            client->is_told = true;
+            client->lost(client->context, lost);
+        }
+        if (!lost && client->is_told_failing != threads->is_failing &&
+            client->failing) {
+            client->is_told_failing = threads->is_failing;
+            client->failing(client->context,
+                            threads->is_failing ? threads->why : NULL);
+        }
+    }
+}
+
+/* Leaves the lock meanwhile. */
 static void look_at_store(struct threads *threads)
 {
+    const struct backend_ops *ops = threads->ops;
     char error[BACKEND_ERROR_MAX] = "";
     bool is_whole;
 
-    if (!threads->ops->is_whole)
-        return;
     unlock(threads);
-    is_whole = threads->ops->is_whole(threads->writer, error);
+    is_whole = !ops->is_whole || ops->is_whole(threads->writer, error);
+    if (is_whole && threads->is_failing && ops->can_write)
+        threads->is_failing = !ops->can_write(threads->writer, threads->why);
     lock(threads);
-    for (struct backend_client *client = threads->first_client;
-         client && !is_whole; client = client->next) {
-        if (client->is_told || !client->lost)
-            continue;
-        client->is_told = true;
-        client->lost(client->context, error);
-    }
+    tell_clients(threads, is_whole ? NULL : error);
+}
+
+/* A group that failed for one of its requests only does not count. */
+static void note_group(struct threads *threads,
+                       struct journal_request *const *requests, uint32_t count)
+{
+    bool is_failing = true;
+
+    for (uint32_t i = 0; i < count && is_failing; i++)
+        is_failing = requests[i]->result == BACKEND_FAILED ||
+                     requests[i]->result == BACKEND_UNKNOWN;
+    if (is_failing)
+        (void)snprintf(threads->why, sizeof threads->why, "%s",
+                       requests[0]->error); /* of that size */
+    if (is_failing == threads->is_failing)
+        return;
+    threads->is_failing = is_failing;
+    threads->looked_at = 0; /* tells the clients after this group */
 }
 
 /* As queue_wait, with a look at the store each second. */
@@ -247,6 +283,7 @@ static void *run_writer(void *argument)
             requests[i] = items[i].request;
         threads->ops->write(threads->writer, requests, count);
         started = clock_now() - started;
+        note_group(threads, requests, count);
         tell_kept(threads, items, count, kept.size);
         give_back(threads, items, requests, count);
         if (threads->ops->tidy)
@@ -460,6 +497,7 @@ int backend_client_open(struct backend_client **client,
                                           .done = options->done,
                                           .log_kept = options->log_kept,
                                           .lost = options->lost,
+                                          .failing = options->failing,
                                           .next = threads->first_client,
                                           .context = options->context };
         threads->first_client = *client;

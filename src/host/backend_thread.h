@@ -30,6 +30,10 @@ typedef void (*backend_log_kept)(void *context, const char *path, uint64_t size)
  * writer's thread. It must not call backend_client_close. */
 typedef void (*backend_lost)(void *context, const char *why);
 
+/* Reports that the store accepts no group any more, with a line, and with null that it does again. On
+ * the writer's thread. It must not call backend_client_close. */
+typedef void (*backend_failing)(void *context, const char *why);
+
 struct backend_client_options {
     const struct backend_ops *ops; /* backend_sqlite, backend_memory */
     struct backend_options store;
@@ -38,6 +42,7 @@ struct backend_client_options {
     backend_done done;
     backend_log_kept log_kept; /* may be null */
     backend_lost lost;         /* may be null */
+    backend_failing failing;   /* may be null */
     void *context;
 };
 

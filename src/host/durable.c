@@ -13,6 +13,7 @@
 #include "host/durable_files.h"
 
 #define MS UINT64_C(1000000)
+#define LOOK_NS (1000 * MS) /* between two looks at the files */
 
 struct durable {
     struct durable_options options;
@@ -29,6 +30,7 @@ struct durable {
     struct map changes;   /* key -> struct durable_change */
     size_t changes_size;  /* bytes of their values */
     uint64_t write_at;    /* with write-behind; 0: no changes */
+    uint64_t look_at;     /* the next look at the files; 0: they are not loaded, or lost */
     bool is_failing;      /* the last transaction failed */
     char error[DURABLE_ERROR_MAX]; /* why */
 };
@@ -99,6 +101,20 @@ static const char *fault_of(const struct durable_request *request)
     return NULL;
 }
 
+/* Reports a change of the files once, and refuses what write-behind would acknowledge. */
+static void look_at_files(struct durable *durable)
+{
+    if (!durable->look_at)
+        return;
+    durable->look_at = uv_hrtime() + LOOK_NS;
+    if (durable_files_are_kept(durable->files, durable->error))
+        return;
+    durable->look_at = 0;
+    durable->is_failing = true;
+    if (durable->options.lost)
+        durable->options.lost(durable->options.context, durable->error);
+}
+
 static void write_changes(struct durable *durable)
 {
     uint32_t changes = durable->changes.count;
@@ -110,6 +126,8 @@ static void write_changes(struct durable *durable)
     result = durable_files_write(durable->files, &durable->changes,
                                  durable->error);
     durable->is_failing = result != 0;
+    if (result != 0)
+        look_at_files(durable);
     /* They were acknowledged before. */
     if (durable->options.write_behind_ms && durable->options.written)
         durable->options.written(durable->options.context,
@@ -134,6 +152,8 @@ static void take(struct durable *durable, struct durable_request *request)
 
     if (request->verb == DURABLE_LOAD) {
         durable_files_load(durable->files, request);
+        if (request->result == DURABLE_DONE)
+            durable->look_at = uv_hrtime() + LOOK_NS;
         durable->options.done(durable->options.context, request);
         return;
     }
@@ -184,17 +204,20 @@ static bool is_due(const struct durable *durable)
 static bool wait_for_work(struct durable *durable)
 {
     while (!durable->waiting.count && !is_due(durable)) {
+        uint64_t now = uv_hrtime();
+        uint64_t next = durable->look_at;
+
         if (durable->closing)
             return false;
-        if (durable->write_at) {
-            uint64_t now = uv_hrtime();
-
-            if (durable->write_at > now)
-                (void)uv_cond_timedwait(&durable->changed, &durable->mutex,
-                                        durable->write_at - now);
-        } else {
+        if (durable->write_at && (!next || durable->write_at < next))
+            next = durable->write_at;
+        if (durable->look_at && durable->look_at <= now)
+            return true;
+        if (!next)
             uv_cond_wait(&durable->changed, &durable->mutex);
-        }
+        else if (next > now)
+            (void)uv_cond_timedwait(&durable->changed, &durable->mutex,
+                                    next - now); /* the loop looks again */
     }
     return true;
 }
@@ -233,6 +256,8 @@ static void run(void *arg)
         vec_fini(&group);
         if (is_due(durable))
             write_taken(durable);
+        if (durable->look_at && uv_hrtime() >= durable->look_at)
+            look_at_files(durable);
         uv_mutex_lock(&durable->mutex);
     }
     uv_mutex_unlock(&durable->mutex);

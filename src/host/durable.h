@@ -23,6 +23,9 @@ struct durable_options {
     void (*written)(void *context, const char *error);
     /* Receives a line, lent, if acknowledged changes are lost at the end. May be null. */
     void (*warn)(void *context, const char *text);
+    /* Receives a line, lent, once the files are not those that were opened: from then on every write
+     * fails. May be null. */
+    void (*lost)(void *context, const char *why);
     void *context;
 };
 

@@ -15,13 +15,13 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "host/durable_inside.h"
+#include "host/map_guard.h"
 
 _Static_assert(DURABLE_LOAD_SIZE_MAX >=
                    2 * (REPLICATOR_BYTES_MAX +
                         REPLICATOR_KEYS_MAX * (DURABLE_KEY_MAX + UINT64_C(64))),
                "values that two replicators stored can be loaded");
 
-#define DATABASE "values.mdb"
 #define ROOM_MIN (64 * 1024) /* bytes; a partial write leaves less free space on a full disk */
 
 static int failed(const struct durable_files *files, char *error,
@@ -124,32 +124,28 @@ int durable_env_count(MDB_env *env, MDB_dbi tree, uint64_t *count)
 static int put_bare(struct durable_files *files, MDB_txn *txn, MDB_dbi tree,
                     const struct buf *name, uint64_t number)
 {
-    struct buf bytes = { 0 };
+    struct buf *bytes = &files->scratch.bytes;
     MDB_val key = { name->size, name->data };
     MDB_val value;
-    int result;
 
-    durable_encode(&bytes, &(struct durable_record){
-                               .cluster = files->cluster,
-                               .number = number,
-                               .key = buf_slice(name) });
-    value = (MDB_val){ bytes.size, bytes.data };
-    result = mdb_put(txn, tree, &key, &value, 0);
-    buf_fini(&bytes);
-    return result;
+    buf_clear(bytes);
+    durable_encode(bytes, &(struct durable_record){
+                              .cluster = files->cluster,
+                              .number = number,
+                              .key = buf_slice(name) });
+    value = (MDB_val){ bytes->size, bytes->data };
+    return mdb_put(txn, tree, &key, &value, 0);
 }
 
 /* Writes the key's name record (docs/protocol/durable.md). */
 static int put_name(struct durable_files *files, MDB_txn *txn,
                     struct slice key, uint64_t number)
 {
-    struct buf name = { 0 };
-    int result;
+    struct buf *name = &files->scratch.name;
 
-    durable_name_key(key, &name);
-    result = put_bare(files, txn, files->trees.names, &name, number);
-    buf_fini(&name);
-    return result;
+    buf_clear(name);
+    durable_name_key(key, name);
+    return put_bare(files, txn, files->trees.names, name, number);
 }
 
 static int erase_one(MDB_txn *txn, MDB_dbi tree, struct slice name)
@@ -163,23 +159,23 @@ static int erase_one(MDB_txn *txn, MDB_dbi tree, struct slice name)
 /* Also erases its name and hold. */
 static int erase(struct durable_files *files, MDB_txn *txn, struct slice key)
 {
-    struct buf own = { 0 };
+    struct buf *own = &files->scratch.name;
     int result = erase_one(txn, files->trees.values, key);
 
-    durable_name_key(key, &own);
+    buf_clear(own);
+    durable_name_key(key, own);
     if (result == 0)
-        result = erase_one(txn, files->trees.names, buf_slice(&own));
-    buf_clear(&own);
-    if (result == 0 && durable_hold_key(key, &own))
-        result = erase_one(txn, files->trees.values, buf_slice(&own));
-    buf_fini(&own);
+        result = erase_one(txn, files->trees.names, buf_slice(own));
+    buf_clear(own);
+    if (result == 0 && durable_hold_key(key, own))
+        result = erase_one(txn, files->trees.values, buf_slice(own));
     return result;
 }
 
 static int write_change(struct durable_files *files, MDB_txn *txn,
-                        const struct durable_change *change,
-                        struct buf *bytes)
+                        const struct durable_change *change)
 {
+    struct buf *bytes = &files->scratch.bytes;
     struct durable_record record = {
         .cluster = files->cluster,
         .number = files->number,
@@ -203,7 +199,6 @@ static int write_change(struct durable_files *files, MDB_txn *txn,
 /* Without changes only the mark. */
 static int write_once(struct durable_files *files, const struct map *changes)
 {
-    struct buf bytes = { 0 };
     struct map_entry entry;
     MDB_txn *txn = NULL;
     int result = mdb_txn_begin(files->env, NULL, 0, &txn);
@@ -211,8 +206,7 @@ static int write_once(struct durable_files *files, const struct map *changes)
     files->number++;
     for (uint32_t at = 0;
          changes && result == 0 && map_next(changes, &at, &entry);)
-        result = write_change(files, txn, entry.value, &bytes);
-    buf_fini(&bytes);
+        result = write_change(files, txn, entry.value);
     if (result == 0)
         result = durable_mark_put(files, txn);
     if (result != 0 && txn)
@@ -254,13 +248,20 @@ static const char *reason_of(const struct durable_files *files, int result)
     return mdb_strerror(result);
 }
 
-int durable_files_write(struct durable_files *files,
-                        const struct map *changes, char *error)
+struct writing {
+    struct durable_files *files;
+    const struct map *changes;
+    int result;
+};
+
+/* Opens the database if it is closed. */
+static void write_all(void *context)
 {
+    struct writing *writing = context;
+    struct durable_files *files = writing->files;
+    const struct map *changes = writing->changes;
     int result = 0;
 
-    if (!files->is_loaded)
-        return failed(files, error, "not written", "they are not loaded");
     if (!files->env) {
         result = durable_env_open(files, files->path, 0, &files->env,
                                   &files->trees);
@@ -277,17 +278,35 @@ int durable_files_write(struct durable_files *files,
         if (result == 0)
             result = write_marked(files, changes);
     }
-    if (result == 0)
+    writing->result = result;
+}
+
+int durable_files_write(struct durable_files *files,
+                        const struct map *changes, char *error)
+{
+    struct writing writing = { .files = files, .changes = changes };
+
+    if (!files->is_loaded)
+        return failed(files, error, "not written", "they are not loaded");
+    if (!durable_files_are_kept(files, error))
+        return -1;
+    if (!map_guard_run(write_all, &writing))
+        durable_abandon(files);
+    else if (writing.result == 0)
+        durable_keep_grown(files);
+    if (!durable_files_are_kept(files, error))
+        return -1;
+    if (writing.result == 0)
         return 0;
     close_env(files); /* after some errors LMDB refuses every further call */
-    return failed(files, error, "not written", reason_of(files, result));
+    return failed(files, error, "not written", reason_of(files, writing.result));
 }
 
 /* ---- opening ---- */
 
 static int lock(struct durable_files *files, char *error)
 {
-    char *path = durable_path(files, "lock");
+    char *path = durable_path(files, DURABLE_LOCK);
 
     files->lock =
         open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -324,7 +343,7 @@ int durable_files_open(struct durable_files **opened, const char *directory,
     int result = -1;
 
     files->directory = mem_text(directory);
-    files->path = durable_path(files, DATABASE);
+    files->path = durable_path(files, DURABLE_DATABASE);
     files->cluster = durable_cluster(cluster);
     files->map_size = map_size;
     files->lock = -1;
@@ -353,15 +372,23 @@ void durable_files_stop(struct durable_files *files)
 
 void durable_files_close(struct durable_files *files)
 {
+    char error[DURABLE_ERROR_MAX];
+
     if (!files)
         return;
     if (files->env) {
+        bool is_kept = durable_files_are_kept(files, error);
+
         close_env(files);
-        durable_clean_leave(files);
+        if (is_kept)
+            durable_clean_leave(files);
     }
     if (files->lock >= 0)
         (void)close(files->lock);
     vec_fini(&files->failed);
+    buf_fini(&files->scratch.name);
+    buf_fini(&files->scratch.bytes);
+    buf_fini(&files->scratch.ranges);
     mem_free(files->directory);
     mem_free(files->path);
     mem_free(files);
@@ -375,6 +402,7 @@ struct filling {
     struct durable_request *request;
     VEC(uint64_t) numbers; /* of the first entries, users' keys in order */
     bool is_foreign;
+    int result;
 };
 
 /* Null: there is none. */
@@ -458,6 +486,19 @@ static bool add_pair(void *context, MDB_val *key, MDB_val *value)
     return true;
 }
 
+static void read_all(void *context)
+{
+    struct filling *filling = context;
+    struct durable_files *files = filling->files;
+
+    if (!files->env)
+        filling->result = durable_env_open(files, files->path, 0, &files->env,
+                                           &files->trees);
+    if (filling->result == 0)
+        filling->result = durable_env_walk(files->env, files->trees.values,
+                                           add_pair, filling);
+}
+
 /* Reads a database that was closed orderly or just written. 0, LMDB's error, or ECANCELED for a
  * wrong value. */
 static int fill(struct durable_files *files, const struct durable_found *found,
@@ -466,14 +507,14 @@ static int fill(struct durable_files *files, const struct durable_found *found,
     struct filling filling = { .files = files,
                                .found = found,
                                .request = request };
-    int result = 0;
+    int result;
 
-    if (!files->env)
-        result = durable_env_open(files, files->path, 0, &files->env,
-                                  &files->trees);
-    if (result == 0)
-        result = durable_env_walk(files->env, files->trees.values, add_pair,
-                                  &filling);
+    if (!map_guard_run(read_all, &filling)) {
+        map_guard_abandon(files->env);
+        files->env = NULL;
+        filling.result = EIO;
+    }
+    result = filling.result;
     *is_foreign = filling.is_foreign;
     vec_fini(&filling.numbers);
     if (result == 0)
@@ -570,8 +611,8 @@ static int write_found(struct durable_files *files,
 static int write_anew(struct durable_files *files,
                       const struct durable_found *found)
 {
-    char *path = durable_path(files, DATABASE ".new");
-    char *aside = durable_path(files, DATABASE ".damaged");
+    char *path = durable_path(files, DURABLE_DATABASE ".new");
+    char *aside = durable_path(files, DURABLE_DATABASE ".damaged");
     int result;
 
     while (files->map_size < 8 * found->size)
@@ -610,7 +651,7 @@ static int load_anew(struct durable_files *files,
     durable_recover(&found);
     request->is_refused = found.is_too_large || found.foreign;
     if (found.unread) {
-        what = "not loaded: \"" DATABASE "\" cannot be read";
+        what = "not loaded: \"" DURABLE_DATABASE "\" cannot be read";
         wrong = found.unread;
     } else if (found.is_too_large) {
         wrong = "they are larger than a process may load";
@@ -627,7 +668,7 @@ static int load_anew(struct durable_files *files,
     request->may_lack_keys = found.has_torn_values && found.has_torn_names;
     durable_found_fini(&found);
     if (result != 0)
-        wrong = mdb_strerror(result);
+        wrong = reason_of(files, result);
     return wrong ? failed(files, request->error, what, wrong) : 0;
 }
 
@@ -653,11 +694,14 @@ void durable_files_load(struct durable_files *files,
         result = write_anew(files, &(struct durable_found){ .files = files });
         if (result == 0)
             result = fill(files, NULL, request, &is_foreign);
-        request->may_lack_keys = files->has_ended_well;
+        request->may_lack_keys =
+            files->has_ended_well || durable_was_made(files);
         if (result != 0)
             (void)failed(files, request->error, "not loaded",
-                         mdb_strerror(result));
+                         reason_of(files, result));
     } else {
+        /* A second name would get this node's changes, and another node might use it. */
+        is_clean = is_clean && about.st_nlink == 1;
         result = is_clean ? fill(files, NULL, request, &is_foreign) : -1;
         request->is_refused = is_foreign;
         if (is_foreign)
@@ -669,5 +713,7 @@ void durable_files_load(struct durable_files *files,
     if (result != 0)
         close_env(files);
     files->is_loaded = result == 0;
+    if (files->is_loaded)
+        durable_keep(files);
     request->result = result == 0 ? DURABLE_DONE : DURABLE_FAILED;
 }

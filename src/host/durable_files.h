@@ -41,10 +41,15 @@ int durable_files_write(struct durable_files *files,
                         const struct map *changes, char *error)
     __attribute__((warn_unused_result));
 
+/* False, for ever and with one line in error (DURABLE_ERROR_MAX bytes), once the database or the lock
+ * was deleted, replaced or cut, or the database got a second name. From then on every write fails.
+ * An unwatched database is kept, until loading ends. */
+bool durable_files_are_kept(struct durable_files *files, char *error);
+
 /* Any thread: a running load and later ones fail. */
 void durable_files_stop(struct durable_files *files);
 
-/* Writes `clean`, unless loading failed. Null is allowed. */
+/* Writes `clean`, unless loading failed or the files were changed. Null is allowed. */
 void durable_files_close(struct durable_files *files);
 
 #endif

@@ -5,6 +5,11 @@
 #include <lmdb.h>
 
 #include "host/durable_files.h"
+#include "host/kept_file.h"
+
+/* Names in the directory. */
+#define DURABLE_DATABASE "values.mdb"
+#define DURABLE_LOCK "lock"
 
 /* Consecutive transactions. */
 struct durable_range {
@@ -36,6 +41,13 @@ struct durable_files {
     _Atomic bool is_stopped; /* reading stops */
     MDB_env *env;    /* null at first, and after a failed write */
     struct durable_trees trees;
+    /* Buffers of a transaction. They live here, because one that is broken off (map_guard.h) frees
+     * nothing. */
+    struct {
+        struct buf name, bytes, ranges;
+    } scratch;
+    struct kept_file database, lock_file; /* from the end of loading on */
+    char fault[DURABLE_ERROR_MAX]; /* says what happened to one of them; else empty */
 };
 
 /* Values found in an untrusted database so far. */
@@ -91,6 +103,14 @@ bool durable_mark_take(struct durable_files *files,
                        const struct durable_record *record);
 int durable_mark_put(struct durable_files *files, MDB_txn *txn); /* 0, or LMDB's error, as below */
 int durable_mark_look(struct durable_files *files); /* after a failure and a new opening */
+
+/* durable_kept.c */
+void durable_keep(struct durable_files *files); /* after loading: watches the files from now on */
+void durable_keep_grown(struct durable_files *files); /* after a transaction */
+/* After a transaction that a cut file broke off: the database is not used any more. */
+void durable_abandon(struct durable_files *files);
+/* Tells whether the directory once had a loaded database. */
+bool durable_was_made(const struct durable_files *files);
 
 /* durable_clean.c */
 /* Whether `clean` matches; removes it. 0, or errno if it may still be there. */

@@ -59,7 +59,8 @@ bool durable_mark_take(struct durable_files *files,
 
 int durable_mark_put(struct durable_files *files, MDB_txn *txn)
 {
-    struct buf ranges = { 0 }, bytes = { 0 };
+    struct buf *ranges = &files->scratch.ranges;
+    struct buf *bytes = &files->scratch.bytes;
     struct durable_record record = {
         .cluster = files->cluster,
         .number = files->number,
@@ -67,19 +68,17 @@ int durable_mark_put(struct durable_files *files, MDB_txn *txn)
     };
     MDB_val key = { record.key.size, (void *)(uintptr_t)record.key.data };
     MDB_val value;
-    int result;
 
+    buf_clear(ranges);
+    buf_clear(bytes);
     for (uint32_t i = 0; i < files->failed.count; i++) {
-        buf_put_u64(&ranges, files->failed.items[i].first);
-        buf_put_u64(&ranges, files->failed.items[i].last);
+        buf_put_u64(ranges, files->failed.items[i].first);
+        buf_put_u64(ranges, files->failed.items[i].last);
     }
-    record.value = buf_slice(&ranges);
-    durable_encode(&bytes, &record);
-    value = (MDB_val){ bytes.size, bytes.data };
-    result = mdb_put(txn, files->trees.values, &key, &value, 0);
-    buf_fini(&ranges);
-    buf_fini(&bytes);
-    return result;
+    record.value = buf_slice(ranges);
+    durable_encode(bytes, &record);
+    value = (MDB_val){ bytes->size, bytes->data };
+    return mdb_put(txn, files->trees.values, &key, &value, 0);
 }
 
 /* If the failed transaction was committed after all, its mark is in the tree. */

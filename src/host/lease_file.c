@@ -1,6 +1,6 @@
 /* Keeps a lease in a file: "boot owner until token", under a lock.
  *
- * No sync: a host's crash ends its leases anyway. */
+ * No sync: a host's crash ends its leases anyway. An empty file has no lease: it is new, or was cut. */
 #define _GNU_SOURCE
 #include "host/lease_provider.h"
 
@@ -11,12 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define BOOT_MAX 40 /* bytes of the kernel's boot id, with the zero */
-#define PATH_SIZE 1024
 #define LOCK_TRIES 200 /* each waits 10 ms; a lock is held for two system calls */
 #define LOCK_WAIT_US 10000
+#define OPEN_TRIES 10 /* until the locked file is the one with the name */
 
 static bool read_boot(char boot[BOOT_MAX])
 {
@@ -107,45 +108,192 @@ static bool read_entry(int fd, const char *boot, struct lease_entry *entry)
            lease_file_read(slice_of(text, (size_t)size), boot, entry);
 }
 
-/* One write of less than a block. */
+/* One write of less than a block: a part of it means a full disk. */
 static bool write_entry(int fd, const char *boot,
                         const struct lease_entry *entry)
 {
     char text[LEASE_FILE_SIZE];
 
     lease_file_write(text, boot, entry);
+    errno = ENOSPC;
     return pwrite(fd, text, sizeof text, 0) == (ssize_t)sizeof text;
 }
 
-static void locked(int fd, uint64_t now, struct lease_request *request)
+void lease_file_forget(struct lease_file *file)
+{
+    if (file->kept.inode)
+        (void)close(file->fd); /* its writes were checked */
+    file->kept = (struct kept_file){ 0 };
+    file->is_held = false;
+}
+
+/* Watches the file from now on. fd: given. */
+static void keep(struct lease_file *file, int fd)
+{
+    bool is_held = file->is_held;
+
+    (void)flock(fd, LOCK_UN);
+    lease_file_forget(file);
+    kept_file_take(&file->kept, fd);
+    file->fd = fd;
+    file->is_held = is_held;
+    if (!file->kept.inode)
+        (void)close(fd); /* its state is unknown */
+}
+
+/* Reads, changes and writes the entry of a locked file. False: it is not the lease's file. */
+static bool locked(struct lease_file *file, int fd, uint64_t now,
+                   struct lease_request *request)
 {
     char boot[BOOT_MAX];
     struct lease_entry entry;
+    struct stat found;
 
-    if (!read_boot(boot) || !read_entry(fd, boot, &entry))
-        return;
+    if (fstat(fd, &found) != 0 || !read_boot(boot)) {
+        file->why = strerror(errno);
+        return false;
+    }
+    if (!read_entry(fd, boot, &entry)) {
+        file->why = "it has no lease; delete it";
+        return false;
+    }
+    if (file->is_held && (uint64_t)found.st_ino != file->kept.inode) {
+        request->answer = LEASE_REFUSED; /* replaced since the look */
+        return false;
+    }
+    file->is_new = !found.st_size;
     if (lease_entry_do(&entry, now, request) &&
-        !write_entry(fd, boot, &entry))
+        !write_entry(fd, boot, &entry)) {
         request->answer = LEASE_UNKNOWN;
+        file->why = strerror(errno);
+        return false;
+    }
+    file->is_held = request->verb == LEASE_TAKE &&
+                    request->answer == LEASE_GRANTED;
+    /* An empty file stays empty if a lease is given up. */
+    return !file->is_new || request->verb == LEASE_TAKE;
 }
 
-void lease_file_do(const char *directory, uint64_t now,
-                   const _Atomic bool *is_left,
+/* Opens and locks the file that has the name when the lock is taken. -1: none. */
+static int open_locked(const char *path, int flags)
+{
+    for (int i = 0; i < OPEN_TRIES; i++) {
+        int fd = open(path, O_RDWR | O_CLOEXEC | flags, 0666);
+        struct kept_file kept;
+
+        if (fd < 0)
+            return -1;
+        kept_file_take(&kept, fd);
+        if (!lock(fd)) {
+            (void)close(fd); /* nothing was written */
+            return -1;
+        }
+        kept.size = 0;
+        if (!kept_file_change(&kept, path, false))
+            return fd;
+        (void)close(fd); /* it was deleted before the lock was taken */
+    }
+    errno = ESTALE;
+    return -1;
+}
+
+/* Another lease than before is another file. False: the name is too long. */
+static bool put_file(struct lease_file *file, const char *directory,
+                     const char *name)
+{
+    char path[LEASE_PATH_SIZE];
+
+    if (!put_path(directory, name, path, sizeof path))
+        return false;
+    if (strcmp(path, file->path) != 0) {
+        lease_file_forget(file);
+        *file = (struct lease_file){ .is_left = file->is_left };
+    }
+    memcpy(file->path, path, sizeof path);
+    return true;
+}
+
+bool lease_file_make(struct lease_file *file, const char *directory,
+                     const char *name, char *why, size_t size)
+{
+    const struct lease_entry none = { .until = 0 };
+    char boot[BOOT_MAX];
+    struct stat found;
+    int fd;
+
+    errno = ENAMETOOLONG;
+    fd = put_file(file, directory, name) ? open_locked(file->path, O_CREAT)
+                                         : -1;
+    if (fd >= 0 && fstat(fd, &found) == 0 && !found.st_size &&
+        (!read_boot(boot) || !write_entry(fd, boot, &none))) {
+        (void)close(fd); /* the error is reported */
+        fd = -1;
+    }
+    if (fd < 0) {
+        (void)snprintf(why, size, "%.512s: %s", *file->path ? file->path : name,
+                       strerror(errno)); /* may be cut */
+        return false;
+    }
+    keep(file, fd);
+    return true;
+}
+
+void lease_file_do(struct lease_file *file, const char *directory, uint64_t now,
                    struct lease_request *request)
 {
-    char path[PATH_SIZE];
     int fd;
 
     request->answer = LEASE_UNKNOWN;
     if (strpbrk(request->owner, " \t\n") || !request->owner[0] ||
-        !put_path(directory, request->name, path, sizeof path)) {
+        !put_file(file, directory, request->name)) {
         request->answer = LEASE_REFUSED;
         return;
     }
-    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    file->is_new = false;
+    file->why = NULL;
+    if (file->is_held && kept_file_change(&file->kept, file->path, false)) {
+        request->answer = LEASE_REFUSED; /* lease_file_look tells how */
+        return;
+    }
+    fd = open_locked(file->path, request->verb == LEASE_TAKE ? O_CREAT : 0);
+    if (fd < 0 && request->verb == LEASE_GIVE_UP && errno == ENOENT)
+        request->answer = LEASE_GRANTED; /* it is free */
+    else if (fd < 0)
+        file->why = strerror(errno);
     if (fd < 0)
         return;
-    if (lock(fd) && !(is_left && atomic_load(is_left)))
-        locked(fd, now, request);
-    (void)close(fd); /* drops the lock */
+    if (!(file->is_left && atomic_load(file->is_left)) &&
+        locked(file, fd, now, request))
+        keep(file, fd);
+    else
+        (void)close(fd); /* drops the lock */
+}
+
+/* After a change: an empty file does not count, as a request makes it anew. */
+static bool is_back(struct lease_file *file)
+{
+    int fd = open(file->path, O_RDWR | O_CLOEXEC);
+    struct stat found;
+
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &found) == 0 && found.st_size >= LEASE_FILE_SIZE)
+        keep(file, fd);
+    else
+        (void)close(fd); /* only looked at */
+    return file->kept.inode;
+}
+
+enum lease_file_news lease_file_look(struct lease_file *file, const char **what)
+{
+    *what = kept_file_change(&file->kept, file->path, false);
+    if (*what) {
+        lease_file_forget(file);
+        file->is_changed = true;
+        return LEASE_FILE_CHANGED;
+    }
+    if (!file->is_changed || !(file->kept.inode || is_back(file)))
+        return LEASE_FILE_SAME;
+    file->is_changed = false;
+    return LEASE_FILE_BACK;
 }

@@ -13,17 +13,20 @@
 #include <uv.h>
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "base/line.h"
 #include "base/vec.h"
 #include "host/lease_etcd.h"
 #include "lease/book.h"
 
 #define PATIENCE_NS UINT64_C(2000000000) /* of lease_provider_close */
+#define LOOK_NS UINT64_C(1000000000) /* between two looks at the lease's file */
 
 /* Lives until the thread has ended, possibly after lease_provider_close. */
 struct leases {
     struct lease_provider_options options;
     char *directory;
+    struct lease_file file; /* the thread's */
     struct lease_etcd *etcd;
     pthread_t thread;
     uv_mutex_t mutex;   /* guards everything below */
@@ -64,6 +67,17 @@ static void warn_of_etcd(struct leases *leases)
     warn(leases, text);
 }
 
+static void warn_of_file(struct leases *leases)
+{
+    char text[LEASE_PATH_SIZE + 160];
+
+    line_format(text, sizeof text,
+                "lease file cannot be used file=\"%s\" why=\"%s\" hint=\"%s\"",
+                leases->file.path, leases->file.why,
+                "check the directory of the leases, its rights and space");
+    warn(leases, text);
+}
+
 /* Under the mutex, which is free until end_asking: the call may never return. */
 static void begin_asking(struct leases *leases)
 {
@@ -81,14 +95,14 @@ static bool end_asking(struct leases *leases)
     return !leases->is_left;
 }
 
-/* False: the answer is unknown, and etcd has a reason. */
+/* False: the answer is unknown, and etcd or the file has a reason. */
 static bool do_request(struct leases *leases, struct lease_request *request)
 {
     if (leases->etcd)
         return lease_etcd_do(leases->etcd, request);
     if (leases->directory) {
-        lease_file_do(leases->directory, uv_hrtime(), &leases->is_left,
-                      request);
+        lease_file_do(&leases->file, leases->directory, uv_hrtime(), request);
+        return !leases->file.why;
     } else {
         uv_mutex_lock(&book_mutex);
         lease_book_do(&book, uv_hrtime(), request);
@@ -97,28 +111,95 @@ static bool do_request(struct leases *leases, struct lease_request *request)
     return true;
 }
 
-/* Under the mutex, as the next. False: the thread was left behind. */
+/* The thread reports what it finds, without the mutex. */
+struct finding {
+    enum lease_file_news news;
+    const char *what;
+    bool is_held; /* before */
+};
+
+static void report(struct leases *leases, const struct finding *finding)
+{
+    char why[LEASE_PATH_SIZE + 160];
+
+    if (!leases->options.changed || finding->news == LEASE_FILE_SAME)
+        return;
+    (void)snprintf(why, sizeof why, "lease file %s was %s under this node",
+                   leases->file.path, finding->what ? finding->what : ""); /* fits */
+    if (finding->news == LEASE_FILE_BACK)
+        leases->options.changed(leases->options.context, NULL, false);
+    else
+        leases->options.changed(leases->options.context, why,
+                                finding->is_held);
+}
+
+/* Under the mutex, as the next two. False: the thread was left behind. */
+static bool look_at_file(struct leases *leases)
+{
+    struct finding finding = { .is_held = leases->file.is_held };
+
+    if (!leases->directory || leases->etcd)
+        return true;
+    begin_asking(leases);
+    finding.news = lease_file_look(&leases->file, &finding.what);
+    if (!end_asking(leases))
+        return false;
+    uv_mutex_unlock(&leases->mutex);
+    report(leases, &finding);
+    uv_mutex_lock(&leases->mutex);
+    return true;
+}
+
+/* A lease in a new file counts only when holders in an older one have noticed that it is gone.
+ * Then it is renewed. False: as before. */
+static bool settle(struct leases *leases, struct lease_request *request)
+{
+    uint64_t until = uv_hrtime() + LEASE_SETTLE_MS * UINT64_C(1000000);
+    uint64_t now;
+
+    if (!leases->file.is_new || request->verb != LEASE_TAKE ||
+        request->answer != LEASE_GRANTED)
+        return true;
+    while (!leases->closing && (now = uv_hrtime()) < until)
+        (void)uv_cond_timedwait(&leases->changed, &leases->mutex, until - now);
+    if (leases->closing) {
+        request->answer = LEASE_UNKNOWN;
+        return true;
+    }
+    begin_asking(leases);
+    (void)do_request(leases, request); /* a file always has an answer */
+    return end_asking(leases);
+}
+
 static bool answer(struct leases *leases)
 {
-    struct lease_request *request = leases->waiting.items[0];
-    struct lease_request copy = *request;
+    struct lease_request *request;
+    struct lease_request copy;
     bool is_known;
 
+    /* A holder's request is refused first. */
+    if (!leases->file.is_held && !look_at_file(leases))
+        return false;
+    request = leases->waiting.items[0];
+    copy = *request;
     vec_remove(&leases->waiting, 0);
     leases->asked = request;
     begin_asking(leases);
     is_known = do_request(leases, &copy);
-    if (!end_asking(leases))
+    if (!end_asking(leases) || !settle(leases, &copy))
         return false;
     leases->asked = NULL;
     uv_mutex_unlock(&leases->mutex);
     *request = copy;
-    if (!is_known)
+    is_known = is_known && !leases->file.why; /* also after settle */
+    if (!is_known && leases->etcd)
         warn_of_etcd(leases);
+    else if (!is_known)
+        warn_of_file(leases);
     leases->options.done(leases->options.context, request);
     uv_mutex_lock(&leases->mutex);
     if (!leases->etcd)
-        return true;
+        return look_at_file(leases);
     begin_asking(leases);
     lease_etcd_tidy(leases->etcd);
     return end_asking(leases);
@@ -146,6 +227,7 @@ static void lease_provider_free(struct leases *leases)
     uv_mutex_destroy(&leases->mutex);
     vec_fini(&leases->waiting);
     lease_etcd_close(leases->etcd);
+    lease_file_forget(&leases->file);
     mem_free(leases->directory);
     mem_free(leases);
 }
@@ -160,10 +242,14 @@ static void *run(void *arg)
     if (leases->etcd)
         goes_on = look_at_etcd(leases);
     while (goes_on && (!leases->closing || leases->waiting.count)) {
-        if (leases->waiting.count)
+        if (leases->waiting.count) {
             goes_on = answer(leases);
-        else
+        } else if (!leases->file.path[0]) {
             uv_cond_wait(&leases->changed, &leases->mutex);
+        } else if (uv_cond_timedwait(&leases->changed, &leases->mutex,
+                                     LOOK_NS) == UV_ETIMEDOUT) {
+            goes_on = look_at_file(leases);
+        }
     }
     leases->has_ended = true;
     is_left = leases->is_left;
@@ -203,11 +289,18 @@ int lease_provider_open(struct leases **opened, const struct lease_provider_opti
     if (!etcd && options->directory &&
         !usable(options->directory, error, size))
         return -1;
-    uv_once(&once, init_book);
     leases = mem_alloc(sizeof *leases);
+    if (!etcd && options->directory && options->name &&
+        !lease_file_make(&leases->file, options->directory, options->name,
+                         error, size)) {
+        mem_free(leases);
+        return -1;
+    }
+    uv_once(&once, init_book);
     leases->options = *options;
     leases->etcd = etcd;
     leases->directory = mem_text(options->directory);
+    leases->file.is_left = &leases->is_left;
     check(uv_mutex_init(&leases->mutex) == 0);
     check(uv_cond_init(&leases->changed) == 0);
     check(uv_cond_init(&leases->settled) == 0);

@@ -513,6 +513,7 @@ int settings_read(struct settings *settings,
     if (result)
         return result;
     settings_read_remembering(settings);
+    settings_read_health(settings);
     result = settings_read_data(settings, error, size);
     if (result != 0)
         return result;
@@ -540,6 +541,7 @@ void settings_fini(struct settings *settings)
     vec_fini(&settings->pins);
     vec_fini(&settings->durable_keys);
     vec_fini(&settings->shard_durable_keys);
+    vec_fini(&settings->checked_types);
     vec_fini(&settings->expiries);
     vec_fini(&settings->large_destinations);
     settings_fini_members(settings);

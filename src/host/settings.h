@@ -40,6 +40,8 @@ struct settings {
     uint32_t lock_wait_ms;
     VEC(const char *) durable_keys;
     VEC(const char *) shard_durable_keys; /* if entities are remembered in distributed data */
+    VEC(const char *) checked_types; /* cluster.sharding.healthcheck.names */
+    uint64_t health_timeout; /* ns without a turn of control after which the node is not ready */
     VEC(struct replicator_expiry) expiries; /* patterns lent by config */
     const char *durable_dir; /* as configured */
     uint64_t durable_map_size;
@@ -125,6 +127,7 @@ int settings_read_large(struct settings *settings, char *error, size_t size);
 int settings_read_passivation(struct settings *settings, char *error, size_t size);
 /* settings_remembering.c: remembered entities, before distributed data. */
 void settings_read_remembering(struct settings *settings);
+void settings_read_health(struct settings *settings);
 /* settings_data.c: distributed data, after the roles. */
 int settings_read_data(struct settings *settings, char *error, size_t size);
 /* Directory of durable keys, once the port is known; owned. */

@@ -108,6 +108,8 @@ static int read_coordinators(struct settings *settings, char *error,
         config_duration_ns(config, SHARDING "waiting-for-state-timeout"));
     node->updating_state_timeout = at_least_one_ms(
         config_duration_ns(config, SHARDING "updating-state-timeout"));
+    node->region_query_timeout = at_least_one_ms(
+        config_duration_ns(config, SHARDING "shard-region-query-timeout"));
     return 0;
 }
 

@@ -58,6 +58,17 @@ static bool read_keeper(struct settings *settings, char *error, size_t size)
     return false;
 }
 
+/* Akka's rule for an empty interval. */
+static uint64_t interval_of(const struct config *config, uint64_t ttl)
+{
+    uint64_t interval =
+        config_duration_ns(config, "coordination.lease.heartbeat-interval");
+
+    if (interval != CONFIG_OFF)
+        return interval;
+    return ttl / 10 < 5 * SECOND ? 5 * SECOND : ttl / 10;
+}
+
 bool settings_read_lease(struct settings *settings, char *error, size_t size)
 {
     const struct config *config = settings->config;
@@ -72,8 +83,7 @@ bool settings_read_lease(struct settings *settings, char *error, size_t size)
         config_duration_ns(config, LEASE "release-after");
     node->lease_ttl =
         config_duration_ns(config, "coordination.lease.heartbeat-timeout");
-    node->lease_interval =
-        config_duration_ns(config, "coordination.lease.heartbeat-interval");
+    node->lease_interval = interval_of(config, node->lease_ttl);
     node->lease_patience = config_duration_ns(
         config, "coordination.lease.lease-operation-timeout");
     if (node->lease_interval < node->lease_ttl / 2)

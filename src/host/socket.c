@@ -15,6 +15,7 @@
 
 #include "base/limits.h"
 #include "base/line.h"
+#include "base/timers.h"
 #include "host/handle.h"
 #include "host/dns_lookup.h"
 #include "host/tls.h"
@@ -725,7 +726,7 @@ void sockets_watch(struct sockets *sockets, uint64_t now)
     uint64_t version = tls_look(sockets->tls, now);
     struct map_entry entry;
 
-    sockets->watch_at = now + tls_look_interval(sockets->tls);
+    sockets->watch_at = now + TLS_LOOK_MS * MS;
     if (version == sockets->tls_version)
         return;
     sockets->tls_version = version;

@@ -9,13 +9,13 @@
 #include "host/thread.h"
 #include "host/tls.h"
 
-struct status_call {
-    struct status_call *next; /* of the system's calls */
-    uint32_t waiting;         /* parts not yet back */
-    bool abandoned;           /* the caller gave up */
-    uint32_t part_count;
-    struct sherd_status parts[]; /* by machine */
-};
+/* A region is part of control, so control's turn answers the health check. */
+static uint64_t control_limit(const struct sherd_system *system)
+{
+    uint64_t limit = system->settings.health_timeout;
+
+    return system->settings.checked_types.count && limit < STALLED_NS ? limit : STALLED_NS;
+}
 
 int sherd_is_ready(struct sherd_system *system)
 {
@@ -24,11 +24,16 @@ int sherd_is_ready(struct sherd_system *system)
     if (!atomic_load(&system->ready) || /* and so are its threads */
         atomic_load(&system->leaving) ||
         atomic_load(&system->durable_fails) ||
-        (system->needs_store && atomic_load(&system->store_lost)) ||
+        atomic_load(&system->durable_lost) ||
+        atomic_load(&system->lease_broken) ||
+        (system->tls && !tls_is_usable(system->tls)) ||
+        (system->needs_store && (atomic_load(&system->store_lost) ||
+                                 atomic_load(&system->store_fails))) ||
         system_state_of(system) != SYSTEM_RUNNING)
         return 0;
     for (uint32_t i = 0; i < system->thread_count; i++)
-        if (thread_is_stalled(&system->threads[i], now))
+        if (thread_is_stalled(&system->threads[i], now,
+                              i ? STALLED_NS : control_limit(system)))
             return 0;
     return 1;
 }
@@ -97,42 +102,6 @@ void status_join(struct sherd_status *status, const struct sherd_status *part)
     status->up |= part->up;
 }
 
-/* Under the mutex. */
-static void remove_call(struct sherd_system *system, struct status_call *call)
-{
-    struct status_call **at = &system->calls;
-
-    while (*at != call)
-        at = &(*at)->next;
-    *at = call->next;
-    system->call_count--;
-    for (uint32_t i = 0; i < call->part_count; i++)
-        sherd_status_free(&call->parts[i]);
-    mem_free(call);
-}
-
-void status_returned(struct sherd_system *system, struct status_part *part)
-{
-    struct status_call *call = part->driver;
-
-    uv_mutex_lock(&system->mutex);
-    check(part->machine < call->part_count);
-    call->parts[part->machine] = part->status;
-    call->waiting--;
-    if (call->waiting == 0 && call->abandoned)
-        remove_call(system, call);
-    else if (call->waiting == 0)
-        uv_cond_broadcast(&system->changed);
-    uv_mutex_unlock(&system->mutex);
-    mem_free(part);
-}
-
-void status_calls_free(struct sherd_system *system)
-{
-    while (system->calls)
-        remove_call(system, system->calls);
-}
-
 static void ask(struct sherd_system *system, struct status_call *call)
 {
     for (uint32_t i = 0; i < system->machine_count; i++) {
@@ -166,13 +135,10 @@ static void add_listener(struct sherd_status *status,
         counters.refused + counters.late;
 }
 
-/* Under the lock. Waits in slices: if the whole process stands still, that costs one slice. */
-static void wait_for_parts(struct sherd_system *system,
-                           const struct status_call *call)
+void status_wait(struct sherd_system *system, const uint32_t *waiting,
+                 uint64_t left)
 {
-    uint64_t left = STATUS_WAIT_MS * MS;
-
-    while (call->waiting > 0 && left > 0 &&
+    while (*waiting > 0 && left > 0 &&
            atomic_load(&system->state) == SYSTEM_RUNNING) {
         uint64_t part = left < SECOND ? left : SECOND;
         uint64_t began = uv_hrtime();
@@ -210,7 +176,7 @@ int sherd_get_status(struct sherd_system *system, struct sherd_status *status)
     ask(system, call);
 
     uv_mutex_lock(&system->mutex);
-    wait_for_parts(system, call);
+    status_wait(system, &call->waiting, STATUS_WAIT_MS * MS);
     complete = call->waiting == 0;
     if (complete) {
         for (uint32_t i = 0; i < call->part_count; i++)
@@ -223,7 +189,7 @@ int sherd_get_status(struct sherd_system *system, struct sherd_status *status)
         if (system->tls)
             status->counters[SHERD_CONNECTIONS_REVOKED] +=
                 tls_revoked(system->tls);
-        remove_call(system, call);
+        status_call_end(system, call);
     } else {
         call->abandoned = true;
     }

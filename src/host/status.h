@@ -7,8 +7,23 @@
 
 #include "host/system.h"
 
+struct status_call {
+    struct status_call *next; /* of the system's calls */
+    uint32_t waiting;         /* parts not yet back */
+    bool abandoned;           /* the caller gave up */
+    uint32_t part_count;
+    struct sherd_status parts[]; /* by machine */
+};
+
 /* Takes back a machine's part, given, on the machine's thread. */
 void status_returned(struct sherd_system *system, struct status_part *part);
+/* Waits until the number is 0, for so many ns at most, or until the system ends. Under the mutex, as are
+ * changes of the number, which broadcast `changed`. It waits in slices: if the whole process stands
+ * still, that costs one slice. */
+void status_wait(struct sherd_system *system, const uint32_t *waiting,
+                 uint64_t left);
+/* Frees a call with its parts. Under the mutex. */
+void status_call_end(struct sherd_system *system, struct status_call *call);
 /* Frees timed-out calls. No machine has a part any more. */
 void status_calls_free(struct sherd_system *system);
 

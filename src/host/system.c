@@ -17,22 +17,16 @@
 #include "host/lease_provider.h"
 #include "host/log.h"
 #include "host/standard_files.h"
+#include "host/region_calls.h"
 #include "host/status.h"
-#include "host/backend_memory.h"
-#include "host/backend_sqlite.h"
+#include "host/type_calls.h"
 #include "host/thread.h"
+#include "lease/lease.h"
 #include "node/entity_type.h"
-
-#define FENCED_SAID_NS 1000000000ull
 
 const char *sherd_version(void)
 {
     return "0.1.0";
-}
-
-struct thread *system_thread(struct sherd_system *system, uint32_t machine)
-{
-    return &system->threads[system->thread_count == 1 ? 0 : machine];
 }
 
 /* The process is about to abort: writes where nothing gets lost. */
@@ -160,70 +154,6 @@ static int open_listener(struct sherd_system *system)
     return check_plain(system);
 }
 
-/* Logs that the journal refused to write for another node's shard, at most once a second. On the
- * store's writer thread, so the log has it even if no actor is left to read the answer. */
-static void report_fenced(struct sherd_system *system,
-                          struct journal_request *const *requests, uint32_t count)
-{
-    uint64_t now = uv_hrtime();
-    uint32_t entities = 0;
-
-    for (uint32_t i = 0; i < count; i++)
-        for (uint32_t j = 0; j < requests[i]->entities.count; j++)
-            entities += requests[i]->entities.items[j].result == BACKEND_FENCED;
-    if (!entities || (system->fenced_said_at &&
-                      now - system->fenced_said_at < FENCED_SAID_NS))
-        return;
-    system->fenced_said_at = now;
-    system_log(system, TRACE_WARNING, "journal",
-               "writes refused by the fence: another node owns the shard "
-               "entities=%u "
-               "hint=\"check whether this process was suspended or cut off\"",
-               (unsigned)entities);
-}
-
-static void stored(void *context, struct journal_request **requests,
-                   uint32_t count)
-{
-    struct sherd_system *system = context;
-    bool woken[LANES_MAX + 1] = { false };
-
-    report_fenced(system, requests, count);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t machine = requests[i]->machine;
-
-        woken[machine] = true;
-        inbox_put_stored(&system_thread(system, machine)->inbox,
-                         requests[i]); /* given */
-    }
-    for (uint32_t i = 0; i < system->machine_count; i++)
-        if (woken[i])
-            thread_wake(system_thread(system, i));
-}
-
-static void log_kept(void *context, const char *path, uint64_t size)
-{
-    if (size)
-        system_log(context, TRACE_WARNING, "journal",
-                   "write-ahead log of the journal grows: a long read holds it "
-                   "file=\"%s-wal\" size=%llu limit=%llu hint=\"end other "
-                   "programs that read the journal\"",
-                   path, (unsigned long long)size,
-                   (unsigned long long)BACKEND_WAL_PAGES_MAX * 4096);
-    else
-        system_log(context, TRACE_WARNING, "journal",
-                   "write-ahead log of the journal is short again "
-                   "file=\"%s-wal\"", path);
-}
-
-static void lost_store(void *context, const char *why)
-{
-    struct sherd_system *system = context;
-
-    atomic_store(&system->store_lost, true);
-    system_log(system, TRACE_ERROR, "journal", "%s", why);
-}
-
 static uint32_t thread_count(const struct sherd_system *system)
 {
     uint32_t lanes = system->settings.node.lanes;
@@ -247,30 +177,6 @@ static void set_polling(struct sherd_system *system)
     system->polls_store = may_poll(system, count + 1);
 }
 
-static int open_store(struct sherd_system *system)
-{
-    const struct settings *settings = &system->settings;
-    const char *name = settings->node.identity.system;
-    struct backend_client_options options = {
-        .ops = settings->sqlite ? &backend_sqlite : &backend_memory,
-        .store = { .path = settings->sqlite ? settings->sqlite_path : name,
-                   .cluster = settings->node.cluster_id,
-                   .lock_wait_ms = settings->lock_wait_ms },
-        .polls = system->polls_store,
-        .done = stored,
-        .log_kept = log_kept,
-        .lost = lost_store,
-        .context = system,
-    };
-    char error[BACKEND_ERROR_MAX];
-
-    if (backend_client_open(&system->store, &options, error) != 0) {
-        system_log(system, TRACE_ERROR, "journal", "%s", error);
-        return SHERD_ESTORE;
-    }
-    return 0;
-}
-
 static void leased(void *context, struct lease_request *request)
 {
     struct thread *thread = system_thread(context, 0);
@@ -284,21 +190,46 @@ static void warn_of_leases(void *context, const char *text)
     system_log(context, TRACE_WARNING, "lease", "%s", text);
 }
 
+static void changed_lease(void *context, const char *why, bool is_held)
+{
+    struct sherd_system *system = context;
+
+    atomic_store(&system->lease_broken, why != NULL);
+    if (!why) {
+        system_log(system, TRACE_INFO, "lease", "lease file is there again");
+        return;
+    }
+    system_log(system, TRACE_ERROR, "lease",
+               "%s: %s hint=\"keep the directory; a node of this host that is "
+               "started again makes a new file\"",
+               why, is_held ? "the lease is lost" : "no lease is held in it");
+    if (!is_held)
+        return;
+    atomic_store_explicit(&system->lease_due, true, memory_order_seq_cst);
+    if (system_has_threads(system))
+        thread_wake(system_thread(system, 0));
+}
+
 static int open_leases(struct sherd_system *system)
 {
     const struct settings *settings = &system->settings;
+    char name[LEASE_TEXT_MAX];
     struct lease_provider_options options = {
         .directory = settings->lease_directory,
         .etcd = settings->has_etcd ? &settings->etcd : NULL,
         .done = leased,
         .warn = warn_of_leases,
+        .changed = changed_lease,
         .context = system,
+        .name = name,
     };
     char error[512];
 
     if (!settings->node.resolves ||
         settings->node.resolver.strategy.kind != STRATEGY_LEASE_MAJORITY)
         return 0;
+    (void)lease_name(name, settings->node.lease_name,
+                     settings->node.identity.system);
     if (lease_provider_open(&system->leases, &options, error, sizeof error) != 0) {
         system_log(system, TRACE_ERROR, "lease", "%s", error);
         return SHERD_ESTORE;
@@ -394,6 +325,7 @@ int sherd_open(struct sherd_system **system,
     opened->signal_pipe = -1;
     opened->lookups = dns_lookups_new();
     check(uv_mutex_init(&opened->mutex) == 0);
+    check(uv_mutex_init(&opened->types_mutex) == 0);
     check(uv_cond_init(&opened->changed) == 0);
     result = read_settings(opened, options ? options : &defaults);
     if (result == 0)
@@ -406,7 +338,7 @@ int sherd_open(struct sherd_system **system,
         result = open_listener(opened);
     if (result == 0) {
         set_polling(opened);
-        result = open_store(opened);
+        result = system_open_store(opened);
     }
     if (result == 0)
         result = open_leases(opened);
@@ -426,170 +358,6 @@ uint16_t sherd_port(const struct sherd_system *system)
 {
     check(system != NULL);
     return system->port;
-}
-
-/* ---- entity types ---- */
-
-/* The data center of a type's shards. */
-static const char *center_of(const struct sherd_system *system,
-                             const struct sherd_entity_type *type)
-{
-    return type->data_center ? type->data_center
-                             : system->settings.node.data_center;
-}
-
-static bool remembers(const struct sherd_system *system,
-                      const struct sherd_entity_type *type)
-{
-    return type->remember
-               ? type->remember > 0
-               : system->settings.node.remember_entities;
-}
-
-static bool is_hosted(const struct sherd_system *system,
-                      const struct sherd_entity_type *type)
-{
-    return !type->proxy && type->behavior.receive &&
-           strcmp(center_of(system, type),
-                  system->settings.node.data_center) == 0;
-}
-
-static bool has_role(const struct sherd_system *system,
-                     const struct sherd_entity_type *type)
-{
-    const struct node_settings *node = &system->settings.node;
-    const char *role = type->role && *type->role ? type->role
-                                                 : node->sharding_role;
-
-    if (!role || !*role)
-        return true;
-    for (uint32_t i = 0; i < node->role_count; i++)
-        if (strcmp(node->roles[i], role) == 0)
-            return true;
-    return false;
-}
-
-/* Events in memory are lost when an entity moves to another process, so this must not happen
- * unnoticed. */
-static bool has_journal(struct sherd_system *system,
-                        const struct sherd_entity_type *type)
-{
-    bool needs = type->behavior.apply != NULL ||
-                 (remembers(system, type) &&
-                  !system->settings.node.remembers_in_data);
-
-    if (!needs || !is_hosted(system, type))
-        return true;
-    system->needs_store |= has_role(system, type); /* without it the type is a proxy here */
-    if (system->settings.sqlite)
-        return true;
-    if (!system->settings.has_journal)
-        system_log(system, TRACE_ERROR, "journal",
-                   "%s needs a journal: set "
-                   "options.journal to \"sqlite:PATH\", or to \"memory\" for "
-                   "a test in one process type=\"%s\"",
-                   type->behavior.apply ? "a persistent entity type"
-                                        : "a type whose entities are remembered",
-                   type->name);
-    else
-        system_log(system, TRACE_WARNING, "journal",
-                   "the journal is in memory: events are lost when an entity "
-                   "moves to another process type=\"%s\" hint=\"set "
-                   "journal.plugin = sqlite\"",
-                   type->name);
-    return system->settings.has_journal;
-}
-
-/* Logs it if the type shares a path or name with another type, or with sharding's replicator. */
-static bool clashes(struct sherd_system *system,
-                    const struct sherd_entity_type *type)
-{
-    const struct node_settings *settings = &system->settings.node;
-    struct buf name = { 0 };
-    bool clash = entity_types_clash(settings, type, type, &name);
-
-    if (clash)
-        system_log(system, TRACE_ERROR, "host",
-                   "an entity type has the path of sharding's own replicator: "
-                   "rename it type=\"%s\" both=\"%.*s\"",
-                   type->name, (int)name.size, (const char *)name.data);
-    for (uint32_t i = 0; i < system->types.count && !clash; i++) {
-        const struct sherd_entity_type *other = &system->types.items[i];
-
-        clash = entity_types_clash(settings, type, other, &name);
-        if (clash)
-            system_log(system, TRACE_ERROR, "host",
-                       "two entity types have one path or name: rename one of "
-                       "them type=\"%s\" other=\"%s\" both=\"%.*s\"",
-                       type->name, other->name, (int)name.size,
-                       (const char *)name.data);
-    }
-    buf_fini(&name);
-    return clash;
-}
-
-static void refuse_type(struct sherd_system *system,
-                        const struct sherd_entity_type *type,
-                        const char *fault)
-{
-    const char *name = type && type->name ? type->name : "";
-    const char *meant = entity_type_meant(type);
-
-    if (meant)
-        system_log(system, TRACE_ERROR, "host",
-                   "an entity type is not valid type=\"%s\" why=\"%s\" "
-                   "allocation=\"%s\" hint=\"did you mean %s?\"",
-                   name, fault, type->allocation, meant);
-    else
-        system_log(system, TRACE_ERROR, "host",
-                   "an entity type is not valid type=\"%s\" why=\"%s\"", name,
-                   fault);
-}
-
-/* Copies a type with all that it points to, except the functions. */
-static struct sherd_entity_type copy_type(const struct sherd_entity_type *type)
-{
-    struct sherd_entity_type copy = *type;
-
-    copy.name = mem_text(type->name);
-    copy.role = mem_text(type->role);
-    copy.data_center = mem_text(type->data_center);
-    copy.allocation = mem_text(type->allocation);
-    if (type->strategy)
-        copy.strategy = mem_copy(type->strategy, sizeof *type->strategy);
-    return copy;
-}
-
-int sherd_entity_register(struct sherd_system *system,
-                          const struct sherd_entity_type *type)
-{
-    const char *fault = entity_type_fault(type);
-
-    if (system_state_of(system) != SYSTEM_OPEN)
-        return SHERD_ESTATE;
-    if (fault) {
-        refuse_type(system, type, fault);
-        return SHERD_EINVAL;
-    }
-    for (uint32_t i = 0; i < system->types.count; i++) {
-        if (strcmp(system->types.items[i].name, type->name) == 0 &&
-            strcmp(center_of(system, &system->types.items[i]),
-                   center_of(system, type)) == 0)
-            return SHERD_EEXIST;
-    }
-    if (system->types.count >= ACTOR_TYPES_MAX) {
-        system_log(system, TRACE_ERROR, "host",
-                   "too many entity types type=\"%s\" limit=%d "
-                   "hint=\"one type can serve several kinds of entities: put the kind into the id\"",
-                   type->name, ACTOR_TYPES_MAX);
-        return SHERD_EFULL;
-    }
-    if (!has_journal(system, type))
-        return SHERD_EINVAL;
-    if (clashes(system, type))
-        return SHERD_EEXIST;
-    vec_push(&system->types, copy_type(type));
-    return 0;
 }
 
 /* ---- starting ---- */
@@ -628,6 +396,7 @@ static int make_node(struct sherd_system *system)
     compare_stores(system);
     settings->types = system->types.items;
     settings->type_count = system->types.count;
+    settings->late_types_max = ACTOR_TYPES_MAX - system->types.count;
     system->node = node_new(settings, error, sizeof error);
     if (!system->node) {
         system_log(system, TRACE_ERROR, "node", "%s", error);
@@ -785,6 +554,8 @@ void sherd_close(struct sherd_system *system)
     node_free(system->node);
     free(system->threads);
     status_calls_free(system);
+    region_calls_free(system);
+    type_calls_free(system);
     listener_free(system->listener);
     dns_lookups_close(system->lookups);
     tls_close(system->tls);
@@ -795,5 +566,6 @@ void sherd_close(struct sherd_system *system)
     settings_fini(&system->settings);
     uv_cond_destroy(&system->changed);
     uv_mutex_destroy(&system->mutex);
+    uv_mutex_destroy(&system->types_mutex);
     mem_free(system);
 }

@@ -58,13 +58,17 @@ struct sherd_system {
     uint16_t port;
     struct backend_client *store;
     _Atomic bool store_lost; /* the journal was deleted or replaced: nothing is stored any more */
+    _Atomic bool store_fails; /* the journal accepts no writes, as on a full disk */
     bool needs_store; /* a type that this node hosts has events in the journal */
     struct backend_identity store_id;
     char *store_name; /* the journal in log lines */
     struct leases *leases; /* null: no node needs a lease */
+    _Atomic bool lease_broken; /* its file was deleted or replaced, and there is no other one yet */
+    _Atomic bool lease_due; /* a held lease was lost with its file; control has not been told yet */
     struct pool *pool; /* null until sherd_start */
     struct durable *durable; /* null: no durable keys */
     _Atomic bool durable_fails; /* keys are not loaded, or their last write failed */
+    _Atomic bool durable_lost; /* their files were deleted or replaced: nothing is stored any more */
     _Atomic uint64_t durable_failures; /* failed writes of acknowledged changes */
     bool durable_is_behind; /* the last write-behind failed; the durable file's thread */
     struct discovery *discovery; /* null: seed nodes are configured */
@@ -89,6 +93,7 @@ struct sherd_system {
     uint32_t mark; /* of the process that opened it: fork_watch_mark */
     _Atomic bool has_threads; /* they can be woken; set before the first one runs */
 
+    uv_mutex_t types_mutex; /* for `types`, and for adding them to the node */
     uv_mutex_t mutex;
     uv_cond_t changed; /* for what follows */
     int error;         /* result of sherd_wait */
@@ -97,10 +102,11 @@ struct sherd_system {
     int signal_pipe;   /* of sherd_run; -1: none */
     struct status_call *calls; /* calls of sherd_get_status, also timed-out ones */
     uint32_t call_count;
+    struct region_call *region_calls; /* calls of sherd/sharding.h, also timed-out ones */
+    uint32_t region_call_count;
+    struct type_call_state *type_calls;
+    uint32_t type_call_count;
 };
-
-/* The thread that machine `index` runs on. */
-struct thread *system_thread(struct sherd_system *system, uint32_t machine);
 
 /* The process was forked: threads and locks of the system are the parent's, so nothing of it may be
  * used here. */
@@ -133,6 +139,9 @@ void system_end(struct sherd_system *system, int error);
  * inboxes. */
 int system_pool_open(struct sherd_system *system);
 void system_pool_close(struct sherd_system *system);
+
+/* system_store.c: opens the journal. 0, or a logged SHERD_E... code. */
+int system_open_store(struct sherd_system *system);
 
 /* system_durable.c: opens the file of durable keys, if there are any. 0, or a logged SHERD_E...
  * code. Repeated once the node exists, as its types may have durable keys. */

@@ -39,6 +39,14 @@ static void written(void *context, const char *error)
                    "durable keys stored again; writes are acknowledged");
 }
 
+static void lost_durable(void *context, const char *why)
+{
+    struct sherd_system *system = context;
+
+    atomic_store(&system->durable_lost, true);
+    system_log(system, TRACE_ERROR, "ddata", "%s", why);
+}
+
 static void warn_of_durable(void *context, const char *text)
 {
     system_log(context, TRACE_ERROR, "ddata", "%s", text);
@@ -56,6 +64,7 @@ int system_open_durable(struct sherd_system *system)
         .done = kept,
         .written = written,
         .warn = warn_of_durable,
+        .lost = lost_durable,
         .context = system,
     };
     char error[DURABLE_ERROR_MAX];

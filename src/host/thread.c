@@ -15,7 +15,9 @@
 #include "host/log.h"
 #include "host/pool.h"
 #include "host/relax.h"
+#include "host/region_calls.h"
 #include "host/status.h"
+#include "host/type_calls.h"
 #include "journal/backend.h"
 
 #define MS_NS 1000000ull
@@ -115,6 +117,24 @@ static void leave(struct thread *thread)
     machine_mail(thread->machines[0], thread->now, &mail, 1);
 }
 
+/* The lease was lost with its file. */
+static bool is_to_forget(struct thread *thread)
+{
+    _Atomic bool *due = &thread->system->lease_due;
+
+    return thread->index == 0 &&
+           atomic_load_explicit(due, memory_order_seq_cst);
+}
+
+static bool forget_lease(struct thread *thread)
+{
+    if (!is_to_forget(thread))
+        return false;
+    atomic_store(&thread->system->lease_due, false);
+    machine_lease_forgotten(thread->machines[0], thread->now);
+    return true;
+}
+
 /* An empty result does not replace the earlier nodes. */
 static void expect(struct thread *thread, const struct seed_list *list)
 {
@@ -126,7 +146,7 @@ static bool take_inbox(struct thread *thread)
 {
     struct inbox_item item;
     bool leaves = is_to_leave(thread);
-    bool any = leaves;
+    bool any = forget_lease(thread) || leaves;
 
     while (inbox_next(&thread->inbox, &item)) {
         uint32_t index = item.machine - thread->first;
@@ -216,6 +236,12 @@ static bool carry_out(struct thread *thread, uint32_t index)
             break;
         case DRIVER_STATUS:
             status_returned(system, request.part);
+            break;
+        case DRIVER_TYPE:
+            type_call_returned(system, request.type);
+            break;
+        case DRIVER_QUERY:
+            region_call_returned(system, request.query);
             break;
         case DRIVER_UP:
             system_tell(system, SYSTEM_UP);
@@ -334,12 +360,12 @@ static void write_log(struct thread *thread, uint32_t index)
 
 /* ---- stalled threads, watched by control ---- */
 
-bool thread_is_stalled(const struct thread *thread, uint64_t now)
+bool thread_is_stalled(const struct thread *thread, uint64_t now, uint64_t limit)
 {
     uint64_t began = atomic_load_explicit(&thread->turn_began_at,
                                           memory_order_relaxed);
 
-    return began && now >= began + STALLED_NS;
+    return began && now >= began + limit;
 }
 
 /* Time of the next step: report, leave or end. */
@@ -434,6 +460,7 @@ static bool has_mail(struct thread *thread)
     const struct mail *mail;
 
     if (!inbox_is_empty(&thread->inbox) || is_to_leave(thread) ||
+        is_to_forget(thread) ||
         atomic_load_explicit(&system->stopping, memory_order_seq_cst))
         return true;
     for (uint32_t own = thread->first; own < thread->first + thread->count;

@@ -72,6 +72,13 @@ struct thread {
     _Alignas(64) _Atomic uint64_t turn_began_at; /* 0: not in a turn */
 };
 
+/* The thread that a machine runs on. */
+static inline struct thread *system_thread(struct sherd_system *system,
+                                           uint32_t machine)
+{
+    return &system->threads[system->thread_count == 1 ? 0 : machine];
+}
+
 /* Creates the loop, but no thread. 0, or -1 if no descriptors are left. */
 int thread_init(struct thread *thread, struct sherd_system *system,
                 uint32_t index);
@@ -81,8 +88,8 @@ void thread_join(struct thread *thread);
 /* After all threads were joined and the journal was closed. */
 void thread_fini(struct thread *thread);
 
-/* Tells whether its turn lasts too long. Any thread. */
-bool thread_is_stalled(const struct thread *thread, uint64_t now);
+/* Tells whether its turn lasts longer than so many ns. Any thread. */
+bool thread_is_stalled(const struct thread *thread, uint64_t now, uint64_t limit);
 
 /* Wakes it if it sleeps. Any thread, after publishing what it must see. */
 void thread_wake(struct thread *thread);

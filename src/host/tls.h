@@ -8,7 +8,8 @@
  * dialling side proves it first. docs/decisions/004-tls.md and 005-cluster-secret.md have the
  * reasons.
  *
- * A thread reads changed files again, at most every reload_after, on a new connection or tls_look.
+ * A thread reads changed files again, at most every reload_after, on a new connection or tls_look,
+ * which is due every TLS_LOOK_MS. A missing file is noticed, and unusable ones are read again, at once.
  * Open connections keep their certificates; their owner closes those that tls_revokes reports.
  * Unusable files are reported, and the last content stays in use. A list that revokes the own
  * certificate is used, as it may name others.
@@ -66,8 +67,9 @@ bool tls_verifies_names(const struct tls *tls);
  * whenever other files are in use. Any thread. */
 uint64_t tls_look(struct tls *tls, uint64_t now);
 void tls_wait(struct tls *tls); /* until no reading runs; for tests */
-/* ns between calls of tls_look: it reports bad files, and open connections may depend on a list. */
-uint64_t tls_look_interval(const struct tls *tls);
+/* False while a file is missing or the files cannot be used: the node goes on with what it read, but
+ * could not start again. Any thread. */
+bool tls_is_usable(const struct tls *tls);
 /* Tells whether a list revokes the certificate of an open end's peer, or one of its chain. It is
  * counted, and the caller closes the connection. Any thread. */
 bool tls_revokes(struct tls *tls, const struct tls_end *end);

@@ -1,6 +1,7 @@
 /* Reads certificates, key and rules at the start, and again when the files change. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -11,6 +12,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/line.h"
+#include "base/timers.h"
 #include "base/vec.h"
 #include "host/file.h"
 #include "host/file_watch.h"
@@ -18,6 +20,7 @@
 
 #define FILES 6
 #define ERROR_MAX 512
+#define MISSED 2 /* looks without a file until it counts as deleted */
 
 /* Differs between two contents of a file. */
 struct stamp {
@@ -42,8 +45,10 @@ struct reading {
     VEC(const char *) algorithms;
     VEC(const char *) pins;
     struct stamp stamps[FILES]; /* of the last reading, successful or not */
+    _Atomic bool is_due; /* changed files are read */
+    uint32_t missed; /* looks in a row that missed a file */
     bool is_changed; /* the last look read files, with this result */
-    bool is_right;
+    bool is_right; /* of the last reading */
     struct content content; /* until handed over */
     char error[ERROR_MAX];
 };
@@ -53,9 +58,12 @@ struct tls {
     struct file_watch *file_watch;        /* its subject is the reading */
     uv_mutex_t mutex;
     _Atomic uint64_t revoked;   /* connections */
+    _Atomic bool is_usable;     /* the node could start with the files */
+    struct reading *reading;    /* lent by the watch; only is_due */
     struct content content;     /* under the mutex, as all below */
     uint64_t version;           /* of content */
     uint64_t looked_at;
+    uint64_t due_at;            /* changed files are read from then on */
 };
 
 static void content_fini(struct content *content)
@@ -398,24 +406,31 @@ static void report(const struct tls *tls)
 
 /* ---- reading again ---- */
 
-static void take_stamps(const struct tls_options *options,
+/* False: a file is missing. */
+static bool take_stamps(const struct tls_options *options,
                         struct stamp stamps[FILES])
 {
     const char *const paths[FILES] = { options->certificate, options->key,
                                        options->ca, options->crl,
                                        options->secret, options->pins_file };
+    bool is_whole = true;
 
     memset(stamps, 0, FILES * sizeof *stamps);
     for (int i = 0; i < FILES; i++) {
         struct stat at;
 
-        if (!paths[i] || stat(paths[i], &at) != 0)
+        if (!paths[i])
+            continue;
+        if (stat(paths[i], &at) != 0) {
+            is_whole = false;
             continue; /* zero: differs from every file's */
+        }
         stamps[i].device = at.st_dev;
         stamps[i].file = at.st_ino;
         stamps[i].size = at.st_size;
         stamps[i].changed = at.st_ctim; /* also for a changed mode */
     }
+    return is_whole;
 }
 
 static bool are_same(const struct stamp left[FILES],
@@ -432,14 +447,18 @@ static bool are_same(const struct stamp left[FILES],
     return same;
 }
 
-/* Stamps come first: a file that changes during the reading is read again. */
+/* Stamps come first: a file that changes during the reading is read again. A missing file, and files
+ * that cannot be used, are not left until they are due. */
 static void read_again(void *subject)
 {
     struct reading *reading = subject;
     struct stamp stamps[FILES];
+    bool is_whole = take_stamps(&reading->options, stamps);
+    bool is_due = atomic_exchange(&reading->is_due, false);
 
-    take_stamps(&reading->options, stamps);
-    reading->is_changed = !are_same(stamps, reading->stamps);
+    reading->missed = is_whole ? 0 : reading->missed + 1;
+    is_due = is_due || reading->missed >= MISSED || !reading->is_right;
+    reading->is_changed = is_due && !are_same(stamps, reading->stamps);
     if (!reading->is_changed)
         return;
     memcpy(reading->stamps, stamps, sizeof stamps);
@@ -470,6 +489,7 @@ static void on_read(void *context, void *subject)
 
     if (!reading->is_changed)
         return;
+    atomic_store(&tls->is_usable, reading->is_right);
     if (!reading->is_right) {
         line_format(text, sizeof text,
                     "changed TLS files rejected, old ones stay in use "
@@ -487,6 +507,13 @@ static void on_read(void *context, void *subject)
     report(tls);
 }
 
+static void set_due(struct tls *tls, uint64_t now)
+{
+    uint64_t after = tls->options.reload_after;
+
+    tls->due_at = after < NEVER - now ? now + after : NEVER;
+}
+
 /* Under the mutex. Does not wait for files, which may not answer. */
 static void look_again(struct tls *tls, uint64_t now)
 {
@@ -494,8 +521,12 @@ static void look_again(struct tls *tls, uint64_t now)
         tls_log(tls, TRACE_ERROR,
                 "TLS files not read in time: the former ones stay in use "
                 "hint=\"check the file system of these files\"");
-    if (now - tls->looked_at < tls->options.reload_after)
+    if (now >= tls->due_at) {
+        set_due(tls, now);
+        atomic_store(&tls->reading->is_due, true);
+    } else if (now - tls->looked_at < TLS_LOOK_MS * MS) {
         return;
+    }
     tls->looked_at = now;
     file_watch_ask(tls->file_watch);
 }
@@ -522,12 +553,9 @@ uint64_t tls_look(struct tls *tls, uint64_t now)
     return version;
 }
 
-uint64_t tls_look_interval(const struct tls *tls)
+bool tls_is_usable(const struct tls *tls)
 {
-    const uint64_t least = TLS_LOOK_MS * UINT64_C(1000000);
-
-    return tls->options.reload_after > least ? tls->options.reload_after
-                                             : least;
+    return atomic_load(&tls->is_usable);
 }
 
 bool tls_revokes(struct tls *tls, const struct tls_end *end)
@@ -619,6 +647,8 @@ static bool start_looks(struct tls *tls, struct reading *reading)
                                            .release = reading_free,
                                            .context = tls };
 
+    reading->is_right = true;
+    tls->reading = reading;
     tls->file_watch = file_watch_open(&options, reading);
     return tls->file_watch != NULL;
 }
@@ -635,7 +665,9 @@ int tls_open(struct tls **tls, const struct tls_options *options, uint64_t now,
     opened->options = reading->options;
     check(uv_mutex_init(&opened->mutex) == 0);
     opened->looked_at = now;
-    take_stamps(&reading->options, reading->stamps);
+    set_due(opened, now);
+    atomic_store(&opened->is_usable, true);
+    (void)take_stamps(&reading->options, reading->stamps);
     right = content_init(&reading->content, &reading->options, why);
     if (right && reading->content.is_revoked)
         right = fault(why, options->certificate, "the certificate is revoked");

@@ -198,6 +198,9 @@ struct backend_ops {
     /* False, for ever and with a line in error, once the store is not the one that was opened: it
      * was deleted or replaced, and every request fails. Called each second. May be null. */
     bool (*is_whole)(void *store, char *error);
+    /* Tries to store something without a meaning. False, with a line in error: it fails, as on a full
+     * disk. Called each second after a whole group has failed. May be null: groups show it. */
+    bool (*can_write)(void *store, char *error);
 };
 
 #endif

@@ -33,6 +33,15 @@ struct lease {
     uint32_t news_head;
 };
 
+bool lease_name(char *name, const char *given, const char *system)
+{
+    bool is_given = given && given[strspn(given, " \t")];
+
+    (void)snprintf(name, LEASE_TEXT_MAX, is_given ? "%s" : "%s-akka-sbr",
+                   is_given ? given : system);
+    return is_given;
+}
+
 struct lease *lease_new(const struct lease_options *options)
 {
     struct lease *lease = mem_alloc(sizeof *lease);
@@ -183,6 +192,13 @@ static void refused(struct lease *lease)
         tell(lease, LEASE_NEWS_LOST);
     if (lease->state != LEASE_RELEASING)
         enter(lease, LEASE_FREE, NEVER);
+}
+
+void lease_forgotten(struct lease *lease, uint64_t now)
+{
+    if (lease->state == LEASE_HELD)
+        refused(lease);
+    settle(lease, now);
 }
 
 static void took(struct lease *lease, uint64_t now,

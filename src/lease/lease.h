@@ -46,6 +46,10 @@ enum lease_news {
 
 struct lease;
 
+/* Writes the name of a resolver's lease, cut at LEASE_TEXT_MAX bytes. False: `given` is null or blank,
+ * so the name is SYSTEM-akka-sbr, as Akka's is. */
+bool lease_name(char *name, const char *given, const char *system);
+
 struct lease *lease_new(const struct lease_options *options);
 void lease_free(struct lease *lease); /* Null is allowed. Frees requests that were not drained. */
 
@@ -58,6 +62,8 @@ void lease_release(struct lease *lease, uint64_t now);
  * The news are those of lease_release. If `at` is over, the lease is released. If it is not held,
  * nothing happens. */
 void lease_leave(struct lease *lease, uint64_t now, uint64_t at);
+/* The provider has lost the lease, as its file was deleted. If this node held it, LOST follows. */
+void lease_forgotten(struct lease *lease, uint64_t now);
 /* True only if no other owner can have it, even if this node's clock is an eighth too slow. */
 bool lease_is_held(const struct lease *lease, uint64_t now);
 void lease_answered(struct lease *lease, uint64_t now,

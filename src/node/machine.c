@@ -482,6 +482,13 @@ void machine_leased(struct machine *machine, uint64_t now,
     control_leased(machine->control, request);
 }
 
+void machine_lease_forgotten(struct machine *machine, uint64_t now)
+{
+    check(machine->control != NULL);
+    machine->now = now;
+    control_lease_forgotten(machine->control);
+}
+
 void machine_job_done(struct machine *machine, uint64_t now, struct job *job)
 {
     check(machine->lane != NULL);

@@ -200,12 +200,17 @@ static void copy_type(struct sherd_entity_type *copy,
         copy->idle_ms = settings->passivate_idle_after / MS;
 }
 
+static uint32_t types_max(const struct node_settings *settings)
+{
+    return settings->type_count + settings->late_types_max;
+}
+
 static void copy_settings(struct node *node,
                           const struct node_settings *settings)
 {
     struct node_settings *copy = &node->settings;
     struct sherd_entity_type *types =
-        mem_alloc(settings->type_count * sizeof *types);
+        mem_alloc(types_max(settings) * sizeof *types);
 
     *copy = *settings;
     if (copy->passivation.main.policy == PASSIVATION_NONE)
@@ -229,6 +234,8 @@ static void copy_settings(struct node *node,
                                     settings->durable_key_count);
     copy->shard_durable_keys = copy_texts(settings->shard_durable_keys,
                                           settings->shard_durable_key_count);
+    copy->checked_types = copy_texts(settings->checked_types,
+                                     settings->checked_type_count);
     copy->data_expiries = copy_expiries(settings);
     copy->large_destinations = copy_texts(settings->large_destinations,
                                           settings->large_destination_count);
@@ -236,10 +243,10 @@ static void copy_settings(struct node *node,
         mem_text(settings->data_center && *settings->data_center
                      ? settings->data_center
                      : "default");
+    copy->sharding_role = mem_text(settings->sharding_role);
     for (uint32_t i = 0; i < settings->type_count; i++)
         copy_type(&types[i], copy, &settings->types[i]);
     copy->types = types;
-    copy->sharding_role = NULL;
     node->identity = copy->identity;
 }
 
@@ -253,7 +260,7 @@ static const char *settings_error(const struct node_settings *settings)
         return "the node needs an address and a uid";
     if (!settings->lanes || settings->lanes > LANES_MAX)
         return "lanes must be 1 to 64";
-    if (settings->type_count > ACTOR_TYPES_MAX)
+    if (types_max(settings) > ACTOR_TYPES_MAX)
         return "too many entity types";
     return NULL;
 }
@@ -331,9 +338,11 @@ struct node *node_new(const struct node_settings *settings, char *error,
     node = mem_alloc(sizeof *node);
     copy_settings(node, settings);
     node->names =
-        mem_alloc(settings->type_count * sizeof *node->names);
+        mem_alloc(types_max(settings) * sizeof *node->names);
     for (uint32_t i = 0; i < settings->type_count; i++)
         make_names(node, i);
+    node->prepared_types = settings->type_count;
+    atomic_store(&node->type_count, settings->type_count);
     node->machine_count = settings->lanes + 1;
     for (uint32_t i = 0; i < node->machine_count; i++)
         node->machines[i] = make_machine(node, i);
@@ -385,7 +394,7 @@ void node_free(struct node *node)
     node_close(node);
     for (uint32_t i = 0; i < node->machine_count; i++)
         free_machine(node->machines[i]);
-    for (uint32_t i = 0; i < settings->type_count; i++) {
+    for (uint32_t i = 0; i < node->prepared_types; i++) {
         mem_free(node->names[i].type);
         mem_free(node->names[i].region_path);
         mem_free(node->names[i].region_plain);
@@ -407,6 +416,7 @@ void node_free(struct node *node)
     for (uint32_t i = 0; i < settings->data_expiry_count; i++)
         free_text(settings->data_expiries[i].pattern);
     mem_free((void *)(uintptr_t)settings->data_expiries);
+    free_texts(settings->checked_types, settings->checked_type_count);
     free_texts(settings->large_destinations,
                settings->large_destination_count);
     free_texts(settings->minimum_roles, settings->role_minimum_count);
@@ -421,6 +431,7 @@ void node_free(struct node *node)
     free_text(settings->resolver_role);
     free_text(settings->data_name);
     free_text(settings->data_role);
+    free_text(settings->sharding_role);
     free_text(settings->lease_name);
     mem_free(node);
 }
@@ -563,12 +574,19 @@ bool node_mail_tell(const struct node *node, struct sherd_ref to, uint32_t msg,
     return true;
 }
 
+uint32_t node_type_index(const struct node *node, const char *type)
+{
+    uint32_t count = atomic_load_explicit(&node->type_count, memory_order_acquire);
+
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(node->names[i].name, type) == 0)
+            return i;
+    return ACTOR_TYPES_MAX;
+}
+
 bool node_has_type(const struct node *node, const char *type)
 {
-    for (uint32_t i = 0; i < node->settings.type_count; i++)
-        if (strcmp(node->names[i].name, type) == 0)
-            return true;
-    return false;
+    return node_type_index(node, type) < ACTOR_TYPES_MAX;
 }
 
 bool node_mail_entity_tell(const struct node *node, const char *type,
@@ -577,32 +595,27 @@ bool node_mail_entity_tell(const struct node *node, const char *type,
                            uint32_t *to_machine)
 {
     size_t id_size = id ? strlen(id) : 0;
+    uint32_t index = node_type_index(node, type);
+    const struct type_names *names = &node->names[index];
     struct mail_content content;
     struct tell_content *tell;
+    int32_t shard;
 
-    if (!id_size || id_size > SHERD_ID_MAX)
+    if (!id_size || id_size > SHERD_ID_MAX || index == ACTOR_TYPES_MAX)
         return false;
-    for (uint32_t i = 0; i < node->settings.type_count; i++) {
-        const struct type_names *names = &node->names[i];
-        int32_t shard;
-
-        if (strcmp(names->name, type) != 0)
-            continue;
-        if (body.size > SHERD_BODY_MAX &&
-            (!names->is_large || body.size > large_any_max(&node->settings)))
-            return false;
-        shard = hash_shard(slice_text(id), names->shards);
-        *to_machine = 1 + shard_lane(i, shard, node->settings.lanes);
-        tell = mem_alloc(sizeof *tell);
-        tell->type = i;
-        tell->msg = msg;
-        buf_put(&tell->id, id, id_size);
-        buf_put(&tell->body, body.data, body.size);
-        content = MAIL(tell, .own = { tell });
-        *mail = mail_seal(&content);
-        return true;
-    }
-    return false;
+    if (body.size > SHERD_BODY_MAX &&
+        (!names->is_large || body.size > large_any_max(&node->settings)))
+        return false;
+    shard = hash_shard(slice_text(id), names->shards);
+    *to_machine = 1 + shard_lane(index, shard, node->settings.lanes);
+    tell = mem_alloc(sizeof *tell);
+    tell->type = index;
+    tell->msg = msg;
+    buf_put(&tell->id, id, id_size);
+    buf_put(&tell->body, body.data, body.size);
+    content = MAIL(tell, .own = { tell });
+    *mail = mail_seal(&content);
+    return true;
 }
 
 struct mail node_mail_command(enum node_command command,
@@ -620,16 +633,47 @@ bool node_mail_active_limit(const struct node *node, const char *type,
 {
     struct active_limit limit = { entities ? entities : UINT32_MAX,
                                   bytes ? bytes : UINT64_MAX };
+    uint32_t index = node_type_index(node, type);
+    struct mail_content content = mail_for_type(index, MAIL(region_limit, .limit = limit));
 
-    for (uint32_t i = 0; i < node->settings.type_count; i++)
-        if (strcmp(type, node->names[i].name) == 0) {
-            struct mail_content content =
-                mail_for_type(i, MAIL(region_limit, .limit = limit));
+    *mail = mail_seal(&content);
+    return index < ACTOR_TYPES_MAX;
+}
 
-            *mail = mail_seal(&content);
-            return true;
-        }
-    return false;
+void query_part_free(struct query_part *part)
+{
+    if (part)
+        mem_free(part->regions.memory);
+    mem_free(part);
+}
+
+bool node_mail_query(const struct node *node, const char *type, struct query_part *part,
+                     struct mail *mail)
+{
+    uint32_t index = node_type_index(node, type);
+    struct mail_content content = mail_for_type(index, MAIL(query, .own = { part }));
+
+    *mail = mail_seal(&content);
+    return index < ACTOR_TYPES_MAX;
+}
+
+uint32_t node_prepare_type(struct node *node, const struct sherd_entity_type *type)
+{
+    struct sherd_entity_type *types =
+        (struct sherd_entity_type *)(uintptr_t)node->settings.types; /* the node's own */
+    uint32_t index = node->prepared_types++;
+
+    check(index < types_max(&node->settings));
+    copy_type(&types[index], &node->settings, type);
+    make_names(node, index);
+    return index;
+}
+
+struct mail node_mail_type_call(struct type_part *part)
+{
+    struct mail_content content = mail_for_type(part->type, MAIL(type_call, .own = { part }));
+
+    return mail_seal(&content);
 }
 
 struct mail node_mail_allocation(const struct sherd_allocation_choice *choice,

@@ -73,6 +73,7 @@ struct node_settings {
     bool probes; /* leave facts for checkers */
     const struct sherd_entity_type *types;
     uint32_t type_count;
+    uint32_t late_types_max; /* types that node_prepare_type may add */
     const struct sherd_format *formats; /* of messages between actors here and on JVM nodes */
     uint32_t format_count;              /* at most FORMATS_MAX */
     uint64_t (*clock)(void); /* monotonic ns, to report slow handlers; null in simulation */
@@ -136,6 +137,7 @@ struct node_settings {
     uint32_t state_majority_min; /* minimum of that majority; 0: Akka's */
     uint64_t waiting_for_state_timeout, updating_state_timeout;
     uint64_t retry_interval, handoff_timeout, shard_start_timeout, rebalance_interval, passivate_idle_after, shutdown_region_timeout;
+    uint64_t region_query_timeout; /* 0: Akka's 3 s */
 
     uint64_t passivate_interval; /* between two looks for idle entities; 0: an eighth of the time */
     /* limits of a region's active entities and their bytes, for types that do not say; 0: none */
@@ -158,6 +160,10 @@ struct node_settings {
     bool tasks_unless_downed; /* a downed node runs no tasks */
     /* a late task stops the shutdown; only before shards are handed off */
     bool phases_fatal[SHERD_PHASE_COUNT];
+
+    /* types that must be registered before the node is ready, once; lent */
+    const char *const *checked_types;
+    uint32_t checked_type_count;
 
     bool terms_by_clock; /* journal in memory: the wall clock replaces former terms */
 
@@ -264,6 +270,44 @@ struct status_part {
 };
 struct mail node_mail_status(struct status_part *part); /* given until DRIVER_STATUS returns it */
 
+/* A program's question about a type's regions. */
+enum node_query {
+    NODE_REGION_STATE, /* this node's, with the ids of entities */
+    NODE_REGION_STATS,
+    NODE_CLUSTER_STATS,
+    NODE_REGIONS
+};
+struct query_part {
+    enum node_query query;
+    uint64_t timeout; /* ns; 0: the settings' */
+    int result;       /* 0, or SHERD_E...; then regions is empty */
+    struct sherd_regions regions; /* regions.memory is of mem_alloc */
+    void *driver;     /* the driver's own */
+};
+/* For machine 0; given until DRIVER_QUERY returns it. False: unknown type. */
+bool node_mail_query(const struct node *node, const char *type, struct query_part *part,
+                     struct mail *mail);
+void query_part_free(struct query_part *part); /* with its answer; null is fine */
+
+/* Prepares a type for a node that runs: gives it a place, which is used once node_mail_type_call adds
+ * it. The caller has checked it (entity_type.h), and makes one such pair of calls at a time, whose
+ * mail keeps their order. At most late_types_max. Returns its index. */
+uint32_t node_prepare_type(struct node *node, const struct sherd_entity_type *type);
+enum type_call {
+    TYPE_ADD,        /* returned when actors and threads can use the type */
+    TYPE_STOP_REGION /* shuts its region down; returned when the region has stopped */
+};
+struct type_part {
+    enum type_call call;
+    uint32_t type; /* index */
+    int result;    /* 0, or SHERD_ESTATE: the node shuts down */
+    void *driver;  /* the driver's own */
+};
+/* For machine 0; given until DRIVER_TYPE returns it. */
+struct mail node_mail_type_call(struct type_part *part);
+/* Returns the index of a type that can be used, or ACTOR_TYPES_MAX. */
+uint32_t node_type_index(const struct node *node, const char *type);
+
 /* ---- a machine's inputs ---- */
 
 /* Comes before all other inputs. */
@@ -325,6 +369,9 @@ void machine_stored(struct machine *machine, uint64_t now,
 void machine_leased(struct machine *machine, uint64_t now,
                     struct lease_request *request);
 
+/* The provider has lost the lease of this node. Control only. */
+void machine_lease_forgotten(struct machine *machine, uint64_t now);
+
 /* Takes a finished request of durable keys, given. Control only. */
 void machine_durable(struct machine *machine, uint64_t now,
                      struct durable_request *request);
@@ -367,6 +414,8 @@ enum driver_request_kind {
     DRIVER_DURABLE,
     DRIVER_SEEDS,      /* find nodes of the cluster, then machine_found; at most one at a time */
     DRIVER_STATUS,     /* part: given back */
+    DRIVER_QUERY,      /* query: given back, control only */
+    DRIVER_TYPE,       /* type: given back, control only */
     DRIVER_UP,         /* control: the node is up */
     DRIVER_READY,      /* control: is_ready has changed; at first false */
     DRIVER_REMOVED,    /* control: the node is no member any more */
@@ -386,6 +435,8 @@ struct driver_request {
     struct job *job;
     struct durable_request *durable;
     struct status_part *part;
+    struct query_part *query;
+    struct type_part *type;
     bool is_ready; /* up, and not leaving */
     int error;
 };

@@ -99,6 +99,16 @@ static bool take_remaining(struct cluster_query *query,
     return false;
 }
 
+/* Adds a shard of the region that answers. */
+static void add_count(struct cluster_query *query, struct slice shard, int32_t value)
+{
+    struct query_count count = { query->texts.size, shard.size, value,
+                                 query->addresses.count };
+
+    buf_put_slice(&query->texts, shard);
+    vec_push(&query->counts, count);
+}
+
 void cluster_stats_answer(struct coordinator *coordinator,
                           const struct inbound *inbound,
                           const struct shard_message *message,
@@ -116,15 +126,10 @@ void cluster_stats_answer(struct coordinator *coordinator,
 
         if (!take_remaining(query, region))
             continue;
-        for (uint32_t j = 0; j < message->stat_count; j++) {
-            struct query_count count = { query->texts.size,
-                                         message->stats[j].key.size,
-                                         message->stats[j].value,
-                                         query->addresses.count };
-
-            buf_put_slice(&query->texts, message->stats[j].key);
-            vec_push(&query->counts, count);
-        }
+        for (uint32_t j = 0; j < message->stat_count; j++)
+            add_count(query, message->stats[j].key, message->stats[j].value);
+        for (uint32_t j = 0; j < message->failed_count; j++)
+            add_count(query, message->failed[j], -1);
         vec_push(&query->addresses, region->node.address);
         if (!query->remaining.count)
             answer_query(coordinator, query, true, outbox);

@@ -276,6 +276,8 @@ static void put_cluster_stats(struct buf *buf,
     Sharding__Count *counts = mem_alloc(message->stat_count * sizeof *counts);
     Sharding__Count **pointers =
         mem_alloc(message->stat_count * sizeof *pointers);
+    ProtobufCBinaryData *failed =
+        mem_alloc(message->stat_count * sizeof *failed);
 
     for (size_t i = 0; i < count; i++) {
         struct region *region = &regions[i];
@@ -287,14 +289,19 @@ static void put_cluster_stats(struct buf *buf,
         region->entry.address = &region->address;
         region->entry.stats = &region->stats;
         region->stats.stats = pointers + at;
+        region->stats.failed = failed + at;
         for (; at < message->stat_count && message->stats[at].region == i;
              at++) {
+            if (message->stats[at].value < 0) {
+                region->stats.failed[region->stats.n_failed++] =
+                    binary(message->stats[at].key);
+                continue;
+            }
             counts[at] = (Sharding__Count)SHARDING__COUNT__INIT;
             counts[at].has_key = counts[at].has_value = 1;
             counts[at].key = binary(message->stats[at].key);
             counts[at].value = message->stats[at].value;
-            pointers[at] = &counts[at];
-            region->stats.n_stats++;
+            region->stats.stats[region->stats.n_stats++] = &counts[at];
         }
         entries[i] = &region->entry;
     }
@@ -302,6 +309,7 @@ static void put_cluster_stats(struct buf *buf,
     cluster.n_stats = count;
     cluster.stats = entries;
     pack(buf, &cluster);
+    mem_free(failed);
     mem_free(pointers);
     mem_free(counts);
     mem_free(entries);

@@ -51,7 +51,7 @@
     X(SHARD_GET_REGION_STATS, 13, "DC", "get-shard-region-stats") /* nothing */ \
     X(SHARD_REGION_STATS, 13, "DD", "shard-region-stats") /* stats, failed */  \
     X(SHARD_GET_CLUSTER_STATS, 13, "DE", "get-cluster-sharding-stats") /* timeout_ns */ \
-    X(SHARD_CLUSTER_STATS, 13, "DF", "cluster-sharding-stats") /* regions, stats; no failed */ \
+    X(SHARD_CLUSTER_STATS, 13, "DF", "cluster-sharding-stats") /* addresses, stats */ \
     X(SHARD_GET_CURRENT_REGIONS, 13, "DG", "get-current-regions") /* nothing */ \
     X(SHARD_CURRENT_REGIONS, 13, "DH", "current-regions") /* regions */        \
     X(SHARD_START_ENTITY, 13, "EA", "start-entity") /* entity */               \
@@ -97,7 +97,7 @@ struct shard_home {
 
 struct shard_count {
     struct slice key; /* shard id */
-    int32_t value;
+    int32_t value; /* entities; SHARD_CLUSTER_STATS: -1 for a shard that its region could not count */
     uint32_t region; /* SHARD_CLUSTER_STATS: index in addresses */
 };
 

@@ -219,7 +219,8 @@ static bool read_cluster_stats(struct shard_message *message,
     if (cluster->n_stats > COORDINATOR_REGIONS_MAX)
         return false;
     for (size_t i = 0; i < cluster->n_stats; i++)
-        count += cluster->stats[i]->stats->n_stats;
+        count += cluster->stats[i]->stats->n_stats +
+                 cluster->stats[i]->stats->n_failed;
     addresses = mem_alloc(cluster->n_stats * sizeof *addresses);
     memory_of(message)->arrays[0] = addresses;
     items = mem_alloc(count * sizeof *items);
@@ -236,6 +237,13 @@ static bool read_cluster_stats(struct shard_message *message,
         for (size_t j = 0; j < stats->n_stats; j++, items++) {
             items->key = slice_from(stats->stats[j]->key);
             items->value = stats->stats[j]->value;
+            if (items->value < 0)
+                return false;
+            items->region = (uint32_t)i;
+        }
+        for (size_t j = 0; j < stats->n_failed; j++, items++) {
+            items->key = slice_from(stats->failed[j]);
+            items->value = -1;
             items->region = (uint32_t)i;
         }
     }

@@ -2,7 +2,7 @@
 the README shows examples/first.c unchanged, that hello_sim.c has fewer than 60 lines, and that no
 function of an example has more than 70.
 
-usage: examples_test.py FIRST COUNTER HELLO MEMBERS PRIMES SESSIONS"""
+usage: examples_test.py FIRST COUNTER HELLO MEMBERS PRIMES SESSIONS REGIONS"""
 import os
 import re
 import subprocess
@@ -87,7 +87,7 @@ def longest_function(source):
 
 
 def main():
-    first, counter, hello, members, primes, sessions = sys.argv[1:]
+    first, counter, hello, members, primes, sessions, regions = sys.argv[1:]
     expect(run(counter) == COUNTER, "counter")
     # The two answers come in any order; normally the greeting is first.
     expect(sorted((run(primes, "1000000") or "").splitlines()) == ["78498 primes below 1000000", "hello"],
@@ -102,12 +102,15 @@ def main():
         expect(run(hello, journal) == HELLO.format(1, 2, 3), "hello on a new journal")
         expect(run(hello, journal) == HELLO.format(3, 3, 3), "hello on the same journal recovers the people")
         expect(not os.path.exists(journal + "-wal"), "hello leaves no write-ahead log beside its journal")
+    told = (run(regions) or "").split("after the shutdown of one region:\n")
+    expect(len(told) == 2 and all(re.search("^  a node with [1-6] shards$", part, re.M) for part in told)
+           and " 6 shards" in told[1], "regions moves all shards to one node")
     expect(names_silent_seed(members), "members names the seed that does not answer")
     shown = re.findall(r"```c\n(.*?)```", read("README.md"), re.DOTALL)
     expect(read("examples", "first.c") in shown, "the README shows examples/first.c unchanged")
     lines = read("examples", "hello_sim.c").count("\n")
     expect(lines < 60, f"hello_sim.c: {lines} lines, fewer than 60")
-    for name in ("first.c", "counter.c", "hello.c", "hello_sim.c", "flags.c", "sessions.c", "primes.c", "airports.c"):
+    for name in ("first.c", "counter.c", "hello.c", "hello_sim.c", "flags.c", "sessions.c", "primes.c", "airports.c", "regions.c"):
         lines, function = longest_function(read("examples", name))
         expect(lines <= FUNCTION_MAX, f"{name}: the longest function, {function}, has {lines} lines, at most {FUNCTION_MAX}")
     return 1 if failed else 0

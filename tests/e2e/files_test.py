@@ -35,6 +35,7 @@ def expect_lost(cluster, name, end, change):
     cluster.next = 0
     node = cluster.start(name, seeds=[])
     cluster.wait_up()
+    cluster.expect(node.get_status()["ready"] == "1", f"{name}: the node is not ready at the start")
     feed(cluster, 50)
     wait(lambda: not node.busy, "the flights are not fed", 60)
     change(cluster.journal + end)
@@ -42,6 +43,7 @@ def expect_lost(cluster, name, end, change):
     cluster.feed_some()
     wait(lambda: CHANGED in cluster.log(node), f"{name}: no error within 2 s", 2)
     events = node.get_status()["events"]  # it still answers
+    wait(lambda: node.get_status()["ready"] == "0", f"{name}: the node is ready after 2 s", 2)
     cluster.feed_some()
     cluster.expect(node.get_status()["events"] == events, f"{name}: events were stored afterwards")
     cluster.expect(node.acked == acked, f"{name}: {node.acked - acked} events were acknowledged afterwards")

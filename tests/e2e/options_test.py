@@ -13,7 +13,7 @@ import tempfile
 
 from cluster import ROOT
 
-SCRIPTS = ["demo", "test", ".ci/run", "bench/run", "bench/scale", "examples/airports_check.py", "tools/floors", "tools/fuzz-all", "tools/limits", "tools/buffers", "tools/bugs", "tools/mutants",
+SCRIPTS = ["demo", "test", ".ci/run", "bench/run", "bench/scale", "examples/airports_check.py", "tools/floors", "tools/fuzz-all", "tools/limits", "tools/buffers", "tools/bugs", "tools/mutants", "tools/conformance",
            "tools/packages", "tools/sample", "tools/sim-campaign", "tools/sim-digests", "tools/sim-seeds", "tools/states"]
 # Wrong arguments of single programs. Unknown options are tried with all programs.
 WRONG = {"first": [["-x"], ["a", "b"]], "hello": [["-x"], ["a", "b"], [""]], "hello_sim": [["x"], ["0"], ["1", "2"]],
@@ -34,6 +34,7 @@ WRONG = {"first": [["-x"], ["a", "b"]], "hello": [["-x"], ["a", "b"], [""]], "he
                   ["--input"], ["--input", ""], ["--input", "/"], ["--input", "/dev/none"],
                   ["--input", "/dev/null"], ["x"]],
          "test": [["x"]], "run": [["x"]], "sim-seeds": [["x", "y"]], "packages": [[], ["x"]],
+         "conformance": [["x"], ["--open"], ["--open", "x"], ["--tests", "SHD", "x"]],
          "bugs": [[], ["x"], ["files"], ["files", "x"], ["apply", "x"]]}
 
 failed = []

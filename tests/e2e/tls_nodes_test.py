@@ -1,7 +1,8 @@
 """Runs a cluster of airports nodes over TLS, with certificates from the openssl command.
 
 Unknown clients connect, the certificate is replaced under traffic, and a node is killed and another
-started. Every command counts once. The nodes refuse every peer without a certificate of the CA."""
+started. Every command counts once. The nodes refuse every peer without a certificate of the CA. At
+last a node's secret is replaced, deleted and put back."""
 import os
 import socket
 import ssl
@@ -114,6 +115,39 @@ def strangers(cluster, keys):
     cluster.check_members()
 
 
+def write_secret(path, *secrets):
+    """Replaces the file in one step, as an operator does for a rotation."""
+    with open(os.open(path + ".new", os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w") as file:
+        file.writelines(secret + "\n" for secret in secrets)
+    os.replace(path + ".new", path)
+
+
+def is_ready(node):
+    return node.get_status()["ready"] == "1"
+
+
+def lost_secret(cluster, keys):
+    """A node whose secret is deleted says so and is not ready until the file is back. A replaced
+    secret is a rotation."""
+    path = keys.path("secret")
+    old, new = "o" * 32, "n" * 32
+    write_secret(path, old)
+    os.environ.update({"SHERD__REMOTE__TLS__SECRET": path, "SHERD__REMOTE__TLS__RELOAD_AFTER": "1 h"})
+    node = cluster.start("n10", seeds=[])
+    wait(lambda: is_ready(node), "the node with a secret is not ready", 30)
+    write_secret(path, old, new)
+    time.sleep(4)  # longer than a deleted file needs
+    cluster.expect(is_ready(node), "a node whose secret is replaced is not ready")
+    cluster.expect("rejected" not in cluster.log(node), "a replaced secret is reported")
+    os.remove(path)
+    said = f'secret \\"{path}\\": No such file or directory'
+    wait(lambda: said in cluster.log(node), "the deleted secret is not reported", 4)
+    wait(lambda: not is_ready(node), "a node without its secret is ready", 2)
+    write_secret(path, old, new)
+    wait(lambda: is_ready(node), "a node with its secret is not ready again", 4)
+    cluster.stop_all()
+
+
 def test(cluster):
     keys = Keys(tempfile.mkdtemp(prefix="keys-", dir=cluster.folder))
     cluster.start_all()
@@ -135,6 +169,10 @@ def test(cluster):
     cluster.check_members()
     cluster.check_exact()
     cluster.stop_all()
+    cluster.gone += cluster.nodes
+    cluster.nodes = []
+    lost_secret(cluster, keys)
+    print("a deleted secret was reported", flush=True)
 
 
 sys.exit(main(test, __doc__, flights=FLIGHTS))

@@ -287,7 +287,7 @@ static void all_reachable(struct sherd_system *system)
 }
 
 /* Akka's LargeMessageClusterSpec: control messages do not wait for a burst. */
-static void bursts_do_not_delay_heartbeats(void **state)
+static void bursts_do_not_delay_heartbeats_MEM288_MEM289(void **state)
 {
     struct sherd_system *systems[SYSTEMS];
 
@@ -315,7 +315,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_persistent_type_needs_a_journal),
         cmocka_unit_test(three_systems_count_together),
-        cmocka_unit_test(bursts_do_not_delay_heartbeats),
+        cmocka_unit_test(bursts_do_not_delay_heartbeats_MEM288_MEM289),
     };
 
     assert_int_equal(uv_mutex_init(&log_mutex), 0);

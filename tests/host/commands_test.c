@@ -54,14 +54,21 @@ static void up_and_ready(void *user)
     assert_true(sherd_is_ready(*system));
 }
 
-static void a_node_is_ready_while_it_is_up(void **state)
+static void a_node_is_ready_while_it_is_up_MEM057(void **state)
 {
     struct sherd_system *system = start(0);
     struct sherd_status status;
+    char address[32];
 
     (void)state;
     assert_int_equal(sherd_on_up(system, up_and_ready, &system), 0);
     assert_true(becomes_ready(system, 1));
+    (void)snprintf(address, sizeof address, "127.0.0.1:%u",
+                   (unsigned)sherd_port(system));
+    assert_int_equal(sherd_get_status(system, &status), 0);
+    assert_int_equal(status.member_count, 1);
+    assert_string_equal(status.members[0].address, address);
+    sherd_status_free(&status);
     assert_int_equal(sherd_prepare_shutdown(system), 0);
     assert_true(becomes_ready(system, 0));
     assert_int_equal(sherd_get_status(system, &status), 0);
@@ -120,7 +127,7 @@ struct wrong {
 };
 
 /* The caller gets only SHERD_EINVAL. */
-static void an_invalid_address_is_logged(void **state)
+static void an_invalid_address_is_logged_MEM060_SGT043(void **state)
 {
     static const struct wrong wrongs[] = {
         { "pekko://Commands@127.0.0.1:1", "another protocol" },
@@ -152,16 +159,17 @@ static void an_invalid_address_is_logged(void **state)
         }
     }
     assert_int_equal(sherd_join(system, NULL), SHERD_EINVAL);
+    assert_int_equal(sherd_join(system, "fake_hostname?!?:2551"), SHERD_EINVAL);
     sherd_close(system);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_node_is_ready_while_it_is_up),
+        cmocka_unit_test(a_node_is_ready_while_it_is_up_MEM057),
         cmocka_unit_test(a_node_that_left_is_not_ready),
         cmocka_unit_test(a_command_makes_another_member_leave),
-        cmocka_unit_test(an_invalid_address_is_logged),
+        cmocka_unit_test(an_invalid_address_is_logged_MEM060_SGT043),
     };
 
     if (uv_mutex_init(&log_mutex))

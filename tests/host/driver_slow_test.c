@@ -217,12 +217,66 @@ static void a_suspended_process_does_not_time_out_a_call(void **state)
     close(begins[1]);
 }
 
+/* ---- the health check ---- */
+
+static _Atomic bool holds;
+
+static void say_ready(struct machine *machine)
+{
+    if (machine->index == 0)
+        vec_push(&machine->wants,
+                 ((struct driver_request){ .kind = DRIVER_READY, .is_ready = true }));
+}
+
+static bool wait_while_it_holds(struct machine *machine)
+{
+    if (machine->index == 0)
+        machine->deadline = machine->now + MS;
+    for (int i = 0; machine->index == 0 && i < 20000 && atomic_load(&holds); i++)
+        uv_sleep(1);
+    return false;
+}
+
+static bool becomes_ready(struct sherd_system *system, int ready)
+{
+    for (int i = 0; i < 20000 && sherd_is_ready(system) != ready; i++)
+        uv_sleep(1);
+    return sherd_is_ready(system) == ready;
+}
+
+/* The regions' thread does not end its turn in the check's time. */
+static void a_node_whose_regions_are_late_is_not_ready_SHD005(void **state)
+{
+    struct sherd_options options = {
+        .port = SHERD_PORT_ANY,
+        .lanes = 1,
+        .log = look_at_line,
+        .config_text = "akka.cluster.sharding.healthcheck { names = [E], timeout = 50 ms }",
+    };
+    struct sherd_system *system;
+    (void)state;
+
+    memset(&fake_hooks, 0, sizeof fake_hooks);
+    fake_hooks.start = say_ready;
+    fake_hooks.turn = wait_while_it_holds;
+    assert_int_equal(sherd_open(&system, &options), 0);
+    assert_int_equal(sherd_start(system), 0);
+    assert_true(becomes_ready(system, 1));
+    atomic_store(&holds, true);
+    assert_true(becomes_ready(system, 0));
+    atomic_store(&holds, false);
+    assert_true(becomes_ready(system, 1));
+    sherd_close(system);
+    memset(&fake_hooks, 0, sizeof fake_hooks);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_node_with_a_blocked_lane_does_not_stay),
         cmocka_unit_test(long_turns_and_silent_connections_are_noticed),
         cmocka_unit_test(a_suspended_process_does_not_time_out_a_call),
+        cmocka_unit_test(a_node_whose_regions_are_late_is_not_ready_SHD005),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

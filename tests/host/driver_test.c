@@ -807,7 +807,7 @@ static void apply_nothing(void *self, uint32_t type, struct sherd_bytes event)
     (void)event;
 }
 
-static void invalid_types_are_refused(void **state)
+static void invalid_types_are_refused_SHT025(void **state)
 {
     struct sherd_entity_type type = { .name = "T", .proxy = 1 };
     struct sherd_entity_type bad = { .name = "", .proxy = 1 };
@@ -1085,7 +1085,7 @@ int main(void)
         cmocka_unit_test_setup(too_few_descriptors_are_refused, set_up),
         cmocka_unit_test_setup(wrong_settings_are_refused, set_up),
         cmocka_unit_test_setup(a_too_short_lease_is_reported, set_up),
-        cmocka_unit_test_setup(invalid_types_are_refused, set_up),
+        cmocka_unit_test_setup(invalid_types_are_refused_SHT025, set_up),
         cmocka_unit_test_setup(an_invalid_log_level_is_reported, set_up),
         cmocka_unit_test_setup(a_status_joins_all_machines, set_up),
         cmocka_unit_test_setup(a_system_ends_from_every_state, set_up),

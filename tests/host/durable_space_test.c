@@ -8,19 +8,14 @@
 
 #include <cmocka.h>
 
-#include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <sys/mount.h>
 #include <sys/wait.h>
 
 #include <uv.h>
 
 #include "durable_bench.h"
 #include "host/durable.h"
+#include "space.h"
 
-#define SKIPPED 77
-#define SPACE "size=6m"
 #define WAIT_MS 20000
 
 /* ---- one request at a time ---- */
@@ -107,34 +102,37 @@ static void assert_filled(const struct durable_request *loaded, uint32_t key,
         assert_int_equal(value.data[i], fill);
 }
 
-/* ---- free space ---- */
-
-/* Fills the disk except for so many bytes. */
-static void fill_up_to(size_t left)
-{
-    static uint8_t page[4096];
-    char path[80];
-    int file;
-
-    (void)snprintf(path, sizeof path, "%s/filler", disk);
-    file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    assert_true(file >= 0);
-    while (write(file, page, sizeof page) == sizeof page)
-        ;
-    assert_int_equal(errno, ENOSPC);
-    assert_int_equal(ftruncate(file, lseek(file, 0, SEEK_END) - (off_t)left), 0);
-    assert_int_equal(close(file), 0);
-}
-
-static void make_room(void)
-{
-    char path[80];
-
-    (void)snprintf(path, sizeof path, "%s/filler", disk);
-    assert_int_equal(unlink(path), 0);
-}
-
 /* ---- cases ---- */
+
+/* Nothing that is mapped lacks its blocks, so no step ends the process by a signal. */
+static void opening_on_a_full_disk_is_an_error(void **state)
+{
+    bool is_full = true;
+
+    for (size_t left = 0; is_full; left += 4096) {
+        char error[DURABLE_ERROR_MAX] = "";
+        struct durable_options options = { .directory = directory,
+                                           .cluster = "c",
+                                           .map_size = MIB,
+                                           .done = on_done };
+        struct durable *durable;
+
+        space_fill(left);
+        is_full = durable_open(&durable, &options, error) != 0;
+        if (!is_full) {
+            is_full = ask(durable, durable_request_new(DURABLE_LOAD))->result !=
+                      DURABLE_DONE;
+            (void)snprintf(error, sizeof error, "%s", answer->error);
+            durable_close(durable);
+        }
+        if (is_full && !strstr(error, "No space left on device"))
+            fail_msg("%zu bytes left: %s", left, error);
+        assert_true(left < 200000);
+        space_free();
+        assert_int_equal(drop_directory(state), 0);
+        assert_int_equal(make_directory(state), 0);
+    }
+}
 
 static void a_full_disk_acknowledges_nothing(void **state)
 {
@@ -144,7 +142,7 @@ static void a_full_disk_acknowledges_nothing(void **state)
     (void)state;
 
     (void)load(durable);
-    fill_up_to(512 * 1024);
+    space_fill(512 * 1024);
     while (store(durable, stored, (uint8_t)stored, 30000)->result == DURABLE_DONE)
         stored++;
     assert_true(stored > 3 && stored < 40);
@@ -153,7 +151,7 @@ static void a_full_disk_acknowledges_nothing(void **state)
         assert_non_null(strstr(answer->error, "No space left on device"));
         assert_non_null(strstr(answer->error, directory));
     }
-    make_room();
+    space_free();
     assert_done(store(durable, stored, (uint8_t)stored, 30000));
     durable_close(durable);
     durable = start(0);
@@ -198,11 +196,11 @@ static void write_behind_refuses_until_there_is_room(void **state)
     (void)load(durable);
     assert_done(store(durable, 0, 1, 100));
     wait_for_changes(durable);
-    fill_up_to(0);
+    space_fill(0);
     assert_done(store(durable, 1, 2, 500000));
     wait_for_failures(durable);
     assert_int_equal(store(durable, 2, 3, 100)->result, DURABLE_FAILED);
-    make_room();
+    space_free();
     for (int i = 0; i < WAIT_MS / 10 && !is_done; i++) {
         (void)usleep(10 * 1000);
         is_done = store(durable, 2, 3, 100)->result == DURABLE_DONE;
@@ -242,7 +240,7 @@ static void acknowledged_values_survive_a_crash_on_a_full_disk(void **state)
         pid_t child;
 
         assert_int_equal(pipe(ends), 0);
-        fill_up_to(512 * 1024);
+        space_fill(512 * 1024);
         child = fork();
         assert_true(child >= 0);
         if (child == 0)
@@ -251,12 +249,12 @@ static void acknowledged_values_survive_a_crash_on_a_full_disk(void **state)
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_int_equal(status, 0);
         if (has_room)
-            make_room();
+            space_free();
         durable = start(0);
         loaded = ask(durable, durable_request_new(DURABLE_LOAD));
         if (!has_room && loaded->result == DURABLE_FAILED) {
             assert_non_null(strstr(loaded->error, "not loaded: No space left on device"));
-            make_room();
+            space_free();
             loaded = load(durable);
             has_room = true;
         }
@@ -269,40 +267,11 @@ static void acknowledged_values_survive_a_crash_on_a_full_disk(void **state)
         durable_close(durable);
         assert_int_equal(close(ends[0]), 0);
         if (!has_room)
-            make_room();
+            space_free();
     }
 }
 
 /* ---- all ---- */
-
-static bool write_text(const char *path, const char *text)
-{
-    int file = open(path, O_WRONLY);
-    bool is_good = file >= 0 &&
-                   write(file, text, strlen(text)) == (ssize_t)strlen(text);
-
-    if (file >= 0)
-        (void)close(file);
-    return is_good;
-}
-
-/* Mounts privately: directly as root, otherwise in a user namespace if the kernel allows it. */
-static bool mount_own(const char *place)
-{
-    char users[64], groups[64];
-    bool is_root = geteuid() == 0;
-
-    (void)snprintf(users, sizeof users, "0 %u 1", (unsigned)geteuid());
-    (void)snprintf(groups, sizeof groups, "0 %u 1", (unsigned)getegid());
-    if (unshare(is_root ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0)
-        return false;
-    if (!is_root && !(write_text("/proc/self/uid_map", users) &&
-                      write_text("/proc/self/setgroups", "deny") &&
-                      write_text("/proc/self/gid_map", groups)))
-        return false;
-    return mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-           mount("none", place, "tmpfs", 0, SPACE) == 0;
-}
 
 #define in_a_directory(test) \
     cmocka_unit_test_setup_teardown(test, make_directory, drop_directory)
@@ -310,26 +279,20 @@ static bool mount_own(const char *place)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        in_a_directory(opening_on_a_full_disk_is_an_error),
         in_a_directory(a_full_disk_acknowledges_nothing),
         in_a_directory(write_behind_refuses_until_there_is_room),
         in_a_directory(acknowledged_values_survive_a_crash_on_a_full_disk),
     };
-    char place[] = "/tmp/sherd-space-XXXXXX";
     int failed;
 
-    if (!mkdtemp(place))
-        return 1;
-    if (!mount_own(place)) {
-        printf("skipped: no file system may be mounted: %s\n", strerror(errno));
-        (void)rmdir(place);
-        return SKIPPED;
-    }
-    disk = place;
+    if (!space_mount("size=6m"))
+        return SPACE_SKIPPED;
+    disk = space_place;
     if (uv_sem_init(&answered, 0) != 0)
         return 1;
     failed = cmocka_run_group_tests(tests, NULL, NULL);
     durable_request_free(answer);
-    (void)umount2(place, MNT_DETACH);
-    (void)rmdir(place);
+    space_unmount();
     return failed;
 }

@@ -119,7 +119,7 @@ static void limit_files(rlim_t size)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-static void a_system_is_ready_while_its_disk_accepts_keys(void **state)
+static void a_system_is_ready_while_its_disk_accepts_keys_MEM208(void **state)
 {
     char text[256];
     struct sherd_options options = options_of("Shop", text, sizeof text);
@@ -141,6 +141,28 @@ static void a_system_is_ready_while_its_disk_accepts_keys(void **state)
     limit_files(RLIM_INFINITY);
     wait_until_ready(system); /* without a change */
     wait_for_answer(system, SHERD_DATA_UPDATED);
+    sherd_close(system);
+}
+
+/* The node still holds the keys, but a restart would not find them. */
+static void a_system_whose_durable_file_is_deleted_is_not_ready(void **state)
+{
+    char text[256], path[96];
+    struct sherd_options options = options_of("Shop", text, sizeof text);
+    struct sherd_system *system;
+
+    (void)state;
+    assert_int_equal(sherd_open(&system, &options), 0);
+    assert_int_equal(sherd_start(system), 0);
+    wait_until_ready(system);
+    wait_for_answer(system, SHERD_DATA_UPDATED);
+    (void)snprintf(path, sizeof path, "%s/values.mdb", directory);
+    assert_int_equal(unlink(path), 0);
+    for (int i = 0; i < PATIENCE_MS && sherd_is_ready(system); i++)
+        (void)usleep(1000);
+    assert_false(sherd_is_ready(system)); /* without a change */
+    wait_for_answer(system, SHERD_DATA_NOT_STORED);
+    assert_false(sherd_is_ready(system));
     sherd_close(system);
 }
 
@@ -277,7 +299,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            a_system_is_ready_while_its_disk_accepts_keys, make_directory,
+            a_system_is_ready_while_its_disk_accepts_keys_MEM208, make_directory,
+            drop_directory),
+        cmocka_unit_test_setup_teardown(
+            a_system_whose_durable_file_is_deleted_is_not_ready, make_directory,
             drop_directory),
         cmocka_unit_test_setup_teardown(a_failed_write_behind_is_reported,
                                         make_directory, drop_directory),

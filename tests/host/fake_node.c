@@ -186,6 +186,27 @@ bool node_mail_tell(const struct node *node, struct sherd_ref to, uint32_t msg,
     return true;
 }
 
+/* No test of the driver registers a type on a node that runs. */
+uint32_t node_prepare_type(struct node *node, const struct sherd_entity_type *type)
+{
+    (void)node;
+    (void)type;
+    check_failed(__FILE__, __LINE__, "a type of a node that runs");
+}
+
+struct mail node_mail_type_call(struct type_part *part)
+{
+    (void)part;
+    check_failed(__FILE__, __LINE__, "a type of a node that runs");
+}
+
+uint32_t node_type_index(const struct node *node, const char *type)
+{
+    (void)node;
+    (void)type;
+    return ACTOR_TYPES_MAX;
+}
+
 bool node_has_type(const struct node *node, const char *type)
 {
     (void)node;
@@ -348,6 +369,13 @@ void machine_leased(struct machine *machine, uint64_t now,
     (void)now;
     (void)request;
     check(!"the fake node asks for no lease");
+}
+
+void machine_lease_forgotten(struct machine *machine, uint64_t now)
+{
+    (void)machine;
+    (void)now;
+    check(!"the fake node holds no lease");
 }
 
 void machine_job_done(struct machine *machine, uint64_t now, struct job *job)

@@ -26,7 +26,7 @@ static int result_of(const struct sherd_options *options,
 }
 
 /* As names of containers are: one rule for the own host and for others. */
-static void a_host_may_have_an_underscore(void **state)
+static void a_host_may_have_an_underscore_MEM061(void **state)
 {
     static const char *const seeds[] = { "app_node_1:2551", "akka://ClusterSystem@b_c.d_e:1",
                                          NULL };
@@ -45,7 +45,7 @@ static void a_host_may_have_an_underscore(void **state)
     settings_fini(&settings);
 }
 
-static void a_wrong_sign_of_a_host_is_named(void **state)
+static void a_wrong_sign_of_a_host_is_named_MEM060(void **state)
 {
     static const struct {
         const char *host, *seed, *wanted;
@@ -55,6 +55,7 @@ static void a_wrong_sign_of_a_host_is_named(void **state)
         { "b\xc3\xbc", NULL, "no host has byte 0xc3" },
         { NULL, "a b:1", "HOST:PORT; no host has a blank" },
         { NULL, "akka://ClusterSystem@a/b:1", "HOST:PORT; no host has '/'" },
+        { NULL, "fake_hostname?!?:2551", "HOST:PORT; no host has '?'" },
         { NULL, "a:x", "which is not an address of akka://ClusterSystem@HOST:PORT" },
     };
     (void)state;
@@ -149,8 +150,8 @@ static void an_include_that_is_no_file_is_refused_with_the_reason(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_host_may_have_an_underscore),
-        cmocka_unit_test(a_wrong_sign_of_a_host_is_named),
+        cmocka_unit_test(a_host_may_have_an_underscore_MEM061),
+        cmocka_unit_test(a_wrong_sign_of_a_host_is_named_MEM060),
         cmocka_unit_test(akkas_words_for_the_own_host_are_looked_up),
         cmocka_unit_test(an_include_that_is_no_file_is_refused_with_the_reason),
     };

@@ -115,6 +115,7 @@ static void a_stalled_mount_does_not_delay_closing(void **state)
 {
     char directory[] = DIRECTORY;
     struct lease_request other = { .verb = LEASE_TAKE, .name = "L", .owner = "b:1", .ttl = SECOND };
+    struct lease_file file = { .path = "" };
     struct told told = { .count = 0 };
     struct leases *leases;
 
@@ -132,9 +133,10 @@ static void a_stalled_mount_does_not_delay_closing(void **state)
     mount_go_on();
     mount_holds(0);
     assert_int_equal(told.count, MANY); /* none came twice */
-    lease_file_do(directory, uv_hrtime(), NULL, &other); /* waits for the abandoned thread's lock */
+    lease_file_do(&file, directory, uv_hrtime(), &other); /* waits for the abandoned thread's lock */
     /* an unknown request is not done later, as the next incarnation may use the name */
     assert_int_equal(other.answer, LEASE_GRANTED);
+    lease_file_forget(&file);
     end(&told, directory);
 }
 

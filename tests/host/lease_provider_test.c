@@ -10,10 +10,12 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <uv.h>
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "base/timers.h"
 #include "compete.h"
 #include "host/lease_provider.h"
@@ -42,10 +44,12 @@ static struct lease_request ask(uint64_t now, enum lease_verb verb,
                                 const char *name, const char *owner)
 {
     struct lease_request request = { .verb = verb, .ttl = TTL };
+    struct lease_file file = { .path = "" };
 
     (void)snprintf(request.name, sizeof request.name, "%s", name);
     (void)snprintf(request.owner, sizeof request.owner, "%s", owner);
-    lease_file_do(directory, now, NULL, &request);
+    lease_file_do(&file, directory, now, &request);
+    lease_file_forget(&file);
     return request;
 }
 
@@ -167,6 +171,209 @@ static enum lease_answer submit(struct leases *leases,
     return answer;
 }
 
+/* ---- changed files ---- */
+
+struct seen {
+    struct answers answers;
+    _Atomic uint32_t losses;  /* changes under a held lease */
+    _Atomic uint32_t changes; /* all changes */
+    _Atomic uint32_t returns; /* a file is there again */
+    char why[LEASE_PATH_SIZE + 160];
+};
+
+static void on_changed(void *context, const char *why, bool is_held)
+{
+    struct seen *seen = context;
+
+    if (why)
+        (void)snprintf(seen->why, sizeof seen->why, "%s", why);
+    atomic_fetch_add(&seen->losses, is_held);
+    atomic_fetch_add(&seen->changes, why != NULL);
+    atomic_fetch_add(&seen->returns, why == NULL);
+}
+
+static struct leases *open_seen(struct seen *seen)
+{
+    struct lease_provider_options options = { .directory = directory,
+                                              .name = "T",
+                                              .done = done,
+                                              .changed = on_changed,
+                                              .context = seen };
+    struct leases *leases;
+    char error[256];
+
+    memset(seen, 0, sizeof *seen);
+    assert_int_equal(uv_mutex_init(&seen->answers.mutex), 0);
+    assert_int_equal(uv_cond_init(&seen->answers.changed), 0);
+    if (lease_provider_open(&leases, &options, error, sizeof error) != 0)
+        fail_msg("%s", error);
+    return leases;
+}
+
+static void close_seen(struct seen *seen, struct leases *leases)
+{
+    lease_provider_close(leases);
+    uv_cond_destroy(&seen->answers.changed);
+    uv_mutex_destroy(&seen->answers.mutex);
+}
+
+static void wait_for(const _Atomic uint32_t *count)
+{
+    for (int i = 0; i < 20000 && !atomic_load(count); i++)
+        uv_sleep(1);
+    assert_int_equal(atomic_load(count), 1);
+}
+
+static void delete_file(const char *path)
+{
+    assert_int_equal(unlink(path), 0);
+}
+
+static void replace_file(const char *path)
+{
+    char command[300];
+
+    (void)snprintf(command, sizeof command, "cp %s %s.copy && mv %s.copy %s",
+                   path, path, path, path);
+    assert_int_equal(system(command), 0);
+}
+
+static void cut_file(const char *path)
+{
+    assert_int_equal(truncate(path, 0), 0);
+}
+
+static void move_folder(const char *path)
+{
+    char moved[80];
+
+    (void)path;
+    (void)snprintf(moved, sizeof moved, "%s.moved", directory);
+    assert_int_equal(rename(directory, moved), 0);
+    assert_int_equal(mkdir(directory, 0700), 0);
+    (void)snprintf(moved, sizeof moved, "rm -r %s.moved", directory);
+    assert_int_equal(system(moved), 0);
+}
+
+static const struct {
+    void (*make)(const char *path);
+    const char *what;
+} changes[] = { { delete_file, "T.lease was deleted under this node" },
+                { replace_file, "T.lease was replaced under this node" },
+                { cut_file, "T.lease was cut under this node" },
+                { move_folder, "T.lease was deleted under this node" } };
+
+#define CHANGES (sizeof changes / sizeof *changes)
+
+static void path_of_lease(char path[96])
+{
+    (void)snprintf(path, 96, "%s/T.lease", directory);
+}
+
+static void a_lease_in_a_changed_file_is_lost(void **state)
+{
+    struct seen seen;
+    char path[96];
+
+    path_of_lease(path);
+    for (size_t i = 0; i < CHANGES; i++) {
+        struct leases *leases = open_seen(&seen);
+
+        assert_int_equal(submit(leases, &seen.answers, "a:1"), LEASE_GRANTED);
+        assert_int_equal(submit(leases, &seen.answers, "a:1"), LEASE_GRANTED);
+        assert_int_equal(seen.changes, 0);
+        changes[i].make(path);
+        wait_for(&seen.losses); /* without a request */
+        assert_non_null(strstr(seen.why, changes[i].what));
+        assert_non_null(strstr(seen.why, directory));
+        assert_int_equal(seen.changes, 1);
+        close_seen(&seen, leases);
+        (void)drop_directory(state);
+        (void)make_directory(state);
+        path_of_lease(path);
+    }
+}
+
+static struct lease_request ask_in(struct lease_file *file)
+{
+    struct lease_request request = { .verb = LEASE_TAKE, .name = "T",
+                                     .owner = "a:1", .ttl = TTL };
+
+    lease_file_do(file, directory, 1, &request);
+    return request;
+}
+
+/* The renewal may come before the look. */
+static void a_renewal_in_a_changed_file_is_refused(void **state)
+{
+    char path[96];
+
+    for (size_t i = 0; i < CHANGES; i++) {
+        struct lease_file file = { .path = "" };
+        const char *what;
+        char why[256];
+
+        path_of_lease(path);
+        assert_true(lease_file_make(&file, directory, "T", why, sizeof why));
+        assert_int_equal(ask_in(&file).answer, LEASE_GRANTED);
+        assert_false(file.is_new);
+        assert_int_equal(lease_file_look(&file, &what), LEASE_FILE_SAME);
+        changes[i].make(path);
+        for (int j = 0; j < 3; j++)
+            assert_int_equal(ask_in(&file).answer, LEASE_REFUSED);
+        assert_int_equal(lease_file_look(&file, &what), LEASE_FILE_CHANGED);
+        assert_non_null(strstr(changes[i].what, what));
+        assert_int_equal(ask_in(&file).answer, LEASE_GRANTED); /* as after a look */
+        assert_int_equal(file.is_new, changes[i].make != replace_file);
+        assert_int_equal(lease_file_look(&file, &what), LEASE_FILE_BACK);
+        assert_int_equal(lease_file_look(&file, &what), LEASE_FILE_SAME);
+        lease_file_forget(&file);
+        (void)drop_directory(state);
+        (void)make_directory(state);
+    }
+}
+
+/* Else two nodes would consider the lease theirs until the first one looks. */
+static void a_new_file_grants_only_after_holders_have_noticed(void **state)
+{
+    struct seen first, second;
+    struct leases *holder = open_seen(&first);
+    struct leases *other = open_seen(&second);
+    char path[96];
+    uint64_t start;
+    (void)state;
+
+    assert_int_equal(submit(holder, &first.answers, "a:1"), LEASE_GRANTED);
+    path_of_lease(path);
+    delete_file(path);
+    start = uv_hrtime();
+    assert_int_equal(submit(other, &second.answers, "b:1"), LEASE_GRANTED);
+    assert_true(uv_hrtime() - start >= LEASE_SETTLE_MS * MS);
+    wait_for(&first.losses);
+    assert_int_equal(second.losses, 0); /* it held nothing */
+    assert_int_equal(second.changes, 1);
+    wait_for(&first.returns); /* there is a file again */
+    assert_int_equal(submit(holder, &first.answers, "a:1"), LEASE_REFUSED);
+    close_seen(&first, holder);
+    close_seen(&second, other);
+}
+
+static void a_lease_file_is_made_at_the_start(void **state)
+{
+    struct seen seen;
+    struct leases *leases = open_seen(&seen);
+    char path[96];
+    (void)state;
+
+    path_of_lease(path);
+    assert_int_equal(access(path, W_OK), 0);
+    close_seen(&seen, leases);
+    leases = open_seen(&seen); /* it stays */
+    assert_int_equal(submit(leases, &seen.answers, "a:1"), LEASE_GRANTED);
+    assert_int_equal(seen.changes, 0);
+    close_seen(&seen, leases);
+}
+
 /* Two systems with one provider. */
 static void ask_two(const char *where)
 {
@@ -222,6 +429,10 @@ int main(void)
         TEST(processes_exclude_each_other),
         TEST(systems_share_a_lease_provider),
         TEST(a_missing_directory_is_an_error),
+        TEST(a_lease_in_a_changed_file_is_lost),
+        TEST(a_renewal_in_a_changed_file_is_refused),
+        TEST(a_new_file_grants_only_after_holders_have_noticed),
+        TEST(a_lease_file_is_made_at_the_start),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

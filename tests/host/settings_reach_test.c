@@ -124,7 +124,7 @@ static void expect_defaults(const struct settings *settings, size_t but)
     }
 }
 
-static void defaults_are_those_of_the_reference(void **state)
+static void defaults_are_those_of_the_reference_MEM001(void **state)
 {
     struct settings settings;
     (void)state;
@@ -152,7 +152,7 @@ static void each_key_reaches_its_own_setting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_are_those_of_the_reference),
+        cmocka_unit_test(defaults_are_those_of_the_reference_MEM001),
         cmocka_unit_test(each_key_reaches_its_own_setting),
     };
 

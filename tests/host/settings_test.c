@@ -339,7 +339,7 @@ static void members_are_configured(void **state)
 }
 
 /* cluster.multi-data-center; each data center has a cluster id of its own. */
-static void data_centers_are_configured(void **state)
+static void data_centers_are_configured_MEM002(void **state)
 {
     struct sherd_options options = { .journal = "memory", .name = "Shop" };
     struct settings settings;
@@ -356,6 +356,7 @@ static void data_centers_are_configured(void **state)
     assert_string_equal(settings.node.cluster_id, "Shop");
     settings_fini(&settings);
     options.config_text =
+        "akka.cluster.roles = [ hamlet ]\n"
         "akka.cluster.multi-data-center {\n"
         "  self-data-center = blue\n"
         "  cross-data-center-connections = 2\n"
@@ -364,6 +365,8 @@ static void data_centers_are_configured(void **state)
         "}";
     assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
     assert_string_equal(settings.node.data_center, "blue");
+    assert_int_equal(settings.node.role_count, 1);
+    assert_string_equal(settings.node.roles[0], "hamlet");
     assert_string_equal(settings.node.cluster_id, "Shop@blue");
     assert_int_equal(settings.node.cross_connections, 2);
     assert_true(settings.node.cross_gossip_probability == 0.01);
@@ -823,7 +826,7 @@ static void remembered_entities_start_as_configured(void **state)
 
 #define DURABLE "akka.cluster.distributed-data.durable"
 
-static void durable_keys_are_configured(void **state)
+static void durable_keys_are_configured_DD134(void **state)
 {
     struct sherd_options options = { .journal = "memory", .name = "Shop", .port = 2551 };
     struct settings settings;
@@ -833,6 +836,7 @@ static void durable_keys_are_configured(void **state)
 
     assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
     assert_int_equal(settings.node.durable_key_count, 0);
+    assert_string_equal(settings.node.data_name, "ddataReplicator");
     settings_fini(&settings);
     options.config_text = DURABLE ".keys = [a, \"shard-*\"]";
     assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
@@ -972,7 +976,7 @@ static void joins_are_checked_with_what_is_set(void **state)
     settings_fini(&settings);
 }
 
-static void keys_expire_as_configured(void **state)
+static void keys_expire_as_configured_PKO038_PKO039(void **state)
 {
     struct sherd_options options = {
         .journal = "memory",
@@ -980,11 +984,15 @@ static void keys_expire_as_configured(void **state)
                        "  \"session-*\" = 10 minutes, \"a.b c\" = 4 s, kept = off\n"
                        "}",
     };
+    struct sherd_options plain = { .journal = "memory" };
     struct buf text = { 0 };
     struct settings settings;
     char error[512];
     (void)state;
 
+    assert_int_equal(settings_read(&settings, &plain, error, sizeof error), 0);
+    assert_int_equal(settings.node.data_expiry_count, 0);
+    settings_fini(&settings);
     assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
     assert_int_equal(settings.node.data_expiry_count, 2);
     assert_string_equal(settings.node.data_expiries[0].pattern, "session-*");
@@ -1060,7 +1068,7 @@ static void a_coordinator_state_in_a_journal_is_refused(void **state)
 }
 
 /* Actors' tasks have five seconds; the node's own steps have configured or own times. */
-static void phases_are_configured(void **state)
+static void phases_are_configured_UTL047(void **state)
 {
     struct sherd_options options = { .journal = "memory" };
     struct settings settings;
@@ -1220,7 +1228,7 @@ static int read_downing(struct settings *settings, const char *more,
     return settings_read(settings, &options, error, 512);
 }
 
-static void no_resolver_is_configured_by_default(void **state)
+static void no_resolver_is_configured_by_default_MEM077(void **state)
 {
     struct sherd_options options = { .journal = "memory" };
     struct settings settings;
@@ -1247,7 +1255,7 @@ static void a_zero_unstable_time_is_refused(void **state)
 }
 
 /* cluster.split-brain-resolver, and the reference's defaults. */
-static void the_resolver_is_configured(void **state)
+static void the_resolver_is_configured_SBR069_SBR100_MEM078(void **state)
 {
     static const struct {
         const char *text;
@@ -1455,17 +1463,53 @@ static void lease_providers_are_configured(void **state)
     assert_false(settings.has_etcd);
     assert_string_equal(settings.lease_directory, ".");
     settings_fini(&settings);
-    assert_int_equal(read_lease(KEEPER "zookeeper", &settings, error, sizeof error), SHERD_ECONFIG);
-    assert_non_null(strstr(error, "\"etcd\""));
-    settings_fini(&settings);
     assert_int_equal(read_lease(KEEPER "etcd\nsherd.lease.etcd.request-timeout = 5s",
                                 &settings, error, sizeof error), SHERD_ECONFIG);
     assert_non_null(strstr(error, "lease-operation-timeout"));
     settings_fini(&settings);
 }
 
+static void a_missing_or_unknown_lease_provider_is_refused_LSE010_LSE011(
+    void **state)
+{
+    static const char *const texts[] = { KEEPER "\"\"", KEEPER "zookeeper" };
+    struct settings settings;
+    char error[512];
+    (void)state;
+
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(read_lease(texts[i], &settings, error, sizeof error), SHERD_ECONFIG);
+        assert_non_null(strstr(error, "lease-implementation"));
+        assert_non_null(strstr(error, "\"etcd\""));
+        settings_fini(&settings);
+    }
+}
+
+static void a_lease_has_its_name_and_times_LSE005_LSE006(void **state)
+{
+    struct settings settings;
+    char error[512];
+    (void)state;
+
+    assert_int_equal(read_lease(KEEPER "file", &settings, error, sizeof error), 0);
+    assert_string_equal(settings.node.lease_name, "");
+    assert_true(settings.node.lease_ttl == 120 * SECOND);
+    assert_true(settings.node.lease_interval == 12 * SECOND);
+    assert_true(settings.node.lease_patience == 5 * SECOND);
+    settings_fini(&settings);
+    assert_int_equal(read_lease(KEEPER "file\n"
+                                "akka.cluster.split-brain-resolver.lease-majority.lease-name = mine\n"
+                                "akka.coordination.lease { heartbeat-timeout = 60s, heartbeat-interval = 6s\n"
+                                "lease-operation-timeout = 3s }", &settings, error, sizeof error), 0);
+    assert_string_equal(settings.node.lease_name, "mine");
+    assert_true(settings.node.lease_ttl == 60 * SECOND);
+    assert_true(settings.node.lease_interval == 6 * SECOND);
+    assert_true(settings.node.lease_patience == 3 * SECOND);
+    settings_fini(&settings);
+}
+
 /* Times of cluster.split-brain-resolver.lease-majority. */
-static void the_pace_of_a_lease_is_configured(void **state)
+static void the_pace_of_a_lease_is_configured_LSE001_LSE002_LSE003(void **state)
 {
     static const struct {
         const char *text;
@@ -1474,6 +1518,8 @@ static void the_pace_of_a_lease_is_configured(void **state)
         { "", 120, 12 },
         { "akka.coordination.lease.heartbeat-timeout = 100s", 100, 12 },
         { "akka.coordination.lease { heartbeat-timeout = 100s, heartbeat-interval = 20s }", 100, 20 },
+        { "akka.coordination.lease { heartbeat-timeout = 100s, heartbeat-interval = \"\" }", 100, 10 },
+        { "akka.coordination.lease { heartbeat-timeout = 40s, heartbeat-interval = \"\" }", 40, 5 },
         { "akka.coordination.lease.heartbeat-timeout = 25s", 25, 12 },
         { "akka.coordination.lease.heartbeat-timeout = 24s", 0, 0 },
         { "akka.coordination.lease.heartbeat-interval = 60s", 0, 0 },
@@ -1591,22 +1637,25 @@ int main(void)
         cmocka_unit_test(entities_live_with_the_configured_role),
         cmocka_unit_test(member_logging_is_configured),
         cmocka_unit_test(members_are_configured),
-        cmocka_unit_test(data_centers_are_configured),
+        cmocka_unit_test(data_centers_are_configured_MEM002),
         cmocka_unit_test(bad_members_are_refused),
         cmocka_unit_test(remembered_entities_are_kept_where_it_is_set),
         cmocka_unit_test(remembered_entities_start_as_configured),
-        cmocka_unit_test(durable_keys_are_configured),
+        cmocka_unit_test(durable_keys_are_configured_DD134),
         cmocka_unit_test(bad_durable_keys_are_refused),
         cmocka_unit_test(coordinators_keep_their_state_as_configured),
         cmocka_unit_test(joins_are_checked_with_what_is_set),
-        cmocka_unit_test(keys_expire_as_configured),
+        cmocka_unit_test(keys_expire_as_configured_PKO038_PKO039),
         cmocka_unit_test(the_size_of_values_is_configured),
         cmocka_unit_test(a_coordinator_state_in_a_journal_is_refused),
         cmocka_unit_test(lease_providers_are_configured),
-        cmocka_unit_test(the_pace_of_a_lease_is_configured),
+        cmocka_unit_test(a_missing_or_unknown_lease_provider_is_refused_LSE010_LSE011),
+        cmocka_unit_test(a_lease_has_its_name_and_times_LSE005_LSE006),
+        cmocka_unit_test(
+            the_pace_of_a_lease_is_configured_LSE001_LSE002_LSE003),
         cmocka_unit_test(sources_of_seed_nodes_are_configured),
         cmocka_unit_test(invalid_sources_of_seed_nodes_are_refused),
-        cmocka_unit_test(phases_are_configured),
+        cmocka_unit_test(phases_are_configured_UTL047),
         cmocka_unit_test(phases_may_be_disabled_or_abort),
         cmocka_unit_test(protocol_and_provider_names_are_checked),
         cmocka_unit_test(the_system_name_is_that_of_the_seed_nodes),
@@ -1619,8 +1668,8 @@ int main(void)
         cmocka_unit_test(statistics_are_off_unless_set),
         cmocka_unit_test(limits_of_unknown_nodes_are_configured),
         cmocka_unit_test(idleness_is_configured_in_every_way),
-        cmocka_unit_test(no_resolver_is_configured_by_default),
-        cmocka_unit_test(the_resolver_is_configured),
+        cmocka_unit_test(no_resolver_is_configured_by_default_MEM077),
+        cmocka_unit_test(the_resolver_is_configured_SBR069_SBR100_MEM078),
         cmocka_unit_test(strategies_have_settings_of_their_own),
         cmocka_unit_test(a_fault_of_the_configuration_names_the_node),
     };

@@ -737,6 +737,67 @@ static void files_that_others_may_write_are_refused(void **state)
     keys_fini(&keys);
 }
 
+/* The node goes on with what it read, but could not start again. */
+static void a_deleted_file_makes_the_files_unusable_until_it_is_back(void **state)
+{
+    struct tls_options options;
+    struct keys keys;
+    struct tls *tls;
+    char moved[300];
+    (void)state;
+
+    keys_init(&keys);
+    options = tls_options_of(&keys);
+    options.reload_after = 300 * SECOND; /* is not awaited */
+    tls = tls_open_with(&options);
+    (void)snprintf(moved, sizeof moved, "%s.moved", keys.key_path);
+    tls_logged[0] = 0;
+    tls_look_now(tls, SECOND);
+    assert_true(tls_is_usable(tls));
+    assert_int_equal(rename(keys.key_path, moved), 0);
+    tls_look_now(tls, 2 * SECOND);
+    assert_true(tls_is_usable(tls)); /* some programs replace a file by deleting it first */
+    assert_string_equal(tls_logged, "");
+    tls_look_now(tls, 3 * SECOND);
+    assert_false(tls_is_usable(tls));
+    assert_non_null(strstr(tls_logged, "changed TLS files rejected, old ones stay in use why=\"key "));
+    assert_non_null(strstr(tls_logged, "No such file"));
+    tls_logged[0] = 0;
+    serves(tls, 4 * SECOND, "localhost"); /* by the former files */
+    assert_string_equal(tls_logged, ""); /* reported once */
+    assert_int_equal(rename(moved, keys.key_path), 0);
+    tls_look_now(tls, 5 * SECOND);
+    assert_true(tls_is_usable(tls));
+    assert_string_equal(tls_logged, "changed TLS files are in use");
+    tls_close(tls);
+    keys_fini(&keys);
+}
+
+static void unusable_files_are_read_again_without_waiting(void **state)
+{
+    const struct certificate_options second = { .names = "IP:127.0.0.1,DNS:second" };
+    struct tls_options options;
+    struct keys keys;
+    struct tls *tls;
+    (void)state;
+
+    keys_init(&keys);
+    options = tls_options_of(&keys);
+    options.reload_after = 300 * SECOND;
+    tls = tls_open_with(&options);
+    assert_int_equal(chmod(keys.key_path, 0606), 0);
+    tls_look_now(tls, 299 * SECOND);
+    assert_true(tls_is_usable(tls)); /* not read yet */
+    tls_look_now(tls, 300 * SECOND);
+    assert_false(tls_is_usable(tls));
+    keys_replace(&keys, NULL, &second);
+    assert_int_equal(chmod(keys.key_path, 0600), 0);
+    serves(tls, 301 * SECOND, "second");
+    assert_true(tls_is_usable(tls));
+    tls_close(tls);
+    keys_fini(&keys);
+}
+
 static void changed_files_are_read_again(void **state)
 {
     const struct certificate_options second = { .names = "IP:127.0.0.1,DNS:second" };
@@ -861,6 +922,8 @@ int main(void)
         cmocka_unit_test(an_incomplete_handshake_stays_pending),
         cmocka_unit_test(files_that_cannot_be_used_are_refused),
         cmocka_unit_test(files_that_others_may_write_are_refused),
+        cmocka_unit_test(a_deleted_file_makes_the_files_unusable_until_it_is_back),
+        cmocka_unit_test(unusable_files_are_read_again_without_waiting),
         cmocka_unit_test(changed_files_are_read_again),
         cmocka_unit_test(endless_files_are_refused),
     };

@@ -536,7 +536,7 @@ def two_data_centers(cluster):
 # In each set the longest cases are first, because several run at the same time.
 SHORT = [lifecycle, secured.tls_nodes, jvm_nodes_join_ours, messages_and_watches]
 LONG = [long_traffic, immediate_restarts, suspended_nodes_come_back, two_data_centers, weakly_up, watched_node_dies,
-        sharding.jvm_sharding_is_undisturbed, large_messages, gossip_of_33_nodes, join_by_command, different_settings, other_protocol]
+        sharding.jvm_sharding_is_undisturbed, sharding.regions_answer_queries, large_messages, gossip_of_33_nodes, join_by_command, different_settings, other_protocol]
 TRAPS = [partitions.keep_majority, partitions.keep_oldest, partitions.three_sides, partitions.downed_by_command, resolvers_agree,
          traps.pruned_tombstones, traps.full_cluster_shutdown, traps.removed_while_suspended, traps.downed_nodes_end,
          traps.idle_connections, traps.departed_node, traps.slow_entity, traps.wrong_addresses, traps.ipv6_addresses,

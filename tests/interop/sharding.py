@@ -157,3 +157,46 @@ def follow(cluster, ours, port):
     # The JVM's coordinator has read that our node had a region, and removes it.
     wait(lambda: state(jvm, "native") == alone([jvm]), lambda: f"after our coordinator: {state(jvm, 'native')}")
     cluster.check_no_quarantine()
+
+
+def regions_answer_queries(cluster):
+    """JVM nodes ask the regions of ours about their shards: the state and the counts of one region,
+    the counts of the cluster, and the list of regions."""
+    ports = free_ports(4)
+    j1, j2 = jvm_pair(cluster, ports[:2], JVM)
+    nodes = [cluster.start(f"s{i + 1}", "sherd", ports[2 + i], cluster.seeds, ["type=E", *NATIVE]) for i in range(2)]
+    cluster.wait_up("with two nodes of ours")
+    for number in range(20):
+        nodes[0].say(f"entity e{number}")
+    for number in range(20):
+        wait(lambda number=number: any(node.find(f"^entity e{number} begins$") for node in nodes), f"entity e{number} does not begin")
+    homes = {node: [f"e{i}" for i in range(20) if node.find(f"^entity e{i} begins$")] for node in nodes}
+
+    def asked(jvm, what, node):
+        start = time.monotonic()
+        jvm.say(f"query {what} {node.path('/system/sharding/E')}")
+        return jvm.expect(f"^({what}|query) (.*)", start)[2]
+
+    def states_hold():
+        """Returns what is wrong. Shards may still move."""
+        found = {}
+        for node in nodes:
+            state = asked(j1, "state", node)
+            counts = asked(j2, "stats", node)
+            ids = sorted(name for shard in state.split(" ")[:-2] for name in shard.split(":")[1].split(",") if name)
+            if not state.endswith(" failed 0") or not counts.endswith(" failed 0"):
+                return f"{node.name}: {state} {counts}"
+            if sum(int(shard.split(":")[1]) for shard in counts.split(" ")[:-2]) != len(ids):
+                return f"{node.name}: {state} {counts}"
+            found[node] = ids
+        names = sorted(name for ids in found.values() for name in ids)
+        return "" if names == sorted(f"e{i}" for i in range(20)) else f"found {names}"
+
+    wait(lambda: states_hold() == "", states_hold)
+    for jvm, node in ((j1, nodes[0]), (j2, nodes[1])):
+        wait(lambda jvm=jvm, node=node: sum(int(region.rsplit(":", 1)[1]) for region in asked(jvm, "cluster", node).split(" ")) == 20,
+             lambda jvm=jvm, node=node: asked(jvm, "cluster", node))
+        wait(lambda jvm=jvm, node=node: asked(jvm, "regions", node) == " ".join(sorted(one.address for one in nodes)),
+             lambda jvm=jvm, node=node: asked(jvm, "regions", node))
+    print(f"{cluster.toolkit}: the regions answered; {len(homes[nodes[0]])} entities began on {nodes[0].name}", flush=True)
+    cluster.check_no_quarantine()

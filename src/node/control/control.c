@@ -63,7 +63,8 @@ static bool sharding(struct control *control, const struct inbound *inbound)
         struct control_type *type = &control->types[i];
 
         if (slice_is(path, names->region_plain))
-            return region_receive(type->region, machine->now, inbound);
+            return region_receive(type->region, machine->now, inbound) ||
+                   queries_receive(control, i, inbound);
         if (slice_is(path, names->manager_path) && type->singleton &&
             inbound->serializer == SINGLETON_SERIALIZER) {
             control_tell_all(control);
@@ -98,6 +99,7 @@ void control_dispatch(struct control *control, const struct inbound *inbound)
     else if (!data_receive(control, inbound) &&
              !shard_data_receive(control, inbound) &&
              !relays_receive(control, inbound) &&
+             !queries_answered(control, inbound) &&
              !sharding(control, inbound))
         control_unclaimed(control, inbound);
 }
@@ -338,6 +340,19 @@ void control_mail(struct control *control, uint32_t from,
     case MAIL_SUSPECT:
         suspect_home(control, from, mail_suspect_of(content)->own.node);
         break;
+    case MAIL_QUERY:
+        queries_mail(control, content);
+        break;
+    case MAIL_TYPE_CALL:
+        control_type_call(control, content);
+        break;
+    case MAIL_TYPE_ADDED:
+    case MAIL_TYPE_OPENED:
+        control_type_added(control, from);
+        break;
+    case MAIL_LOOKED:
+        queries_looked(control, content);
+        break;
     case MAIL_ENDED:
         control->lanes_ended |= UINT64_C(1) << content->lane;
         break;
@@ -527,6 +542,8 @@ bool control_turn(struct control *control)
     shard_data_step(control);
     remember_data_step(control);
     relays_step(control);
+    if (control->queries.open.count)
+        queries_step(control);
     downing_step(control);
     control_departed_step(control);
     /* A message to this node may cause events, events cause messages, and both may advance the
@@ -558,6 +575,7 @@ uint64_t control_deadline(const struct control *control)
     deadline = earlier(deadline, data_deadline(control));
     deadline = earlier(deadline, shard_data_deadline(control));
     deadline = earlier(deadline, relays_deadline(control));
+    deadline = earlier(deadline, queries_deadline(control));
     deadline = earlier(deadline, remember_data_deadline(control));
     return earlier(deadline, turn_is_stirred(&control->turn)
                                  ? types_deadline(control)

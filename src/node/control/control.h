@@ -14,6 +14,7 @@
 #include "node/control/control_calls.h"
 #include "node/control/data.h"
 #include "node/machine/machine.h"
+#include "node/control/queries.h"
 #include "node/control/relays.h"
 #include "node/control/remember_data.h"
 #include "node/control/remember_events.h"
@@ -66,6 +67,14 @@ struct departed {
     uint64_t until; /* frames from it are accepted until then */
 };
 
+/* Calls about types of a node that runs. */
+struct type_calls {
+    VEC(struct type_part *) adding;   /* the first one is at the lanes */
+    uint64_t lanes_left;              /* a bit for each lane that has not answered for it */
+    bool is_opening;                  /* every lane has it, and they open it */
+    VEC(struct type_part *) stopping; /* their regions shut down */
+};
+
 struct control {
     struct machine *machine;
     struct associations *associations;
@@ -82,6 +91,8 @@ struct control {
     struct shard_data shard_data;
     struct remember_data remember_data;
     struct relay relays[RELAY_COUNT];
+    struct queries queries;
+    struct type_calls type_calls;
     struct control_type *types;
     uint32_t type_count;
     struct coordinator_room room;
@@ -94,6 +105,7 @@ struct control {
     uint64_t removed_forgotten; /* entries of `removed` dropped at REMOVED_MAX */
     uint64_t notified_at;    /* when the last Quarantined was sent */
     bool is_ready; /* as in the last DRIVER_READY */
+    bool was_healthy; /* the configured types were registered */
     enum shutdown_step shutdown;
     uint64_t shutdown_deadline; /* of the current step */
     VEC(struct task) tasks; /* in order of arrival */
@@ -126,6 +138,15 @@ void control_follow_news(struct control *control,
                          const struct member_news *news);
 enum sherd_member_status control_status_of(enum member_status status);
 
+/* control_new.c */
+void control_make_type(struct control *control, uint32_t index);
+
+/* type_calls.c */
+void control_type_call(struct control *control, struct mail_content *content); /* MAIL_TYPE_CALL */
+void control_type_added(struct control *control, uint32_t lane); /* MAIL_TYPE_ADDED, _OPENED */
+void control_region_stopped(struct control *control, uint32_t index);
+void control_type_calls_fini(struct control *control);
+
 /* departed.c */
 /* The node left gracefully. */
 void control_departs(struct control *control, const struct node_id *node);
@@ -151,6 +172,8 @@ void control_tell_changes(struct control *control);
 /* Passes the shards that came with a term to the type's coordinator. */
 void control_listed(struct control *control, uint32_t type,
                     const struct journal_request *request);
+/* Tells the type's region of a member. */
+void control_tell_region(struct control *control, const struct member_view *view, uint32_t type);
 /* Returns the path, with "#uid", that answers Identify here; empty: none. Lent. */
 struct slice control_identified(struct control *control, struct slice path);
 
@@ -184,6 +207,10 @@ void control_remembered(struct control *control, uint32_t type,
 void control_remembered_all(struct control *control, uint32_t type,
                             const struct remembered_shards *counts);
 void control_orphan_shards_end(struct control *control, uint32_t type);
+
+/* health.c */
+void control_health_begin(struct control *control); /* logs configured types that do not exist */
+bool control_is_healthy(struct control *control);
 
 /* status.c */
 void control_tell_ready(struct control *control);

@@ -32,6 +32,7 @@ void control_durable(struct control *control, struct durable_request *request);
 
 /* downing.c */
 void control_leased(struct control *control, struct lease_request *request);
+void control_lease_forgotten(struct control *control);
 
 /* status.c */
 void control_status(struct control *control, struct sherd_status *status,

@@ -151,6 +151,16 @@ static struct member *make_member(struct control *control)
     return member;
 }
 
+void control_make_type(struct control *control, uint32_t index)
+{
+    struct control_type *type = &control->types[index];
+
+    type->region = make_region(control, index);
+    type->singleton = make_singleton(control, index);
+    control_limit_init(control, index);
+    type->exit_done = !type->singleton;
+}
+
 struct control *control_new(struct machine *machine)
 {
     struct control *control = mem_alloc(sizeof *control);
@@ -167,20 +177,17 @@ struct control *control_new(struct machine *machine)
     control->machine = machine;
     control->associations = associations_new(&options);
     control->member = make_member(control);
+    control->type_count = machine->settings->type_count;
     downing_init(control);
     data_init(control);
     relays_init(control);
     shard_data_init(control);
     remember_data_init(control);
     rng_init(&control->proofs, machine->settings->seed + 4000);
-    control->type_count = machine->settings->type_count;
-    control->types = mem_alloc(control->type_count * sizeof *control->types);
-    for (uint32_t i = 0; i < control->type_count; i++) {
-        control->types[i].region = make_region(control, i);
-        control->types[i].singleton = make_singleton(control, i);
-        control_limit_init(control, i);
-        control->types[i].exit_done = !control->types[i].singleton;
-    }
+    control->types = mem_alloc((control->type_count + machine->settings->late_types_max) *
+                               sizeof *control->types);
+    for (uint32_t i = 0; i < control->type_count; i++)
+        control_make_type(control, i);
     coordinator_room_fill(&control->room);
     turn_stir(&control->turn);
     return control;
@@ -203,6 +210,8 @@ void control_free(struct control *control)
     mem_free(control->types);
     downing_fini(control);
     relays_fini(control);
+    queries_fini(control);
+    control_type_calls_fini(control);
     data_fini(control);
     member_free(control->member);
     associations_free(control->associations);
@@ -218,6 +227,7 @@ void control_start(struct control *control)
     struct machine *machine = control->machine;
 
     data_durable_start(control);
+    control_health_begin(control);
     if (machine->settings->seed_node_count || machine->settings->finds_seeds)
         member_start(control->member, machine->now, (uint64_t)machine->wall_ms, &machine->outbox);
     else if (machine->settings->alone)

@@ -25,7 +25,6 @@ static struct lease *make_lease(const struct control *control)
 {
     const struct machine *machine = control->machine;
     const struct node_settings *settings = machine->settings;
-    const char *given = settings->lease_name;
     char name[LEASE_TEXT_MAX];
     char owner[ADDRESS_TEXT_MAX];
     struct lease_options options = {
@@ -38,13 +37,8 @@ static struct lease *make_lease(const struct control *control)
         .trace = machine->trace,
     };
 
-    if (given && given[strspn(given, " \t")]) {
-        (void)snprintf(name, sizeof name, "%s", given); /* truncated as in lease_new */
-    } else {
-        (void)snprintf(name, sizeof name, "%s-akka-sbr",
-                       machine->self->system);
+    if (!lease_name(name, settings->lease_name, machine->self->system))
         warn_of_centers(machine, name);
-    }
     return lease_new(&options);
 }
 
@@ -159,6 +153,12 @@ void downing_step(struct control *control)
         return;
     downing_see(control); /* seen-by and observers change without events */
     resolver_step(control->resolver, now);
+}
+
+void control_lease_forgotten(struct control *control)
+{
+    if (control->lease)
+        lease_forgotten(control->lease, control->machine->now);
 }
 
 void control_leased(struct control *control, struct lease_request *request)

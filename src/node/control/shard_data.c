@@ -35,7 +35,7 @@ static bool is_durable(const struct control *control, const char *role)
 {
     const struct machine *machine = control->machine;
 
-    for (uint32_t i = 0; i < machine->settings->type_count; i++)
+    for (uint32_t i = 0; i < control->type_count; i++)
         if (machine->node->names[i].remembers_in_data &&
             strcmp(role_of(control, i), role) == 0)
             return machine->settings->shard_durable_key_count > 0;

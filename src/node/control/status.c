@@ -116,7 +116,8 @@ static bool is_up(const struct control *control)
 void control_tell_ready(struct control *control)
 {
     bool is_ready = is_up(control) && (control->shutdown == SHUTDOWN_NOT ||
-                                       control->shutdown == SHUTDOWN_FAILED);
+                                       control->shutdown == SHUTDOWN_FAILED) &&
+                    control_is_healthy(control);
 
     if (is_ready != control->is_ready)
         outputs_request(&control->machine->outputs,

@@ -32,6 +32,7 @@ void control_unclaimed_status(const struct control *control, uint64_t *counters)
 {
     for (size_t i = 0; i < SERVICE_COUNT; i++)
         counters[services[i].counter] += control->ignored[i];
+    counters[SHERD_SHARDING_IGNORED] += control->queries.refused;
 }
 
 /* The oldest member has the singletons and coordinators of a JVM's roles, and this node runs none of

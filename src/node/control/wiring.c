@@ -31,8 +31,7 @@ static void tell_coordinator(struct control *control,
 }
 
 /* A JVM's coordinator would accept this region and give it shards, so it is not asked. */
-static void tell_region(struct control *control, const struct member_view *view,
-                        uint32_t type)
+void control_tell_region(struct control *control, const struct member_view *view, uint32_t type)
 {
     struct member_info peer = control_peer(control, view, type);
 
@@ -53,7 +52,7 @@ static void tell_types(struct control *control, const struct member_view *view)
     for (uint32_t i = 0; i < control->type_count; i++) {
         struct control_type *type = &control->types[i];
 
-        tell_region(control, view, i);
+        control_tell_region(control, view, i);
         peer.has_role = control_has_role(control, view, i);
         if (type->singleton)
             singleton_peer(type->singleton, now, &peer);
@@ -335,7 +334,7 @@ static void association_up(struct control *control,
     control_check_jvm_peer(control);
     view = member_find(control->member, &news->peer);
     for (uint32_t i = 0; view && i < control->type_count; i++)
-        tell_region(control, view, i);
+        control_tell_region(control, view, i);
     for (uint32_t i = 0; i < control->type_count; i++)
         if (control->types[i].coordinator) {
             turn_stir(&control->turn);
@@ -756,7 +755,7 @@ static void wire_region(struct control *control, uint32_t index)
                       (const char *)news.text.data);
             break;
         case REGION_STOPPED:
-            type->region_stopped = true;
+            control_region_stopped(control, index);
             break;
         }
     }

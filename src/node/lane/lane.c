@@ -14,31 +14,6 @@
 #define LAST_TIME (4 * SECOND) /* and for their last frames: less than control waits */
 #define HEARING_TIME SECOND /* on a downed node, for actors to handle the last events */
 
-static void make_type(struct lane *lane, uint32_t index)
-{
-    const struct node_settings *settings = lane->machine->settings;
-    const struct type_names *names = &lane->machine->node->names[index];
-    struct lane_type *type = &lane->types[index];
-    struct routes_options routes = { .shard_count = names->shards,
-                                     .budget = &type->budget };
-    struct owned_options owned = {
-        .shard_count = names->shards,
-        .persists = names->persists || names->remembers,
-        .budget = &type->budget,
-        .trace = lane->machine->trace,
-        .type = names->name,
-        .probes = lane->machine->probes,
-        .type_index = (uint16_t)index,
-    };
-
-    pending_budget_init(&type->budget, settings->buffer_size, 0, settings->lanes);
-    routes_init(&type->routes, &routes);
-    owned_init(&type->owned, &owned);
-    lane_remember_init(lane, index);
-    actors_add_type(lane->actors, (uint16_t)index, &settings->types[index]);
-    actors_set_passivation(lane->actors, (uint16_t)index, &settings->passivation);
-}
-
 struct lane *lane_new(struct machine *machine)
 {
     struct lane *lane = mem_alloc(sizeof *lane);
@@ -73,9 +48,11 @@ struct lane *lane_new(struct machine *machine)
     lane->actors = actors_new(&actors);
     lane->journal = journal_new(&journal);
     lane->type_count = settings->type_count;
-    lane->types = mem_alloc(lane->type_count * sizeof *lane->types);
-    for (uint32_t i = 0; i < lane->type_count; i++)
-        make_type(lane, i);
+    lane->types = mem_alloc((lane->type_count + settings->late_types_max) * sizeof *lane->types);
+    for (uint32_t i = 0; i < lane->type_count; i++) {
+        lane_make_type(lane, i);
+        lane_open_type(lane, i);
+    }
     return lane;
 }
 
@@ -94,29 +71,10 @@ static void end_chain(struct lane *lane, struct message *message)
     }
 }
 
-static void close_type(struct lane *lane, struct lane_type *type)
-{
-    struct pending_queue released = { 0 };
-    struct pending_item *held;
-    enum owned_state state;
-    uint32_t at = 0;
-    int32_t shard;
-
-    while (owned_next(&type->owned, &at, &shard, &state))
-        owned_release(&type->owned, shard, &released);
-    while ((held = pending_take(&released, &type->budget)))
-        end_message(lane, lane_unwrap(lane, held));
-    while ((held = routes_take_any(&type->routes)))
-        end_message(lane, lane_unwrap(lane, held));
-    routes_fini(&type->routes);
-    owned_fini(&type->owned);
-    lane_remember_fini(lane, (uint32_t)(type - lane->types));
-}
-
 void lane_close(struct lane *lane)
 {
     for (uint32_t i = 0; i < lane->type_count; i++)
-        close_type(lane, &lane->types[i]);
+        lane_close_type(lane, i);
     for (uint32_t i = 0; i < lane->batch_count; i++)
         end_message(lane, lane->batch[i]);
     lane->batch_count = 0;
@@ -153,6 +111,7 @@ void lane_free(struct lane *lane)
     vec_fini(&lane->asked);
     vec_fini(&lane->markers);
     vec_fini(&lane->tasks);
+    lane_looks_fini(lane);
     vec_fini(&lane->unreachable);
     mem_free(lane);
 }
@@ -583,6 +542,13 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
     case MAIL_ORPHANS_END:
         lane_orphan_shards_end(lane, content->type);
         break;
+    case MAIL_LOOK:
+        lane_look(lane, content);
+        break;
+    case MAIL_ADD_TYPE:
+    case MAIL_OPEN_TYPE:
+        lane_take_type(lane, content);
+        break;
     case MAIL_PHASE:
         lane_phase(lane, mail_phase_of(content));
         break;
@@ -713,6 +679,8 @@ bool lane_turn(struct lane *lane)
     lane_wire(lane);
     if (lane->tasks.count)
         lane_tasks_step(lane);
+    if (lane->looks.count)
+        lane_looks_step(lane);
     ask_store(lane);
     lane_chains_end(lane);
     send_returns(lane);
@@ -723,7 +691,7 @@ bool lane_turn(struct lane *lane)
         ended = mail_from(lane->own, mail_ended_new());
         outputs_post(&machine->outputs, 0, &ended);
     }
-    return actors_runnable(lane->actors);
+    return actors_runnable(lane->actors) || lane->looks.count;
 }
 
 uint64_t lane_deadline(const struct lane *lane)

@@ -89,6 +89,15 @@ struct remember_write {
     int32_t shard;
 };
 
+/* A query of control that this lane answers, a part in each turn. */
+struct look {
+    uint64_t number;
+    uint32_t type;
+    uint32_t index; /* of the next shard */
+    bool wants_ids;
+    struct buf *records; /* of the answer */
+};
+
 /* An ask from elsewhere that an entity here has in its mailbox. */
 struct asked {
     uint64_t at;
@@ -138,6 +147,7 @@ struct lane {
     uint32_t asked_head;
     uint64_t asked_refused; /* not watched, at STAGES_MAX */
     VEC(struct task) tasks;
+    VEC(struct look) looks; /* the first one continues */
     bool ending;
     bool ends_at_once;     /* when actors have handled the cluster's last events */
     uint64_t ending_until; /* then it waits no longer for links, or for actors to handle events */
@@ -167,6 +177,13 @@ static inline enum stream lane_stream(const struct lane *lane, uint32_t type)
 /* ---- lane.c ---- */
 /* Called by actors, and for messages of the program's threads. */
 bool lane_is_large(void *lane, const struct destination *destination);
+
+/* ---- types.c ---- */
+/* The lane can take messages of the type; then actors may use it. */
+void lane_make_type(struct lane *lane, uint32_t index);
+void lane_open_type(struct lane *lane, uint32_t index);
+void lane_take_type(struct lane *lane, const struct mail_content *content); /* MAIL_ADD_TYPE, MAIL_OPEN_TYPE; answers */
+void lane_close_type(struct lane *lane, uint32_t index); /* its messages end */
 
 /* ---- reach.c ---- */
 void lane_reach(struct lane *lane, const struct mail_reach *reach);
@@ -232,6 +249,11 @@ void lane_ask_stage_read(struct lane *lane, const struct mail_stage *report); /*
 bool lane_ask_stage_frame(struct lane *lane, uint64_t actor, uint64_t ask,
                       const struct envelope *envelope);
 uint16_t lane_peer_name(struct lane *lane, struct peer *peer);
+
+/* ---- looking.c ---- */
+void lane_look(struct lane *lane, const struct mail_content *content); /* MAIL_LOOK */
+void lane_looks_step(struct lane *lane); /* there is one */
+void lane_looks_fini(struct lane *lane);
 
 /* ---- tasks.c ---- */
 void lane_task(struct lane *lane, uint64_t actor, enum sherd_phase phase,

@@ -3,6 +3,8 @@
 #ifndef SHERD_NODE_MACHINE_H
 #define SHERD_NODE_MACHINE_H
 
+#include <stdatomic.h>
+
 #include "artery/association.h"
 #include "artery/inlet.h"
 #include "artery/link.h"
@@ -19,7 +21,10 @@ struct lane;
 struct node {
     struct node_settings settings; /* texts and arrays are the node's own */
     struct identity identity;
-    struct type_names *names;
+    struct type_names *names; /* with room for late types, as settings.types */
+    uint32_t prepared_types;  /* types with names; only the driver's calls change it */
+    /* types that all machines have, so any thread may use them; only control changes it */
+    _Atomic uint32_t type_count;
     bool closed;
     uint32_t machine_count;
     struct machine *machines[LANES_MAX + 1];

@@ -51,6 +51,9 @@
     OWNS(MAIL_DATA_FOLLOW, data_follow) \
     OWNS(MAIL_REMEMBER, remember) \
     OWNS(MAIL_SUSPECT, suspect) \
+    OWNS(MAIL_LOOKED, looked) \
+    NONE(MAIL_TYPE_ADDED, type_added) /* type: answers MAIL_ADD_TYPE */ \
+    NONE(MAIL_TYPE_OPENED, type_opened) /* type: answers MAIL_OPEN_TYPE */ \
     NONE(MAIL_ENDED, ended) /* no actor is left on the lane */ \
     \
     /* ---- control -> every lane, or one ---- */ \
@@ -85,6 +88,9 @@
     OWNS(MAIL_DATA_REFUSED, data_refused) \
     OWNS(MAIL_REMEMBERED, remembered) \
     OWNS(MAIL_REMEMBER_CHANGED, remember_changed) \
+    LENT(MAIL_LOOK, look) \
+    NONE(MAIL_ADD_TYPE, add_type) /* type: take its messages */ \
+    NONE(MAIL_OPEN_TYPE, open_type) /* type: every lane has it, so actors may use it */ \
     LENT(MAIL_PHASE, phase) \
     OWNS(MAIL_NAME_KNOWN, name_known) \
     LENT(MAIL_NAME_ANSWER, name_answer) \
@@ -99,6 +105,8 @@
     OWNS(MAIL_COMMAND, command) \
     LENT(MAIL_REGION_LIMIT, region_limit) \
     OWNS(MAIL_ALLOCATION, allocation) \
+    OWNS(MAIL_QUERY, query) \
+    OWNS(MAIL_TYPE_CALL, type_call) \
     OWNS(MAIL_STATUS, status)
 
 struct envelope;
@@ -312,6 +320,21 @@ struct mail_suspect {
     } own;
 };
 
+/* How a record of MAIL_LOOKED gives a shard's entities. */
+enum look_ids {
+    LOOK_COUNT,    /* their number alone, as asked */
+    LOOK_HAS_IDS,
+    LOOK_TOO_LARGE /* their ids have no room */
+};
+
+/* Type: answers MAIL_LOOK. */
+struct mail_looked {
+    uint64_t number;
+    struct {
+        struct buf *records; /* of the lane's shards: query_answer_lane reads them */
+    } own;
+};
+
 /* ---- control -> every lane, or one ---- */
 
 /* An incarnation is at its address. */
@@ -511,6 +534,12 @@ struct mail_remember_changed {
     } own;
 };
 
+/* Type: count or name the entities of each shard. */
+struct mail_look {
+    uint64_t number; /* of the query */
+    bool wants_ids;
+};
+
 /* The actor's task begins. */
 struct mail_phase {
     uint64_t actor;
@@ -586,6 +615,20 @@ struct mail_region_limit {
 struct mail_allocation {
     struct {
         struct buf *bytes; /* of allocation_call_put */
+    } own;
+};
+
+/* Type. */
+struct mail_query {
+    struct {
+        struct query_part *part;
+    } own;
+};
+
+/* Type. */
+struct mail_type_call {
+    struct {
+        struct type_part *part;
     } own;
 };
 

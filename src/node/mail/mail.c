@@ -122,6 +122,9 @@ void mail_content_free(struct mail_content *content)
     case MAIL_SUSPECT:
         mem_free(content->suspect.own.node);
         break;
+    case MAIL_LOOKED:
+        free_buf(content->looked.own.records);
+        break;
     case MAIL_PEER:
         mem_free(content->peer.own.node);
         break;
@@ -197,6 +200,12 @@ void mail_content_free(struct mail_content *content)
         break;
     case MAIL_ALLOCATION:
         free_buf(content->allocation.own.bytes);
+        break;
+    case MAIL_QUERY:
+        mem_free(content->query.own.part);
+        break;
+    case MAIL_TYPE_CALL:
+        mem_free(content->type_call.own.part);
         break;
     case MAIL_STATUS:
         mem_free(content->status.own.part);

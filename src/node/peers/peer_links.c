@@ -246,6 +246,22 @@ struct link *peer_make_link(struct peer_links *links,
     return link;
 }
 
+/* Makes room for the heads of all types, also of one that was registered later. */
+static struct prepared *prepare(struct prepared *prepared, const struct peer_links *links,
+                                uint32_t type)
+{
+    uint32_t before = prepared ? prepared->head_count : 0;
+    uint32_t count = links->options.settings->type_count;
+
+    count = type < count ? count : type + 1;
+    prepared = mem_resize(prepared, sizeof *prepared + count * sizeof *prepared->heads);
+    if (!before)
+        memset(prepared, 0, sizeof *prepared);
+    memset(prepared->heads + before, 0, (count - before) * sizeof *prepared->heads);
+    prepared->head_count = count;
+    return prepared;
+}
+
 const struct envelope_head *peer_head(struct peer_links *links,
                                       struct peer *peer, uint32_t type)
 {
@@ -256,13 +272,8 @@ const struct envelope_head *peer_head(struct peer_links *links,
     struct buf ref = { 0 };
     bool fits;
 
-    if (!prepared) {
-        prepared = peer->prepared =
-            mem_alloc(sizeof *prepared + options->settings->type_count *
-                                             sizeof *prepared->heads);
-        prepared->head_count = options->settings->type_count;
-    }
-    check(type < prepared->head_count);
+    if (!prepared || type >= prepared->head_count)
+        prepared = peer->prepared = prepare(prepared, links, type);
     head = &prepared->heads[type];
     if (head->bytes.size)
         return head;

@@ -6,6 +6,9 @@
  * The identity of a node, and settings that follow from others:
  *   - seed_node_count, role_count, type_count, format_count, durable_key_count,
  *     shard_durable_key_count, data_expiry_count, role_minimum_count: lengths of lists
+ *   - checked_type_count: a node that is not ready runs as others do
+ *   - region_query_timeout: no simulated program asks
+ *   - late_types_max: room for types that a test adds
  *   - seed, now: the world's
  *   - required_seeds, stable_margin: follow from the number of nodes and the delays of discovery
  *     (cluster.c)

@@ -139,6 +139,8 @@ static void drop_requests(struct site *site)
             journal_request_free(request.kind == DRIVER_STORE ? request.journal : NULL);
             mem_free(request.kind == DRIVER_LEASE ? request.lease : NULL);
             job_free(request.kind == DRIVER_JOB ? request.job : NULL);
+            mem_free(request.kind == DRIVER_TYPE ? request.type : NULL);
+            query_part_free(request.kind == DRIVER_QUERY ? request.query : NULL);
             durable_request_free(request.kind == DRIVER_DURABLE ? request.durable
                                                            : NULL);
         }

@@ -88,6 +88,15 @@ static void carry_out_one(struct world *world, struct worker *worker,
     case DRIVER_STATUS:
         status_add(site, request->part);
         break;
+    case DRIVER_TYPE:
+        site->face.types_called++;
+        site->face.type_result = request->type->result;
+        mem_free(request->type);
+        break;
+    case DRIVER_QUERY:
+        query_part_free(site->face.answer);
+        site->face.answer = request->query;
+        break;
     case DRIVER_UP:
         site->face.is_up = true;
         break;
@@ -501,6 +510,7 @@ static void free_site(struct site *site)
     vec_fini(&site->out);
     vec_fini(&site->in);
     durable_free(site);
+    query_part_free(site->face.answer);
     mem_free(site);
 }
 

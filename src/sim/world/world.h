@@ -76,6 +76,9 @@ struct world_node {
     bool is_ready;  /* and not leaving */
     bool has_ended; /* by itself, with `error` */
     int error;
+    uint32_t types_called; /* answers to world_add_type and world_stop_region */
+    int type_result;       /* of the last one */
+    struct query_part *answer; /* the last one to world_query, or null; lent */
 };
 
 uint32_t world_node_count(const struct world *world); /* the highest used index + 1 */
@@ -178,6 +181,15 @@ void world_active_limit(struct world *world, uint32_t node, const char *type,
 struct sherd_allocation_choice;
 void world_allocate(struct world *world, uint32_t node,
                     const struct sherd_allocation_choice *choice);
+
+/* Adds a type to a node that runs, or shuts a region down; an answer follows. At most two types can be
+ * added to an incarnation. Texts and functions are lent until the node's end. */
+void world_add_type(struct world *world, uint32_t node, const struct sherd_entity_type *type);
+void world_stop_region(struct world *world, uint32_t node, const char *type);
+/* Asks the node about a type's regions. The answer follows, unless the node ends before. timeout: ns;
+ * 0: the settings'. An unknown type is ignored. */
+void world_query(struct world *world, uint32_t node, const char *type,
+                 enum node_query query, uint64_t timeout);
 
 /* ---- observers ---- */
 

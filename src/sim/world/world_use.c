@@ -101,6 +101,7 @@ struct node_settings world_node_settings(struct world *world, uint32_t index,
         .log_verbose = true,
         .types = types,
         .type_count = type_count,
+        .late_types_max = 2,
         .number_of_shards = 20,
         .buffer_size = 10000,
         .rebalance_interval = SECOND,
@@ -361,6 +362,40 @@ void world_allocate(struct world *world, uint32_t node,
     if (!choice->address || address_parse(&region, choice->address, NULL, NULL))
         give(world, node, 0,
              node_mail_allocation(choice, choice->address ? &region : NULL));
+}
+
+static void call_type(struct world *world, uint32_t node, enum type_call call, uint32_t type)
+{
+    struct type_part *part = mem_alloc(sizeof *part);
+
+    part->call = call;
+    part->type = type;
+    give(world, node, 0, node_mail_type_call(part));
+}
+
+void world_add_type(struct world *world, uint32_t node, const struct sherd_entity_type *type)
+{
+    call_type(world, node, TYPE_ADD, node_prepare_type(world_site(world, node)->face.node, type));
+}
+
+void world_stop_region(struct world *world, uint32_t node, const char *type)
+{
+    call_type(world, node, TYPE_STOP_REGION,
+              node_type_index(world_site(world, node)->face.node, type));
+}
+
+void world_query(struct world *world, uint32_t node, const char *type,
+                 enum node_query query, uint64_t timeout)
+{
+    struct query_part *part = mem_alloc(sizeof *part);
+    struct mail mail;
+
+    part->query = query;
+    part->timeout = timeout;
+    if (node_mail_query(world_site(world, node)->face.node, type, part, &mail))
+        give(world, node, 0, mail);
+    else
+        mem_free(part);
 }
 
 /* ---- status and observers ---- */

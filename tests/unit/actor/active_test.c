@@ -10,6 +10,7 @@
 
 static struct passivation_settings recent = { .main = { .policy = PASSIVATION_LEAST_RECENT } };
 static struct passivation_settings frequent = { .main = { .policy = PASSIVATION_LEAST_FREQUENT } };
+static struct passivation_settings newest = { .main = { .policy = PASSIVATION_MOST_RECENT } };
 static struct passivation_settings filtered = {
     .main = { .policy = PASSIVATION_LEAST_RECENT },
     .has_filter = true,
@@ -249,6 +250,28 @@ static void idle_entities_leave_the_limit(void **state)
     assert_int_equal(lab_status().surplus, 0);
 }
 
+/* Three entities may be active; the one that gets messages stays. */
+static void the_idle_ones_end(void **state)
+{
+    limited(TYPE_IDLE, *state, 3);
+    for (uint32_t i = 0; i < 3; i++)
+        lab_entity_tell(TYPE_IDLE, same[i], 5);
+    lab_run();
+    expect("0+ 0.5 1+ 1.5 2+ 2.5");
+    for (uint32_t i = 0; i < 9; i++) {
+        lab_advance(100);
+        lab_entity_tell(TYPE_IDLE, same[1], 5);
+        lab_run();
+        expect("1.5");
+    }
+    for (uint32_t i = 0; i < 5; i++)
+        lab_advance(100);
+    expect("0- 2-");
+    for (uint32_t i = 0; i < 10; i++)
+        lab_advance(100);
+    expect("1-");
+}
+
 static void remembered_types_have_no_limit(void **state)
 {
     struct sherd_entity_type type = { .name = "R", .behavior = puppet, .shards = 10,
@@ -353,7 +376,33 @@ static void idle_entities_stay_until_the_next_look(void **state)
     assert_int_equal(lab_status().entities, 0);
 }
 
+/* Akka looks for idle entities when half of their time has passed again. */
+static void idle_entities_end_within_half_of_their_time_more_SHD013_SHD014_SHD015(
+    void **state)
+{
+    static const uint32_t seconds[] = { 120, 180, 42 };
+    (void)state;
+
+    for (uint16_t i = 0; i < 3; i++) {
+        struct sherd_entity_type type = { .name = "T", .behavior = puppet, .shards = 10,
+                                          .idle_ms = seconds[i] * 1000 };
+
+        type.name = (const char *[]){ "T", "U", "V" }[i];
+        actors_add_type(lab.actors, 4 + i, &type);
+        lab_entity_tell(4 + i, "x", 5);
+        lab_run();
+        for (uint32_t second = 1; second < seconds[i]; second++)
+            lab_advance(1000);
+        lab_expect("x+ x.5 ");
+        for (uint32_t second = 0; second <= seconds[i] / 2; second++)
+            lab_advance(1000);
+        lab_expect("x- ");
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
+/* lab_setup leaves the state. */
+#define STRATEGY(name, settings) { #name, the_idle_ones_end, lab_setup, lab_teardown, settings }
 
 int main(void)
 {
@@ -370,11 +419,17 @@ int main(void)
         TEST(a_stop_message_lets_the_entity_finish),
         TEST(a_hand_off_ends_the_limit_of_its_shard),
         TEST(idle_entities_leave_the_limit),
+        STRATEGY(idle_entities_end_under_the_default_strategy_SHD151,
+                 (void *)&passivation_default),
+        STRATEGY(idle_entities_end_under_least_frequently_used_SHD162, &frequent),
+        STRATEGY(idle_entities_end_under_least_recently_used_SHD166, &recent),
+        STRATEGY(idle_entities_end_under_most_recently_used_SHD170, &newest),
         TEST(remembered_types_have_no_limit),
         TEST(a_limit_of_bytes_counts_states),
         TEST(a_limit_of_bytes_counts_what_entities_report),
         TEST(a_limit_of_bytes_counts_mailboxes),
         TEST(idle_entities_stay_until_the_next_look),
+        TEST(idle_entities_end_within_half_of_their_time_more_SHD013_SHD014_SHD015),
     };
 
     return cmocka_run_group_tests(tests, find_ids, NULL);

@@ -60,7 +60,7 @@ static bool wanted(void)
     return found;
 }
 
-static void the_state_comes_first_then_each_change(void **state)
+static void the_state_comes_first_then_each_change_MEM015_MEM064(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     (void)state;
@@ -184,7 +184,7 @@ static void every_status_has_its_event(void **state)
 }
 
 /* Also in the state only events of the set; removed ones stop. */
-static void only_events_of_the_set_arrive(void **state)
+static void only_events_of_the_set_arrive_MEM018_MEM065(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     (void)state;
@@ -246,7 +246,7 @@ static void a_subscription_ends_with_its_actor(void **state)
 }
 
 /* A node that has left reports every member as removed. */
-static void the_end_reports_all_members_removed(void **state)
+static void the_end_reports_all_members_removed_MEM020(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     (void)state;
@@ -526,14 +526,14 @@ int main(void)
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(the_state_comes_first_then_each_change),
+        TEST(the_state_comes_first_then_each_change_MEM015_MEM064),
         TEST(a_state_names_the_members_that_have_seen_it),
         TEST(a_change_never_precedes_the_state),
         TEST(every_status_has_its_event),
-        TEST(only_events_of_the_set_arrive),
+        TEST(only_events_of_the_set_arrive_MEM018_MEM065),
         TEST(an_invalid_event_set_is_refused),
         TEST(a_subscription_ends_with_its_actor),
-        TEST(the_end_reports_all_members_removed),
+        TEST(the_end_reports_all_members_removed_MEM020),
         TEST(a_role_without_a_leader_is_forgotten),
         TEST(a_member_event_has_all_fields),
         TEST(a_large_state_comes_in_parts),

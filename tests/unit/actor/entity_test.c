@@ -9,7 +9,8 @@ static int32_t shard_of(const char *id)
     return hash_shard(slice_text(id), 10);
 }
 
-static void an_entity_is_started_by_its_first_message(void **state)
+static void an_entity_is_started_by_its_first_message_SHT026_SHT028(
+    void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     (void)state;
@@ -46,7 +47,8 @@ static void ids_may_be_long_and_types_share_them(void **state)
     assert_int_equal(lab.received, 2 * SHERD_ID_MAX);
 }
 
-static void messages_during_a_passivation_start_the_next_incarnation(void **state)
+static void messages_during_a_passivation_start_the_next_incarnation_SHD083_SHT024(
+    void **state)
 {
     (void)state;
 
@@ -104,7 +106,8 @@ static enum sherd_next stops_on_99(struct sherd_ctx *ctx, void *self,
                : next;
 }
 
-static void an_entity_decides_when_to_end_after_its_stop_message(void **state)
+static void an_entity_decides_when_to_end_after_its_stop_message_SHT023(
+    void **state)
 {
     struct sherd_entity_type type = { .name = "T",
                                       .behavior = puppet,
@@ -217,7 +220,7 @@ static void an_idle_entity_is_passivated_a_busy_one_is_not(void **state)
 }
 
 /* Without a limit no entity is idle; each incarnation counts from its last message. */
-static void idleness_is_counted_per_incarnation(void **state)
+static void idleness_is_counted_per_incarnation_SHD051_SHD153(void **state)
 {
     (void)state;
 
@@ -240,6 +243,65 @@ static void idleness_is_counted_per_incarnation(void **state)
     lab_advance(1000 * 1000);
     lab_expect("");
     assert_int_equal(lab_status().entities, 1);
+}
+
+/* The second one gets messages for a while. */
+static void each_entity_is_idle_on_its_own_SHD159(void **state)
+{
+    (void)state;
+
+    assert_int_not_equal(shard_of("x"), shard_of("y"));
+    for (int round = 0; round < 2; round++) {
+        lab_entity_tell(TYPE_IDLE, "x", 5);
+        lab_entity_tell(TYPE_IDLE, "y", 5);
+        lab_run();
+        lab_advance(500);
+        lab_entity_tell(TYPE_IDLE, "y", 6);
+        for (int i = 0; i < 10; i++)
+            lab_advance(50);
+        lab_expect("x+ x.5 y+ y.5 y.6 "); /* 1000 ms */
+        for (int i = 0; i < 8; i++)
+            lab_advance(50);
+        lab_expect("x- ");
+        lab_entity_tell(TYPE_IDLE, "y", 7);
+        for (int i = 0; i < 20; i++)
+            lab_advance(50);
+        lab_expect("y.7 ");
+        for (int i = 0; i < 8; i++)
+            lab_advance(50);
+        lab_expect("y- ");
+    }
+}
+
+static void a_reference_finds_its_entity_SHD082(void **state)
+{
+    struct sherd_ref x;
+    (void)state;
+
+    ENTITY_ORDER(TYPE_A, "x", { DO_SHOW });
+    lab_run();
+    x = lab.last;
+    ENTITY_ORDER(TYPE_A, "y", { DO_SHOW });
+    lab_run();
+    lab_expect("x+ x.1 y+ y.1 ");
+    lab_tell(lab.last, 5);
+    lab_tell(x, 6);
+    lab_run();
+    lab_expect("y.5 x.6 ");
+}
+
+/* It does not wait for the end that it asked for. */
+static void an_entity_that_passivates_and_stops_starts_again_SHD146(
+    void **state)
+{
+    (void)state;
+
+    ENTITY_ORDER(TYPE_A, "x", { DO_PASSIVATE }, { DO_SELF_STOP });
+    lab_entity_tell(TYPE_A, "x", 5);
+    lab_run();
+    lab_entity_tell(TYPE_A, "x", 6);
+    lab_run();
+    lab_expect("x+ x.1 x+ x.5 x.6 ");
 }
 
 /* As in Akka's passivation, only messages through sharding count. */
@@ -605,17 +667,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
-        TEST(an_entity_is_started_by_its_first_message),
+        TEST(an_entity_is_started_by_its_first_message_SHT026_SHT028),
         TEST(ids_may_be_long_and_types_share_them),
-        TEST(messages_during_a_passivation_start_the_next_incarnation),
+        TEST(
+            messages_during_a_passivation_start_the_next_incarnation_SHD083_SHT024),
         TEST(a_second_passivation_has_no_effect),
         TEST(a_stop_message_lets_an_entity_finish),
-        TEST(an_entity_decides_when_to_end_after_its_stop_message),
+        TEST(an_entity_decides_when_to_end_after_its_stop_message_SHT023),
         TEST(a_failing_entity_restarts_with_its_messages),
         TEST(an_entity_that_cannot_start_backs_off),
         TEST(a_failing_start_does_not_delay_its_shards_stop),
         TEST(an_idle_entity_is_passivated_a_busy_one_is_not),
-        TEST(idleness_is_counted_per_incarnation),
+        TEST(idleness_is_counted_per_incarnation_SHD051_SHD153),
+        TEST(each_entity_is_idle_on_its_own_SHD159),
+        TEST(a_reference_finds_its_entity_SHD082),
+        TEST(an_entity_that_passivates_and_stops_starts_again_SHD146),
         TEST(messages_outside_sharding_do_not_end_idleness),
         TEST(a_message_that_meets_the_idle_mark_is_not_lost),
         TEST(a_hand_off_reads_old_messages_and_returns_later_ones),

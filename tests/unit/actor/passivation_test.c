@@ -1,5 +1,5 @@
-/* Checks passivation strategies: the sequences of Akka's tests, the sketch, the search for the
- * window's size, and limits at their ends. */
+/* Checks passivation strategies: the sequences of Akka's tests, the search for the window's size,
+ * and limits at their ends. */
 #include "passivation_cast.h"
 
 #include <setjmp.h>
@@ -11,7 +11,6 @@
 #include <stdio.h>
 
 #include "base/check.h"
-#include "base/hash.h"
 
 static struct cast cast;
 
@@ -86,7 +85,7 @@ static void passivate(uint32_t shard, uint32_t slot)
 
 /* --- least recently used --- */
 
-static void the_least_recent_leave(void **state)
+static void the_least_recent_leave_SHD164(void **state)
 {
     (void)state;
     begin("LRU", 10);
@@ -138,7 +137,7 @@ static void segments_protect_entities_that_were_used_again(void **state)
     cast_fini(&cast);
 }
 
-static void a_new_limit_of_the_region_reaches_all_shards(void **state)
+static void a_new_limit_of_the_region_reaches_all_shards_SHD167(void **state)
 {
     static const char *const names[] = { "LRU", "LFU" };
     (void)state;
@@ -207,7 +206,7 @@ static void entities_rise_and_fall_through_segments(void **state)
 
 /* --- most recently used --- */
 
-static void the_most_recent_leave(void **state)
+static void the_most_recent_leave_SHD169(void **state)
 {
     (void)state;
     begin("MRU", 10);
@@ -501,144 +500,6 @@ static void a_huge_limit_passivates_nothing(void **state)
     }
 }
 
-/* --- the sketch --- */
-
-static uint32_t murmur_mix(uint32_t hash, uint32_t data)
-{
-    data *= 0xcc9e2d51u;
-    return hash ^ ((data << 15 | data >> 17) * 0x1b873593u);
-}
-
-/* The hash of a text that Akka's general sketch uses: MurmurHash3 with its default seed. */
-static uint32_t murmur_text(const char *text)
-{
-    uint32_t hash = 135283237, size = (uint32_t)strlen(text), i = 0;
-
-    for (; i + 1 < size; i += 2) {
-        hash = murmur_mix(hash, (uint32_t)text[i] << 16 | (uint8_t)text[i + 1]);
-        hash = (hash << 13 | hash >> 19) * 5 + 0xe6546b64u;
-    }
-    if (i < size)
-        hash = murmur_mix(hash, (uint8_t)text[i]);
-    hash ^= size;
-    hash = (hash ^ hash >> 16) * 0x85ebca6bu;
-    hash = (hash ^ hash >> 13) * 0xc2b2ae35u;
-    return hash ^ hash >> 16;
-}
-
-static uint32_t key(const struct sketch *sketch, uint32_t id)
-{
-    char text[16];
-
-    if (sketch->is_fast)
-        return cast_hash(NULL, id);
-    (void)snprintf(text, sizeof text, "%u", id);
-    return murmur_text(text);
-}
-
-static void put(struct sketch *sketch, uint32_t first, uint32_t last)
-{
-    for (uint32_t i = first; i <= last; i++)
-        sketch_add(sketch, key(sketch, i));
-}
-
-static void positions_are_those_of_akka(void **state)
-{
-    static const struct {
-        const char *id;
-        uint32_t fast[4], wide[4];
-        int32_t hash;
-        uint32_t general[4];
-    } rows[] = {
-        { "foo", { 29, 93, 312, 181 }, { 35869, 27741, 44856, 6325 }, 537187922,
-          { 82, 204, 326, 448 } },
-        { "bar", { 162, 309, 195, 322 }, { 59554, 3893, 34499, 17730 }, -185253344,
-          { 32, 29, 26, 23 } },
-        { "baz", { 400, 113, 65, 484 }, { 0 }, -478924459, { 341, 171, 1, 343 } },
-        { "1", { 177, 256, 215, 115 }, { 0 }, 601033633, { 417, 165, 425, 173 } },
-        { "500", { 393, 11, 498, 157 }, { 0 }, 349855152, { 432, 450, 468, 486 } },
-        { "entity-1", { 234, 71, 372, 168 }, { 12010, 24647, 64372, 57512 }, 0, { 0 } },
-    };
-    struct sketch fast, wide, general;
-    (void)state;
-
-    sketch_init(&fast, &(struct sketch_settings){ 4, 4, 4, 10 }, 100);
-    sketch_init(&wide, &(struct sketch_settings){ 4, 4, 4, 10 }, 16384);
-    sketch_init(&general, &(struct sketch_settings){ 4, 8, 4, 10 }, 100);
-    assert_int_equal(fast.width, 512);
-    assert_int_equal(wide.width, 65536);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        for (uint32_t row = 0; row < 4; row++) {
-            uint32_t hash = (uint32_t)hash_java(slice_text(rows[i].id));
-
-            assert_int_equal(sketch_position(&fast, hash, row), rows[i].fast[row]);
-            if (rows[i].wide[0])
-                assert_int_equal(sketch_position(&wide, hash, row), rows[i].wide[row]);
-            assert_true(!rows[i].hash || murmur_text(rows[i].id) == (uint32_t)rows[i].hash);
-            if (rows[i].hash)
-                assert_int_equal(sketch_position(&general, (uint32_t)rows[i].hash, row),
-                                 rows[i].general[row]);
-        }
-    sketch_fini(&fast);
-    sketch_fini(&wide);
-    sketch_fini(&general);
-}
-
-static void a_full_sketch_halves_its_counters(void **state)
-{
-    struct sketch sketch;
-    uint64_t before[500];
-    uint32_t other;
-    (void)state;
-
-    for (uint32_t i = 0; i < 2; i++) {
-        sketch_init(&sketch, &(struct sketch_settings){ 4, 4, 4, 10 }, 100);
-        sketch.is_fast = i == 0; /* the general one has the same sizes */
-        for (uint32_t k = 0; k < 20; k++)
-            put(&sketch, 7, 7);
-        assert_int_equal(sketch_frequency(&sketch, key(&sketch, 7)), 15);
-        assert_int_equal(sketch.size, 15);
-        sketch_fini(&sketch);
-
-        sketch_init(&sketch, &(struct sketch_settings){ 4, 4, 4, 10 }, 100);
-        sketch.is_fast = i == 0; /* the general one has the same sizes */
-        put(&sketch, 1, 500);
-        put(&sketch, 1, 499);
-        assert_int_equal(sketch.size, 999);
-        for (uint32_t slot = 1; slot < 500; slot++)
-            before[slot] = sketch_frequency(&sketch, key(&sketch, slot));
-        put(&sketch, 500, 500);
-        assert_int_equal(sketch.size, 500);
-        other = 0;
-        for (uint32_t slot = 1; slot < 500; slot++)
-            other += sketch_frequency(&sketch, key(&sketch, slot)) !=
-                     before[slot] / 2;
-        assert_true(other <= 4);
-        put(&sketch, 501, 999);
-        assert_int_equal(sketch.size, 999);
-        put(&sketch, 1000, 1000);
-        assert_in_range(sketch.size, 301, 499);
-        sketch_fini(&sketch);
-    }
-}
-
-static void counters_stay_at_their_maximum(void **state)
-{
-    static const uint32_t bits[] = { 2, 4, 8, 16 };
-    static const uint32_t most[] = { 3, 15, 255, 65535 };
-    struct sketch sketch;
-    (void)state;
-
-    for (uint32_t i = 0; i < 4; i++) {
-        sketch_init(&sketch, &(struct sketch_settings){ 4, bits[i], 4, 10000 }, 100);
-        for (uint32_t k = 0; k < most[i] + 10; k++)
-            put(&sketch, 1, 1);
-        assert_int_equal(sketch_frequency(&sketch, key(&sketch, 1)), most[i]);
-        assert_int_equal(sketch.size, most[i]);
-        sketch_fini(&sketch);
-    }
-}
-
 /* --- hill climbing --- */
 
 static void near(double value, double wanted)
@@ -659,7 +520,16 @@ static double period(struct climb *climb, uint32_t hits)
     return change;
 }
 
-static void steps_decay_while_nothing_changes(void **state)
+static void the_window_shrinks_first_SHD154(void **state)
+{
+    struct climb climb;
+    (void)state;
+
+    climb_init(&climb, &(struct climb_settings){ 2, 0.123, 0.05, 0.5 }, 5);
+    near(period(&climb, 0), -0.123);
+}
+
+static void steps_decay_while_nothing_changes_SHD155_SHD156(void **state)
 {
     struct climb climb;
     double step = -0.1;
@@ -694,12 +564,12 @@ static void a_falling_rate_turns_the_direction(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_least_recent_leave),
+        cmocka_unit_test(the_least_recent_leave_SHD164),
         cmocka_unit_test(segments_protect_entities_that_were_used_again),
-        cmocka_unit_test(a_new_limit_of_the_region_reaches_all_shards),
+        cmocka_unit_test(a_new_limit_of_the_region_reaches_all_shards_SHD167),
         cmocka_unit_test(a_new_limit_reaches_segments),
         cmocka_unit_test(entities_rise_and_fall_through_segments),
-        cmocka_unit_test(the_most_recent_leave),
+        cmocka_unit_test(the_most_recent_leave_SHD169),
         cmocka_unit_test(the_least_frequent_leave),
         cmocka_unit_test(dynamic_aging_lets_popular_entities_leave),
         cmocka_unit_test(a_filter_protects_the_main_area),
@@ -708,10 +578,8 @@ int main(void)
         cmocka_unit_test(a_new_limit_reaches_window_and_main_area),
         cmocka_unit_test(no_limit_is_exceeded_by_more_than_the_used_one),
         cmocka_unit_test(a_huge_limit_passivates_nothing),
-        cmocka_unit_test(positions_are_those_of_akka),
-        cmocka_unit_test(a_full_sketch_halves_its_counters),
-        cmocka_unit_test(counters_stay_at_their_maximum),
-        cmocka_unit_test(steps_decay_while_nothing_changes),
+        cmocka_unit_test(the_window_shrinks_first_SHD154),
+        cmocka_unit_test(steps_decay_while_nothing_changes_SHD155_SHD156),
         cmocka_unit_test(a_jump_of_the_rate_restores_the_first_step),
         cmocka_unit_test(a_falling_rate_turns_the_direction),
     };

@@ -216,7 +216,7 @@ static void ask_x(struct sherd_ref a, const struct order *orders,
     lab_expect("x.1 ");
 }
 
-static void a_reply_waits_for_durability(void **state)
+static void a_reply_waits_for_durability_SHT011(void **state)
 {
     struct sherd_ref a = lab_spawn("a");
     struct order orders[2] = { { DO_PERSIST, 1, .ms = 3 }, { DO_REPLY, 33 } };
@@ -700,7 +700,7 @@ int main(void)
         TEST(positions_of_others_lie_between_those_of_events),
         TEST(effects_of_a_refused_event_never_leave),
         TEST(a_spawned_actor_runs_once_the_event_is_durable),
-        TEST(a_reply_waits_for_durability),
+        TEST(a_reply_waits_for_durability_SHT011),
         TEST(a_failed_write_ends_the_entity_and_it_recovers),
         TEST(an_actor_spawned_after_a_failed_write_never_runs),
         TEST(a_spawned_actor_stops_when_all_stop),

@@ -49,7 +49,8 @@ static void begin(const char *id)
     store_all();
 }
 
-static void a_message_waits_for_the_start_to_be_stored(void **state)
+static void a_message_waits_for_the_start_to_be_stored_SHD078_SHD081(
+    void **state)
 {
     (void)state;
 
@@ -62,6 +63,7 @@ static void a_message_waits_for_the_start_to_be_stored(void **state)
     assert_int_equal(actors_type_entities(lab.actors, TYPE_M), 0);
     store_all();
     lab_expect("x+ x.5 x.6 ");
+    assert_int_equal(actors_type_entities(lab.actors, TYPE_M), 1);
     lab_entity_tell(TYPE_M, "x", 7);
     lab_run();
     lab_expect("x.7 ");
@@ -70,7 +72,7 @@ static void a_message_waits_for_the_start_to_be_stored(void **state)
 
 /* Messages that arrive while its stop is stored start the next incarnation, which is stored
  * again. */
-static void passivated_entities_are_forgotten(void **state)
+static void passivated_entities_are_forgotten_SHD080(void **state)
 {
     (void)state;
 
@@ -245,7 +247,7 @@ static void ask_to_start(const char *id)
 }
 
 /* It is acknowledged once its start is stored; an entity that ended permanently starts again. */
-static void a_start_is_acknowledged_when_it_is_stored(void **state)
+static void a_start_is_acknowledged_when_it_is_stored_SHT030(void **state)
 {
     (void)state;
 
@@ -289,15 +291,15 @@ static void an_entity_that_cannot_be_remembered_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_message_waits_for_the_start_to_be_stored),
-        TEST(passivated_entities_are_forgotten),
+        TEST(a_message_waits_for_the_start_to_be_stored_SHD078_SHD081),
+        TEST(passivated_entities_are_forgotten_SHD080),
         TEST(an_entity_that_passivates_and_stops_is_forgotten),
         TEST(an_entity_that_ends_by_itself_starts_again),
         TEST(idle_entities_end_and_stay_remembered),
         TEST(the_node_starts_remembered_entities),
         TEST(a_shard_can_stop_in_every_state),
         TEST(late_answers_are_ignored),
-        TEST(a_start_is_acknowledged_when_it_is_stored),
+        TEST(a_start_is_acknowledged_when_it_is_stored_SHT030),
         TEST(an_entity_that_cannot_be_remembered_refuses),
     };
 

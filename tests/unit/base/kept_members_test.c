@@ -90,7 +90,7 @@ static void compare_again(const struct kept_members *kept, const struct model *m
 }
 
 /* The number of members grows and falls in turn: tables grow, holes appear and are filled. */
-static void members_are_added_and_removed_in_order(void **state)
+static void members_are_added_and_removed_in_order_SBR065(void **state)
 {
     static struct model model;
     struct kept_members kept = { 0 };
@@ -182,7 +182,7 @@ static void an_up_number_lasts_for_an_incarnation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members_are_added_and_removed_in_order),
+        cmocka_unit_test(members_are_added_and_removed_in_order_SBR065),
         cmocka_unit_test(one_uid_at_two_addresses_is_two_members),
         cmocka_unit_test(memory_for_each_member_is_bounded),
         cmocka_unit_test(an_up_number_lasts_for_an_incarnation),

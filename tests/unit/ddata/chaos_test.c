@@ -52,7 +52,7 @@ static void assert_values(struct cluster *c, uint32_t index, uint64_t a,
                             REPLICATOR_DELETED));
 }
 
-static void akkas_chaos_scenario_converges(void **state)
+static void akkas_chaos_scenario_converges_DD212(void **state)
 {
     struct cluster *c = cluster_of(41, 5);
     (void)state;
@@ -76,6 +76,27 @@ static void akkas_chaos_scenario_converges(void **state)
     cluster_run(c, 20 * SECOND);
     for (uint32_t n = 0; n < 5; n++)
         assert_values(c, n, 28, 41, 4, 2);
+    cluster_free(c);
+}
+
+/* Each node's own elements, written there only. */
+static void values_of_all_reach_all_DD198_DD199(void **state)
+{
+    struct cluster *c = cluster_of(43, 5);
+    (void)state;
+
+    for (uint32_t n = 0; n < 5; n++)
+        assert_int_equal(replicator_count(c->nodes[n].replicator), 5);
+    for (uint32_t i = 0; i < 100; i++) {
+        char element[8];
+
+        (void)snprintf(element, sizeof element, "e%u", (unsigned)i);
+        (void)do_add(c, i % 5, "S", element, local);
+        cluster_run(c, rng_below(&c->rng, 50) * MS);
+    }
+    assert_true(cluster_converge(c, 20 * SECOND));
+    for (uint32_t n = 0; n < 5; n++)
+        assert_int_equal(size_at(c, n, "S"), 100);
     cluster_free(c);
 }
 
@@ -229,7 +250,8 @@ static void a_majority_read_sees_each_majority_write(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(akkas_chaos_scenario_converges),
+        cmocka_unit_test(akkas_chaos_scenario_converges_DD212),
+        cmocka_unit_test(values_of_all_reach_all_DD198_DD199),
         cmocka_unit_test(all_replicas_become_equal),
         cmocka_unit_test(a_majority_read_sees_each_majority_write),
     };

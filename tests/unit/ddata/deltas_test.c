@@ -68,7 +68,7 @@ static void finish(struct deltas *deltas, struct delta_log *log,
     deltas_fini(deltas);
 }
 
-static void deltas_are_dropped_without_nodes(void **state)
+static void deltas_are_dropped_without_nodes_DD003(void **state)
 {
     struct deltas deltas;
     struct delta_log log = { 0 };
@@ -85,7 +85,7 @@ static void deltas_are_dropped_without_nodes(void **state)
     finish(&deltas, &log, key_a);
 }
 
-static void one_node_gets_each_key_once(void **state)
+static void one_node_gets_each_key_once_DD004(void **state)
 {
     struct node_id node = node_of(1);
     struct deltas deltas;
@@ -116,7 +116,7 @@ static void one_node_gets_each_key_once(void **state)
     finish(&deltas, &b, key_b);
 }
 
-static void each_change_has_its_version(void **state)
+static void each_change_has_its_version_DD007(void **state)
 {
     struct deltas deltas;
     struct delta_log log = { 0 };
@@ -158,7 +158,7 @@ static void each_node_gets_its_missing_versions(void **state)
     finish(&deltas, &log, key_a);
 }
 
-static void slice_sizes_are_akkas(void **state)
+static void slice_sizes_are_akkas_DD010(void **state)
 {
     (void)state;
     for (uint32_t count = 0; count <= 200; count++) {
@@ -287,11 +287,11 @@ static void a_log_has_a_limit_of_deltas(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(deltas_are_dropped_without_nodes),
-        cmocka_unit_test(one_node_gets_each_key_once),
-        cmocka_unit_test(each_change_has_its_version),
+        cmocka_unit_test(deltas_are_dropped_without_nodes_DD003),
+        cmocka_unit_test(one_node_gets_each_key_once_DD004),
+        cmocka_unit_test(each_change_has_its_version_DD007),
         cmocka_unit_test(each_node_gets_its_missing_versions),
-        cmocka_unit_test(slice_sizes_are_akkas),
+        cmocka_unit_test(slice_sizes_are_akkas_DD010),
         cmocka_unit_test(rounds_serve_all_nodes_in_turn),
         cmocka_unit_test(a_change_without_a_delta_leaves_a_gap),
         cmocka_unit_test(a_large_group_is_left_to_gossip),

@@ -60,7 +60,7 @@ static struct pruning merged(struct pruning left, struct pruning right)
     return one;
 }
 
-static void a_performed_marker_wins(void **state)
+static void a_performed_marker_wins_DD131(void **state)
 {
     struct pruning pruning = merged(initialized(1, 2), performed(1000));
     (void)state;
@@ -73,7 +73,7 @@ static void a_performed_marker_wins(void **state)
     pruning_fini(&pruning);
 }
 
-static void addresses_that_saw_a_marker_are_merged(void **state)
+static void addresses_that_saw_a_marker_are_merged_DD133(void **state)
 {
     struct pruning pruning = merged(initialized(1, 2), initialized(1, 3));
     struct node_id two = node_of(2);
@@ -115,7 +115,7 @@ static void obsolete_markers_are_dropped(void **state)
     pruning_fini(&pruning);
 }
 
-static void an_envelope_is_pruned(void **state)
+static void an_envelope_is_pruned_DD001(void **state)
 {
     struct dd_writer owner = { node_of(2), 0 };
     struct node_id n1 = node_of(1);
@@ -336,11 +336,11 @@ static void members_have_a_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_performed_marker_wins),
-        cmocka_unit_test(addresses_that_saw_a_marker_are_merged),
+        cmocka_unit_test(a_performed_marker_wins_DD131),
+        cmocka_unit_test(addresses_that_saw_a_marker_are_merged_DD133),
         cmocka_unit_test(the_lower_of_two_owners_stays),
         cmocka_unit_test(obsolete_markers_are_dropped),
-        cmocka_unit_test(an_envelope_is_pruned),
+        cmocka_unit_test(an_envelope_is_pruned_DD001),
         cmocka_unit_test(both_values_are_cleaned),
         cmocka_unit_test(a_delta_brings_back_no_pruned_element),
         cmocka_unit_test(a_living_pruned_member_removes_its_keys),

@@ -22,7 +22,7 @@ static uint32_t wired_count(const struct cluster *cluster, uint32_t index,
     return count;
 }
 
-static void majorities_are_akkas(void **state)
+static void majorities_are_akkas_DD154_DD156(void **state)
 {
     static const uint32_t capped[] = { 3, 4, 5, 5, 5, 5, 5, 6, 6, 7 };
     (void)state;
@@ -70,7 +70,7 @@ static void a_single_node_answers_every_level_locally(void **state)
     cluster_free(c);
 }
 
-static void an_update_is_merged_with_the_present_value(void **state)
+static void an_update_is_merged_with_the_present_value_DD229(void **state)
 {
     struct cluster *c = cluster_of(2, 1);
     struct dd_element a = dd_text("a");
@@ -89,7 +89,7 @@ static void an_update_is_merged_with_the_present_value(void **state)
     cluster_free(c);
 }
 
-static void an_update_that_fails_changes_nothing(void **state)
+static void an_update_that_fails_changes_nothing_DD230(void **state)
 {
     struct cluster *c = cluster_of(3, 1);
     struct outbox outbox = { 0 };
@@ -119,7 +119,7 @@ static void an_update_that_fails_changes_nothing(void **state)
     cluster_free(c);
 }
 
-static void a_joining_node_gets_everything(void **state)
+static void a_joining_node_gets_everything_DD231(void **state)
 {
     struct cluster *c = cluster_of(4, 1);
     (void)state;
@@ -136,7 +136,7 @@ static void a_joining_node_gets_everything(void **state)
     cluster_free(c);
 }
 
-static void two_nodes_write_and_read(void **state)
+static void two_nodes_write_and_read_DD232(void **state)
 {
     struct cluster *c = cluster_of(5, 2);
     struct consistency levels[] = { to_count(2, 1000), to_all(1000),
@@ -160,7 +160,7 @@ static void two_nodes_write_and_read(void **state)
     cluster_free(c);
 }
 
-static void many_updates_at_once_converge(void **state)
+static void many_updates_at_once_converge_DD236(void **state)
 {
     struct cluster *c = cluster_of(6, 3);
     (void)state;
@@ -183,7 +183,7 @@ static void many_updates_at_once_converge(void **state)
     cluster_free(c);
 }
 
-static void subscribers_get_each_change_once(void **state)
+static void subscribers_get_each_change_once_DD238(void **state)
 {
     struct cluster *c = cluster_of(7, 2);
     struct replica_node *node = &c->nodes[1];
@@ -215,7 +215,7 @@ static void subscribers_get_each_change_once(void **state)
 }
 
 /* The same data again. */
-static void an_unchanged_value_is_not_sent_to_subscribers(void **state)
+static void an_unchanged_value_is_not_sent_to_subscribers_DD239(void **state)
 {
     struct cluster *c = cluster_of(8, 2);
     struct dd_element x = dd_text("x");
@@ -234,7 +234,8 @@ static void an_unchanged_value_is_not_sent_to_subscribers(void **state)
     cluster_free(c);
 }
 
-static void a_prefix_subscription_gets_all_its_keys(void **state)
+static void a_prefix_subscription_gets_all_its_keys_PKO035_PKO037_PKO040_PKO041_PKO042(
+    void **state)
 {
     struct cluster *c = cluster_of(9, 2);
     struct replica_node *node = &c->nodes[1];
@@ -404,7 +405,7 @@ static void the_oldest_are_asked_first(void **state)
     cluster_free(c);
 }
 
-static void a_majority_of_five_needs_two_others(void **state)
+static void a_majority_of_five_needs_two_others_DD151(void **state)
 {
     struct cluster *c = cluster_of(14, 5);
     uint64_t token = do_count(c, 0, "A", 1, to_majority(1000));
@@ -464,7 +465,7 @@ static void exiting_members_may_lack_a_write_to_all(void **state)
     }
 }
 
-static void deltas_are_sent_first(void **state)
+static void deltas_are_sent_first_DD157(void **state)
 {
     struct cluster *c = cluster_of(16, 3);
     uint64_t token = do_add(c, 0, "S", "a", to_all(1000));
@@ -525,7 +526,7 @@ static void a_replica_with_deltas_off_gets_whole_values(void **state)
 }
 
 /* Gossip is off. */
-static void deltas_alone_carry_all_changes(void **state)
+static void deltas_alone_carry_all_changes_DD215_DD216(void **state)
 {
     struct cluster *c = cluster_new(19);
     (void)state;
@@ -553,7 +554,7 @@ static void deltas_alone_carry_all_changes(void **state)
     cluster_free(c);
 }
 
-static void a_change_without_a_delta_is_left_to_gossip(void **state)
+static void a_change_without_a_delta_is_left_to_gossip_DD225(void **state)
 {
     struct cluster *c = cluster_new(20);
     struct dd_value *value;
@@ -597,7 +598,7 @@ static struct cluster *durable_cluster(uint64_t seed, uint32_t count)
     return c;
 }
 
-static void durable_keys_survive_a_restart(void **state)
+static void durable_keys_survive_a_restart_DD191(void **state)
 {
     struct cluster *c = durable_cluster(21, 1);
     (void)state;
@@ -616,7 +617,7 @@ static void durable_keys_survive_a_restart(void **state)
     cluster_free(c);
 }
 
-static void gossiped_durable_keys_are_stored(void **state)
+static void gossiped_durable_keys_are_stored_DD193(void **state)
 {
     struct cluster *c = durable_cluster(22, 2);
     (void)state;
@@ -685,7 +686,7 @@ static void commands_wait_during_loading(void **state)
     replicator_free(r);
 }
 
-static void failed_loading_ends_the_replicator(void **state)
+static void failed_loading_ends_the_replicator_DD195(void **state)
 {
     struct identity identity = { "akka", "S", { { "a", 2551 }, 5 } };
     struct dd_writer writer = { identity.node, 0 };
@@ -734,7 +735,7 @@ static void a_refusal_by_the_disk_fails_the_update(void **state)
 }
 
 /* One of five refuses. */
-static void other_replicas_compensate_for_a_failed_store(void **state)
+static void other_replicas_compensate_for_a_failed_store_DD161(void **state)
 {
     struct cluster *c = durable_cluster(24, 5);
     uint64_t token;
@@ -752,7 +753,7 @@ static void other_replicas_compensate_for_a_failed_store(void **state)
     cluster_free(c);
 }
 
-static void silent_stores_time_out(void **state)
+static void silent_stores_time_out_DD163(void **state)
 {
     struct cluster *c = durable_cluster(25, 3);
     uint64_t token;
@@ -788,36 +789,37 @@ static void removal_of_this_node_ends_the_replicator(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(majorities_are_akkas),
+        cmocka_unit_test(majorities_are_akkas_DD154_DD156),
         cmocka_unit_test(a_single_node_answers_every_level_locally),
-        cmocka_unit_test(an_update_is_merged_with_the_present_value),
-        cmocka_unit_test(an_update_that_fails_changes_nothing),
-        cmocka_unit_test(a_joining_node_gets_everything),
-        cmocka_unit_test(two_nodes_write_and_read),
-        cmocka_unit_test(many_updates_at_once_converge),
-        cmocka_unit_test(subscribers_get_each_change_once),
-        cmocka_unit_test(an_unchanged_value_is_not_sent_to_subscribers),
-        cmocka_unit_test(a_prefix_subscription_gets_all_its_keys),
+        cmocka_unit_test(an_update_is_merged_with_the_present_value_DD229),
+        cmocka_unit_test(an_update_that_fails_changes_nothing_DD230),
+        cmocka_unit_test(a_joining_node_gets_everything_DD231),
+        cmocka_unit_test(two_nodes_write_and_read_DD232),
+        cmocka_unit_test(many_updates_at_once_converge_DD236),
+        cmocka_unit_test(subscribers_get_each_change_once_DD238),
+        cmocka_unit_test(an_unchanged_value_is_not_sent_to_subscribers_DD239),
+        cmocka_unit_test(
+            a_prefix_subscription_gets_all_its_keys_PKO035_PKO037_PKO040_PKO041_PKO042),
         cmocka_unit_test(a_deleted_key_stays_deleted),
         cmocka_unit_test(unreachable_replicas_make_writes_and_reads_fail),
         cmocka_unit_test(a_read_repairs_the_local_replica),
         cmocka_unit_test(more_replicas_are_asked_after_a_fifth_of_the_time),
         cmocka_unit_test(the_oldest_are_asked_first),
-        cmocka_unit_test(a_majority_of_five_needs_two_others),
+        cmocka_unit_test(a_majority_of_five_needs_two_others_DD151),
         cmocka_unit_test(exiting_members_are_not_asked_by_all),
         cmocka_unit_test(exiting_members_may_lack_a_write_to_all),
-        cmocka_unit_test(deltas_are_sent_first),
+        cmocka_unit_test(deltas_are_sent_first_DD157),
         cmocka_unit_test(a_replica_without_a_delta_gets_the_whole_value),
         cmocka_unit_test(a_replica_with_deltas_off_gets_whole_values),
-        cmocka_unit_test(deltas_alone_carry_all_changes),
-        cmocka_unit_test(a_change_without_a_delta_is_left_to_gossip),
-        cmocka_unit_test(durable_keys_survive_a_restart),
-        cmocka_unit_test(gossiped_durable_keys_are_stored),
+        cmocka_unit_test(deltas_alone_carry_all_changes_DD215_DD216),
+        cmocka_unit_test(a_change_without_a_delta_is_left_to_gossip_DD225),
+        cmocka_unit_test(durable_keys_survive_a_restart_DD191),
+        cmocka_unit_test(gossiped_durable_keys_are_stored_DD193),
         cmocka_unit_test(commands_wait_during_loading),
-        cmocka_unit_test(failed_loading_ends_the_replicator),
+        cmocka_unit_test(failed_loading_ends_the_replicator_DD195),
         cmocka_unit_test(a_refusal_by_the_disk_fails_the_update),
-        cmocka_unit_test(other_replicas_compensate_for_a_failed_store),
-        cmocka_unit_test(silent_stores_time_out),
+        cmocka_unit_test(other_replicas_compensate_for_a_failed_store_DD161),
+        cmocka_unit_test(silent_stores_time_out_DD163),
         cmocka_unit_test(removal_of_this_node_ends_the_replicator),
     };
 

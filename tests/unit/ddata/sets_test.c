@@ -102,17 +102,15 @@ static void merged_is(const char *left, const char *right, const char *expected)
     dd_free(ba);
 }
 
-/* Examples of dots, as merges. */
-static void merges_subtract_seen_dots(void **state)
+struct merge {
+    const char *left, *right, *expected;
+};
+
+static void dots_are_merged(void **state)
 {
-    (void)state;
-    merged_is("K:A3,B2,D14,G22", "|A4 B1 C1 D14 E5 F2",
-              "K:B2,G22 |A4 B2 C1 D14 E5 F2 G22");
-    merged_is("K:A3,D7 L:B5,C2 |A3 B5 C2 D7", "K:A3 L:B6 |A3 B6 C1 D8",
-              "K:A3 L:B6,C2 |A3 B6 C2 D8");
-    merged_is("|A3 D7", "K:A4 L:A3,D8 M:A2 |A4 D8", "K:A4 L:D8 |A4 D8");
-    /* The other side removed foo and bar. */
-    merged_is("F:A1 G:B2 |A1 B2", "K:B3 |A1 B3", "K:B3 |A1 B3");
+    const struct merge *merge = *state;
+
+    merged_is(merge->left, merge->right, merge->expected);
 }
 
 /* A set as a JVM writes it after b put and removed elements, when b had put nothing: version 0 of b
@@ -447,7 +445,7 @@ static void adds_join_the_last_add(void **state)
     dd_free(set);
 }
 
-static void a_flag_stays_on(void **state)
+static void a_flag_stays_on_DD011_DD012(void **state)
 {
     struct dd_value *on = dd_new(DD_FLAG);
     struct dd_value *off = dd_new(DD_FLAG);
@@ -552,6 +550,48 @@ static void counters_take_the_larger_share(void **state)
                      (UINT64_C(1) << 63) + 2);
     dd_free(value);
     dd_free(other);
+}
+
+/* The wall clock stands still. */
+static void the_last_of_100_values_stays_DD032_DD035(void **state)
+{
+    struct node_id n1 = node_of('a');
+    struct dd_value *value =
+        dd_register_new(&n1, state_of("0"), 7, DD_CLOCK_LAST);
+    char text[8] = "0";
+    (void)state;
+
+    for (int i = 1; i <= 100; i++) {
+        int64_t before = dd_register_timestamp(value);
+
+        assert_true(slice_is(dd_register_get(value).bytes, text));
+        (void)snprintf(text, sizeof text, "%d", i);
+        dd_register_set(value, &n1, state_of(text), 7, DD_CLOCK_LAST);
+        assert_true(dd_register_timestamp(value) > before);
+    }
+    assert_true(slice_is(dd_register_get(value).bytes, "100"));
+    dd_free(value);
+}
+
+static void the_later_value_stays_DD033(void **state)
+{
+    struct node_id n1 = node_of('a'), n2 = node_of('b');
+    struct dd_value *older =
+        dd_register_new(&n1, state_of("A"), 100, DD_CLOCK_LAST);
+    struct dd_value *newer = dd_copy(older);
+    struct dd_value *merged[2];
+    (void)state;
+
+    dd_register_set(newer, &n2, state_of("B"), 101, DD_CLOCK_LAST);
+    merged[0] = world_merged(older, newer);
+    merged[1] = world_merged(newer, older);
+    for (int i = 0; i < 2; i++) {
+        assert_true(slice_is(dd_register_get(merged[i]).bytes, "B"));
+        assert_int_equal(dd_register_timestamp(merged[i]), 101);
+        dd_free(merged[i]);
+    }
+    dd_free(older);
+    dd_free(newer);
 }
 
 static void registers_keep_the_last(void **state)
@@ -683,10 +723,21 @@ static void a_large_set_takes_linear_time(void **state)
     buf_fini(&buf);
 }
 
+#define MERGE(name, ...)                                                       \
+    { #name, dots_are_merged, NULL, NULL, &(struct merge){ __VA_ARGS__ } }
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(merges_subtract_seen_dots),
+        MERGE(seen_dots_are_subtracted_DD107, "K:A3,B2,D14,G22",
+              "|A4 B1 C1 D14 E5 F2", "K:B2,G22 |A4 B2 C1 D14 E5 F2 G22"),
+        MERGE(dots_of_common_elements_are_merged_DD108,
+              "K:A3,D7 L:B5,C2 |A3 B5 C2 D7", "K:A3 L:B6 |A3 B6 C1 D8",
+              "K:A3 L:B6,C2 |A3 B6 C2 D8"),
+        MERGE(unseen_dots_of_one_side_stay_DD109, "|A3 D7",
+              "K:A4 L:A3,D8 M:A2 |A4 D8", "K:A4 L:D8 |A4 D8"),
+        MERGE(elements_that_the_other_side_removed_are_gone,
+              "F:A1 G:B2 |A1 B2", "K:B3 |A1 B3", "K:B3 |A1 B3"),
         cmocka_unit_test(a_version_zero_stays),
         cmocka_unit_test(a_version_zero_is_pruned),
         cmocka_unit_test(a_lost_delta_comes_with_the_state),
@@ -695,9 +746,11 @@ int main(void)
         cmocka_unit_test(adds_win_over_concurrent_removals),
         cmocka_unit_test(deltas_remove_only_seen_elements),
         cmocka_unit_test(adds_join_the_last_add),
-        cmocka_unit_test(a_flag_stays_on),
+        cmocka_unit_test(a_flag_stays_on_DD011_DD012),
         cmocka_unit_test(grow_only_sets_merge),
         cmocka_unit_test(counters_take_the_larger_share),
+        cmocka_unit_test(the_last_of_100_values_stays_DD032_DD035),
+        cmocka_unit_test(the_later_value_stays_DD033),
         cmocka_unit_test(registers_keep_the_last),
         cmocka_unit_test(other_kinds_do_not_merge),
         cmocka_unit_test(foreign_bytes_are_kept),

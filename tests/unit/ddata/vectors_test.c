@@ -137,7 +137,7 @@ static void add(struct dd_value *counter, char letter, int64_t amount)
     dd_pncounter_add(counter, &of, amount);
 }
 
-static void counters_are_encoded_like_akkas(void **state)
+static void counters_are_encoded_like_akkas_DD172_DD173(void **state)
 {
     struct dd_value *counter = dd_new(DD_GCOUNTER);
     (void)state;
@@ -204,7 +204,8 @@ static struct dd_element entity(char text[32], int number)
     return dd_text(text);
 }
 
-static void flags_and_grow_only_sets_are_encoded_like_akkas(void **state)
+static void flags_and_grow_only_sets_are_encoded_like_akkas_DD164_DD168_DD170(
+    void **state)
 {
     struct dd_value *value = dd_new(DD_FLAG);
     struct dd_element element;
@@ -243,7 +244,8 @@ static void take(struct dd_value *set, char letter, const char *text)
     dd_orset_remove(set, as(letter), &element);
 }
 
-static void observed_remove_sets_are_encoded_like_akkas(void **state)
+static void observed_remove_sets_are_encoded_like_akkas_DD167_DD169(
+    void **state)
 {
     struct dd_value *mine = dd_new(DD_ORSET);
     struct dd_value *theirs;
@@ -290,7 +292,7 @@ static void observed_remove_sets_are_encoded_like_akkas(void **state)
     is("orset large", mine);
 }
 
-static void registers_are_encoded_like_akkas(void **state)
+static void registers_are_encoded_like_akkas_DD171_DD181(void **state)
 {
     static const uint8_t yes[] = { 1 };
     struct dd_other boolean = { .serializer = 35, .bytes = { yes, 1 } };
@@ -313,7 +315,7 @@ static void registers_are_encoded_like_akkas(void **state)
     is("versions several", value);
 }
 
-static void maps_are_encoded_like_akkas(void **state)
+static void maps_are_encoded_like_akkas_DD174_DD176_DD177(void **state)
 {
     struct dd_value *map = dd_new(DD_ORMAP);
     struct dd_value *value = dd_new(DD_GSET);
@@ -373,7 +375,7 @@ static void maps_are_encoded_like_akkas(void **state)
     is("pncountermap ref", map);
 }
 
-static void multimaps_are_encoded_like_akkas(void **state)
+static void multimaps_are_encoded_like_akkas_DD178(void **state)
 {
     struct dd_value *map = dd_new(DD_MULTIMAP);
     struct dd_element a = dd_text("a");
@@ -408,6 +410,25 @@ static void multimaps_are_encoded_like_akkas(void **state)
     is("multimap with deltas tombstone", map);
 }
 
+/* It has no bytes. */
+static void a_deletion_has_a_manifest_only_DD180(void **state)
+{
+    struct dd_value *deleted = dd_new(DD_DELETED);
+    struct dd_value *read;
+    struct buf buf = { 0 };
+    struct dd_other other = dd_encode(deleted, &buf);
+    (void)state;
+
+    assert_int_equal(other.serializer, DD_SERIALIZER);
+    assert_true(slice_is(other.manifest, "A"));
+    assert_int_equal(other.bytes.size, 0);
+    assert_int_equal(dd_decode(other, &read), DD_OK);
+    assert_int_equal(dd_kind_of(read), DD_DELETED);
+    dd_free(read);
+    dd_free(deleted);
+    buf_fini(&buf);
+}
+
 static void all_vectors_were_checked(void **state)
 {
     (void)state;
@@ -417,12 +438,15 @@ static void all_vectors_were_checked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counters_are_encoded_like_akkas),
-        cmocka_unit_test(flags_and_grow_only_sets_are_encoded_like_akkas),
-        cmocka_unit_test(observed_remove_sets_are_encoded_like_akkas),
-        cmocka_unit_test(registers_are_encoded_like_akkas),
-        cmocka_unit_test(maps_are_encoded_like_akkas),
-        cmocka_unit_test(multimaps_are_encoded_like_akkas),
+        cmocka_unit_test(counters_are_encoded_like_akkas_DD172_DD173),
+        cmocka_unit_test(
+            flags_and_grow_only_sets_are_encoded_like_akkas_DD164_DD168_DD170),
+        cmocka_unit_test(
+            observed_remove_sets_are_encoded_like_akkas_DD167_DD169),
+        cmocka_unit_test(registers_are_encoded_like_akkas_DD171_DD181),
+        cmocka_unit_test(maps_are_encoded_like_akkas_DD174_DD176_DD177),
+        cmocka_unit_test(multimaps_are_encoded_like_akkas_DD178),
+        cmocka_unit_test(a_deletion_has_a_manifest_only_DD180),
         cmocka_unit_test(all_vectors_were_checked),
     };
 

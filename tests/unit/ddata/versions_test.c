@@ -23,68 +23,72 @@ static struct versions of(const char *text)
     return versions;
 }
 
-static void compare(const char *left, const char *right,
-                    enum versions_order order)
+struct pair {
+    const char *left, *right;
+    enum versions_order order;
+    const char *merged; /* null: not merged */
+};
+
+static void assert_order(const struct versions *a, const struct versions *b,
+                         enum versions_order order)
 {
-    struct versions a = of(left);
-    struct versions b = of(right);
     enum versions_order back = order == VERSIONS_BEFORE  ? VERSIONS_AFTER
                                : order == VERSIONS_AFTER ? VERSIONS_BEFORE
                                                          : order;
 
-    assert_int_equal(versions_compare(&a, &b), order);
-    assert_int_equal(versions_compare(&b, &a), back);
-    versions_fini(&a);
-    versions_fini(&b);
+    assert_int_equal(versions_compare(a, b), order);
+    assert_int_equal(versions_compare(b, a), back);
 }
 
 static void vectors_are_compared(void **state)
 {
-    (void)state;
-    compare("", "", VERSIONS_SAME);
-    compare("a1 b2", "a1 b2", VERSIONS_SAME);
-    compare("", "a1", VERSIONS_BEFORE);
-    compare("a1", "a1 b1", VERSIONS_BEFORE);
-    compare("a1", "a2", VERSIONS_BEFORE);
-    compare("b1", "a1 b1", VERSIONS_BEFORE);
-    compare("a1", "b1", VERSIONS_CONCURRENT);
-    compare("a2 b1", "a1 b2", VERSIONS_CONCURRENT);
-    compare("a1 b1", "a1 c1", VERSIONS_CONCURRENT);
-    compare("a1 b2 c1", "a1 b1 d1", VERSIONS_CONCURRENT);
+    const struct pair *pair = *state;
+    struct versions a = of(pair->left);
+    struct versions b = of(pair->right);
+
+    assert_order(&a, &b, pair->order);
+    versions_fini(&a);
+    versions_fini(&b);
 }
 
+/* The order of both does not matter. */
 static void vectors_are_merged(void **state)
 {
-    static const char *const rows[][3] = {
-        { "a1 b2", "b1 c3", "a1 b2 c3" },
-        { "a1 b2", "c3 d4", "a1 b2 c3 d4" },
-        { "", "a1", "a1" },
-        { "a2", "a1", "a2" },
-    };
+    const struct pair *pair = *state;
+    struct versions a = of(pair->left), b = of(pair->right);
+    struct versions both = of(pair->left), merged = of(pair->merged);
+
+    assert_order(&a, &b, pair->order);
+    assert_int_equal(versions_merge(&both, &b),
+                     versions_compare(&a, &merged) != VERSIONS_SAME);
+    assert_order(&both, &merged, VERSIONS_SAME);
+    assert_int_equal(versions_merge(&b, &a),
+                     pair->order != VERSIONS_BEFORE);
+    assert_order(&b, &merged, VERSIONS_SAME);
+    assert_false(versions_merge(&both, &b));
+    versions_fini(&a);
+    versions_fini(&b);
+    versions_fini(&both);
+    versions_fini(&merged);
+}
+
+static void a_merged_vector_grows_beyond_both_DD150(void **state)
+{
+    struct dd_writer writer = writer_of('c');
+    struct versions a = of("a2"), b = of("b1"), c = of("a2");
     (void)state;
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct versions a = of(rows[i][0]);
-        struct versions b = of(rows[i][1]);
-        struct versions merged = of(rows[i][2]);
-        struct versions copy = { 0 };
-
-        versions_copy(&copy, &a);
-        assert_int_equal(versions_merge(&a, &b),
-                         versions_compare(&copy, &merged) != VERSIONS_SAME);
-        assert_int_equal(versions_compare(&a, &merged), VERSIONS_SAME);
-        assert_true(versions_merge(&b, &copy) || i == 2);
-        assert_int_equal(versions_compare(&b, &merged), VERSIONS_SAME);
-        assert_false(versions_merge(&a, &b));
-        versions_fini(&a);
-        versions_fini(&b);
-        versions_fini(&merged);
-        versions_fini(&copy);
-    }
+    assert_true(versions_merge(&c, &b));
+    versions_increment(&c, &writer);
+    assert_order(&c, &a, VERSIONS_AFTER);
+    assert_order(&c, &b, VERSIONS_AFTER);
+    versions_fini(&a);
+    versions_fini(&b);
+    versions_fini(&c);
 }
 
 /* All vectors of a process share the versions, so those in one vector jump. */
-static void versions_are_drawn_by_the_process(void **state)
+static void versions_are_drawn_by_the_process_DD138(void **state)
 {
     struct dd_writer writer = writer_of('b');
     struct node_id a = node_of('a');
@@ -109,12 +113,38 @@ static void versions_are_drawn_by_the_process(void **state)
     versions_fini(&two);
 }
 
+#define PAIR(name, test, ...)                                                  \
+    { #name, test, NULL, NULL, &(struct pair){ __VA_ARGS__ } }
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(vectors_are_compared),
-        cmocka_unit_test(vectors_are_merged),
-        cmocka_unit_test(versions_are_drawn_by_the_process),
+        PAIR(empty_vectors_are_the_same_DD136_DD137, vectors_are_compared, "",
+             "", VERSIONS_SAME, NULL),
+        PAIR(equal_vectors_are_the_same_DD139, vectors_are_compared, "a3 b2",
+             "a3 b2", VERSIONS_SAME, NULL),
+        PAIR(one_more_node_comes_after_DD140, vectors_are_compared, "a3 b2",
+             "a3 b2 c4", VERSIONS_BEFORE, NULL),
+        PAIR(other_nodes_are_concurrent_DD141, vectors_are_compared, "a1",
+             "b1", VERSIONS_CONCURRENT, NULL),
+        PAIR(some_other_nodes_are_concurrent_DD142, vectors_are_compared,
+             "a3 b2", "a2 c3", VERSIONS_CONCURRENT, NULL),
+        PAIR(more_nodes_and_versions_come_after_DD143, vectors_are_compared,
+             "b2", "a1 b3 c4", VERSIONS_BEFORE, NULL),
+        PAIR(a_node_or_a_version_more_is_concurrent_DD144,
+             vectors_are_compared, "a1 b2", "a2", VERSIONS_CONCURRENT, NULL),
+        PAIR(two_branches_are_concurrent_DD145, vectors_are_compared,
+             "a1 b3 c4", "a1 b5", VERSIONS_CONCURRENT, NULL),
+        PAIR(both_branches_merge_DD147, vectors_are_merged, "a1 b5",
+             "a1 b3 c4", VERSIONS_CONCURRENT, "a1 b5 c4"),
+        PAIR(disjoint_vectors_merge_DD148, vectors_are_merged, "d2",
+             "a1 b3 c4", VERSIONS_CONCURRENT, "a1 b3 c4 d2"),
+        PAIR(a_first_version_comes_after_none_DD149, vectors_are_merged, "a1",
+             "", VERSIONS_AFTER, "a1"),
+        PAIR(an_older_version_is_merged, vectors_are_merged, "a1", "a2",
+             VERSIONS_BEFORE, "a2"),
+        cmocka_unit_test(a_merged_vector_grows_beyond_both_DD150),
+        cmocka_unit_test(versions_are_drawn_by_the_process_DD138),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,7 +39,7 @@ static uint32_t find(const struct fixture *fixture, uint32_t key,
     return hashring_find(&fixture->ring, slice_text(text), REPLICAS, members);
 }
 
-static void members_of_a_list_are_different(void **state)
+static void members_of_a_list_are_different_SEED028(void **state)
 {
     struct fixture fixture = { 0 };
     uint32_t members[REPLICAS];
@@ -61,7 +61,7 @@ static void members_of_a_list_are_different(void **state)
 
 /* Without the new member, the new list is the start of the old one, which loses at most one
  * member. */
-static void a_new_member_moves_only_neighbouring_keys(void **state)
+static void a_new_member_moves_only_neighbouring_keys_SEED028(void **state)
 {
     struct fixture before = { 0 }, after = { 0 };
     uint32_t old[REPLICAS], new[REPLICAS];
@@ -121,8 +121,8 @@ static void a_list_of_replicas_never_changes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members_of_a_list_are_different),
-        cmocka_unit_test(a_new_member_moves_only_neighbouring_keys),
+        cmocka_unit_test(members_of_a_list_are_different_SEED028),
+        cmocka_unit_test(a_new_member_moves_only_neighbouring_keys_SEED028),
         cmocka_unit_test(shares_are_nearly_equal),
         cmocka_unit_test(a_list_of_replicas_never_changes),
     };

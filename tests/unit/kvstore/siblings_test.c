@@ -192,7 +192,7 @@ static void unreplaced_versions_are_never_lost(void **state)
 
 /* ---- bytes and limits ---- */
 
-static void written_bytes_are_read_back(void **state)
+static void written_bytes_are_read_back_SEED033(void **state)
 {
     struct siblings one = { 0 }, two = { 0 };
     struct history none = { 0 };
@@ -307,9 +307,9 @@ static void clocks_are_compared(void **state)
 }
 
 /* Riak's four limits decide which entries are dropped. */
-static void clocks_are_pruned(void **state)
+static void clocks_are_pruned_SEED023(void **state)
 {
-    struct history history = { 0 };
+    struct history history = { 0 }, copy = { 0 };
     struct dot first = dot_of(1, 1), last;
 
     (void)state;
@@ -330,7 +330,12 @@ static void clocks_are_pruned(void **state)
     history_prune(&history, 2000 + KVSTORE_HISTORY_OLD_S, &first, 1);
     assert_int_equal(history.entries.count, KVSTORE_HISTORY_SMALL);
     assert_true(history_has(&history, &first)); /* the oldest, and kept */
+    history_copy(&copy, &history);
+    history_merge(&history, &copy);
+    assert_int_equal(history.entries.count, KVSTORE_HISTORY_SMALL);
+    assert_int_equal(history_compare(&history, &copy), HISTORY_SAME);
     history_fini(&history);
+    history_fini(&copy);
 }
 
 /* Writes by `count` coordinators, down to 100, each replacing the previous version. The first of
@@ -397,11 +402,11 @@ int main(void)
         cmocka_unit_test(a_write_replaces_what_was_read),
         cmocka_unit_test(replicas_are_merged),
         cmocka_unit_test(unreplaced_versions_are_never_lost),
-        cmocka_unit_test(written_bytes_are_read_back),
+        cmocka_unit_test(written_bytes_are_read_back_SEED033),
         cmocka_unit_test(versions_are_limited),
         cmocka_unit_test(the_bytes_of_siblings_are_limited),
         cmocka_unit_test(clocks_are_compared),
-        cmocka_unit_test(clocks_are_pruned),
+        cmocka_unit_test(clocks_are_pruned_SEED023),
         cmocka_unit_test(a_replaced_version_disappears_from_all_replicas),
         cmocka_unit_test(a_present_version_can_be_replaced),
     };

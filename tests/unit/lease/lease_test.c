@@ -45,6 +45,23 @@ static void a_lease_has_one_owner_at_a_time(void **state)
     lease_book_fini(&book);
 }
 
+/* A name is one lease for all that ask, and another name is another lease. */
+static void leases_are_apart_by_their_names_LSE007_LSE008(void **state)
+{
+    struct lease_book book = { .entries = { .count = 0 } };
+    struct lease_request request = { .verb = LEASE_TAKE, .name = "M", .ttl = TTL };
+
+    (void)state;
+    assert_int_equal(ask(&book, 0, LEASE_TAKE, "a").token, 1);
+    assert_int_equal(ask(&book, 0, LEASE_TAKE, "a").token, 1);
+    (void)snprintf(request.owner, sizeof request.owner, "b");
+    lease_book_do(&book, 0, &request);
+    assert_int_equal(request.answer, LEASE_GRANTED);
+    assert_int_equal(ask(&book, 0, LEASE_TAKE, "b").answer, LEASE_REFUSED);
+    assert_int_equal(book.entries.count, 2);
+    lease_book_fini(&book);
+}
+
 static void a_lease_expires_without_renewal(void **state)
 {
     struct lease_book book = { .entries = { .count = 0 } };
@@ -243,6 +260,31 @@ static void a_lease_is_held_after_a_failed_renewal(void **state)
     answer(scene, LEASE_TAKE, LEASE_REFUSED);
     assert_false(lease_is_held(scene->lease, scene->now));
     assert_string_equal(scene->said, "AL");
+}
+
+static void a_forgotten_lease_is_lost_at_once(void **state)
+{
+    struct scene *scene = *state;
+
+    lease_forgotten(scene->lease, scene->now); /* it was never held */
+    listen(scene);
+    assert_string_equal(scene->said, "");
+    acquire(scene);
+    lease_forgotten(scene->lease, scene->now); /* the answer says more */
+    answer(scene, LEASE_TAKE, LEASE_GRANTED);
+    run(scene, 12 * SECOND);
+    assert_non_null(scene->away); /* a renewal */
+    lease_forgotten(scene->lease, scene->now);
+    listen(scene);
+    assert_string_equal(scene->said, "AL");
+    assert_false(lease_is_held(scene->lease, scene->now));
+    answer(scene, LEASE_TAKE, LEASE_GRANTED); /* does not count any more */
+    assert_false(lease_is_held(scene->lease, scene->now));
+    run(scene, 200 * SECOND);
+    assert_string_equal(scene->said, "AL");
+    acquire(scene);
+    answer(scene, LEASE_TAKE, LEASE_GRANTED);
+    assert_string_equal(scene->said, "ALA");
 }
 
 static void a_release_during_a_request_releases_a_late_grant(void **state)
@@ -496,6 +538,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lease_has_one_owner_at_a_time),
+        cmocka_unit_test(leases_are_apart_by_their_names_LSE007_LSE008),
         cmocka_unit_test(a_lease_expires_without_renewal),
         cmocka_unit_test(a_full_table_refuses_leases),
         TEST(a_granted_lease_is_held_while_it_is_renewed),
@@ -504,6 +547,7 @@ int main(void)
         TEST(a_late_grant_is_released),
         TEST(a_grant_counts_from_its_request),
         TEST(a_lease_is_held_after_a_failed_renewal),
+        TEST(a_forgotten_lease_is_lost_at_once),
         TEST(a_release_during_a_request_releases_a_late_grant),
         TEST(acquiring_again_uses_the_answer_that_is_due),
         TEST(a_leaving_holder_renews_for_the_rest_of_its_time),

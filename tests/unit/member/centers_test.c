@@ -101,7 +101,8 @@ static const struct member_view *view(const struct net *net, uint32_t by,
 }
 
 /* All are up. Each sees a leader of its own data center. Up numbers begin at 1 in each. */
-static void each_data_center_has_its_leader_and_ages(void **state)
+static void each_data_center_has_its_leader_and_ages_MEM316_MEM317_MEM326_MEM328(
+    void **state)
 {
     struct net *net = converged(41, 5, 2, (struct member_settings){ 0 });
     (void)state;
@@ -126,7 +127,8 @@ static void each_data_center_has_its_leader_and_ages(void **state)
 }
 
 /* The first members of a new data center become up by themselves. */
-static void a_new_data_center_joins_the_cluster(void **state)
+static void a_new_data_center_joins_the_cluster_MEM281_MEM282_MEM283(
+    void **state)
 {
     struct net *net = centers(42, 5, 3, (struct member_settings){ 0 });
     (void)state;
@@ -143,7 +145,7 @@ static void a_new_data_center_joins_the_cluster(void **state)
 }
 
 /* A member of another data center is downed from here. All remove it. */
-static void a_member_is_downed_from_another_data_center(void **state)
+static void a_member_is_downed_from_another_data_center_MEM320(void **state)
 {
     struct net *net = converged(43, 4, 2, (struct member_settings){ 0 });
     struct address address = net_address(3);
@@ -164,7 +166,8 @@ static void a_member_is_downed_from_another_data_center(void **state)
 }
 
 /* The two oldest of each data center send heartbeats across, and none within. */
-static void the_oldest_send_heartbeats_across(void **state)
+static void the_oldest_send_heartbeats_across_MEM321_MEM322_MEM333_MEM334(
+    void **state)
 {
     struct traffic traffic = { .width = 4 };
     struct net *net =
@@ -186,7 +189,8 @@ static void the_oldest_send_heartbeats_across(void **state)
 
 /* Sometimes the oldest gossip across, to the oldest there, whether or not these have seen the
  * version. The others gossip only within. */
-static void the_oldest_gossip_across(void **state)
+static void the_oldest_gossip_across_MEM117_MEM118_MEM124_MEM125_MEM127(
+    void **state)
 {
     struct traffic traffic = { .width = 6 };
     struct net *net = converged(
@@ -213,7 +217,7 @@ static void the_oldest_gossip_across(void **state)
 }
 
 /* A member alone in its data center has only others. */
-static void a_single_member_gossips_across(void **state)
+static void a_single_member_gossips_across_MEM116(void **state)
 {
     struct traffic traffic = { .width = 3 };
     struct net *net = converged(
@@ -256,7 +260,7 @@ static void cut(struct net *net, bool off)
 }
 
 /* A cut is reported for the data center, once, on both sides, and for no member. So is its end. */
-static void a_cut_is_reported_for_data_centers(void **state)
+static void a_cut_is_reported_for_data_centers_MEM026_MEM329(void **state)
 {
     struct net *net = converged(47, 6, 3, (struct member_settings){ 0 });
     const char *name;
@@ -369,14 +373,18 @@ static void a_node_ends_when_its_data_center_refuses_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_data_center_has_its_leader_and_ages),
-        cmocka_unit_test(a_new_data_center_joins_the_cluster),
-        cmocka_unit_test(a_member_is_downed_from_another_data_center),
-        cmocka_unit_test(the_oldest_send_heartbeats_across),
-        cmocka_unit_test(the_oldest_gossip_across),
-        cmocka_unit_test(a_single_member_gossips_across),
+        cmocka_unit_test(
+            each_data_center_has_its_leader_and_ages_MEM316_MEM317_MEM326_MEM328),
+        cmocka_unit_test(
+            a_new_data_center_joins_the_cluster_MEM281_MEM282_MEM283),
+        cmocka_unit_test(a_member_is_downed_from_another_data_center_MEM320),
+        cmocka_unit_test(
+            the_oldest_send_heartbeats_across_MEM321_MEM322_MEM333_MEM334),
+        cmocka_unit_test(
+            the_oldest_gossip_across_MEM117_MEM118_MEM124_MEM125_MEM127),
+        cmocka_unit_test(a_single_member_gossips_across_MEM116),
         cmocka_unit_test(some_gossip_stays_in_the_data_center),
-        cmocka_unit_test(a_cut_is_reported_for_data_centers),
+        cmocka_unit_test(a_cut_is_reported_for_data_centers_MEM026_MEM329),
         cmocka_unit_test(both_sides_continue_during_a_cut),
         cmocka_unit_test(a_crashed_member_delays_no_other_data_center),
         cmocka_unit_test(a_node_ends_when_its_data_center_refuses_it),

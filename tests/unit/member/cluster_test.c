@@ -22,7 +22,7 @@ static struct net *started(uint64_t seed, uint32_t count)
     return net;
 }
 
-static void five_nodes_converge(void **state)
+static void five_nodes_converge_MEM254(void **state)
 {
     struct net *net = started(1, 5);
     const struct member *first = net->nodes[0].member;
@@ -580,7 +580,7 @@ static void a_silent_exiting_member_causes_no_warning(void **state)
     net_free(net);
 }
 
-static void no_member_is_up_before_the_minimum(void **state)
+static void no_member_is_up_before_the_minimum_MEM313(void **state)
 {
     struct member_role_minimum minimum = { "store", 2 };
     const char *const roles[] = { "store" };
@@ -614,7 +614,7 @@ static void no_member_is_up_before_the_minimum(void **state)
     net_free(net);
 }
 
-static void joining_is_weakly_up_without_convergence(void **state)
+static void joining_is_weakly_up_without_convergence_MEM306(void **state)
 {
     struct net *net = started(7, 4);
     (void)state;
@@ -828,7 +828,8 @@ static void downed_node_stops(void **state)
     net_free(net);
 }
 
-static void differing_configuration_is_refused_with_reasons(void **state)
+static void differing_configuration_is_refused_with_reasons_MEM143_MEM144_MEM148_MEM149(
+    void **state)
 {
     struct member_settings left = {
         .config = "{\"akka\":{\"version\":\"2.6.21\",\"cluster\":{"
@@ -1234,7 +1235,7 @@ static void equal_seeds_give_equal_runs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(five_nodes_converge),
+        cmocka_unit_test(five_nodes_converge_MEM254),
         cmocka_unit_test(a_search_without_success_logs_silent_seeds),
         cmocka_unit_test(a_search_without_a_silent_seed_logs_the_remedy),
         cmocka_unit_test(first_rounds_wait_for_the_delay_and_for_their_interval),
@@ -1250,8 +1251,8 @@ int main(void)
         cmocka_unit_test(a_node_at_the_address_of_an_exiting_one_replaces_it),
         cmocka_unit_test(exiting_node_stays_until_it_has_handed_over),
         cmocka_unit_test(a_silent_exiting_member_causes_no_warning),
-        cmocka_unit_test(no_member_is_up_before_the_minimum),
-        cmocka_unit_test(joining_is_weakly_up_without_convergence),
+        cmocka_unit_test(no_member_is_up_before_the_minimum_MEM313),
+        cmocka_unit_test(joining_is_weakly_up_without_convergence_MEM306),
         cmocka_unit_test(convergence_restarts_the_wait_for_weakly_up),
         cmocka_unit_test(no_member_is_weakly_up_during_full_shutdown),
         cmocka_unit_test(no_member_is_weakly_up_before_the_minimum),
@@ -1259,7 +1260,8 @@ int main(void)
         cmocka_unit_test(restarted_node_replaces_its_old_incarnation),
         cmocka_unit_test(removed_incarnations_leave_nothing_in_the_gossip),
         cmocka_unit_test(downed_node_stops),
-        cmocka_unit_test(differing_configuration_is_refused_with_reasons),
+        cmocka_unit_test(
+            differing_configuration_is_refused_with_reasons_MEM143_MEM144_MEM148_MEM149),
         cmocka_unit_test(a_joiner_gives_up_after_the_configured_time),
         cmocka_unit_test(only_the_first_seed_founds),
         cmocka_unit_test(a_command_joins_nodes_without_seed_nodes),

@@ -64,7 +64,7 @@ static int64_t sent(struct cross *cross, uint64_t now, char *contents)
 }
 
 /* Numbers 1, 2 at the interval, to the two oldest of the other data center. */
-static void the_oldest_send_to_the_oldest(void **state)
+static void the_oldest_send_to_the_oldest_MEM076(void **state)
 {
     struct gossip gossip = { 0 };
     struct cross cross = { 0 };
@@ -137,7 +137,7 @@ static void younger_members_send_no_heartbeats(void **state)
 }
 
 /* Silence for interval and pause makes a peer unavailable; one response ends that. */
-static void silence_has_a_deadline(void **state)
+static void silence_has_a_deadline_FD016_FD017_FD019_FD020(void **state)
 {
     struct gossip gossip = { 0 };
     struct cross cross = { 0 };
@@ -160,6 +160,12 @@ static void silence_has_a_deadline(void **state)
     assert_true(cross_dc_response(&cross, &d, 20 * SECOND));
     assert_true(cross_dc_is_available(&cross, &settings, &d, 33 * SECOND - 1));
     assert_false(cross_dc_is_available(&cross, &settings, &d, 33 * SECOND));
+    for (uint64_t s = 34; s <= 36; s++) { /* a series */
+        assert_true(cross_dc_response(&cross, &d, s * SECOND));
+        assert_true(cross_dc_is_available(&cross, &settings, &d, s * SECOND));
+    }
+    assert_true(cross_dc_is_available(&cross, &settings, &d, 49 * SECOND - 1));
+    assert_false(cross_dc_is_available(&cross, &settings, &d, 49 * SECOND));
     assert_false(cross_dc_response(&cross, &b, 20 * SECOND));
     assert_true(cross_dc_is_available(&cross, &settings, &b, 99 * SECOND));
     cross_dc_fini(&cross);
@@ -219,7 +225,8 @@ static void removed_far_peers_are_forgotten(void **state)
 }
 
 /* By up number, not by address. */
-static void the_oldest_of_a_center_have_the_lowest_up_numbers(void **state)
+static void the_oldest_of_a_center_have_the_lowest_up_numbers_MEM173(
+    void **state)
 {
     struct gossip gossip = { 0 };
     struct state_oldest oldest = { .max = 2 };
@@ -241,13 +248,14 @@ static void the_oldest_of_a_center_have_the_lowest_up_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_oldest_send_to_the_oldest),
+        cmocka_unit_test(the_oldest_send_to_the_oldest_MEM076),
         cmocka_unit_test(no_heartbeat_is_sent_before_the_first_round),
         cmocka_unit_test(younger_members_send_no_heartbeats),
-        cmocka_unit_test(silence_has_a_deadline),
+        cmocka_unit_test(silence_has_a_deadline_FD016_FD017_FD019_FD020),
         cmocka_unit_test(a_suspended_node_misses_no_peer),
         cmocka_unit_test(removed_far_peers_are_forgotten),
-        cmocka_unit_test(the_oldest_of_a_center_have_the_lowest_up_numbers),
+        cmocka_unit_test(
+            the_oldest_of_a_center_have_the_lowest_up_numbers_MEM173),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,12 +42,15 @@ static void observe(struct gossip *gossip, char observer, char subject,
         (struct profile *)(uintptr_t)profile_at(gossip, subject), status);
 }
 
-static void a_gossip_converges_when_all_have_seen_it(void **state)
+static void a_gossip_converges_when_all_have_seen_it_MEM081_MEM082_MEM083_MEM084(
+    void **state)
 {
     struct gossip gossip = { 0 };
     struct node_id b = test_mail('b');
+    struct profile *none = test_profile("x", 2552, 24, NULL);
     (void)state;
 
+    assert_true(state_is_converged(&gossip, none, NULL, 0)); /* no member */
     (void)test_add(&gossip, 'a', MEMBER_UP, 1, true);
     assert_true(converged(&gossip, 'a'));
     (void)test_add(&gossip, 'b', MEMBER_UP, 2, false);
@@ -55,6 +58,18 @@ static void a_gossip_converges_when_all_have_seen_it(void **state)
     assert_true(state_is_converged(&gossip, profile_at(&gossip, 'a'), &b, 1));
     gossip_find(&gossip, &b)->seen = true;
     assert_true(converged(&gossip, 'a'));
+    profile_drop(none);
+    gossip_fini(&gossip);
+}
+
+static void only_reachable_members_that_stay_are_awaited_MEM085_MEM086_MEM089(
+    void **state)
+{
+    struct gossip gossip = { 0 };
+    (void)state;
+
+    (void)test_add(&gossip, 'a', MEMBER_UP, 1, true);
+    (void)test_add(&gossip, 'b', MEMBER_UP, 2, true);
     (void)test_add(&gossip, 'c', MEMBER_JOINING, UP_NUMBER_NONE, false);
     (void)test_add(&gossip, 'd', MEMBER_DOWN, 3, false);
     (void)test_add(&gossip, 'e', MEMBER_EXITING, 4, false);
@@ -80,7 +95,7 @@ static void a_gossip_converges_when_all_have_seen_it(void **state)
     gossip_fini(&gossip);
 }
 
-static void the_first_reachable_member_leads(void **state)
+static void the_first_reachable_member_leads_MEM095_MEM096_MEM107(void **state)
 {
     struct gossip gossip = { 0 };
     (void)state;
@@ -110,7 +125,8 @@ static void the_first_reachable_member_leads(void **state)
 }
 
 /* Another data center neither leads here nor delays convergence. */
-static void another_data_center_neither_leads_nor_delays_convergence(void **state)
+static void another_data_center_neither_leads_nor_delays_convergence_MEM097_MEM101(
+    void **state)
 {
     struct gossip gossip = { 0 };
     struct profile *other = test_profile("b", 2552, 2, "dc-two");
@@ -131,7 +147,8 @@ static void another_data_center_neither_leads_nor_delays_convergence(void **stat
 }
 
 /* A member that is unreachable in another data center, or for it, delays only that one. */
-static void unreachable_members_elsewhere_do_not_delay(void **state)
+static void unreachable_members_elsewhere_do_not_delay_MEM100_MEM104_MEM105_MEM108(
+    void **state)
 {
     struct gossip gossip = { 0 };
     struct profile *c = test_profile("c", 2552, 3, "dc-two");
@@ -162,7 +179,7 @@ static void unreachable_members_elsewhere_do_not_delay(void **state)
 }
 
 /* Observations of downed members do not count for convergence. */
-static void observations_by_downed_members_do_not_count(void **state)
+static void observations_by_downed_members_do_not_count_MEM205(void **state)
 {
     struct gossip gossip = { 0 };
     uint8_t *all;
@@ -188,7 +205,7 @@ static void observations_by_downed_members_do_not_count(void **state)
     gossip_fini(&gossip);
 }
 
-static void merge_prefers_the_further_status(void **state)
+static void merge_prefers_the_further_status_MEM091_MEM092(void **state)
 {
     struct gossip one = { 0 };
     struct gossip two = { 0 };
@@ -246,7 +263,7 @@ static void a_member_that_left_while_joining_has_no_number(void **state)
     }
 }
 
-static void removed_member_stays_removed(void **state)
+static void removed_member_stays_removed_MEM113(void **state)
 {
     struct gossip one = { 0 };
     struct gossip two = { 0 };
@@ -280,7 +297,8 @@ static void removed_member_stays_removed(void **state)
 
 /* A member that leaves on one side and is absent on the other is removed permanently, with all
  * traces. A third node that knows it as up does not bring it back. */
-static void a_leaving_member_unknown_to_the_other_side_is_removed(void **state)
+static void a_leaving_member_unknown_to_the_other_side_is_removed_MEM093(
+    void **state)
 {
     struct gossip slept = { 0 };
     struct gossip here = { 0 };
@@ -562,7 +580,8 @@ static struct gossip_member *add_at(struct gossip *gossip, const char *host,
 }
 
 /* By host as text, then by port as number, whatever the status. */
-static void members_are_ordered_by_address(void **state)
+static void members_are_ordered_by_address_MEM164_MEM165_MEM169_MEM170_MEM171(
+    void **state)
 {
     static const struct {
         const char *host;
@@ -587,6 +606,29 @@ static void members_are_ordered_by_address(void **state)
         assert_string_equal(node->address.host, order[i].host);
         assert_int_equal(node->address.port, order[i].port);
     }
+    gossip_fini(&gossip);
+}
+
+/* A member is found and removed by its node, whatever its status is now. */
+static void a_changed_member_keeps_its_place_MEM115_MEM168(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct node_id b = test_mail('b');
+    (void)state;
+
+    for (char letter = 'a'; letter <= 'c'; letter++)
+        (void)test_add(&gossip, letter, MEMBER_UP, letter - 'a' + 1, true);
+    gossip_find(&gossip, &b)->status = MEMBER_LEAVING;
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(gossip.members.items[i].profile->address->host[0],
+                         'a' + i);
+        assert_int_equal(gossip.members.items[i].status,
+                         i == 1 ? MEMBER_LEAVING : MEMBER_UP);
+    }
+    gossip_find(&gossip, &b)->status = MEMBER_EXITING;
+    assert_true(gossip_remove(&gossip, &b, 1));
+    assert_null(gossip_find(&gossip, &b));
+    assert_int_equal(gossip.members.count, 2);
     gossip_fini(&gossip);
 }
 
@@ -639,7 +681,7 @@ static void expect_oldest(const struct gossip *gossip, const char *role,
 }
 
 /* Receivers of the news that a5 and a6 exit: the two oldest of all, and of each of their roles. */
-static void the_oldest_of_each_role(void **state)
+static void the_oldest_of_each_role_MEM174(void **state)
 {
     static const char *const one_two[] = { "role1", "role2" };
     static const char *const one_three[] = { "role1", "role3" };
@@ -687,8 +729,6 @@ static void gossip_is_faster_while_less_than_half_have_seen_it(void **state)
     gossip_fini(&gossip);
 }
 
-/* Checks every index after each change, with another profile of the incarnation, and with an
- * unknown one. */
 /* Two incarnations at one address, from two gossips: the one that is not down, if any. */
 static void the_member_that_is_not_down_is_found_at_an_address(void **state)
 {
@@ -711,6 +751,7 @@ static void the_member_that_is_not_down_is_found_at_an_address(void **state)
     gossip_fini(&gossip);
 }
 
+/* Checks every index, with another profile of the incarnation, and with an unknown one. */
 static void expect_indexes(const struct gossip *gossip)
 {
     struct profile *nobody = test_profile("zz", 1, 5, NULL);
@@ -846,23 +887,31 @@ static void removing_many_equals_removing_each(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_gossip_converges_when_all_have_seen_it),
-        cmocka_unit_test(the_first_reachable_member_leads),
-        cmocka_unit_test(another_data_center_neither_leads_nor_delays_convergence),
-        cmocka_unit_test(unreachable_members_elsewhere_do_not_delay),
-        cmocka_unit_test(observations_by_downed_members_do_not_count),
-        cmocka_unit_test(merge_prefers_the_further_status),
+        cmocka_unit_test(
+            a_gossip_converges_when_all_have_seen_it_MEM081_MEM082_MEM083_MEM084),
+        cmocka_unit_test(
+            only_reachable_members_that_stay_are_awaited_MEM085_MEM086_MEM089),
+        cmocka_unit_test(the_first_reachable_member_leads_MEM095_MEM096_MEM107),
+        cmocka_unit_test(
+            another_data_center_neither_leads_nor_delays_convergence_MEM097_MEM101),
+        cmocka_unit_test(
+            unreachable_members_elsewhere_do_not_delay_MEM100_MEM104_MEM105_MEM108),
+        cmocka_unit_test(observations_by_downed_members_do_not_count_MEM205),
+        cmocka_unit_test(merge_prefers_the_further_status_MEM091_MEM092),
         cmocka_unit_test(a_member_that_left_while_joining_has_no_number),
-        cmocka_unit_test(removed_member_stays_removed),
-        cmocka_unit_test(a_leaving_member_unknown_to_the_other_side_is_removed),
+        cmocka_unit_test(removed_member_stays_removed_MEM113),
+        cmocka_unit_test(
+            a_leaving_member_unknown_to_the_other_side_is_removed_MEM093),
         cmocka_unit_test(the_clock_forgets_replaced_members),
         cmocka_unit_test(merge_is_commutative_and_idempotent),
         cmocka_unit_test(one_version_is_one_value),
         cmocka_unit_test(a_status_takes_allowed_steps_only),
         cmocka_unit_test(the_two_oldest_are_those_with_the_lowest_up_numbers),
-        cmocka_unit_test(members_are_ordered_by_address),
+        cmocka_unit_test(
+            members_are_ordered_by_address_MEM164_MEM165_MEM169_MEM170_MEM171),
+        cmocka_unit_test(a_changed_member_keeps_its_place_MEM115_MEM168),
         cmocka_unit_test(leaders_follow_each_other_by_status),
-        cmocka_unit_test(the_oldest_of_each_role),
+        cmocka_unit_test(the_oldest_of_each_role_MEM174),
         cmocka_unit_test(gossip_is_faster_while_less_than_half_have_seen_it),
         cmocka_unit_test(the_member_that_is_not_down_is_found_at_an_address),
         cmocka_unit_test(members_are_found_by_their_profiles),

@@ -47,7 +47,7 @@ static void phi_follows_the_distribution(void **state)
 }
 
 /* The distribution's table as phi, -log10(1 - cdf), with its tolerance. */
-static void phi_approximates_the_normal_distribution(void **state)
+static void phi_approximates_the_normal_distribution_FD001(void **state)
 {
     static const struct {
         double elapsed;
@@ -99,10 +99,9 @@ static double value(struct heartbeats *heartbeats, uint64_t after)
     return phi_value(&heartbeats->phi, &heartbeats->settings, heartbeats->ms * MS);
 }
 
-static void phi_grows_with_the_silence_of_a_peer(void **state)
+static void phi_grows_with_the_silence_of_a_peer_FD005(void **state)
 {
     struct heartbeats b = { .settings = no_pause, .ms = 1000 };
-    double third;
     (void)state;
 
     assert_true(available(&b, 0)); /* no heartbeat so far */
@@ -111,6 +110,13 @@ static void phi_grows_with_the_silence_of_a_peer(void **state)
     expect_near(value(&b, 1000), 4.736695, 1e-2);
     expect_near(value(&b, 1000), 21.241600, 1e-1);
     phi_fini(&b.phi);
+}
+
+static void a_peer_whose_heartbeats_are_missing_is_unavailable_FD008_FD022(
+    void **state)
+{
+    struct heartbeats b = { .settings = no_pause, .ms = 1000 };
+    (void)state;
 
     b.settings.threshold = 3;
     heartbeat(&b, 0);
@@ -119,8 +125,15 @@ static void phi_grows_with_the_silence_of_a_peer(void **state)
     assert_true(available(&b, 100));
     assert_false(available(&b, 7000));
     phi_fini(&b.phi);
+}
 
-    b.settings = (struct phi_settings){ 8, 1000, 100, 3000, 1000 };
+static const struct phi_settings with_pause = { 8, 1000, 100, 3000, 1000 };
+
+static void a_peer_that_returns_is_available(void **state)
+{
+    struct heartbeats b = { .settings = with_pause, .ms = 1000 };
+    (void)state;
+
     heartbeat(&b, 0);
     for (int i = 1; i < 1000; i++)
         heartbeat(&b, 1000);
@@ -134,6 +147,12 @@ static void phi_grows_with_the_silence_of_a_peer(void **state)
     heartbeat(&b, 100);
     assert_true(available(&b, 900));
     phi_fini(&b.phi);
+}
+
+static void a_pause_of_heartbeats_is_accepted_FD010_FD023(void **state)
+{
+    struct heartbeats b = { .settings = with_pause, .ms = 1000 };
+    (void)state;
 
     for (int i = 0; i < 4; i++)
         heartbeat(&b, 1000);
@@ -141,6 +160,12 @@ static void phi_grows_with_the_silence_of_a_peer(void **state)
     heartbeat(&b, 1000);
     assert_true(available(&b, 1000));
     phi_fini(&b.phi);
+}
+
+static void a_longer_pause_is_not_accepted_FD011(void **state)
+{
+    struct heartbeats b = { .settings = with_pause, .ms = 1000 };
+    (void)state;
 
     for (int i = 0; i < 5; i++)
         heartbeat(&b, 1000);
@@ -149,8 +174,14 @@ static void phi_grows_with_the_silence_of_a_peer(void **state)
     heartbeat(&b, 0);
     assert_false(available(&b, 5500));
     phi_fini(&b.phi);
+}
 
-    b.settings = no_pause;
+static void old_intervals_leave_the_window(void **state)
+{
+    struct heartbeats b = { .settings = no_pause, .ms = 1000 };
+    double third;
+    (void)state;
+
     b.settings.samples_max = 3;
     for (int i = 0; i < 4; i++)
         heartbeat(&b, 100);
@@ -180,7 +211,7 @@ static void a_peer_at_the_threshold_is_unavailable(void **state)
     phi_fini(&b.phi);
 }
 
-static void phi_counts_only_monitored_intervals(void **state)
+static void phi_grows_after_the_first_heartbeats_FD004_FD006(void **state)
 {
     struct heartbeats b = { .settings = no_pause, .ms = 1000 };
     (void)state;
@@ -190,6 +221,31 @@ static void phi_counts_only_monitored_intervals(void **state)
     assert_true(value(&b, 100) > 0);
     heartbeat(&b, 100);
     assert_true(value(&b, 100) > 0);
+    phi_fini(&b.phi);
+}
+
+static void a_series_of_heartbeats_makes_a_peer_available_FD007_FD021(
+    void **state)
+{
+    struct heartbeats b = { .settings = no_pause, .ms = 1000 };
+    (void)state;
+
+    assert_false(b.phi.is_monitoring);
+    heartbeat(&b, 0);
+    heartbeat(&b, 1000);
+    heartbeat(&b, 100);
+    assert_true(b.phi.is_monitoring);
+    assert_true(available(&b, 100));
+    phi_fini(&b.phi);
+}
+
+static void a_forgotten_peer_begins_a_fresh_history_FD026(void **state)
+{
+    struct heartbeats b = { .settings = no_pause, .ms = 1000 };
+    (void)state;
+
+    heartbeat(&b, 0);
+    heartbeat(&b, 100);
     phi_fini(&b.phi);
     assert_true(available(&b, 600000)); /* forgotten: not monitored */
     assert_false(b.phi.is_monitoring);
@@ -206,7 +262,7 @@ static void phi_counts_only_monitored_intervals(void **state)
 }
 
 /* From the intervals of heartbeats, after the first estimate has left the window. */
-static void the_mean_and_variance_follow_the_intervals(void **state)
+static void the_mean_and_variance_follow_the_intervals_FD013_FD014(void **state)
 {
     static const uint64_t intervals[] = { 100, 200, 125, 340, 130 };
     struct heartbeats b = { .settings = { 1e9, 5, 1, 3000, 1000 }, .ms = 1000 };
@@ -230,6 +286,12 @@ static void the_mean_and_variance_follow_the_intervals(void **state)
     heartbeat(&b, 80);
     expect_near(phi_mean(&b.phi), 103.333333, 1e-5);
     expect_near(phi_variance(&b.phi), 688.88888889, 1e-5);
+    phi_fini(&b.phi);
+    b.settings.samples_max = 1;
+    heartbeat(&b, 0);
+    heartbeat(&b, 110);
+    assert_true(phi_mean(&b.phi) == 110);
+    assert_true(phi_variance(&b.phi) == 0);
     phi_fini(&b.phi);
 }
 
@@ -286,7 +348,7 @@ static void expect_peers(char self, const char *unreachable,
 }
 
 /* Peers are listed by name. */
-static void the_ring_chooses_the_monitored_peers(void **state)
+static void the_ring_chooses_the_monitored_peers_MEM131_MEM133(void **state)
 {
     (void)state;
     expect_peers('a', "", "bcd");
@@ -365,7 +427,6 @@ static void an_updated_ring_equals_a_new_one(void **state)
     profile_drop(self);
 }
 
-/* A silent peer that the ring drops is monitored until it answers or is removed. */
 /* Expects the log line that a late answer leaves, or none. */
 static void expect_warned(struct heart *heart, struct trace *trace,
                           const struct node_id *node, uint64_t ms,
@@ -413,7 +474,8 @@ static void late_heartbeats_are_logged(void **state)
     trace_free(trace);
 }
 
-static void silent_peer_stays_monitored(void **state)
+/* A silent peer that the ring drops is monitored until it answers or is removed. */
+static void silent_peer_stays_monitored_MEM048_MEM049(void **state)
 {
     struct gossip gossip = { 0 };
     struct heart heart = { 0 };
@@ -603,8 +665,52 @@ static void a_peer_removed_before_its_first_response_is_forgotten(void **state)
     outbox_fini(&outbox);
 }
 
+static void a_node_alone_sends_no_heartbeats_MEM040_MEM041_MEM134(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct heart heart = { 0 };
+    struct outbox outbox = { 0 };
+    uint8_t reach[1] = { 0 };
+    const struct profile *self;
+    (void)state;
+
+    assert_int_equal(heart.peers.count, 0);
+    self = test_add(&gossip, 'a', MEMBER_UP, 1, true);
+    heart_follow(&heart, &three_peers, &gossip, reach, self, SECOND);
+    assert_int_equal(heart.peers.count, 0);
+    (void)heart_step(&heart, &three_peers, &test_identity, NULL, SECOND,
+                     &outbox);
+    (void)sequence_of(&outbox, 0);
+    assert_int_equal(heart.sequence, 0);
+    heart_fini(&heart);
+    gossip_fini(&gossip);
+    outbox_fini(&outbox);
+}
+
+/* This node is not in the gossip. */
+static void a_node_outside_monitors_the_members_MEM043(void **state)
+{
+    struct gossip gossip = { 0 };
+    struct heart heart = { 0 };
+    uint8_t reach[2] = { 0 };
+    struct profile *self = test_profile("a", 2552, 1, NULL);
+    struct node_id b = test_mail('b'), c = test_mail('c');
+    (void)state;
+
+    (void)test_add(&gossip, 'b', MEMBER_UP, 2, true);
+    (void)test_add(&gossip, 'c', MEMBER_UP, 3, true);
+    heart_follow(&heart, &three_peers, &gossip, reach, self, SECOND);
+    assert_int_equal(heart.peers.count, 2);
+    assert_non_null(heart_peer(&heart, &b));
+    assert_non_null(heart_peer(&heart, &c));
+    heart_fini(&heart);
+    gossip_fini(&gossip);
+    profile_drop(self);
+}
+
 /* Receivers of a node's heartbeats, and their numbers. */
-static void heartbeats_follow_the_members(void **state)
+static void heartbeats_follow_the_members_MEM039_MEM042_MEM044_MEM045_MEM046(
+    void **state)
 {
     struct gossip gossip = { 0 };
     struct heart heart = { 0 };
@@ -614,11 +720,6 @@ static void heartbeats_follow_the_members(void **state)
     const struct profile *self = test_add(&gossip, 'a', MEMBER_UP, 1, true);
     (void)state;
 
-    heart_follow(&heart, &three_peers, &gossip, reach, self, SECOND);
-    (void)heart_step(&heart, &three_peers, &test_identity, NULL, SECOND,
-                     &outbox);
-    (void)sequence_of(&outbox, 0); /* alone */
-    assert_int_equal(heart.sequence, 0);
     (void)test_add(&gossip, 'b', MEMBER_UP, 2, true);
     (void)test_add(&gossip, 'c', MEMBER_JOINING, UP_NUMBER_NONE, true);
     reach[1] = UNREACHABLE; /* monitored anyway */
@@ -644,7 +745,7 @@ static void heartbeats_follow_the_members(void **state)
 }
 
 /* Silent peers, in the ring or dropped from it, are forgotten when they are removed. */
-static void removed_peers_are_forgotten(void **state)
+static void removed_peers_are_forgotten_FD025_MEM052(void **state)
 {
     struct gossip gossip = { 0 };
     struct heart heart = { 0 };
@@ -695,22 +796,35 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(phi_follows_the_distribution),
-        cmocka_unit_test(phi_approximates_the_normal_distribution),
-        cmocka_unit_test(phi_grows_with_the_silence_of_a_peer),
+        cmocka_unit_test(phi_approximates_the_normal_distribution_FD001),
+        cmocka_unit_test(phi_grows_with_the_silence_of_a_peer_FD005),
+        cmocka_unit_test(
+            a_peer_whose_heartbeats_are_missing_is_unavailable_FD008_FD022),
+        cmocka_unit_test(a_peer_that_returns_is_available),
+        cmocka_unit_test(a_pause_of_heartbeats_is_accepted_FD010_FD023),
+        cmocka_unit_test(a_longer_pause_is_not_accepted_FD011),
+        cmocka_unit_test(old_intervals_leave_the_window),
         cmocka_unit_test(a_peer_at_the_threshold_is_unavailable),
-        cmocka_unit_test(phi_counts_only_monitored_intervals),
-        cmocka_unit_test(the_mean_and_variance_follow_the_intervals),
+        cmocka_unit_test(phi_grows_after_the_first_heartbeats_FD004_FD006),
+        cmocka_unit_test(
+            a_series_of_heartbeats_makes_a_peer_available_FD007_FD021),
+        cmocka_unit_test(a_forgotten_peer_begins_a_fresh_history_FD026),
+        cmocka_unit_test(
+            the_mean_and_variance_follow_the_intervals_FD013_FD014),
         cmocka_unit_test(phi_has_a_least_deviation),
-        cmocka_unit_test(the_ring_chooses_the_monitored_peers),
+        cmocka_unit_test(the_ring_chooses_the_monitored_peers_MEM131_MEM133),
         cmocka_unit_test(an_updated_ring_equals_a_new_one),
         cmocka_unit_test(late_heartbeats_are_logged),
-        cmocka_unit_test(silent_peer_stays_monitored),
+        cmocka_unit_test(silent_peer_stays_monitored_MEM048_MEM049),
         cmocka_unit_test(a_suspended_node_misses_no_peer),
         cmocka_unit_test(a_response_that_waited_is_not_late),
         cmocka_unit_test(first_responses_are_awaited_once),
         cmocka_unit_test(a_peer_removed_before_its_first_response_is_forgotten),
-        cmocka_unit_test(heartbeats_follow_the_members),
-        cmocka_unit_test(removed_peers_are_forgotten),
+        cmocka_unit_test(a_node_alone_sends_no_heartbeats_MEM040_MEM041_MEM134),
+        cmocka_unit_test(a_node_outside_monitors_the_members_MEM043),
+        cmocka_unit_test(
+            heartbeats_follow_the_members_MEM039_MEM042_MEM044_MEM045_MEM046),
+        cmocka_unit_test(removed_peers_are_forgotten_FD025_MEM052),
         cmocka_unit_test(the_share_of_different_views_falls_with_the_cluster_size),
     };
 

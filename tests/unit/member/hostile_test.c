@@ -481,7 +481,7 @@ static void malformed_messages_are_counted(void **state)
     buf_fini(&payload);
 }
 
-static void questions_are_answered(void **state)
+static void questions_are_answered_MEM059_MEM063(void **state)
 {
     struct fixture *fixture = *state;
     struct node_id asker = test_node("q", 5, 6);
@@ -508,7 +508,7 @@ static void questions_are_answered(void **state)
     buf_fini(&payload);
 }
 
-static void heartbeats_are_answered(void **state)
+static void heartbeats_are_answered_MEM038(void **state)
 {
     struct fixture *fixture = *state;
     struct node_id stranger = test_node("x", 1, 9);
@@ -563,8 +563,8 @@ int main(void)
         WITH(invalid_joins_are_refused),
         WITH(members_have_a_limit),
         WITH(malformed_messages_are_counted),
-        WITH(questions_are_answered),
-        WITH(heartbeats_are_answered),
+        WITH(questions_are_answered_MEM059_MEM063),
+        WITH(heartbeats_are_answered_MEM038),
         cmocka_unit_test(settings_are_checked),
     };
 

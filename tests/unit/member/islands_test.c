@@ -106,7 +106,7 @@ static void islands_that_downed_each_other_stay_apart(void **state)
     net_free(net);
 }
 
-static void a_downed_node_joins_again_as_another(void **state)
+static void a_downed_node_joins_again_as_another_MEM360(void **state)
 {
     struct net *net = converged(34, 4, NULL);
     (void)state;
@@ -130,7 +130,7 @@ static void a_downed_node_joins_again_as_another(void **state)
     net_free(net);
 }
 
-static void two_monitors_for_each_are_enough(void **state)
+static void two_monitors_for_each_are_enough_MEM291(void **state)
 {
     static const struct member_settings settings = { .monitored_by = 2 };
     struct net *net = converged(35, 6, &settings);
@@ -184,7 +184,8 @@ static void a_node_with_another_journal_is_refused(void **state)
 }
 
 /* Nor may it found a cluster of its own. */
-static void a_first_seed_with_another_configuration_stays_out(void **state)
+static void a_first_seed_with_another_configuration_stays_out_MEM150_MEM151_MEM155(
+    void **state)
 {
     struct member_settings settings = { .config = CONFIG("x") };
     struct net *net = converged(36, 3, &settings);
@@ -221,9 +222,10 @@ int main(void)
         cmocka_unit_test(the_next_leads_when_the_leader_is_down),
         cmocka_unit_test(two_islands_heal),
         cmocka_unit_test(islands_that_downed_each_other_stay_apart),
-        cmocka_unit_test(a_downed_node_joins_again_as_another),
-        cmocka_unit_test(two_monitors_for_each_are_enough),
-        cmocka_unit_test(a_first_seed_with_another_configuration_stays_out),
+        cmocka_unit_test(a_downed_node_joins_again_as_another_MEM360),
+        cmocka_unit_test(two_monitors_for_each_are_enough_MEM291),
+        cmocka_unit_test(
+            a_first_seed_with_another_configuration_stays_out_MEM150_MEM151_MEM155),
         cmocka_unit_test(a_node_with_another_journal_is_refused),
     };
 

@@ -209,7 +209,7 @@ static void remove_member(struct fixture *fixture, char content)
 }
 
 /* New and changed members by address, then the leader; nothing twice. */
-static void changes_are_reported_once_in_order(void **state)
+static void new_members_are_reported_once_MEM009_MEM021_MEM022(void **state)
 {
     static const struct member_settings settings = { 0 };
     struct fixture fixture = { 0 };
@@ -223,29 +223,68 @@ static void changes_are_reported_once_in_order(void **state)
     expect_news(&fixture, "a joining, c up, d up");
     reported_by_peer(&fixture); /* a newer version without a change of members */
     expect_news(&fixture, "");
-    set(&fixture, 'a', MEMBER_UP, 4);
-    set(&fixture, 'c', MEMBER_LEAVING, 2);
-    set(&fixture, 'e', MEMBER_JOINING, UP_NUMBER_NONE);
-    reported_by_peer(&fixture);
-    expect_news(&fixture, "a up, c leaving, e joining, leader a");
-    set(&fixture, 'd', MEMBER_DOWN, 3);
-    reported_by_peer(&fixture);
-    expect_news(&fixture, "d down");
-    set(&fixture, 'a', MEMBER_LEAVING, 4);
-    reported_by_peer(&fixture);
-    expect_news(&fixture, "a leaving");
-    set(&fixture, 'a', MEMBER_EXITING, 4);
-    set(&fixture, 'e', MEMBER_UP, 5);
-    reported_by_peer(&fixture);
-    expect_news(&fixture, "a exiting, e up, leader b");
-    remove_member(&fixture, 'a');
-    remove_member(&fixture, 'd');
-    reported_by_peer(&fixture);
-    expect_news(&fixture, "-a exiting, -d down");
     fini(&fixture);
 }
 
-static void a_new_incarnation_comes_after_the_end_of_the_old(void **state)
+static void changes_are_reported_in_order_MEM010_MEM023_MEM029_MEM030(
+    void **state)
+{
+    static const struct member_settings settings = { 0 };
+    struct fixture fixture = { 0 };
+    (void)state;
+
+    found_with(&fixture, &settings);
+    set(&fixture, 'd', MEMBER_JOINING, UP_NUMBER_NONE);
+    set(&fixture, 'e', MEMBER_UP, 3);
+    reported_by_peer(&fixture);
+    expect_news(&fixture, "d joining, e up");
+    set(&fixture, 'd', MEMBER_UP, 4);
+    set(&fixture, 'e', MEMBER_LEAVING, 3);
+    set(&fixture, 'f', MEMBER_JOINING, UP_NUMBER_NONE);
+    reported_by_peer(&fixture);
+    expect_news(&fixture, "d up, e leaving, f joining");
+    set(&fixture, 'e', MEMBER_EXITING, 3);
+    set(&fixture, 'f', MEMBER_UP, 5);
+    reported_by_peer(&fixture);
+    expect_news(&fixture, "e exiting, f up");
+    set(&fixture, 'd', MEMBER_DOWN, 4);
+    reported_by_peer(&fixture);
+    expect_news(&fixture, "d down");
+    remove_member(&fixture, 'e');
+    remove_member(&fixture, 'd');
+    reported_by_peer(&fixture);
+    expect_news(&fixture, "-d down, -e exiting");
+    fini(&fixture);
+}
+
+static void a_new_leader_is_reported_last_MEM011_MEM013_MEM033(void **state)
+{
+    static const struct member_settings settings = { 0 };
+    struct fixture fixture = { 0 };
+    (void)state;
+
+    found_with(&fixture, &settings);
+    set(&fixture, 'a', MEMBER_JOINING, UP_NUMBER_NONE);
+    reported_by_peer(&fixture);
+    expect_news(&fixture, "a joining");
+    set(&fixture, 'a', MEMBER_UP, 2);
+    set(&fixture, 'c', MEMBER_UP, 3);
+    reported_by_peer(&fixture);
+    expect_news(&fixture, "a up, c up, leader a");
+    set(&fixture, 'c', MEMBER_DOWN, 3); /* the leader is the same */
+    reported_by_peer(&fixture);
+    expect_news(&fixture, "c down");
+    remove_member(&fixture, 'a');
+    reported_by_peer(&fixture);
+    expect_news(&fixture, "-a up, leader b");
+    set(&fixture, 'b', MEMBER_LEAVING, 1);
+    reported_by_peer(&fixture);
+    expect_news(&fixture, "b leaving");
+    fini(&fixture);
+}
+
+static void a_new_incarnation_comes_after_the_end_of_the_old_MEM035(
+    void **state)
 {
     static const struct member_settings settings = { 0 };
     struct fixture fixture = { 0 };
@@ -265,7 +304,7 @@ static void a_new_incarnation_comes_after_the_end_of_the_old(void **state)
 }
 
 /* Only changes are reported, and none of this node. */
-static void only_changed_reachability_is_reported(void **state)
+static void only_changed_reachability_is_reported_MEM024(void **state)
 {
     static const struct member_settings settings = { 0 };
     struct fixture fixture = { 0 };
@@ -298,7 +337,7 @@ static void only_changed_reachability_is_reported(void **state)
 
 /* The leader among the members with the role, reported only on request; also the loss of the last
  * one. */
-static void leaders_of_roles_are_reported(void **state)
+static void leaders_of_roles_are_reported_MEM014(void **state)
 {
     static const char *const roles[] = { "back" };
     struct member_settings settings = { .roles = roles, .role_count = 1 };
@@ -333,6 +372,49 @@ static void leaders_of_roles_are_reported(void **state)
     assert_false(member_role_at(fixture.member, 1, &role, &leader));
     profile_drop(a);
     profile_drop(d);
+    fini(&fixture);
+}
+
+/* It has the role of this node, and the lowest address. */
+static void leaders_elsewhere_lead_no_role_here_MEM037(void **state)
+{
+    static const char *const roles[] = { "back" };
+    const char *far_roles[] = { "back", "dc-two" };
+    struct member_settings settings = { .roles = roles, .role_count = 1 };
+    struct node_id node = test_node("0", 2552, 24);
+    struct profile *far = profile_new(&own_identity, &node, far_roles, 2, "0.0.0");
+    struct fixture fixture = { 0 };
+    (void)state;
+
+    found_with(&fixture, &settings);
+    member_follow_roles(fixture.member);
+    expect_news(&fixture, "role-leader back b");
+    (void)gossip_add(&fixture.gossip, far, MEMBER_UP, 1);
+    reported_by_peer(&fixture);
+    expect_news(&fixture, "0 up");
+    profile_drop(far);
+    fini(&fixture);
+}
+
+static void a_downed_member_has_not_seen_the_version_MEM114(void **state)
+{
+    static const struct member_settings settings = { 0 };
+    struct fixture fixture = { 0 };
+    struct node_id c = test_mail('c'), d = test_mail('d');
+    (void)state;
+
+    found_with(&fixture, &settings);
+    set(&fixture, 'c', MEMBER_UP, 2);
+    set(&fixture, 'd', MEMBER_UP, 3);
+    told_seen_by(&fixture, true);
+    expect_news(&fixture, "c up, d up");
+    assert_true(member_find(fixture.member, &c)->seen);
+    assert_true(member_down(fixture.member, fixture.now, &c.address,
+                            &fixture.outbox));
+    expect_news(&fixture, "c down");
+    assert_int_equal(member_find(fixture.member, &c)->status, MEMBER_DOWN);
+    assert_false(member_find(fixture.member, &c)->seen);
+    assert_int_equal(member_find(fixture.member, &d)->status, MEMBER_UP);
     fini(&fixture);
 }
 
@@ -623,7 +705,8 @@ static struct rounds rounds_with(uint32_t different_view_percent)
     return rounds;
 }
 
-static void members_that_have_not_seen_the_version_get_gossip_first(void **state)
+static void members_that_have_not_seen_the_version_get_gossip_first_MEM119(
+    void **state)
 {
     struct rounds rounds = rounds_with(100);
     (void)state;
@@ -635,7 +718,8 @@ static void members_that_have_not_seen_the_version_get_gossip_first(void **state
     assert_int_equal(rounds.gossips['b' - 'a'] + rounds.statuses['b' - 'a'], 0);
 }
 
-static void without_preference_all_reachable_members_get_gossip(void **state)
+static void without_preference_all_reachable_members_get_gossip_MEM120_MEM121_OLD005(
+    void **state)
 {
     struct rounds rounds = rounds_with(1);
     (void)state;
@@ -801,6 +885,49 @@ static void a_newer_status_is_answered_by_a_status(void **state)
     fini(&fixture);
 }
 
+/* A newer peer is asked for its gossip, an older one gets it, and an equal one gets nothing. */
+static void a_status_is_answered_by_what_one_side_lacks_SEED021(void **state)
+{
+    static const struct member_settings settings = { 0 };
+    struct fixture fixture = { 0 };
+    struct node_id c = test_mail('c'), d = test_mail('d');
+    struct gossip answer = { 0 };
+    uint8_t digest[SEEN_DIGEST_SIZE];
+    struct buf statuses[3] = { { 0 }, { 0 }, { 0 } }; /* older, equal, newer */
+    static const uint32_t gossips[] = { 1, 0, 0 }, asked[] = { 0, 0, 1 };
+    (void)state;
+
+    found_with(&fixture, &settings);
+    set(&fixture, 'c', MEMBER_UP, 2);
+    set(&fixture, 'd', MEMBER_UP, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        if (i < 2)
+            told_seen_by(&fixture, true);
+        else
+            clock_increment(&fixture.gossip.clock,
+                            &gossip_find(&fixture.gossip, &c)->profile->key);
+        wire_seen_digest(&own_identity, &fixture.gossip, digest);
+        wire_put_status(&own_identity, &statuses[i], &c, &fixture.gossip,
+                        digest);
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        put(&fixture, "GS", &statuses[i]);
+        assert_int_equal(sent(&fixture, "GE", 'c'), gossips[i]);
+        put(&fixture, "GS", &statuses[i]);
+        assert_int_equal(sent(&fixture, "GS", 'c'), asked[i]);
+        buf_fini(&statuses[i]);
+    }
+    /* c sends its version after a change here: it gets both changes. */
+    assert_true(member_down(fixture.member, fixture.now, &d.address,
+                            &fixture.outbox));
+    set(&fixture, 'e', MEMBER_JOINING, UP_NUMBER_NONE);
+    answer_to(&fixture, &answer);
+    assert_int_equal(gossip_find(&answer, &d)->status, MEMBER_DOWN);
+    assert_int_equal(answer.members.count, 4);
+    gossip_fini(&answer);
+    fini(&fixture);
+}
+
 /* Connections are slow, so other data centers get only what they ask for. */
 static void other_data_centers_get_the_status_first(void **state)
 {
@@ -895,7 +1022,7 @@ static void an_exiting_node_confirms_to_the_leader_and_the_next(void **state)
 }
 
 /* It ends now, so the messages must not wait for a round. */
-static void an_exiting_node_notifies_five_members(void **state)
+static void an_exiting_node_notifies_five_members_MEM126(void **state)
 {
     struct fixture fixture = { 0 };
     struct outbound out;
@@ -1251,10 +1378,16 @@ static void another_incarnation_of_this_node_is_downed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(changes_are_reported_once_in_order),
-        cmocka_unit_test(a_new_incarnation_comes_after_the_end_of_the_old),
-        cmocka_unit_test(only_changed_reachability_is_reported),
-        cmocka_unit_test(leaders_of_roles_are_reported),
+        cmocka_unit_test(new_members_are_reported_once_MEM009_MEM021_MEM022),
+        cmocka_unit_test(
+            changes_are_reported_in_order_MEM010_MEM023_MEM029_MEM030),
+        cmocka_unit_test(a_new_leader_is_reported_last_MEM011_MEM013_MEM033),
+        cmocka_unit_test(leaders_elsewhere_lead_no_role_here_MEM037),
+        cmocka_unit_test(a_downed_member_has_not_seen_the_version_MEM114),
+        cmocka_unit_test(
+            a_new_incarnation_comes_after_the_end_of_the_old_MEM035),
+        cmocka_unit_test(only_changed_reachability_is_reported_MEM024),
+        cmocka_unit_test(leaders_of_roles_are_reported_MEM014),
         cmocka_unit_test(all_news_of_one_change_come_in_order),
         cmocka_unit_test(one_report_does_not_stop_a_node),
         cmocka_unit_test(reachable_members_and_those_that_reported_are_counted),
@@ -1262,15 +1395,19 @@ int main(void)
         cmocka_unit_test(a_merge_that_removes_is_a_change),
         cmocka_unit_test(a_member_is_unreachable_before_it_is_removed),
         cmocka_unit_test(its_own_end_is_the_last_news),
-        cmocka_unit_test(members_that_have_not_seen_the_version_get_gossip_first),
-        cmocka_unit_test(without_preference_all_reachable_members_get_gossip),
+        cmocka_unit_test(
+            members_that_have_not_seen_the_version_get_gossip_first_MEM119),
+        cmocka_unit_test(
+            without_preference_all_reachable_members_get_gossip_MEM120_MEM121_OLD005),
         cmocka_unit_test(the_oldest_are_notified_of_exiting_members),
         cmocka_unit_test(a_version_seen_by_few_spreads_faster),
         cmocka_unit_test(a_newer_status_is_answered_by_a_status),
+        cmocka_unit_test(
+            a_status_is_answered_by_what_one_side_lacks_SEED021),
         cmocka_unit_test(other_data_centers_get_the_status_first),
         cmocka_unit_test(a_downed_node_waits_for_other_downed_nodes_up_to_a_limit),
         cmocka_unit_test(an_exiting_node_confirms_to_the_leader_and_the_next),
-        cmocka_unit_test(an_exiting_node_notifies_five_members),
+        cmocka_unit_test(an_exiting_node_notifies_five_members_MEM126),
         cmocka_unit_test(observations_by_downed_members_count_for_removal),
         cmocka_unit_test(an_exiting_member_elsewhere_is_removed_at_once),
         cmocka_unit_test(a_terminated_member_makes_no_data_center_unreachable),

@@ -24,31 +24,80 @@ static int order_of(const char *left, const char *right)
     return (order > 0) - (order < 0);
 }
 
-static void versions_compare_like_akkas(void **state)
+static void are_bad(const char *const *texts, size_t count)
 {
-    static const char *const bad[] = { "1.2.3.1", "1.x.3", "1.2x.3", "1.2.x",
-                                       "1.2.3x",  "x.3",   "1.x",    "1.2x",
-                                       "",        "1..2",  ".1",     ".",
-                                       "1.-2",    "-.2",   "+-1.2",  "1.2.3.4.",
-                                       "1.2.2147483648" };
     struct version version;
+
+    for (size_t i = 0; i < count; i++)
+        assert_false(version_parse(&version, texts[i]));
+}
+
+static void versions_of_three_numbers_are_ordered_UTL025(void **state)
+{
+    (void)state;
+    assert_int_equal(order_of("1.2.3", "1.2.3"), 0);
+    assert_int_equal(order_of("1.2.4", "1.2.3"), 1);
+    assert_int_equal(order_of("3.2.1", "1.2.3"), 1);
+    assert_int_equal(order_of("3.2.1", "3.3.1"), -1);
+    assert_int_equal(order_of("3.2.0", "3.2.1"), -1);
+}
+
+static void versions_of_four_numbers_are_refused_UTL026(void **state)
+{
+    static const char *const bad[] = { "1.2.3.1", "1.2.3.4." };
     (void)state;
 
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_false(version_parse(&version, bad[i]));
-    assert_int_equal(order_of("1.2.3", "1.2.3"), 0);
+    are_bad(bad, 2);
+}
+
+static void versions_of_two_numbers_are_ordered_UTL027(void **state)
+{
+    (void)state;
+    assert_int_equal(order_of("1.2", "1.2"), 0);
     assert_int_equal(order_of("1.2", "1.2.0"), 0);
+    assert_int_equal(order_of("1.2", "1.3"), -1);
+    assert_int_equal(order_of("1.2.1", "1.2"), 1);
+    assert_int_equal(order_of("2.4", "2.3"), 1);
+    assert_int_equal(order_of("3.2", "3.2.7"), -1);
+}
+
+static void versions_of_one_number_are_ordered_UTL028(void **state)
+{
+    (void)state;
+    assert_int_equal(order_of("1", "1"), 0);
     assert_int_equal(order_of("1", "1.0"), 0);
     assert_int_equal(order_of("1", "1.0.0"), 0);
-    assert_int_equal(order_of("1.2.4", "1.2.3"), 1);
-    assert_int_equal(order_of("3.2.1", "3.3.1"), -1);
+    assert_int_equal(order_of("1", "2"), -1);
     assert_int_equal(order_of("3", "2"), 1);
     assert_int_equal(order_of("2b", "2a"), 1);
     assert_int_equal(order_of("2020-09-07", "2020-08-30"), 1);
+}
+
+static void milestones_are_older_than_their_release_UTL029(void **state)
+{
+    (void)state;
     assert_int_equal(order_of("1.2.3-M1", "1.2.3-M1"), 0);
+    assert_int_equal(order_of("1.2-M1", "1.2-M1"), 0);
     assert_int_equal(order_of("1.2.0-M1", "1.2-M1"), 0);
     assert_int_equal(order_of("1.2-M1", "1.2.0"), -1);
+    assert_int_equal(order_of("1.2.0-M1", "1.2.0"), -1);
     assert_int_equal(order_of("1.2.3-M2", "1.2.3-M1"), 1);
+}
+
+static void versions_need_digits_UTL030(void **state)
+{
+    static const char *const bad[] = { "1.x.3", "1.2x.3", "1.2.x", "1.2.3x",
+                                       "x.3",   "1.x",    "1.2x",  "",
+                                       "1..2",  ".1",     ".",     "1.-2",
+                                       "-.2",   "+-1.2",  "1.2.2147483648" };
+    (void)state;
+
+    are_bad(bad, sizeof bad / sizeof *bad);
+}
+
+static void builds_and_words_are_ordered_like_akkas(void **state)
+{
+    (void)state;
     assert_int_equal(order_of("1.0.10+3-1234abcd", "1.0.11"), -1);
     assert_int_equal(order_of("1.0.10+3-1234abcd", "1.0.10+10-1234abcd"), -1);
     assert_int_equal(order_of("1.2+3-1234abcd", "1.2+10-1234abcd"), -1);
@@ -160,19 +209,27 @@ static void expect_order(const char *left, const char *right,
     clock_fini(&b);
 }
 
-static void clocks_compare_like_akkas(void **state)
+/* Two clocks and their order. */
+struct clocks {
+    const char *left, *right;
+    enum clock_order order;
+};
+
+static void clocks_are_ordered(void **state)
 {
+    const struct clocks *clocks = *state;
+
+    expect_order(clocks->left, clocks->right, clocks->order);
+}
+
+static void a_new_clock_has_no_versions_MEM220(void **state)
+{
+    struct clock clock = { 0 };
+    struct clock_key first = { { 1 } };
     (void)state;
-    expect_order("1:2 2:1", "1:2 2:1", CLOCK_SAME);
-    expect_order("1:2 2:1", "1:2 2:1 3:1", CLOCK_BEFORE);
-    expect_order("1:1", "2:1", CLOCK_CONCURRENT);
-    expect_order("1:2 2:1", "1:2 3:1", CLOCK_CONCURRENT);
-    expect_order("2:2", "1:1 2:2 3:1", CLOCK_BEFORE);
-    expect_order("1:1 2:1", "1:2", CLOCK_CONCURRENT);
-    expect_order("1:1 2:2 3:1", "1:1 2:4", CLOCK_CONCURRENT);
-    expect_order("1:1 3:2", "1:1 2:1 3:1", CLOCK_CONCURRENT);
-    expect_order("", "", CLOCK_SAME);
-    expect_order("1:1", "", CLOCK_AFTER);
+
+    assert_int_equal(clock.entries.count, 0);
+    assert_int_equal(clock_get(&clock, &first), 0);
 }
 
 static void expect_merge(const char *left, const char *right,
@@ -187,6 +244,8 @@ static void expect_merge(const char *left, const char *right,
     assert_int_equal(clock_compare(&merged, &both), CLOCK_SAME);
     clock_merge(&merged, &b, &a);
     assert_int_equal(clock_compare(&merged, &both), CLOCK_SAME);
+    assert_int_equal(clock_compare(&merged, &a), CLOCK_AFTER);
+    assert_int_equal(clock_compare(&merged, &b), CLOCK_AFTER);
     clock_fini(&a);
     clock_fini(&b);
     clock_fini(&both);
@@ -202,7 +261,14 @@ static void prune(struct clock *clock, const struct clock_key *key)
     clock_keep(clock, stays);
 }
 
-static void clocks_merge_and_prune(void **state)
+static void a_merge_of_clocks_follows_both_MEM230_MEM231(void **state)
+{
+    (void)state;
+    expect_merge("1:1 2:4", "1:1 2:2 3:1", "1:1 2:4 3:1");
+    expect_merge("4:2", "1:1 2:2 3:1", "1:1 2:2 3:1 4:2");
+}
+
+static void pruned_clocks_merge(void **state)
 {
     struct clock clock = clock_of("1:1 2:1");
     struct clock pruned = clock_of("1:1 2:1");
@@ -211,8 +277,6 @@ static void clocks_merge_and_prune(void **state)
     struct clock_key three = { { 3 } };
     (void)state;
 
-    expect_merge("1:1 2:4", "1:1 2:2 3:1", "1:1 2:4 3:1");
-    expect_merge("4:2", "1:1 2:2 3:1", "1:1 2:2 3:1 4:2");
     prune(&pruned, &one);
     clock_increment(&pruned, &three);
     assert_int_equal(clock_compare(&clock, &pruned), CLOCK_CONCURRENT);
@@ -225,7 +289,8 @@ static void clocks_merge_and_prune(void **state)
     clock_fini(&merged);
 }
 
-static void incremented_clocks_are_ordered_or_concurrent(void **state)
+static void incremented_clocks_are_ordered_or_concurrent_MEM232_MEM233(
+    void **state)
 {
     struct clock one = { 0 };
     struct clock two = { 0 };
@@ -395,7 +460,8 @@ static struct profile *keep_others(const void *context,
                : (struct profile *)(uintptr_t)profile;
 }
 
-static void observers_change_reachability_by_version(void **state)
+static void observers_change_reachability_by_version_MEM189_MEM190_MEM192(
+    void **state)
 {
     struct reach_fixture fixture;
     struct reachability table = { 0 };
@@ -438,7 +504,7 @@ static void observers_change_reachability_by_version(void **state)
     fixture_fini(&fixture);
 }
 
-static void reachability_merges_by_version(void **state)
+static void reachability_merges_by_version_MEM199_MEM201(void **state)
 {
     struct reach_fixture fixture;
     struct reachability one = { 0 };
@@ -528,7 +594,8 @@ static void add_row(struct reach_fixture *fixture, struct reachability *table,
                                      version));
 }
 
-static void reachability_is_the_worst_observation(void **state)
+static void reachability_is_the_worst_observation_MEM188_MEM193_MEM194_MEM197(
+    void **state)
 {
     struct reach_fixture fixture;
     struct reachability table = { 0 };
@@ -575,7 +642,8 @@ static void reachability_is_the_worst_observation(void **state)
     fixture_fini(&fixture);
 }
 
-static void reachability_versions_merge_and_vanish(void **state)
+static void reachability_versions_merge_and_vanish_MEM202_MEM203_MEM204(
+    void **state)
 {
     struct reach_fixture fixture;
     struct reachability one = { 0 };
@@ -611,21 +679,54 @@ static void reachability_versions_merge_and_vanish(void **state)
     fixture_fini(&fixture);
 }
 
+#define CLOCKS(name, ...)                                                      \
+    { #name, clocks_are_ordered, NULL, NULL, &(struct clocks){ __VA_ARGS__ } }
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(versions_compare_like_akkas),
+        cmocka_unit_test(versions_of_three_numbers_are_ordered_UTL025),
+        cmocka_unit_test(versions_of_four_numbers_are_refused_UTL026),
+        cmocka_unit_test(versions_of_two_numbers_are_ordered_UTL027),
+        cmocka_unit_test(versions_of_one_number_are_ordered_UTL028),
+        cmocka_unit_test(milestones_are_older_than_their_release_UTL029),
+        cmocka_unit_test(versions_need_digits_UTL030),
+        cmocka_unit_test(builds_and_words_are_ordered_like_akkas),
         cmocka_unit_test(commits_are_ordered_as_by_a_jvm),
-        cmocka_unit_test(clocks_compare_like_akkas),
-        cmocka_unit_test(clocks_merge_and_prune),
-        cmocka_unit_test(incremented_clocks_are_ordered_or_concurrent),
+        cmocka_unit_test(a_new_clock_has_no_versions_MEM220),
+        CLOCKS(empty_clocks_are_the_same_MEM221, "", "", CLOCK_SAME),
+        CLOCKS(equal_clocks_are_the_same_MEM222, "1:2 2:1", "1:2 2:1",
+               CLOCK_SAME),
+        CLOCKS(a_clock_precedes_one_with_more_entries_MEM223, "1:2 2:1",
+               "1:2 2:1 3:1", CLOCK_BEFORE),
+        CLOCKS(clocks_of_two_nodes_are_concurrent_MEM224, "1:1", "2:1",
+               CLOCK_CONCURRENT),
+        CLOCKS(clocks_that_went_apart_are_concurrent, "1:2 2:1", "1:2 3:1",
+               CLOCK_CONCURRENT),
+        CLOCKS(a_part_of_a_clock_precedes_it_MEM226, "2:2", "1:1 2:2 3:1",
+               CLOCK_BEFORE),
+        CLOCKS(a_higher_and_a_missing_entry_are_concurrent_MEM227, "1:1 2:1",
+               "1:2", CLOCK_CONCURRENT),
+        CLOCKS(a_lower_and_a_missing_entry_are_concurrent, "1:1 2:2 3:1",
+               "1:1 2:4", CLOCK_CONCURRENT),
+        CLOCKS(entries_are_compared_by_key, "1:1 3:2", "1:1 2:1 3:1",
+               CLOCK_CONCURRENT),
+        CLOCKS(an_incremented_clock_follows_an_empty_one, "1:1", "",
+               CLOCK_AFTER),
+        cmocka_unit_test(a_merge_of_clocks_follows_both_MEM230_MEM231),
+        cmocka_unit_test(pruned_clocks_merge),
+        cmocka_unit_test(
+            incremented_clocks_are_ordered_or_concurrent_MEM232_MEM233),
         cmocka_unit_test(clock_keys_are_those_of_the_reference),
         cmocka_unit_test(equal_traits_are_kept_once),
-        cmocka_unit_test(observers_change_reachability_by_version),
-        cmocka_unit_test(reachability_merges_by_version),
+        cmocka_unit_test(
+            observers_change_reachability_by_version_MEM189_MEM190_MEM192),
+        cmocka_unit_test(reachability_merges_by_version_MEM199_MEM201),
         cmocka_unit_test(equal_versions_take_the_rows_of_the_other),
-        cmocka_unit_test(reachability_is_the_worst_observation),
-        cmocka_unit_test(reachability_versions_merge_and_vanish),
+        cmocka_unit_test(
+            reachability_is_the_worst_observation_MEM188_MEM193_MEM194_MEM197),
+        cmocka_unit_test(
+            reachability_versions_merge_and_vanish_MEM202_MEM203_MEM204),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

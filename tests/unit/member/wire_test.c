@@ -1,4 +1,4 @@
-/* Tests cluster messages with Akka's bytes, round trips, and the configuration check. */
+/* Tests cluster messages with Akka's bytes, and round trips. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "member/compat.h"
 #include "member/gossip_pack.h"
 #include "base/rng.h"
 #include "member/wire.h"
@@ -344,7 +343,8 @@ static void other_messages_survive_a_round_trip(void **state)
 }
 
 /* A join without a data center is of the default one. */
-static void a_join_without_data_center_gets_the_default(void **state)
+static void a_join_without_data_center_gets_the_default_MEM080_MEM239(
+    void **state)
 {
     struct node_id b = node_b();
     struct profile *profile = NULL;
@@ -432,121 +432,6 @@ static void gzip_has_limits(void **state)
     buf_fini(&bytes);
     buf_fini(&packed);
     buf_fini(&read);
-}
-
-#define PROVIDER                                                               \
-    "\"downing-provider-class\":\"akka.cluster.sbr."                           \
-    "SplitBrainResolverProvider\""
-
-static enum config_check answer(const char *own, const char *joiner,
-                                const char *expected)
-{
-    struct compat ours;
-    struct compat theirs;
-    struct buf reply = { 0 };
-    enum config_check check;
-
-    assert_true(compat_parse(&ours, slice_text(own)));
-    assert_true(compat_parse(&theirs, slice_text(joiner)));
-    check = compat_answer(&ours, &theirs, &reply);
-    buf_put_u8(&reply, 0);
-    assert_string_equal((const char *)reply.data, expected);
-    compat_fini(&ours);
-    compat_fini(&theirs);
-    buf_fini(&reply);
-    return check;
-}
-
-static void configurations_are_compared(void **state)
-{
-    const char *own =
-        "{\"akka\":{\"version\":\"2.6.21\",\"cluster\":{" PROVIDER
-        ",\"sharding\":{\"number-of-shards\":1000,\"state-store-mode\":"
-        "\"ddata\"},\"split-brain-resolver\":{\"active-strategy\":"
-        "\"keep-majority\"}}}}";
-    (void)state;
-
-    assert_int_equal(answer(own, "{}", ""), CONFIG_UNCHECKED);
-    assert_int_equal(answer(own, own, own), CONFIG_COMPATIBLE);
-    assert_int_equal(
-        answer(own,
-               "{\"akka\":{\"cluster\":{\"sharding\":{\"state-store-mode\":"
-               "\"ddata\"}, " PROVIDER "}}}",
-               "{\"akka\":{\"cluster\":{" PROVIDER
-               ",\"sharding\":{\"state-store-mode\":\"ddata\"}}}}"),
-        CONFIG_COMPATIBLE);
-    assert_int_equal(
-        answer(own,
-               "{\"akka\":{\"cluster\":{\"sharding\":{\"state-store-mode\":"
-               "\"ddata\"}," PROVIDER ",\"unknown\":[1,{\"a\":\"]\"}]}}}",
-               ""),
-        CONFIG_UNCHECKED);
-    /* A text is no number; a key with dots is no path. */
-    assert_int_equal(answer("{\"akka\":{\"cluster\":{" PROVIDER
-                            ",\"sharding\":{\"number-of-shards\":1000}}}}",
-                            "{\"akka\":{\"cluster\":{" PROVIDER
-                            ",\"sharding\":{\"number-of-shards\":\"1000\"}}}}",
-                            "{\"akka\":{\"cluster\":{" PROVIDER
-                            ",\"sharding\":{\"number-of-shards\":1000}}}}"),
-                     CONFIG_INCOMPATIBLE);
-    assert_int_equal(
-        answer("{\"akka\":{\"cluster\":{" PROVIDER "}}}",
-               "{\"akka\":{\"cluster\":{" PROVIDER "}},\"akka.x\":1}", ""),
-        CONFIG_UNCHECKED);
-    /* They lack sharding; then what all must have. */
-    assert_int_equal(answer(own, "{\"akka\":{\"cluster\":{" PROVIDER "}}}",
-                            "{\"akka\":{\"cluster\":{" PROVIDER "}}}"),
-                     CONFIG_COMPATIBLE);
-    assert_int_equal(answer(own, "{\"akka\":{\"version\":\"2.6.21\"}}",
-                            "{\"akka\":{\"version\":\"2.6.21\"}}"),
-                     CONFIG_INCOMPATIBLE);
-    /* They have it and we do not: they would ask in vain. */
-    assert_int_equal(
-        answer("{\"akka\":{\"cluster\":{" PROVIDER "}}}",
-               "{\"akka\":{\"cluster\":{" PROVIDER
-               ",\"sharding\":{\"state-store-mode\":\"ddata\"}}}}",
-               ""),
-        CONFIG_UNCHECKED);
-    assert_int_equal(
-        answer(own,
-               "{\"akka\":{\"cluster\":{" PROVIDER
-               ",\"split-brain-resolver\":{\"active-strategy\":"
-               "\"keep-oldest\"}}}}",
-               "{\"akka\":{\"cluster\":{" PROVIDER
-               ",\"split-brain-resolver\":{\"active-strategy\":"
-               "\"keep-majority\"}}}}"),
-        CONFIG_INCOMPATIBLE);
-    assert_int_equal(
-        answer("{\"akka\":{\"cluster\":{\"downing-provider-class\":\"\"}}}",
-               "{\"akka\":{\"cluster\":{" PROVIDER "}}}",
-               "{\"akka\":{\"cluster\":{\"downing-provider-class\":\"\"}}}"),
-        CONFIG_INCOMPATIBLE);
-    /* Pekko's name of the resolver: its keys differ, so a JVM joiner cannot compare. */
-    assert_int_equal(
-        answer("{\"akka\":{\"cluster\":{" PROVIDER "}}}",
-               "{\"pekko\":{\"cluster\":{\"downing-provider-class\":\"org."
-               "apache.pekko.cluster.sbr.SplitBrainResolverProvider\"}}}",
-               ""),
-        CONFIG_UNCHECKED);
-}
-
-static void broken_configurations_are_refused(void **state)
-{
-    static const char *const bad[] = { "",          "x",       "{",
-                                       "{\"a\"}",   "{\"a\":", "{\"a\":}",
-                                       "{\"a\":1",  "{} x",    "{\"a\":1,}",
-                                       "{\"a\":[}", "[1]",     "{\"a\":\"x}" };
-    struct compat settings;
-    struct buf deep = { 0 };
-    (void)state;
-
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_false(compat_parse(&settings, slice_text(bad[i])));
-    for (int i = 0; i < 1000; i++)
-        buf_put_text(&deep, "{\"a\":");
-    buf_put_u8(&deep, 0);
-    assert_false(compat_parse(&settings, slice_text((const char *)deep.data)));
-    buf_fini(&deep);
 }
 
 /* ---- long hosts ---- */
@@ -652,11 +537,10 @@ int main(void)
         cmocka_unit_test(own_heartbeats_use_the_fast_decoder),
         cmocka_unit_test(a_gossip_survives_a_round_trip),
         cmocka_unit_test(other_messages_survive_a_round_trip),
-        cmocka_unit_test(a_join_without_data_center_gets_the_default),
+        cmocka_unit_test(
+            a_join_without_data_center_gets_the_default_MEM080_MEM239),
         cmocka_unit_test(foreign_and_broken_nodes_are_refused),
         cmocka_unit_test(gzip_has_limits),
-        cmocka_unit_test(configurations_are_compared),
-        cmocka_unit_test(broken_configurations_are_refused),
         cmocka_unit_test(the_longest_host_is_accepted_in_each_message),
         cmocka_unit_test(the_longest_hosts_are_accepted_in_gossip),
     };

@@ -432,6 +432,27 @@ static void a_request_ends_with_its_coordinator(void **state)
     world_free(world);
 }
 
+/* The type comes to nodes that run, and its strategy with it. */
+static void a_type_that_comes_later_has_its_own_strategy(void **state)
+{
+    struct world *world = world_of(11, 3, ALLOCATION_LEAST_SHARD);
+    struct sherd_entity_type late = cast_types[0];
+    struct player asker;
+    (void)state;
+
+    late.name = "Late";
+    late.strategy = &custom;
+    for (uint32_t i = 0; i < 3; i++)
+        world_add_type(world, i, &late);
+    world_run(world, SECOND);
+    memset(&program, 0, sizeof program);
+    program.address = "n2:2551";
+    player_spawn(&asker, world, 1, 0);
+    assert_int_equal(node_with(world, player_asks(&asker, "Late", "cats", ECHO)), 2);
+    assert_int_equal(program.asked, 1);
+    world_free(world);
+}
+
 /* ---- the others ---- */
 
 /* Types with one number of shards have the same shards on one node. */
@@ -541,6 +562,7 @@ int main(void)
         cmocka_unit_test(the_program_sees_members_and_chooses),
         cmocka_unit_test(a_later_answer_reaches_its_coordinator_SHD202),
         cmocka_unit_test(a_request_ends_with_its_coordinator),
+        cmocka_unit_test(a_type_that_comes_later_has_its_own_strategy),
         cmocka_unit_test(hashing_puts_a_shard_of_two_types_on_one_node),
         cmocka_unit_test(new_shards_prefer_the_newest_version_SHD266_SHD267),
     };

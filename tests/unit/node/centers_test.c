@@ -79,7 +79,8 @@ static uint32_t coordinator(struct world *world, uint32_t node, uint32_t type)
 }
 
 /* An entity of one id lives in both centers. */
-static void each_center_has_its_own_shards(void **state)
+static void each_center_has_its_own_shards_SHD261_SHD262_SGT037(
+    void **state)
 {
     struct world *world = two_centers(71);
     struct player player;
@@ -100,8 +101,26 @@ static void each_center_has_its_own_shards(void **state)
     world_free(world);
 }
 
+static void a_center_takes_tells_and_asks_SHT078_SHT079_SHT080_SHT081(
+    void **state)
+{
+    struct world *world = two_centers(78);
+    struct player player;
+
+    (void)state;
+    for (uint32_t node = 0; node < 2 * WIDTH; node++) {
+        player_spawn(&player, world, node, 0);
+        player_tell(&player, "E", "one", COUNT);
+        world_run(world, SECOND);
+        assert_int_equal(player_asks(&player, "E", "one", COUNT),
+                         2 * (node % WIDTH) + 2);
+    }
+    world_free(world);
+}
+
 /* The name of the proxy has the center. */
-static void a_proxy_reaches_the_other_center(void **state)
+static void a_proxy_reaches_the_other_center_SHD249_SHD265_SHT083_SHT084(
+    void **state)
 {
     struct world *world = two_centers(72);
     struct player player;
@@ -187,7 +206,7 @@ static void expect_members(struct world *world, uint32_t count)
 }
 
 /* Both sides serve and get events of the other data center, late subscribers too. */
-static void a_cut_downs_no_member_of_either_center(void **state)
+static void a_cut_downs_no_member_of_either_center_SBR086(void **state)
 {
     struct world *world = two_centers(73);
     struct player player;
@@ -200,6 +219,7 @@ static void a_cut_downs_no_member_of_either_center(void **state)
     cut(world, true);
     world_run(world, 120 * SECOND);
     expect_members(world, 2 * WIDTH);
+    assert_true(world_logged(world, 0, "data center unreachable, none of its members is downed"));
     ear_open(&late, world, 1);
     assert_string_equal(late.text, "west! ");
     for (uint32_t i = 0; i < 2 * WIDTH; i++) {
@@ -223,7 +243,8 @@ static void a_cut_downs_no_member_of_either_center(void **state)
 }
 
 /* A majority of three downs it, and a node that joins meanwhile comes up. */
-static void a_crash_during_a_cut_is_downed_by_its_own_center(void **state)
+static void a_crash_during_a_cut_is_downed_by_its_own_center_SBR083(
+    void **state)
 {
     struct world *world = two_centers(75);
 
@@ -245,7 +266,7 @@ static void a_crash_during_a_cut_is_downed_by_its_own_center(void **state)
     world_free(world);
 }
 
-static void down_all_downs_only_its_own_center(void **state)
+static void down_all_downs_only_its_own_center_SBR092(void **state)
 {
     struct world *world;
 
@@ -261,7 +282,7 @@ static void down_all_downs_only_its_own_center(void **state)
 }
 
 /* The ages of members in the other data center do not matter. */
-static void keep_oldest_counts_only_its_own_center(void **state)
+static void keep_oldest_counts_only_its_own_center_SBR085(void **state)
 {
     struct world *world;
     bool side[2 * WIDTH] = { false };
@@ -323,12 +344,17 @@ static void proxies_follow_when_the_oldest_of_the_other_center_crashes(void **st
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_center_has_its_own_shards),
-        cmocka_unit_test(a_proxy_reaches_the_other_center),
-        cmocka_unit_test(a_cut_downs_no_member_of_either_center),
-        cmocka_unit_test(a_crash_during_a_cut_is_downed_by_its_own_center),
-        cmocka_unit_test(down_all_downs_only_its_own_center),
-        cmocka_unit_test(keep_oldest_counts_only_its_own_center),
+        cmocka_unit_test(
+            each_center_has_its_own_shards_SHD261_SHD262_SGT037),
+        cmocka_unit_test(
+            a_center_takes_tells_and_asks_SHT078_SHT079_SHT080_SHT081),
+        cmocka_unit_test(
+            a_proxy_reaches_the_other_center_SHD249_SHD265_SHT083_SHT084),
+        cmocka_unit_test(a_cut_downs_no_member_of_either_center_SBR086),
+        cmocka_unit_test(
+            a_crash_during_a_cut_is_downed_by_its_own_center_SBR083),
+        cmocka_unit_test(down_all_downs_only_its_own_center_SBR092),
+        cmocka_unit_test(keep_oldest_counts_only_its_own_center_SBR085),
         cmocka_unit_test(
             proxies_follow_when_the_oldest_of_the_other_center_crashes),
     };

@@ -180,7 +180,8 @@ static uint32_t seen_by(struct world *world, uint32_t node)
 }
 
 /* A paused member is unreachable, and has not seen the version. */
-static void the_status_lists_the_members_that_have_seen_the_version(void **state)
+static void the_status_lists_the_members_that_have_seen_the_version_MEM066(
+    void **state)
 {
     struct world *world = cast_world(38, 3, 1);
     struct ear ear;
@@ -251,7 +252,8 @@ static void merged_gossips_give_one_event_for_each_change(void **state)
 }
 
 /* The leader gets its own end before it stops, the other node all steps. */
-static void a_leaving_node_gets_its_events_to_the_end(void **state)
+static void a_leaving_node_gets_its_events_to_the_end_SGT044_MEM067(
+    void **state)
 {
     struct world *world = cast_world(32, 2, 1);
     struct ear ears[2];
@@ -341,7 +343,7 @@ static void the_downed_hears(struct world *world, uint32_t by, uint32_t node,
 }
 
 /* There are no tasks that would keep its lanes. */
-static void a_downed_node_gets_its_events_to_the_end(void **state)
+static void a_downed_node_gets_its_events_to_the_end_MEM074(void **state)
 {
     struct world *world = cast_world(39, 2, 2);
     (void)state;
@@ -382,7 +384,7 @@ static void a_node_without_a_cluster_gets_the_end_event(void **state)
     world_free(world);
 }
 
-static void a_joining_node_gets_its_own_events(void **state)
+static void a_joining_node_gets_its_own_events_SGT044_MEM392(void **state)
 {
     struct world *world = cast_new(33);
     struct ear ear;
@@ -471,7 +473,8 @@ static uint32_t ready_count(struct world *world)
 }
 
 /* No shards move and no node joins; then all leave at once without handing off. */
-static void a_full_shutdown_prepares_all_members_first(void **state)
+static void a_full_shutdown_prepares_all_members_first_SHT074_MEM265_MEM266_MEM267(
+    void **state)
 {
     struct world *world = cast_world(36, 3, 1);
     struct player player;
@@ -677,13 +680,15 @@ int main(void)
         cmocka_unit_test(every_lane_gets_every_change),
         cmocka_unit_test(merged_gossips_give_one_event_for_each_change),
         cmocka_unit_test(
-            the_status_lists_the_members_that_have_seen_the_version),
-        cmocka_unit_test(a_leaving_node_gets_its_events_to_the_end),
+            the_status_lists_the_members_that_have_seen_the_version_MEM066),
+        cmocka_unit_test(
+            a_leaving_node_gets_its_events_to_the_end_SGT044_MEM067),
         cmocka_unit_test(a_node_leaves_at_the_request_of_another),
-        cmocka_unit_test(a_downed_node_gets_its_events_to_the_end),
+        cmocka_unit_test(a_downed_node_gets_its_events_to_the_end_MEM074),
         cmocka_unit_test(a_node_without_a_cluster_gets_the_end_event),
-        cmocka_unit_test(a_joining_node_gets_its_own_events),
-        cmocka_unit_test(a_full_shutdown_prepares_all_members_first),
+        cmocka_unit_test(a_joining_node_gets_its_own_events_SGT044_MEM392),
+        cmocka_unit_test(
+            a_full_shutdown_prepares_all_members_first_SHT074_MEM265_MEM266_MEM267),
         cmocka_unit_test(a_weakly_up_member_ends_with_its_cluster),
         cmocka_unit_test(an_early_leaver_waits_no_longer_than_its_cluster),
         cmocka_unit_test(all_members_may_leave_at_once),

@@ -36,6 +36,7 @@ static const char *const words[] = {
     [SHERD_DATA_EXPIRED] = "expired",
 };
 
+#define ONCE 8 /* a subscription with this tag ends at the first change */
 #define MANY_KEYS (2u * DATA_KEYS_MAX + 100) /* three answers' worth */
 #define DELETED_KEYS 50u
 
@@ -116,6 +117,8 @@ static enum sherd_next speak(struct sherd_ctx *ctx, void *self,
     }
     if (msg->kind != SHERD_DATA)
         return SHERD_CONTINUE;
+    if (msg->msg == SHERD_DATA_CHANGED && msg->tag == ONCE)
+        sherd_data_unsubscribe(ctx, sherd_data_key(msg));
     used = strlen((*voice)->text);
     (void)snprintf((*voice)->text + used, sizeof (*voice)->text - used,
                    "%s#%u", words[msg->msg], msg->tag);
@@ -198,6 +201,11 @@ static void follow_flags(struct sherd_ctx *ctx)
 {
     assert_int_equal(sherd_data_subscribe(ctx, "flags", 7), 0);
     assert_int_equal(sherd_data_subscribe(ctx, "", 7), SHERD_EINVAL);
+}
+
+static void follow_flags_once(struct sherd_ctx *ctx)
+{
+    assert_int_equal(sherd_data_subscribe(ctx, "flags", ONCE), 0);
 }
 
 static void add_third(struct sherd_ctx *ctx)
@@ -412,7 +420,28 @@ static void a_change_is_seen_everywhere(void **state)
     world_free(world);
 }
 
-static void a_counter_adds_the_counts_of_all_actors(void **state)
+static void an_actor_that_unsubscribed_gets_no_changes_ADJ113(void **state)
+{
+    struct world *world = cast_world(51, 2, 2);
+    struct voice writer, follower, once, third;
+    char before[64];
+
+    (void)state;
+    open_voice(&follower, world, 1, 1, follow_flags);
+    open_voice(&once, world, 1, 1, follow_flags_once);
+    open_voice(&writer, world, 0, 0, add_two);
+    wait_for(&once, "changed#8=");
+    wait_for(&follower, "changed#7=2 ");
+    assert_true(strlen(once.text) < sizeof before);
+    (void)strcpy(before, once.text);
+    open_voice(&third, world, 0, 0, add_third);
+    wait_for(&follower, "changed#7=3 ");
+    world_run(world, 5 * SECOND);
+    assert_string_equal(once.text, before);
+    world_free(world);
+}
+
+static void a_counter_adds_the_counts_of_all_actors_ADJ112_ADJ114(void **state)
 {
     struct world *world = cast_world(52, 4, 2);
     struct voice voices[8], reader;
@@ -428,7 +457,7 @@ static void a_counter_adds_the_counts_of_all_actors(void **state)
 }
 
 /* The actors are on one lane, or on two. */
-static void concurrent_adds_of_two_actors_are_both_kept(void **state)
+static void concurrent_adds_of_two_actors_are_both_kept_DD038(void **state)
 {
     (void)state;
     for (uint32_t lane = 0; lane < 2; lane++) {
@@ -768,8 +797,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_change_is_seen_everywhere),
-        cmocka_unit_test(a_counter_adds_the_counts_of_all_actors),
-        cmocka_unit_test(concurrent_adds_of_two_actors_are_both_kept),
+        cmocka_unit_test(an_actor_that_unsubscribed_gets_no_changes_ADJ113),
+        cmocka_unit_test(a_counter_adds_the_counts_of_all_actors_ADJ112_ADJ114),
+        cmocka_unit_test(concurrent_adds_of_two_actors_are_both_kept_DD038),
         cmocka_unit_test(every_call_has_its_answer),
         cmocka_unit_test(a_value_may_be_larger_than_a_body),
         cmocka_unit_test(a_map_has_values_of_any_type),

@@ -263,7 +263,8 @@ static void indirectly_connected_members_are_downed(void **state)
     world_free(world);
 }
 
-static void indirectly_connected_members_are_downed_with_a_partition(void **state)
+static void indirectly_connected_members_are_downed_with_a_partition_SBR104(
+    void **state)
 {
     struct world *world = cluster(
         9, (struct strategy){ .kind = STRATEGY_KEEP_MAJORITY });
@@ -332,7 +333,7 @@ static void a_partition_that_heals_in_time_downs_no_member(void **state)
 }
 
 /* The smaller side asks later and is refused. The lease is released when the others are removed. */
-static void the_side_with_the_lease_stays(void **state)
+static void the_side_with_the_lease_stays_SBR105(void **state)
 {
     struct world *world = cluster(
         12, (struct strategy){ .kind = STRATEGY_LEASE_MAJORITY,
@@ -378,6 +379,41 @@ static void a_lease_name_shared_by_centers_is_logged(void **state)
         assert_int_equal(
             world_logged(world, 0, "lease: all data centers ask for one lease"),
             i == 0);
+        world_free(world);
+    }
+}
+
+/* Without a name, also without one but blanks, it is that of the system. */
+static void the_lease_has_the_configured_name_or_the_systems_SBR001_SBR002(
+    void **state)
+{
+    static const char *const names[] = { NULL, "", " \t", "mine" };
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct world *world = cast_new(16);
+        char text[80] = "lease: lease is held name=mine ";
+
+        cast_begin();
+        for (uint32_t node = 0; node < 2; node++) {
+            struct node_settings settings =
+                world_node_settings(world, node, cast_types, CAST_TYPES);
+
+            settings.resolves = true;
+            settings.resolver.strategy.kind = STRATEGY_LEASE_MAJORITY;
+            settings.resolver.stable_after = STABLE;
+            settings.lease_name = names[i];
+            world_start(world, node, &settings);
+            if (i < 3)
+                (void)snprintf(text, sizeof text,
+                               "lease: lease is held name=%s-akka-sbr ",
+                               settings.identity.system);
+        }
+        assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+        world_crash(world, 1);
+        world_run(world, 30 * SECOND);
+        assert_int_equal(members_of(world, 0), 1);
+        assert_true(world_logged(world, 0, text));
         world_free(world);
     }
 }
@@ -480,12 +516,14 @@ int main(void)
         cmocka_unit_test(at_most_one_of_three_parts_stays),
         cmocka_unit_test(indirectly_connected_members_are_downed),
         cmocka_unit_test(
-            indirectly_connected_members_are_downed_with_a_partition),
+            indirectly_connected_members_are_downed_with_a_partition_SBR104),
         cmocka_unit_test(the_majority_of_a_role_stays),
         cmocka_unit_test(a_downed_member_counts_as_unreachable),
         cmocka_unit_test(a_partition_that_heals_in_time_downs_no_member),
-        cmocka_unit_test(the_side_with_the_lease_stays),
+        cmocka_unit_test(the_side_with_the_lease_stays_SBR105),
         cmocka_unit_test(a_lease_name_shared_by_centers_is_logged),
+        cmocka_unit_test(
+            the_lease_has_the_configured_name_or_the_systems_SBR001_SBR002),
         cmocka_unit_test(a_paused_majority_ends_after_the_others_had_the_lease),
         cmocka_unit_test(a_second_partition_finds_the_lease_taken),
         cmocka_unit_test(a_leaving_node_keeps_the_lease_no_longer),

@@ -11,7 +11,7 @@
 
 #include "cast.h"
 
-static void a_node_without_the_role_routes_messages(void **state)
+static void a_node_without_the_role_routes_messages_SHD007(void **state)
 {
     struct world *world = cast_world(1, 3, 2);
     struct player player;
@@ -80,7 +80,7 @@ static void is_a_host(struct node_settings *settings)
     settings->role_count = 1;
 }
 
-static void no_member_is_up_before_the_minimum_of_a_role(void **state)
+static void no_member_is_up_before_the_minimum_of_a_role_MEM315(void **state)
 {
     struct world *world = cast_new(2);
 
@@ -462,9 +462,9 @@ static void a_new_incarnation_gets_no_messages_for_the_earlier_one(void **state)
     }
 }
 
-static void entities_recover_after_the_coordinator_leaves(void **state)
+static void entities_recover_after_the_coordinator_leaves_SGT030(void **state)
 {
-    struct world *world = cast_world(8, 3, 2);
+    struct world *world = cast_world(8, 6, 2);
     struct player player;
     char id[8];
 
@@ -512,7 +512,7 @@ static void a_leaving_node_sends_its_waiting_frames(void **state)
     world_free(world);
 }
 
-static void all_nodes_leave_one_after_the_other(void **state)
+static void all_nodes_leave_one_after_the_other_MEM073(void **state)
 {
     struct world *world = cast_world(9, 3, 3);
     struct player player;
@@ -724,9 +724,9 @@ static void messages_for_an_unknown_incarnation_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_node_without_the_role_routes_messages),
+        cmocka_unit_test(a_node_without_the_role_routes_messages_SHD007),
         cmocka_unit_test(no_member_is_up_before_the_minimum_of_members),
-        cmocka_unit_test(no_member_is_up_before_the_minimum_of_a_role),
+        cmocka_unit_test(no_member_is_up_before_the_minimum_of_a_role_MEM315),
         cmocka_unit_test(a_role_has_its_own_minimum_of_regions),
         cmocka_unit_test(shards_wait_for_the_minimum_of_their_role),
         cmocka_unit_test(a_node_that_finds_no_cluster_gives_up),
@@ -738,9 +738,9 @@ int main(void)
         cmocka_unit_test(a_full_link_holds_messages_back),
         cmocka_unit_test(a_forced_end_keeps_order_and_accounts_for_all),
         cmocka_unit_test(a_new_incarnation_gets_no_messages_for_the_earlier_one),
-        cmocka_unit_test(entities_recover_after_the_coordinator_leaves),
+        cmocka_unit_test(entities_recover_after_the_coordinator_leaves_SGT030),
         cmocka_unit_test(a_leaving_node_sends_its_waiting_frames),
-        cmocka_unit_test(all_nodes_leave_one_after_the_other),
+        cmocka_unit_test(all_nodes_leave_one_after_the_other_MEM073),
         cmocka_unit_test(all_nodes_leave_at_once),
         cmocka_unit_test(entities_get_the_stop_message_at_a_hand_off),
         cmocka_unit_test(a_crash_frees_everything),

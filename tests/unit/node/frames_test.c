@@ -353,7 +353,7 @@ static void put_start(struct machine *machine, const char *id)
 }
 
 /* StartEntity waits as messages do, and is acknowledged. */
-static void an_entity_is_started_for_another_node(void **state)
+static void an_entity_is_started_for_another_node_SHT030(void **state)
 {
     struct fixture *fixture = *state;
     struct machine *machine = fixture->machine;
@@ -602,7 +602,7 @@ int main(void)
         ON_A_LANE(a_later_handshake_for_another_is_refused),
         ON_A_LANE(a_later_handshake_that_cannot_be_read_is_refused),
         ON_A_LANE(a_handshake_of_another_than_its_sender_is_refused),
-        ON_A_LANE(an_entity_is_started_for_another_node),
+        ON_A_LANE(an_entity_is_started_for_another_node_SHT030),
         ON_A_LANE(control_gets_the_envelope_that_a_lane_has_read),
         ON_A_LANE(compressed_texts_go_with_the_envelope),
         ON_A_LANE(control_handles_a_frame_of_a_lane),

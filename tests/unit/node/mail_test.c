@@ -162,6 +162,12 @@ static struct mail_content make(enum mail_kind kind)
         return MAIL(command, .own = { mem_copy(&node.address, sizeof node.address) });
     case MAIL_ALLOCATION:
         return MAIL(allocation, .own = { text("answer") });
+    case MAIL_LOOKED:
+        return MAIL(looked, .own = { text("records") });
+    case MAIL_QUERY:
+        return MAIL(query, .own = { mem_alloc(sizeof(struct query_part)) });
+    case MAIL_TYPE_CALL:
+        return MAIL(type_call, .own = { mem_alloc(sizeof(struct type_part)) });
     case MAIL_STATUS:
         return MAIL(status, .own = { mem_alloc(sizeof(struct status_part)) });
     }

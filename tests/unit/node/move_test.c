@@ -347,7 +347,7 @@ static void a_hand_off_waits_for_messages_of_a_leaving_node(void **state)
     world_free(world);
 }
 
-static void the_leader_is_logged(void **state)
+static void the_leader_is_logged_MEM054(void **state)
 {
     struct world *world = cast_world(12, 3, 1);
     uint32_t leaver = 0;
@@ -385,7 +385,7 @@ static struct world *logged_world(bool log_info_off, bool log_verbose)
     return world;
 }
 
-static void log_info_settings_choose_the_level(void **state)
+static void log_info_settings_choose_the_level_MEM055_MEM056(void **state)
 {
     static const char *const changes[] = { "member member=n2:2551 status=up",
                                            "member member=n2:2551 status=exiting",
@@ -424,8 +424,8 @@ int main(void)
         cmocka_unit_test(graceful_moves_lose_nothing),
         cmocka_unit_test(only_unannounced_ends_are_logged_as_lost_connections),
         cmocka_unit_test(a_hand_off_waits_for_messages_of_a_leaving_node),
-        cmocka_unit_test(the_leader_is_logged),
-        cmocka_unit_test(log_info_settings_choose_the_level),
+        cmocka_unit_test(the_leader_is_logged_MEM054),
+        cmocka_unit_test(log_info_settings_choose_the_level_MEM055_MEM056),
         cmocka_unit_test(graceful_moves_lose_nothing_while_nodes_pause),
     };
 

@@ -114,7 +114,7 @@ static void entities_move_with_their_shards(void **state)
     world_free(world);
 }
 
-static void passivated_entities_stay_away(void **state)
+static void passivated_entities_stay_away_SHD086(void **state)
 {
     struct world *world = begin(3, 2);
     struct player player;
@@ -134,7 +134,7 @@ static void passivated_entities_stay_away(void **state)
     world_free(world);
 }
 
-static void an_entity_that_stops_itself_starts_again(void **state)
+static void an_entity_that_stops_itself_starts_again_SHD252(void **state)
 {
     struct world *world = begin(4, 1);
     struct player player;
@@ -152,6 +152,40 @@ static void an_entity_that_stops_itself_starts_again(void **state)
     world_run(world, 5 * SECOND);
     assert_int_equal(cast_running(world, 0), 3);
     assert_int_equal(cast.started, 5);
+    world_free(world);
+}
+
+/* The stop of an entity is to be stored, but the store gives errors or no answer, or is slow. */
+static void an_entity_whose_stop_is_not_stored_answers_again_SHD123(
+    void **state)
+{
+    static const struct disk_faults slow[] = {
+        { .latency_min = 500 * MS, .latency_mean = 500 * MS },
+        { .latency_min = SECOND, .latency_mean = SECOND },
+    };
+    struct world *world = begin(13, 1);
+    struct player player;
+
+    (void)state;
+    cast_wake(world, types[0].name, 3);
+    player_spawn(&player, world, 0, 0);
+    for (int way = 0; way < 4; way++) {
+        if (way < 2)
+            (way ? disk_backend_hold : disk_backend_refuse)(
+                world_backend(world), true);
+        else
+            disk_set_faults(disk_backend_disk(world_backend(world)),
+                            &slow[way - 2]);
+        player_tell(&player, "E", "e1", QUIET);
+        world_run(world, 2 * SECOND);
+        if (way < 2)
+            (way ? disk_backend_hold : disk_backend_refuse)(
+                world_backend(world), false);
+        player.count = 0;
+        player_ask(&player, "E", "e1", ECHO, 10000);
+        assert_non_null(player_hears(&player, 10 * SECOND));
+        assert_int_equal(player_last(&player)->kind, SHERD_ANSWER);
+    }
     world_free(world);
 }
 
@@ -189,6 +223,35 @@ static void idle_entities_end_and_return_with_their_shard(void **state)
     cast_await_running(world, 2, 0);
     assert_in_range(cast.started, 10, 20); /* some moved at once */
     world_free(world);
+}
+
+/* By the setting, and by that of the type. */
+static void remembered_entities_are_never_idle_SHD047_SHD048(void **state)
+{
+    struct sherd_entity_type both[2] = { cast_types[0], cast_types[0] };
+
+    (void)state;
+    both[1].name = "F";
+    for (uint32_t i = 0; i < 2; i++) {
+        struct world *world = cast_new(14);
+        struct node_settings settings =
+            world_node_settings(world, 0, both, 2);
+        uint64_t later;
+
+        settings.remember_entities = i == 0;
+        both[1].remember = i == 0 ? -1 : 1; /* not like the other type */
+        cast_begin();
+        world_start(world, 0, &settings);
+        assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+        cast_wake(world, "E", 5);
+        cast_wake(world, "F", 5);
+        later = 5 * settings.passivate_idle_after;
+        assert_true(later > 0);
+        world_run(world, later);
+        assert_int_equal(cast_running(world, i), 5);
+        assert_int_equal(cast_running(world, 1 - i), 0);
+        world_free(world);
+    }
 }
 
 /* Messages come in order; none is handled before. */
@@ -231,7 +294,7 @@ static uint32_t remembered(struct world *world, uint32_t first, uint32_t last,
 
 /* Each entity starts once, where messages go now, also from removed shards. Entities that are
  * passivated later stay away. */
-static void another_number_of_shards_moves_entities(void **state)
+static void another_number_of_shards_moves_entities_SHD230_SHD231(void **state)
 {
     static const uint32_t numbers[] = { SHARDS + 5, SHARDS - 5, 1 };
     struct player player;
@@ -378,6 +441,27 @@ static void a_busy_lane_does_not_delay_restarts(void **state)
     strategy = REMEMBER_ALL;
 }
 
+/* Each twentieth message goes to a new entity, then none does. */
+static void new_and_started_entities_answer_SHT068_SHT072_SHT073(void **state)
+{
+    struct world *world = begin(15, 3);
+    struct player player;
+    uint32_t started = 200;
+    char id[8];
+
+    (void)state;
+    cast_wake(world, types[0].name, started);
+    player_spawn(&player, world, 1, 1);
+    for (uint32_t i = 0; i < 400; i++) {
+        uint32_t which = i < 200 && i % 20 == 0 ? started++ : i % 10;
+
+        (void)snprintf(id, sizeof id, "e%u", which);
+        (void)player_asks(&player, types[0].name, id, ECHO);
+    }
+    assert_int_equal(cast_running(world, 0), started);
+    world_free(world);
+}
+
 static void start_some(struct sherd_ctx *ctx, struct player *player)
 {
     char id[8];
@@ -392,7 +476,7 @@ static void start_some(struct sherd_ctx *ctx, struct player *player)
 }
 
 /* They start wherever their shard is, and are remembered. */
-static void entities_are_started_without_a_message(void **state)
+static void entities_are_started_without_a_message_SHT031(void **state)
 {
     struct world *world = begin(8, 3);
     struct player player;
@@ -417,16 +501,20 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_entities_run_after_a_full_restart),
         cmocka_unit_test(entities_move_with_their_shards),
-        cmocka_unit_test(passivated_entities_stay_away),
-        cmocka_unit_test(an_entity_that_stops_itself_starts_again),
+        cmocka_unit_test(passivated_entities_stay_away_SHD086),
+        cmocka_unit_test(an_entity_that_stops_itself_starts_again_SHD252),
+        cmocka_unit_test(
+            an_entity_whose_stop_is_not_stored_answers_again_SHD123),
+        cmocka_unit_test(remembered_entities_are_never_idle_SHD047_SHD048),
         cmocka_unit_test(idle_entities_end_and_return_with_their_shard),
         cmocka_unit_test(messages_wait_until_the_start_is_stored),
-        cmocka_unit_test(another_number_of_shards_moves_entities),
+        cmocka_unit_test(another_number_of_shards_moves_entities_SHD230_SHD231),
         cmocka_unit_test(a_move_survives_the_node_that_makes_it),
         cmocka_unit_test(batches_follow_one_another),
         cmocka_unit_test(a_slow_journal_sets_the_pace),
         cmocka_unit_test(a_busy_lane_does_not_delay_restarts),
-        cmocka_unit_test(entities_are_started_without_a_message),
+        cmocka_unit_test(new_and_started_entities_answer_SHT068_SHT072_SHT073),
+        cmocka_unit_test(entities_are_started_without_a_message_SHT031),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,6 +31,10 @@ static uint64_t entities_at(struct world *world, uint32_t node, uint32_t type)
 }
 
 static const char *configured_role; /* cluster.sharding.role of all nodes */
+/* The least members, of all and of each role. */
+static uint32_t least_members;
+static const char *const both_roles[] = { "first", "second" };
+static const uint32_t two_of_each[] = { 2, 2 };
 
 static void start(struct world *world, uint32_t index,
                   const struct sherd_entity_type *types, uint32_t count,
@@ -43,11 +47,17 @@ static void start(struct world *world, uint32_t index,
     settings.number_of_shards = SHARDS;
     settings.roles = role;
     settings.role_count = role != NULL;
+    settings.min_nr_of_members = least_members;
+    if (least_members) {
+        settings.minimum_roles = both_roles;
+        settings.role_minimums = two_of_each;
+        settings.role_minimum_count = 2;
+    }
     world_start(world, index, &settings);
 }
 
 /* There is no removal to wait for. */
-static void a_fresh_cluster_answers_within_three_seconds(void **state)
+static void a_fresh_cluster_answers_within_three_seconds_SGT034(void **state)
 {
     struct world *world = cast_new(31);
     struct player players[3];
@@ -70,7 +80,8 @@ static void a_fresh_cluster_answers_within_three_seconds(void **state)
 }
 
 /* Stored events move along. */
-static void each_node_that_joins_gets_its_share(void **state)
+static void each_node_that_joins_gets_its_share_SHD238_SHD239_SHD240_SHD244(
+    void **state)
 {
     struct world *world = cast_new(32);
     struct player player;
@@ -104,7 +115,6 @@ static void each_node_that_joins_gets_its_share(void **state)
 /* All nodes reach both types, whichever node is the oldest. first_role is the first type's own. */
 static void live_with_roles(const char *first_role)
 {
-    static const char *const roles[] = { "first", "second" };
     struct sherd_entity_type types[2] = { cast_types[0], cast_types[0] };
     struct world *world = cast_new(33);
     struct player player;
@@ -113,10 +123,10 @@ static void live_with_roles(const char *first_role)
     cast_begin();
     types[0].role = first_role;
     types[1].name = "F";
-    types[1].role = roles[1];
+    types[1].role = both_roles[1];
     start(world, 0, types, 2, NULL);
     for (uint32_t i = 1; i < 5; i++)
-        start(world, i, types, 2, &roles[(i - 1) / 2]);
+        start(world, i, types, 2, &both_roles[(i - 1) / 2]);
     assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
     for (uint32_t node = 0; node < 5; node++) {
         player_spawn(&player, world, node, 0);
@@ -130,10 +140,13 @@ static void live_with_roles(const char *first_role)
     world_free(world);
 }
 
-static void types_run_only_on_nodes_with_their_role(void **state)
+static void types_run_only_on_nodes_with_their_role_SHD235_SHD242(void **state)
 {
     (void)state;
     live_with_roles("first");
+    least_members = 2;
+    live_with_roles("first");
+    least_members = 0;
 }
 
 /* A type with its own role keeps it. */
@@ -182,7 +195,7 @@ static void the_status_counts_entities_and_shards(void **state)
 }
 
 /* The entity starts anew with its next message; its neighbour keeps its state. */
-static void an_entity_that_stops_itself_disturbs_no_other(void **state)
+static void an_entity_that_stops_itself_disturbs_no_other_SHD084(void **state)
 {
     struct sherd_entity_type type = cast_types[0];
     struct world *world = cast_new(35);
@@ -207,7 +220,7 @@ static void an_entity_that_stops_itself_disturbs_no_other(void **state)
 }
 
 /* State in memory is lost. */
-static void a_passivated_entity_recovers_its_events_only(void **state)
+static void a_passivated_entity_recovers_its_events_only_SHT010(void **state)
 {
     struct world *world = cast_world(36, 2, 2);
     struct player player;
@@ -228,20 +241,21 @@ static void a_passivated_entity_recovers_its_events_only(void **state)
 }
 
 /* The node waits only for the steps of leaving. */
-static void an_empty_node_leaves_soon(void **state)
+static void an_empty_node_leaves_soon_SHD219(void **state)
 {
     struct world *world = cast_world(37, 3, 2);
 
     (void)state;
     world_leave(world, 2);
     assert_true(world_until(world, world_node_ended, &(uint32_t){ 2 },
-                            10 * SECOND));
+                            5 * SECOND));
     assert_int_equal(world_node(world, 2)->error, 0);
     world_free(world);
 }
 
 /* It is named until the next oldest has it. */
-static void a_type_that_the_oldest_lacks_is_named_in_the_log(void **state)
+static void a_type_that_the_oldest_lacks_is_named_in_the_log_SHD220(
+    void **state)
 {
     struct world *world = cast_new(39);
     struct player player;
@@ -305,7 +319,8 @@ static void a_silent_coordinator_is_not_considered_a_missing_type(void **state)
 }
 
 /* Two crash at once, then the next; the last node has every event. */
-static void coordinators_follow_when_the_oldest_crash(void **state)
+static void coordinators_follow_when_the_oldest_crash_SGT032_SGT033(
+    void **state)
 {
     struct world *world = cast_world(38, 4, 2);
     struct player player;
@@ -341,17 +356,20 @@ static void coordinators_follow_when_the_oldest_crash(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_fresh_cluster_answers_within_three_seconds),
-        cmocka_unit_test(each_node_that_joins_gets_its_share),
-        cmocka_unit_test(types_run_only_on_nodes_with_their_role),
+        cmocka_unit_test(a_fresh_cluster_answers_within_three_seconds_SGT034),
+        cmocka_unit_test(
+            each_node_that_joins_gets_its_share_SHD238_SHD239_SHD240_SHD244),
+        cmocka_unit_test(types_run_only_on_nodes_with_their_role_SHD235_SHD242),
         cmocka_unit_test(a_type_without_a_role_takes_the_configured_one),
         cmocka_unit_test(the_status_counts_entities_and_shards),
-        cmocka_unit_test(an_entity_that_stops_itself_disturbs_no_other),
-        cmocka_unit_test(a_passivated_entity_recovers_its_events_only),
-        cmocka_unit_test(an_empty_node_leaves_soon),
-        cmocka_unit_test(a_type_that_the_oldest_lacks_is_named_in_the_log),
+        cmocka_unit_test(an_entity_that_stops_itself_disturbs_no_other_SHD084),
+        cmocka_unit_test(a_passivated_entity_recovers_its_events_only_SHT010),
+        cmocka_unit_test(an_empty_node_leaves_soon_SHD219),
+        cmocka_unit_test(
+            a_type_that_the_oldest_lacks_is_named_in_the_log_SHD220),
         cmocka_unit_test(a_silent_coordinator_is_not_considered_a_missing_type),
-        cmocka_unit_test(coordinators_follow_when_the_oldest_crash),
+        cmocka_unit_test(
+            coordinators_follow_when_the_oldest_crash_SGT032_SGT033),
     };
 
     return cmocka_run_group_tests_name("sharding", tests, NULL, NULL);

@@ -20,7 +20,9 @@ enum manner {
     ENDS,    /* stops instead */
     MANY,    /* too many tasks */
     WRONG,   /* invalid tasks */
-    TAKES_BACK
+    TAKES_BACK,
+    ADDS,  /* in each phase a task in the next one */
+    TWICE, /* two tasks in each phase */
 };
 
 /* An actor with tasks in several phases. */
@@ -30,6 +32,7 @@ struct worker {
     uint32_t phases; /* one bit each */
     char heard[512]; /* "service-stop " */
     uint64_t at;     /* time of its last task */
+    struct sherd_ref ref;
 };
 
 static enum sherd_next told(struct sherd_ctx *ctx, struct worker *worker,
@@ -42,7 +45,11 @@ static enum sherd_next told(struct sherd_ctx *ctx, struct worker *worker,
     worker->at = world_now(worker->world);
     if (worker->manner == LATER)
         sherd_timer(ctx, phase, 1000);
-    if (worker->manner == AT_ONCE)
+    if (worker->manner == ADDS && phase + 1 < SHERD_PHASE_COUNT)
+        assert_int_equal(
+            sherd_shutdown_task(ctx, (enum sherd_phase)(phase + 1), "next"), 0);
+    if (worker->manner == AT_ONCE || worker->manner == ADDS ||
+        worker->manner == TWICE)
         sherd_shutdown_done(ctx, (enum sherd_phase)phase);
     return worker->manner == ENDS ? SHERD_STOP : SHERD_CONTINUE;
 }
@@ -54,6 +61,8 @@ static void take_tasks(struct sherd_ctx *ctx, const struct worker *worker)
 
         if (worker->phases >> i & 1)
             assert_int_equal(sherd_shutdown_task(ctx, phase, "work"), 0);
+        if (worker->phases >> i & 1 && worker->manner == TWICE)
+            assert_int_equal(sherd_shutdown_task(ctx, phase, "more"), 0);
         if (worker->manner == TAKES_BACK)
             sherd_shutdown_done(ctx, phase);
     }
@@ -73,6 +82,7 @@ static enum sherd_next work(struct sherd_ctx *ctx, void *self,
 
     if (msg->kind == SHERD_STARTED) {
         memcpy(worker, msg->body.data, sizeof *worker);
+        (*worker)->ref = sherd_self(ctx);
         take_tasks(ctx, *worker);
     } else if (msg->kind == SHERD_TIMER) {
         sherd_shutdown_done(ctx, (enum sherd_phase)msg->tag);
@@ -117,7 +127,7 @@ static uint64_t leave(struct world *world)
     return world_now(world) - began;
 }
 
-static void tasks_run_phase_by_phase(void **state)
+static void tasks_run_phase_by_phase_UTL036_UTL042(void **state)
 {
     struct world *world = cast_world(41, 2, 2);
     struct worker workers[2];
@@ -153,7 +163,7 @@ static void tasks_run_phase_by_phase(void **state)
     "before-actor-system-terminate actor-system-terminate "
 
 /* Also the node's own phases take as long as their tasks. */
-static void every_phase_has_tasks(void **state)
+static void every_phase_has_tasks_UTL048_UTL050(void **state)
 {
     struct world *world = cast_world(53, 2, 2);
     struct worker workers[2];
@@ -460,7 +470,7 @@ static struct world *cast_with(uint64_t seed, const bool *off, const bool *fatal
     return world;
 }
 
-static void phases_that_are_off_are_skipped(void **state)
+static void phases_that_are_off_are_skipped_UTL045(void **state)
 {
     const bool off[SHERD_PHASE_COUNT] = {
         [SHERD_SERVICE_UNBIND] = true,
@@ -484,7 +494,7 @@ static void phases_that_are_off_are_skipped(void **state)
 }
 
 /* A second request changes nothing. */
-static void a_late_task_stops_the_shutdown_without_recover(void **state)
+static void a_late_task_stops_the_shutdown_without_recover_UTL044(void **state)
 {
     const bool off[SHERD_PHASE_COUNT] = { false };
     const bool fatal[SHERD_PHASE_COUNT] = { [SHERD_SERVICE_STOP] = true };
@@ -572,7 +582,8 @@ static void tasks_in_time_end_a_node_without_recover(void **state)
 }
 
 /* The actor has ended before or in the phase, or has taken the task back. */
-static void tasks_of_ended_actors_are_done(void **state)
+static void tasks_of_ended_actors_are_done_UTL037_UTL038_UTL059_UTL061_UTL063(
+    void **state)
 {
     struct world *world = cast_world(44, 2, 1);
     struct worker ends;
@@ -584,6 +595,65 @@ static void tasks_of_ended_actors_are_done(void **state)
     assert_true(leave(world) < 10 * SECOND);
     assert_string_equal(ends.heard, "before-service-unbind ");
     assert_string_equal(took_back.heard, "");
+    assert_false(world_logged(world, 1, "not done in time"));
+    world_free(world);
+}
+
+static void stop_other(struct sherd_ctx *ctx, struct player *player)
+{
+    sherd_stop(ctx, player->other);
+}
+
+/* Another actor stops it while its task is open. */
+static void a_stopped_actor_ends_its_task_UTL060(void **state)
+{
+    struct world *world = cast_world(44, 2, 1);
+    struct player player;
+    struct worker worker;
+    uint32_t index = 1;
+    (void)state;
+
+    hire(&worker, world, 1, NEVER_DONE, BIT(SHERD_BEFORE_SERVICE_UNBIND));
+    player_spawn(&player, world, 1, 0);
+    player.other = worker.ref;
+    world_leave(world, 1);
+    world_run(world, 2 * SECOND);
+    assert_string_equal(worker.heard, "before-service-unbind ");
+    assert_false(world_logged(world, 1, "self-exiting"));
+    player_do(&player, stop_other);
+    world_run(world, SECOND);
+    assert_true(world_until(world, world_node_ended, &index, 10 * SECOND));
+    assert_int_equal(world_node(world, 1)->error, 0);
+    assert_false(world_logged(world, 1, "not done in time"));
+    world_free(world);
+}
+
+static void a_task_may_add_one_in_a_later_phase_UTL046(void **state)
+{
+    struct world *world = cast_world(44, 2, 1);
+    struct worker worker;
+    (void)state;
+
+    hire(&worker, world, 1, ADDS, BIT(SHERD_BEFORE_SERVICE_UNBIND));
+    (void)leave(world);
+    assert_string_equal(worker.heard, EVERY_TEXT);
+    assert_false(world_logged(world, 1, "not done in time"));
+    world_free(world);
+}
+
+static void an_actor_has_one_task_in_a_phase_UTL062(void **state)
+{
+    struct world *world = cast_world(44, 2, 1);
+    struct worker worker;
+    (void)state;
+
+    hire(&worker, world, 1, TWICE, ALL);
+    assert_true(leave(world) < 10 * SECOND);
+    assert_string_equal(worker.heard,
+                        "before-service-unbind service-unbind "
+                        "service-requests-done service-stop "
+                        "before-cluster-shutdown "
+                        "before-actor-system-terminate ");
     assert_false(world_logged(world, 1, "not done in time"));
     world_free(world);
 }
@@ -620,7 +690,7 @@ static void tasks_are_kept_up_to_a_limit(void **state)
 }
 
 /* Earlier tasks and steps do not run. */
-static void a_graceful_end_may_begin_with_a_later_phase(void **state)
+static void a_graceful_end_may_begin_with_a_later_phase_UTL041(void **state)
 {
     static const char *const texts[] = { [SHERD_SERVICE_STOP] = "service-stop ",
                                          [SHERD_CLUSTER_SHARDING_SHUTDOWN_REGION] = "cluster-sharding-",
@@ -682,7 +752,7 @@ static uint64_t entities_at(struct world *world, uint32_t node)
 }
 
 /* Entities end at once, and none begins any more. */
-static void a_downed_node_runs_its_tasks(void **state)
+static void a_downed_node_runs_its_tasks_UTL049(void **state)
 {
     const bool off[SHERD_PHASE_COUNT] = { false };
     const bool fatal[SHERD_PHASE_COUNT] = { [SHERD_SERVICE_STOP] = true };
@@ -835,8 +905,8 @@ static void a_failed_hand_over_waits_for_its_coordinators(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tasks_run_phase_by_phase),
-        cmocka_unit_test(every_phase_has_tasks),
+        cmocka_unit_test(tasks_run_phase_by_phase_UTL036_UTL042),
+        cmocka_unit_test(every_phase_has_tasks_UTL048_UTL050),
         cmocka_unit_test(tasks_in_the_nodes_own_phases_have_a_time_limit),
         cmocka_unit_test(the_time_of_cluster_shutdown_is_set),
         cmocka_unit_test(a_node_in_no_cluster_runs_tasks_of_every_phase),
@@ -847,16 +917,20 @@ int main(void)
         cmocka_unit_test(actors_and_frames_that_remain_are_logged),
         cmocka_unit_test(a_node_that_ends_outside_joins_no_cluster),
         cmocka_unit_test(a_failed_hand_over_waits_for_its_coordinators),
-        cmocka_unit_test(phases_that_are_off_are_skipped),
-        cmocka_unit_test(a_late_task_stops_the_shutdown_without_recover),
+        cmocka_unit_test(phases_that_are_off_are_skipped_UTL045),
+        cmocka_unit_test(a_late_task_stops_the_shutdown_without_recover_UTL044),
         cmocka_unit_test(a_failed_shutdown_continues_at_another_nodes_request),
         cmocka_unit_test(a_shutdown_by_another_node_does_not_fail),
         cmocka_unit_test(tasks_in_time_end_a_node_without_recover),
-        cmocka_unit_test(tasks_of_ended_actors_are_done),
+        cmocka_unit_test(
+            tasks_of_ended_actors_are_done_UTL037_UTL038_UTL059_UTL061_UTL063),
+        cmocka_unit_test(a_stopped_actor_ends_its_task_UTL060),
+        cmocka_unit_test(a_task_may_add_one_in_a_later_phase_UTL046),
+        cmocka_unit_test(an_actor_has_one_task_in_a_phase_UTL062),
         cmocka_unit_test(invalid_tasks_are_refused),
         cmocka_unit_test(tasks_are_kept_up_to_a_limit),
-        cmocka_unit_test(a_graceful_end_may_begin_with_a_later_phase),
-        cmocka_unit_test(a_downed_node_runs_its_tasks),
+        cmocka_unit_test(a_graceful_end_may_begin_with_a_later_phase_UTL041),
+        cmocka_unit_test(a_downed_node_runs_its_tasks_UTL049),
         cmocka_unit_test(a_node_downed_while_it_leaves_continues_its_tasks),
         cmocka_unit_test(a_downed_node_may_skip_its_tasks),
     };

@@ -29,7 +29,7 @@ static void equal_seeds_give_equal_worlds(void **state)
 }
 
 /* Every pair of lanes, on one node and on two. */
-static void actors_ask_actors(void **state)
+static void actors_ask_actors_ADJ087(void **state)
 {
     struct world *world = cast_world(1, 2, 2);
     struct player players[4];
@@ -54,7 +54,7 @@ static void actors_ask_actors(void **state)
     world_free(world);
 }
 
-static void entities_answer_everywhere(void **state)
+static void entities_answer_everywhere_SHD133_SHT020_SHT021(void **state)
 {
     struct world *world = cast_world(2, 3, 2);
     struct player players[6];
@@ -171,7 +171,7 @@ static void an_actor_that_unwatches_gets_no_notice(void **state)
     world_free(world);
 }
 
-static void a_removed_node_terminates_the_watched(void **state)
+static void a_removed_node_terminates_the_watched_MEM263(void **state)
 {
     struct world *world = cast_world(6, 3, 2);
     struct player watcher;
@@ -210,7 +210,8 @@ static void say_last_words(struct sherd_ctx *ctx, struct player *player)
                    (struct sherd_bytes){ NULL, 0 });
 }
 
-static void the_notice_of_the_end_comes_after_the_last_messages(void **state)
+static void the_notice_of_the_end_comes_after_the_last_messages_MEM006(
+    void **state)
 {
     struct world *world = cast_world(16, 3, 2);
     struct player watcher;
@@ -397,13 +398,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_seeds_give_equal_worlds),
-        cmocka_unit_test(actors_ask_actors),
-        cmocka_unit_test(entities_answer_everywhere),
+        cmocka_unit_test(actors_ask_actors_ADJ087),
+        cmocka_unit_test(entities_answer_everywhere_SHD133_SHT020_SHT021),
         cmocka_unit_test(a_forwarded_ask_is_answered_to_the_asker),
         cmocka_unit_test(a_remote_watch_ends_once),
         cmocka_unit_test(an_actor_that_unwatches_gets_no_notice),
-        cmocka_unit_test(a_removed_node_terminates_the_watched),
-        cmocka_unit_test(the_notice_of_the_end_comes_after_the_last_messages),
+        cmocka_unit_test(a_removed_node_terminates_the_watched_MEM263),
+        cmocka_unit_test(
+            the_notice_of_the_end_comes_after_the_last_messages_MEM006),
         cmocka_unit_test(an_ask_ends_with_its_node),
         cmocka_unit_test(undeliverable_messages_come_back_from_another_node),
         cmocka_unit_test(an_entity_that_fails_answers_its_asker),

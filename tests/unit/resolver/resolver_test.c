@@ -139,7 +139,8 @@ static void remove_last(struct scene *scene)
     see(scene);
 }
 
-static void the_leader_downs_members_after_the_stable_time(void **state)
+static void the_leader_downs_members_after_the_stable_time_SBR073_SBR080(
+    void **state)
 {
     struct scene *scene = *state;
 
@@ -153,7 +154,7 @@ static void the_leader_downs_members_after_the_stable_time(void **state)
     assert_int_equal(resolver_counters(scene->resolver)->downed, 2);
 }
 
-static void a_delay_of_zero_decides_at_once(void **state)
+static void a_delay_of_zero_decides_at_once_SBR070(void **state)
 {
     struct scene *scene = *state;
 
@@ -164,7 +165,7 @@ static void a_delay_of_zero_decides_at_once(void **state)
     assert_string_equal(scene->said, "B");
 }
 
-static void only_the_leader_decides(void **state)
+static void only_the_leader_decides_SBR071_SBR072(void **state)
 {
     struct scene *scene = *state;
 
@@ -178,7 +179,8 @@ static void only_the_leader_decides(void **state)
     assert_string_equal(scene->said, "B");
 }
 
-static void leadership_counts_at_the_time_of_the_decision(void **state)
+static void a_node_that_becomes_the_leader_decides_after_the_wait_SBR074(
+    void **state)
 {
     struct scene *scene = *state;
 
@@ -189,12 +191,55 @@ static void leadership_counts_at_the_time_of_the_decision(void **state)
     scene->view.is_leader = true;
     run(scene, 9000);
     assert_string_equal(scene->said, "");
+    run(scene, 2000);
+    assert_string_equal(scene->said, "B");
+}
+
+static void a_node_that_is_no_leader_any_more_decides_nothing_SBR075(
+    void **state)
+{
+    struct scene *scene = *state;
+
+    see(scene);
+    record(scene, "A", "B");
+    run(scene, 19000);
     scene->view.is_leader = false;
     run(scene, 10000);
     assert_string_equal(scene->said, "");
     scene->view.is_leader = true;
     run(scene, 1000);
     assert_string_equal(scene->said, "B");
+}
+
+static void the_side_of_the_oldest_downs_the_other_SBR081(void **state)
+{
+    struct scene *scene = *state;
+
+    scene->settings.strategy.kind = STRATEGY_KEEP_OLDEST;
+    see(scene);
+    record(scene, "AAE", "BCD");
+    run(scene, 22000);
+    assert_string_equal(scene->said, "BCD");
+}
+
+static void a_pair_is_downed_with_a_crashed_member_SBR088(void **state)
+{
+    struct scene *scene = *state;
+
+    see(scene);
+    record(scene, "ABD", "BAC");
+    run(scene, 22000);
+    assert_string_equal(scene->said, "BCA");
+}
+
+static void a_pair_is_downed_with_the_other_side_SBR089(void **state)
+{
+    struct scene *scene = *state;
+
+    see(scene);
+    record(scene, "BCAA", "CBDE");
+    run(scene, 22000);
+    assert_string_equal(scene->said, "BCDE");
 }
 
 static void a_node_downs_no_member_before_it_is_up(void **state)
@@ -211,7 +256,7 @@ static void a_node_downs_no_member_before_it_is_up(void **state)
     assert_string_equal(scene->said, "B");
 }
 
-static void a_partition_that_heals_in_time_downs_no_member(void **state)
+static void a_partition_that_heals_in_time_downs_no_member_SBR077(void **state)
 {
     struct scene *scene = *state;
 
@@ -224,7 +269,7 @@ static void a_partition_that_heals_in_time_downs_no_member(void **state)
     assert_true(resolver_deadline(scene->resolver) == NEVER);
 }
 
-static void a_member_removed_in_time_is_not_downed(void **state)
+static void a_member_removed_in_time_is_not_downed_SBR078(void **state)
 {
     struct scene *scene = *state;
 
@@ -237,7 +282,7 @@ static void a_member_removed_in_time_is_not_downed(void **state)
     assert_true(resolver_deadline(scene->resolver) == NEVER);
 }
 
-static void a_downed_member_is_not_downed_again(void **state)
+static void a_downed_member_is_not_downed_again_SBR079(void **state)
 {
     struct scene *scene = *state;
 
@@ -318,7 +363,7 @@ static void a_node_downs_itself_last(void **state)
     assert_string_equal(scene->said, "BA");
 }
 
-static void indirectly_connected_members_are_downed(void **state)
+static void indirectly_connected_members_are_downed_SBR087(void **state)
 {
     struct scene *scene = *state;
 
@@ -328,7 +373,7 @@ static void indirectly_connected_members_are_downed(void **state)
     assert_string_equal(scene->said, "BA");
 }
 
-static void exiting_members_are_not_downed(void **state)
+static void exiting_members_are_not_downed_SBR091(void **state)
 {
     struct scene *scene = *state;
 
@@ -354,7 +399,7 @@ static void a_member_that_becomes_down_restarts_the_wait(void **state)
     assert_string_equal(scene->said, "E");
 }
 
-static void an_unstable_membership_downs_all_members(void **state)
+static void an_unstable_membership_downs_all_members_SBR094(void **state)
 {
     struct scene *scene = *state;
 
@@ -482,7 +527,7 @@ static void members_never_up_cause_no_instability(void **state)
     assert_int_equal(resolver_counters(scene->resolver)->unstable, 1);
 }
 
-static void too_many_members_are_logged(void **state)
+static void too_many_members_are_logged_SBR082(void **state)
 {
     struct scene *scene = *state;
     struct trace_line line;
@@ -516,7 +561,7 @@ static void acquired(struct scene *scene, bool held)
     listen(scene);
 }
 
-static void the_side_with_the_lease_downs_the_other(void **state)
+static void the_side_with_the_lease_downs_the_other_SBR096(void **state)
 {
     struct scene *scene = *state;
 
@@ -572,7 +617,7 @@ static void a_lease_is_released_although_a_member_was_downed_twice(void **state)
     assert_string_equal(scene->said, "?DEE!");
 }
 
-static void a_refused_lease_downs_this_side(void **state)
+static void a_refused_lease_downs_this_side_SBR097(void **state)
 {
     struct scene *scene = *state;
 
@@ -629,7 +674,7 @@ static void a_minority_waits_before_it_requests_the_lease(void **state)
     assert_string_equal(scene->said, "?BA");
 }
 
-static void a_pair_needs_the_lease(void **state)
+static void a_pair_needs_the_lease_SBR098(void **state)
 {
     struct scene *scene = *state;
 
@@ -910,37 +955,41 @@ static void downing_itself_alone_is_logged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(the_leader_downs_members_after_the_stable_time),
-        TEST(a_delay_of_zero_decides_at_once),
-        TEST(only_the_leader_decides),
-        TEST(leadership_counts_at_the_time_of_the_decision),
+        TEST(the_leader_downs_members_after_the_stable_time_SBR073_SBR080),
+        TEST(a_delay_of_zero_decides_at_once_SBR070),
+        TEST(only_the_leader_decides_SBR071_SBR072),
+        TEST(a_node_that_becomes_the_leader_decides_after_the_wait_SBR074),
+        TEST(a_node_that_is_no_leader_any_more_decides_nothing_SBR075),
+        TEST(the_side_of_the_oldest_downs_the_other_SBR081),
+        TEST(a_pair_is_downed_with_a_crashed_member_SBR088),
+        TEST(a_pair_is_downed_with_the_other_side_SBR089),
         TEST(a_node_downs_no_member_before_it_is_up),
-        TEST(a_partition_that_heals_in_time_downs_no_member),
-        TEST(a_member_removed_in_time_is_not_downed),
-        TEST(a_downed_member_is_not_downed_again),
+        TEST(a_partition_that_heals_in_time_downs_no_member_SBR077),
+        TEST(a_member_removed_in_time_is_not_downed_SBR078),
+        TEST(a_downed_member_is_not_downed_again_SBR079),
         TEST(a_change_restarts_the_wait),
         TEST(a_leaving_member_does_not_restart_the_wait),
         TEST(a_member_that_becomes_up_restarts_the_wait),
         TEST(a_member_that_becomes_exiting_restarts_the_wait),
         TEST(a_node_downs_itself_last),
-        TEST(indirectly_connected_members_are_downed),
-        TEST(exiting_members_are_not_downed),
+        TEST(indirectly_connected_members_are_downed_SBR087),
+        TEST(exiting_members_are_not_downed_SBR091),
         TEST(a_member_that_becomes_down_restarts_the_wait),
-        TEST(an_unstable_membership_downs_all_members),
+        TEST(an_unstable_membership_downs_all_members_SBR094),
         TEST(a_suspected_node_downs_itself_alone),
         TEST(a_suspected_node_that_exits_downs_no_member),
         TEST(a_past_suspicion_is_forgotten),
         TEST(members_never_up_cause_no_instability),
         TEST(instability_downs_no_member_when_off),
         TEST(healed_changes_do_not_count),
-        TEST(too_many_members_are_logged),
-        TEST(the_side_with_the_lease_downs_the_other),
+        TEST(too_many_members_are_logged_SBR082),
+        TEST(the_side_with_the_lease_downs_the_other_SBR096),
         TEST(a_lease_is_released_although_a_member_was_downed_twice),
-        TEST(a_refused_lease_downs_this_side),
+        TEST(a_refused_lease_downs_this_side_SBR097),
         TEST(downed_members_need_no_lease),
         TEST(downing_all_needs_no_lease),
         TEST(a_minority_waits_before_it_requests_the_lease),
-        TEST(a_pair_needs_the_lease),
+        TEST(a_pair_needs_the_lease_SBR098),
         TEST(a_held_lease_is_not_requested_again),
         TEST(a_held_lease_is_kept_for_a_later_decision),
         TEST(a_lease_is_not_kept_for_members_downed_elsewhere),

@@ -144,43 +144,50 @@ static void move(struct world *world, uint32_t number)
 
 static const struct allocation_limits unlimited = { NO_LIMIT, 1.0, 1, 3 };
 
-/* Akka's cases: counts, moves, counts after, next moves. */
-static void rebalance_reaches_the_optimum_as_in_akka(void **state)
+static void check_balance(const struct world *world, uint32_t regions,
+                          uint32_t total)
 {
-    static const struct {
-        uint32_t counts[3];
-        const char *first;
-        uint32_t after[3];
-        const char *next;
-    } rows[] = {
-        { { 1, 2, 0 }, "002", { 1, 1, 1 }, "" },
-        { { 2, 0, 0 }, "001", { 1, 1, 0 }, "" },
-        { { 1, 1, 0 }, "", { 1, 1, 0 }, "" },
-        { { 3, 0, 0 }, "001 002", { 1, 1, 1 }, "" },
-        { { 4, 4, 0 }, "001 005", { 3, 3, 2 }, "" },
-        { { 4, 4, 2 }, "001", { 3, 4, 3 }, "" },
-        { { 5, 5, 0 }, "001 006", { 4, 4, 2 }, "002" },
-        { { 50, 50, 0 },
-          "001 002 003 004 005 006 007 008 009 010 011 012 013 014 015 016 "
-          "051 052 053 054 055 056 057 058 059 060 061 062 063 064 065 066",
-          { 34, 34, 32 },
-          "017" },
-    };
-    (void)state;
+    uint32_t least = UINT32_MAX;
+    uint32_t most = 0;
 
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct world *world = deal(3, rows[i].counts);
+    for (uint32_t k = 0; k < regions; k++) {
+        uint32_t here = world->lists[k].count;
 
-        expect(world, &unlimited, rows[i].first);
-        (void)round_of(world, &unlimited);
-        counts_are(world, rows[i].after[0], rows[i].after[1],
-                   rows[i].after[2]);
-        expect(world, &unlimited, rows[i].next);
-        drop(world);
+        least = here < least ? here : least;
+        most = here > most ? here : most;
+        total -= here;
     }
+    assert_int_equal(total, 0);
+    assert_true(most - least <= 1);
 }
 
-static void a_new_shard_goes_to_the_region_with_the_fewest_shards(void **state)
+/* Limits, shards of three regions, what moves, shards after it, what moves next. */
+struct rebalance {
+    struct allocation_limits limits;
+    uint32_t counts[3];
+    const char *first;
+    uint32_t after[3];
+    const char *next;
+};
+
+static void a_rebalance_moves_as_in_akka(void **state)
+{
+    const struct rebalance *row = *state;
+    struct world *world = deal(3, row->counts);
+
+    expect(world, &row->limits, row->first);
+    (void)round_of(world, &row->limits);
+    counts_are(world, row->after[0], row->after[1], row->after[2]);
+    if (row->next) {
+        expect(world, &row->limits, row->next);
+        (void)round_of(world, &row->limits);
+        check_balance(world, 3, row->counts[0] + row->counts[1] + row->counts[2]);
+    }
+    drop(world);
+}
+
+static void a_new_shard_goes_to_the_region_with_the_fewest_shards_SHD098_SHD057(
+    void **state)
 {
     struct world *world = deal(3, (uint32_t[]){ 1, 1, 0 });
     (void)state;
@@ -192,29 +199,18 @@ static void a_new_shard_goes_to_the_region_with_the_fewest_shards(void **state)
     drop(world);
 }
 
-/* Akka's cases. */
-static void rebalance_moves_at_most_the_limits(void **state)
+static void nothing_moves_while_hand_offs_are_in_progress_SHD109(void **state)
 {
-    struct allocation_limits limits = { 3, 1.0, 1, 3 };
-    struct world *world = deal(3, (uint32_t[]){ 1, 9, 0 });
+    struct world *world = deal(3, (uint32_t[]){ 10, 0, 0 });
     (void)state;
 
-    expect(world, &limits, "002 003 004");
-    limits = (struct allocation_limits){ 5, 0.3, 1, 3 };
-    expect(world, &limits, "002 003 004");
-    (void)round_of(world, &limits);
-    counts_are(world, 2, 6, 2);
-    drop(world);
-
-    world = deal(3, (uint32_t[]){ 10, 0, 0 });
     move(world, 2);
     move(world, 3);
     expect(world, &unlimited, "");
     drop(world);
 }
 
-/* Akka's cases of suitability. */
-static void no_shard_moves_while_members_change(void **state)
+static void no_shard_moves_in_a_cluster_that_is_not_calm(void **state)
 {
     struct allocation_limits old = { 0, 0.1, 1, 10 };
     struct world *world = deal(3, (uint32_t[]){ 0, 5, 1 });
@@ -223,11 +219,37 @@ static void no_shard_moves_while_members_change(void **state)
 
     assert_int_equal(ask(world, &unlimited, false, chosen), 0);
     assert_int_equal(ask(world, &old, false, chosen), 0);
+    assert_int_equal(ask(world, &unlimited, true, chosen), 3);
     assert_int_equal(ask(world, &old, true, chosen), 1);
+    drop(world);
+}
+
+static void no_shard_moves_during_a_rolling_update_SHD111_SHD073(void **state)
+{
+    struct allocation_limits old = { 0, 0.1, 1, 10 };
+    struct world *world = deal(3, (uint32_t[]){ 0, 5, 1 });
+    uint32_t chosen[8];
+    (void)state;
+
     world->regions[1].version.numbers[0] = 1;
     assert_int_equal(ask(world, &unlimited, true, chosen), 0);
     assert_int_equal(ask(world, &old, true, chosen), 0);
+    world->regions[0].version.numbers[0] = 1;
+    world->regions[2].version.numbers[0] = 1;
+    assert_int_equal(ask(world, &unlimited, true, chosen), 3);
+    assert_int_equal(ask(world, &old, true, chosen), 1);
+    drop(world);
+}
+
+/* Akka's order of suitability. */
+static void a_new_shard_goes_to_the_newest_version(void **state)
+{
+    struct world *world = deal(3, (uint32_t[]){ 0, 5, 1 });
+    (void)state;
+
+    lend(world);
     /* The newest version wins despite more shards; a leaving member comes last. */
+    world->regions[1].version.numbers[0] = 1;
     assert_int_equal(allocation_choose(world->regions, 3), 1);
     world->regions[1].status = MEMBER_LEAVING;
     assert_int_equal(allocation_choose(world->regions, 3), 0);
@@ -245,45 +267,30 @@ static void no_shard_moves_while_members_change(void **state)
     drop(world);
 }
 
-/* Akka's cases; earlier choices count as in progress. */
+/* Threshold and limit, shards of three regions, what moves in each round. Earlier choices count as
+ * in progress. */
+struct old_rebalance {
+    uint32_t threshold;
+    uint32_t limit;
+    uint32_t counts[3];
+    const char *rounds[3];
+};
+
 static void the_old_algorithm_moves_as_in_akka(void **state)
 {
-    static const struct {
-        struct allocation_limits limits;
-        uint32_t counts[3];
-        const char *rounds[3];
-    } rows[] = {
-        { { 0, 0.1, 1, 10 }, { 2, 0, 0 }, { "001", "" } },
-        { { 0, 0.1, 1, 10 }, { 1, 1, 0 }, { "" } },
-        { { 0, 0.1, 1, 10 }, { 1, 2, 0 }, { "002", "" } },
-        { { 0, 0.1, 1, 10 }, { 3, 0, 0 }, { "001", "002" } },
-        { { 0, 0.1, 1, 10 }, { 4, 4, 0 }, { "001", "005" } },
-        { { 0, 0.1, 1, 10 }, { 4, 4, 2 }, { "001", "005" } },
-        { { 0, 0.1, 2, 10 }, { 1, 2, 0 }, { "" } },
-        { { 0, 0.1, 2, 10 }, { 1, 3, 0 }, { "002", "" } },
-        { { 0, 0.1, 2, 10 }, { 2, 2, 0 }, { "" } },
-        { { 0, 0.1, 2, 10 }, { 3, 3, 0 }, { "001", "004", "" } },
-        { { 0, 0.1, 2, 10 }, { 4, 4, 0 }, { "001 002", "005 006", "" } },
-        { { 0, 0.1, 2, 10 }, { 5, 5, 0 }, { "001 002", "006 007", "003" } },
-        { { 0, 0.1, 2, 100 }, { 50, 50, 0 },
-          { "001 002", "051 052", "003 004" } },
-        { { 0, 0.1, 3, 2 }, { 1, 10, 0 }, { "002 003", "" } },
-    };
-    (void)state;
+    const struct old_rebalance *row = *state;
+    struct allocation_limits limits = { 0, 0.1, row->threshold, row->limit };
+    struct world *world = deal(3, row->counts);
 
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct world *world = deal(3, rows[i].counts);
+    for (int j = 0; j < 3 && row->rounds[j]; j++) {
+        uint32_t chosen[8];
+        uint32_t found = ask(world, &limits, true, chosen);
 
-        for (int j = 0; j < 3 && rows[i].rounds[j]; j++) {
-            uint32_t chosen[8];
-            uint32_t found = ask(world, &rows[i].limits, true, chosen);
-
-            expect(world, &rows[i].limits, rows[i].rounds[j]);
-            for (uint32_t k = 0; k < found; k++)
-                move(world, chosen[k]);
-        }
-        drop(world);
+        expect(world, &limits, row->rounds[j]);
+        for (uint32_t k = 0; k < found; k++)
+            move(world, chosen[k]);
     }
+    drop(world);
 }
 
 static void shards_in_progress_do_not_count(void **state)
@@ -298,71 +305,134 @@ static void shards_in_progress_do_not_count(void **state)
     drop(world);
 }
 
-/* Akka's cases. */
+/* The most regions and shards on each, and the rounds until they are in balance. */
+struct random_clusters {
+    uint32_t regions;
+    uint32_t shards;
+    uint32_t rounds;
+    bool limited;
+};
+
 static void random_clusters_reach_balance(void **state)
 {
-    static const struct {
-        uint32_t regions;
-        uint32_t shards;
-        uint32_t rounds;
-        bool limited;
-    } rows[] = {
-        { 5, 5, 2, false },   { 5, 100, 2, false },  { 20, 5, 2, false },
-        { 20, 20, 2, false }, { 20, 200, 5, false }, { 100, 100, 5, false },
-        { 20, 20, 20, true },
-    };
+    const struct random_clusters *row = *state;
     struct rng rng;
-    (void)state;
 
     rng_init(&rng, 7);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        for (int j = 0; j < 10; j++) {
-            struct allocation_limits limits = unlimited;
-            uint32_t counts[100];
-            uint32_t regions = 1 + (uint32_t)rng_below(&rng, rows[i].regions);
-            uint32_t rounds = 0;
-            uint32_t least = UINT32_MAX;
-            uint32_t most = 0;
-            uint32_t total = 0;
-            struct world *world;
+    for (int j = 0; j < 10; j++) {
+        struct allocation_limits limits = unlimited;
+        uint32_t counts[100];
+        uint32_t regions = 1 + (uint32_t)rng_below(&rng, row->regions);
+        uint32_t rounds = 0;
+        uint32_t total = 0;
+        struct world *world;
 
-            for (uint32_t k = 0; k < regions; k++) {
-                counts[k] = (uint32_t)rng_below(&rng, rows[i].shards);
-                total += counts[k];
-            }
-            if (rows[i].limited) {
-                limits.absolute_limit = 6 + (uint32_t)rng_below(&rng, 7);
-                limits.relative_limit =
-                    0.05 + 0.95 * (double)rng_below(&rng, 100) / 100;
-            }
-            world = deal(regions, counts);
-            while (round_of(world, &limits))
-                rounds++;
-            for (uint32_t k = 0; k < regions; k++) {
-                uint32_t here = world->lists[k].count;
-
-                least = here < least ? here : least;
-                most = here > most ? here : most;
-                total -= here;
-            }
-            assert_int_equal(total, 0);
-            assert_true(most - least <= 1);
-            assert_true(rounds <= rows[i].rounds);
-            drop(world);
+        for (uint32_t k = 0; k < regions; k++) {
+            counts[k] = (uint32_t)rng_below(&rng, row->shards);
+            total += counts[k];
         }
+        if (row->limited) {
+            limits.absolute_limit = 6 + (uint32_t)rng_below(&rng, 7);
+            limits.relative_limit =
+                0.05 + 0.95 * (double)rng_below(&rng, 100) / 100;
+        }
+        world = deal(regions, counts);
+        while (round_of(world, &limits))
+            rounds++;
+        check_balance(world, regions, total);
+        assert_true(rounds <= row->rounds);
+        drop(world);
     }
 }
+
+/* Each of these is a test of Akka's. */
+#define REBALANCE(name, ...) \
+    { #name, a_rebalance_moves_as_in_akka, NULL, NULL, &(struct rebalance){ __VA_ARGS__ } }
+#define OLD(name, ...) \
+    { #name, the_old_algorithm_moves_as_in_akka, NULL, NULL, \
+      &(struct old_rebalance){ __VA_ARGS__ } }
+#define RANDOM(name, ...) \
+    { #name, random_clusters_reach_balance, NULL, NULL, \
+      &(struct random_clusters){ __VA_ARGS__ } }
+#define UNLIMITED { NO_LIMIT, 1.0, 1, 3 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rebalance_reaches_the_optimum_as_in_akka),
-        cmocka_unit_test(a_new_shard_goes_to_the_region_with_the_fewest_shards),
-        cmocka_unit_test(rebalance_moves_at_most_the_limits),
-        cmocka_unit_test(no_shard_moves_while_members_change),
-        cmocka_unit_test(the_old_algorithm_moves_as_in_akka),
+        REBALANCE(rebalance_of_1_2_0_reaches_the_optimum_SHD099, UNLIMITED,
+                  { 1, 2, 0 }, "002", { 1, 1, 1 }, ""),
+        REBALANCE(rebalance_of_2_0_0_reaches_the_optimum_SHD100, UNLIMITED,
+                  { 2, 0, 0 }, "001", { 1, 1, 0 }, ""),
+        REBALANCE(rebalance_of_1_1_0_moves_nothing_SHD101, UNLIMITED,
+                  { 1, 1, 0 }, "", { 1, 1, 0 }, ""),
+        REBALANCE(rebalance_of_3_0_0_reaches_the_optimum_SHD102, UNLIMITED,
+                  { 3, 0, 0 }, "001 002", { 1, 1, 1 }, ""),
+        REBALANCE(rebalance_of_4_4_0_reaches_the_optimum_SHD103, UNLIMITED,
+                  { 4, 4, 0 }, "001 005", { 3, 3, 2 }, ""),
+        REBALANCE(rebalance_of_4_4_2_reaches_the_optimum, UNLIMITED,
+                  { 4, 4, 2 }, "001", { 3, 4, 3 }, ""),
+        REBALANCE(rebalance_of_5_5_0_takes_two_rounds_SHD105, UNLIMITED,
+                  { 5, 5, 0 }, "001 006", { 4, 4, 2 }, "002"),
+        REBALANCE(rebalance_of_50_50_0_takes_two_rounds, UNLIMITED,
+                  { 50, 50, 0 },
+                  "001 002 003 004 005 006 007 008 009 010 011 012 013 014 "
+                  "015 016 051 052 053 054 055 056 057 058 059 060 061 062 "
+                  "063 064 065 066",
+                  { 34, 34, 32 }, "017"),
+        REBALANCE(rebalance_moves_at_most_the_absolute_limit_SHD107,
+                  { 3, 1.0, 1, 3 }, { 1, 9, 0 }, "002 003 004", { 2, 6, 2 },
+                  NULL),
+        REBALANCE(rebalance_moves_at_most_the_relative_limit_SHD108,
+                  { 5, 0.3, 1, 3 }, { 1, 9, 0 }, "002 003 004", { 2, 6, 2 },
+                  NULL),
+        cmocka_unit_test(
+            a_new_shard_goes_to_the_region_with_the_fewest_shards_SHD098_SHD057),
+        cmocka_unit_test(nothing_moves_while_hand_offs_are_in_progress_SHD109),
+        cmocka_unit_test(no_shard_moves_in_a_cluster_that_is_not_calm),
+        cmocka_unit_test(no_shard_moves_during_a_rolling_update_SHD111_SHD073),
+        cmocka_unit_test(a_new_shard_goes_to_the_newest_version),
+        OLD(the_old_algorithm_moves_one_of_2_0_0_SHD058, 1, 10, { 2, 0, 0 },
+            { "001", "" }),
+        OLD(the_old_algorithm_moves_none_of_1_1_0_SHD059, 1, 10, { 1, 1, 0 },
+            { "" }),
+        OLD(the_old_algorithm_moves_one_of_1_2_0_SHD060, 1, 10, { 1, 2, 0 },
+            { "002", "" }),
+        OLD(the_old_algorithm_moves_two_of_3_0_0_SHD061, 1, 10, { 3, 0, 0 },
+            { "001", "002" }),
+        OLD(the_old_algorithm_moves_two_of_4_4_0_SHD062, 1, 10, { 4, 4, 0 },
+            { "001", "005" }),
+        OLD(the_old_algorithm_moves_two_of_4_4_2_SHD063, 1, 10, { 4, 4, 2 },
+            { "001", "005" }),
+        OLD(a_threshold_of_2_moves_one_of_1_3_0_SHD064, 2, 10, { 1, 3, 0 },
+            { "002", "" }),
+        OLD(a_threshold_of_2_moves_none_of_1_2_0_SHD064, 2, 10, { 1, 2, 0 },
+            { "" }),
+        OLD(a_threshold_of_2_moves_none_of_2_2_0_SHD065, 2, 10, { 2, 2, 0 },
+            { "" }),
+        OLD(a_threshold_of_2_moves_two_of_3_3_0_SHD066, 2, 10, { 3, 3, 0 },
+            { "001", "004", "" }),
+        OLD(a_threshold_of_2_moves_four_of_4_4_0, 2, 10, { 4, 4, 0 },
+            { "001 002", "005 006", "" }),
+        OLD(a_threshold_of_2_moves_five_of_5_5_0_SHD068, 2, 10, { 5, 5, 0 },
+            { "001 002", "006 007", "003" }),
+        OLD(a_threshold_of_2_moves_two_at_a_time, 2, 100, { 50, 50, 0 },
+            { "001 002", "051 052", "003 004" }),
+        OLD(the_old_algorithm_moves_at_most_its_limit_SHD070, 3, 2,
+            { 1, 10, 0 }, { "002 003", "" }),
         cmocka_unit_test(shards_in_progress_do_not_count),
-        cmocka_unit_test(random_clusters_reach_balance),
+        RANDOM(five_regions_with_5_shards_need_two_rounds_SHD090, 5, 5, 2,
+               false),
+        RANDOM(five_regions_with_100_shards_need_two_rounds_SHD091, 5, 100, 2,
+               false),
+        RANDOM(twenty_regions_with_5_shards_need_two_rounds_SHD092, 20, 5, 2,
+               false),
+        RANDOM(twenty_regions_with_20_shards_need_two_rounds_SHD093, 20, 20, 2,
+               false),
+        RANDOM(twenty_regions_with_200_shards_need_five_rounds, 20, 200, 5,
+               false),
+        RANDOM(a_hundred_regions_with_100_shards_need_five_rounds_SHD095, 100,
+               100, 5, false),
+        RANDOM(limits_need_twenty_rounds, 20, 20, 20, true),
     };
 
     return cmocka_run_group_tests_name("allocation", tests, NULL, NULL);

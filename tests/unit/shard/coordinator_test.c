@@ -479,25 +479,42 @@ static void the_old_algorithm_moves_one_at_a_time(void **state)
     scene_free(scene);
 }
 
-static void no_shard_moves_while_members_change(void **state)
+/* With this member no shard moves. */
+static void check_no_move_with(const struct coordinator_settings *settings,
+                               enum member_status status, bool is_reachable)
 {
-    struct scene *scene = scene_with(1, &eager);
-    (void)state;
+    struct scene *scene = scene_with(1, settings);
 
-    asks(scene, 0, "1");
-    asks(scene, 0, "2");
+    for (int i = 1; i <= 4; i++) {
+        char id[8];
+
+        snprintf(id, sizeof id, "%d", i);
+        asks(scene, 0, id);
+    }
     peer_up(scene, 1);
     registers(scene, 1);
-    peer_is(scene, 7, MEMBER_JOINING, false, true);
-    passes(scene, 10000);
-    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, ANY_NODE), 0);
-    peer_is(scene, 7, MEMBER_UP, false, false);
+    peer_is(scene, 7, status, false, is_reachable);
     passes(scene, 10000);
     assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, ANY_NODE), 0);
     peer_is(scene, 7, MEMBER_UP, false, true);
     passes(scene, 10000);
-    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, ANY_NODE), 2);
+    assert_int_not_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, ANY_NODE), 0);
     scene_free(scene);
+}
+
+static void no_shard_moves_while_a_member_joins_SHD113_SHD075(void **state)
+{
+    (void)state;
+    check_no_move_with(&eager, MEMBER_JOINING, true);
+    check_no_move_with(NULL, MEMBER_JOINING, true); /* the old algorithm */
+}
+
+static void no_shard_moves_while_a_member_is_unreachable_SHD112_SHD074(
+    void **state)
+{
+    (void)state;
+    check_no_move_with(&eager, MEMBER_UP, false);
+    check_no_move_with(NULL, MEMBER_UP, false); /* the old algorithm */
 }
 
 /* A connection lost the order or its answer. The coordinator repeats it before the time-out. */
@@ -1802,7 +1819,9 @@ int main(void)
         cmocka_unit_test(a_move_waits_for_all_regions_and_notifies_them),
         cmocka_unit_test(moves_end_in_balance),
         cmocka_unit_test(the_old_algorithm_moves_one_at_a_time),
-        cmocka_unit_test(no_shard_moves_while_members_change),
+        cmocka_unit_test(no_shard_moves_while_a_member_joins_SHD113_SHD075),
+        cmocka_unit_test(
+            no_shard_moves_while_a_member_is_unreachable_SHD112_SHD074),
         cmocka_unit_test(unanswered_hand_off_messages_are_repeated),
         cmocka_unit_test(a_member_that_is_reachable_again_is_asked_at_once),
         cmocka_unit_test(a_jvm_gets_hand_off_messages_once),

@@ -163,6 +163,81 @@ static void changes_are_written_one_by_one(void **state)
     end(&store);
 }
 
+/* The ids that the changes of a write leave, as the keys have them. */
+struct ids {
+    char items[8][4];
+    uint32_t count;
+};
+
+static void apply(struct store *store, struct ids *ids)
+{
+    struct remember_changes changes;
+    struct slice id;
+    bool is_start;
+
+    drain(store);
+    changes = remember_changes_of(buf_slice(&store->records));
+    while (remember_changes_next(&changes, &id, &is_start)) {
+        uint32_t found = 0;
+
+        while (found < ids->count && !slice_is(id, ids->items[found]))
+            found++;
+        if (is_start && found == ids->count)
+            (void)snprintf(ids->items[ids->count++], 4, "%.*s", (int)id.size,
+                           (const char *)id.data);
+        else if (!is_start && found < ids->count)
+            memmove(ids->items[found], ids->items[--ids->count], 4);
+    }
+    written(store);
+}
+
+/* The second incarnation of the shard starts late. */
+static void starts_and_stops_are_listed_by_the_next_incarnation_SHD189_SHD190(
+    void **state)
+{
+    static const char *const steps[] = { "+1+2+3", "+4+5+6-2-3", "-6", "+2" };
+    const char *list[8];
+    struct ids ids = { .count = 0 };
+    struct store store;
+    char told[64];
+
+    (void)state;
+    begin(&store, (struct remember_options){ 0 });
+    load(&store, NULL, 0);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        for (const char *at = steps[i]; *at; at += 2) {
+            const struct slice id = slice_of(at + 1, 1);
+
+            if (*at == '+')
+                remember_start(&store.remember, SECOND, SHARD, id, 1);
+            else
+                remember_stop(&store.remember, SECOND, SHARD, id, 1);
+        }
+        drain(&store);
+        while (store.records.size)
+            apply(&store, &ids);
+    }
+    end(&store);
+    for (uint32_t i = 0; i < ids.count; i++)
+        list[i] = ids.items[i];
+    begin(&store, (struct remember_options){ 0 });
+    load(&store, list, ids.count);
+    remember_step(&store.remember, 3600 * SECOND,
+                  &(struct remember_pressure){ 0 });
+    drain(&store);
+    assert_string_equal(store.told, "");
+    assert_int_equal(remember_count(&store.remember, SHARD), 4);
+    remember_run(&store.remember, 3600 * SECOND, SHARD);
+    remember_step(&store.remember, 3600 * SECOND,
+                  &(struct remember_pressure){ 0 });
+    drain(&store);
+    for (const char *id = "1245"; *id; id++) {
+        (void)snprintf(told, sizeof told, ">%c ", *id);
+        assert_non_null(strstr(store.told, told));
+    }
+    end(&store);
+}
+
 /* A start without room is not remembered, but the others of its write are. It may be requested
  * again. */
 static void a_start_without_room_is_refused(void **state)
@@ -341,6 +416,8 @@ int main(void)
         cmocka_unit_test(keys_are_akkas),
         cmocka_unit_test(an_id_has_the_key_that_a_jvm_reads),
         cmocka_unit_test(changes_are_written_one_by_one),
+        cmocka_unit_test(
+            starts_and_stops_are_listed_by_the_next_incarnation_SHD189_SHD190),
         cmocka_unit_test(a_start_without_room_is_refused),
         cmocka_unit_test(an_entity_found_by_a_second_read_starts),
         cmocka_unit_test(a_failed_change_is_written_again_whatever_is_read),

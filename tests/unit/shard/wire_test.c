@@ -213,61 +213,186 @@ static void homes_of_one_region_share_an_entry(void **state)
     buf_fini(&buf);
 }
 
-static void statistics_survive_a_round_trip(void **state)
+/* Which of the two texts a message has. */
+static const struct {
+    enum shard_message_kind kind;
+    bool has_shard;
+    bool has_ref;
+} coordinators_kinds[] = {
+    { SHARD_REGISTER, false, true },
+    { SHARD_REGISTER_PROXY, false, true },
+    { SHARD_REGISTER_ACK, false, true },
+    { SHARD_GET_HOME, true, false },
+    { SHARD_HOME, true, true },
+    { SHARD_HOST, true, false },
+    { SHARD_HOST_STARTED, true, false },
+    { SHARD_BEGIN_HAND_OFF, true, false },
+    { SHARD_BEGIN_HAND_OFF_ACK, true, false },
+    { SHARD_HAND_OFF, true, false },
+    { SHARD_HOST_STOPPED, true, false },
+    { SHARD_GRACEFUL_SHUTDOWN, false, true },
+    { SHARD_REGION_STOPPED, false, true },
+};
+
+static void messages_of_a_coordinator_survive_a_round_trip_SHD174(void **state)
 {
-    struct shard_count counts[] = { { slice_text("1"), 5, 0 },
-                                    { slice_text("2"), 6, 0 },
-                                    { slice_text("3"), 7, 2 } };
-    struct address addresses[3] = { { .host = "h1", .port = 1 },
-                                    { .host = "h2", .port = 2 },
-                                    { .host = "h3", .port = 65535 } };
-    struct slice failed[] = { slice_text("x") };
+    struct buf buf = { 0 };
+    (void)state;
+
+    for (size_t i = 0;
+         i < sizeof coordinators_kinds / sizeof coordinators_kinds[0]; i++) {
+        struct shard_message sent = { .kind = coordinators_kinds[i].kind };
+        struct shard_message message;
+
+        if (coordinators_kinds[i].has_shard)
+            sent.shard = slice_text("3");
+        if (coordinators_kinds[i].has_ref)
+            sent.ref = slice_text("akka://S@n1:2551/system/sharding/T#9");
+        assert_true(read_back(&message, sent, &buf));
+        assert_int_equal(message.kind, sent.kind);
+        assert_true(slice_equal(message.shard, sent.shard));
+        assert_true(slice_equal(message.ref, sent.ref));
+        shard_message_fini(&message);
+    }
+    buf_fini(&buf);
+}
+
+/* Requests without a body. */
+static void check_empty(enum shard_message_kind kind)
+{
+    struct shard_message message;
+    struct buf buf = { 0 };
+
+    assert_true(
+        read_back(&message, (struct shard_message){ .kind = kind }, &buf));
+    assert_int_equal(message.kind, kind);
+    assert_int_equal(buf_slice(&buf).size, 0);
+    shard_message_fini(&message);
+    buf_fini(&buf);
+}
+
+static const struct shard_count shard_counts[] = {
+    { { (const uint8_t *)"1", 1 }, 5, 0 },
+    { { (const uint8_t *)"2", 1 }, 6, 0 },
+    { { (const uint8_t *)"3", 1 }, 7, 2 },
+    { { (const uint8_t *)"4", 1 }, -1, 2 }, /* its region could not count it */
+};
+static struct address region_addresses[3] = { { .host = "h1", .port = 1 },
+                                              { .host = "h2", .port = 2 },
+                                              { .host = "h3", .port = 65535 } };
+
+static void statistics_of_a_shard_survive_a_round_trip_SHD178_SHD179(
+    void **state)
+{
     struct shard_message message;
     struct buf buf = { 0 };
     (void)state;
 
-    assert_true(read_back(&message,
-                          (struct shard_message){ .kind = SHARD_REGION_STATS,
-                                                  .stats = counts,
-                                                  .stat_count = 2,
-                                                  .failed = failed,
-                                                  .failed_count = 1 },
-                          &buf));
-    assert_int_equal(message.stat_count, 2);
-    assert_int_equal(message.stats[1].value, 6);
-    assert_true(slice_is(message.failed[0], "x"));
-    shard_message_fini(&message);
-
-    assert_true(read_back(&message,
-                          (struct shard_message){ .kind = SHARD_CLUSTER_STATS,
-                                                  .stats = counts,
-                                                  .stat_count = 3,
-                                                  .addresses = addresses,
-                                                  .address_count = 3 },
-                          &buf));
-    assert_int_equal(message.address_count, 3);
-    assert_int_equal(message.stat_count, 3);
-    assert_int_equal(message.stats[2].region, 2);
-    assert_true(address_equal(&message.addresses[2], &addresses[2]));
-    shard_message_fini(&message);
-
-    assert_true(
-        read_back(&message,
-                  (struct shard_message){ .kind = SHARD_CURRENT_REGIONS,
-                                          .addresses = addresses,
-                                          .address_count = 3 },
-                  &buf));
-    assert_int_equal(message.address_count, 3);
-    shard_message_fini(&message);
-
+    check_empty(SHARD_GET_SHARD_STATS);
     assert_true(read_back(&message,
                           (struct shard_message){ .kind = SHARD_SHARD_STATS,
                                                   .shard = slice_text("s"),
                                                   .count = -1 },
                           &buf));
+    assert_true(slice_is(message.shard, "s"));
     assert_int_equal(message.count, -1);
     shard_message_fini(&message);
+    buf_fini(&buf);
+}
 
+static void statistics_of_a_region_survive_a_round_trip_SHD180_SHD181(
+    void **state)
+{
+    struct slice failed[] = { slice_text("x"), slice_text("y") };
+    struct shard_message message;
+    struct buf buf = { 0 };
+    (void)state;
+
+    check_empty(SHARD_GET_REGION_STATS);
+    assert_true(read_back(&message,
+                          (struct shard_message){ .kind = SHARD_REGION_STATS,
+                                                  .stats = shard_counts,
+                                                  .stat_count = 2,
+                                                  .failed = failed,
+                                                  .failed_count = 2 },
+                          &buf));
+    assert_int_equal(message.stat_count, 2);
+    assert_true(slice_is(message.stats[0].key, "1"));
+    assert_int_equal(message.stats[0].value, 5);
+    assert_true(slice_is(message.stats[1].key, "2"));
+    assert_int_equal(message.stats[1].value, 6);
+    assert_int_equal(message.failed_count, 2);
+    assert_true(slice_is(message.failed[0], "x"));
+    assert_true(slice_is(message.failed[1], "y"));
+    shard_message_fini(&message);
+    buf_fini(&buf);
+}
+
+static void statistics_of_a_cluster_survive_a_round_trip_SHD184(void **state)
+{
+    struct shard_message message;
+    struct buf buf = { 0 };
+    (void)state;
+
+    assert_true(
+        read_back(&message,
+                  (struct shard_message){ .kind = SHARD_GET_CLUSTER_STATS,
+                                          .timeout_ns = 3000000000 },
+                  &buf));
+    assert_int_equal(message.timeout_ns, 3000000000);
+    shard_message_fini(&message);
+    assert_true(read_back(&message,
+                          (struct shard_message){ .kind = SHARD_CLUSTER_STATS,
+                                                  .stats = shard_counts,
+                                                  .stat_count = 4,
+                                                  .addresses = region_addresses,
+                                                  .address_count = 3 },
+                          &buf));
+    assert_int_equal(message.address_count, 3);
+    assert_int_equal(message.stat_count, 4);
+    for (int i = 0; i < 4; i++) {
+        assert_true(slice_equal(message.stats[i].key, shard_counts[i].key));
+        assert_int_equal(message.stats[i].value, shard_counts[i].value);
+        assert_int_equal(message.stats[i].region, shard_counts[i].region);
+    }
+    for (int i = 0; i < 3; i++)
+        assert_true(address_equal(&message.addresses[i], &region_addresses[i]));
+    shard_message_fini(&message);
+    buf_fini(&buf);
+}
+
+static void current_regions_survive_a_round_trip_SHD183(void **state)
+{
+    struct shard_message message;
+    struct buf buf = { 0 };
+    (void)state;
+
+    check_empty(SHARD_GET_CURRENT_REGIONS);
+    assert_true(
+        read_back(&message,
+                  (struct shard_message){ .kind = SHARD_CURRENT_REGIONS,
+                                          .addresses = region_addresses,
+                                          .address_count = 3 },
+                  &buf));
+    assert_int_equal(message.address_count, 3);
+    for (int i = 0; i < 3; i++)
+        assert_true(address_equal(&message.addresses[i], &region_addresses[i]));
+    shard_message_fini(&message);
+    buf_fini(&buf);
+}
+
+static void the_start_of_an_entity_survives_a_round_trip_SHD182(void **state)
+{
+    struct shard_message message;
+    struct buf buf = { 0 };
+    (void)state;
+
+    assert_true(read_back(&message,
+                          (struct shard_message){ .kind = SHARD_START_ENTITY,
+                                                  .entity = slice_text("e") },
+                          &buf));
+    assert_true(slice_is(message.entity, "e"));
+    shard_message_fini(&message);
     assert_true(
         read_back(&message,
                   (struct shard_message){ .kind = SHARD_START_ENTITY_ACK,
@@ -449,13 +574,29 @@ static void names_are_encoded_as_in_java(void **state)
     assert_false(url_take(&back, slice_text("%")));
     assert_false(url_take(&back, slice_text("%4")));
     assert_false(url_take(&back, slice_text("%4g")));
-    buf_clear(&buf);
-    coordinator_path_put(&buf, "My Type");
-    assert_true(slice_is(
-        buf_slice(&buf),
-        "/system/sharding/My+TypeCoordinator/singleton/coordinator"));
     buf_fini(&buf);
     buf_fini(&back);
+}
+
+static void check_path(void (*put)(struct buf *, const char *),
+                       const char *path)
+{
+    struct buf buf = { 0 };
+
+    put(&buf, "My Type");
+    assert_true(slice_is(buf_slice(&buf), path));
+    buf_fini(&buf);
+}
+
+static void paths_of_a_type_are_akkas_SHD116_SHD117_SHD118(void **state)
+{
+    (void)state;
+    check_path(region_path_put, "/system/sharding/My+Type");
+    check_path(proxy_path_put, "/system/sharding/My+TypeProxy");
+    check_path(coordinator_manager_path_put,
+               "/system/sharding/My+TypeCoordinator");
+    check_path(coordinator_path_put,
+               "/system/sharding/My+TypeCoordinator/singleton/coordinator");
 }
 
 int main(void)
@@ -465,13 +606,21 @@ int main(void)
         cmocka_unit_test(registrations_survive_a_round_trip),
         cmocka_unit_test(hand_offs_survive_a_round_trip),
         cmocka_unit_test(homes_of_one_region_share_an_entry),
-        cmocka_unit_test(statistics_survive_a_round_trip),
+        cmocka_unit_test(messages_of_a_coordinator_survive_a_round_trip_SHD174),
+        cmocka_unit_test(
+            statistics_of_a_shard_survive_a_round_trip_SHD178_SHD179),
+        cmocka_unit_test(
+            statistics_of_a_region_survive_a_round_trip_SHD180_SHD181),
+        cmocka_unit_test(statistics_of_a_cluster_survive_a_round_trip_SHD184),
+        cmocka_unit_test(current_regions_survive_a_round_trip_SHD183),
+        cmocka_unit_test(the_start_of_an_entity_survives_a_round_trip_SHD182),
         cmocka_unit_test(states_survive_a_round_trip),
         cmocka_unit_test(the_query_of_a_leaving_region_survives_a_round_trip),
         cmocka_unit_test(every_kind_is_found_by_its_name),
         cmocka_unit_test(a_message_s_memory_is_bounded),
         cmocka_unit_test(bad_input_is_refused),
         cmocka_unit_test(names_are_encoded_as_in_java),
+        cmocka_unit_test(paths_of_a_type_are_akkas_SHD116_SHD117_SHD118),
     };
 
     return cmocka_run_group_tests_name("shard_wire", tests, NULL, NULL);

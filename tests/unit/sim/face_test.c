@@ -341,7 +341,7 @@ static void dead_nodes_refuse_commands(void **state)
 
 /* ---- asks ---- */
 
-static void an_ask_ends_with_an_answer_or_a_reason(void **state)
+static void an_ask_ends_with_an_answer_or_a_reason_SHT027(void **state)
 {
     struct sherd_sim *sim = opened(5, 0);
     struct sherd_sim_answer answer;
@@ -1036,7 +1036,7 @@ int main(void)
         cmocka_unit_test(bad_nodes_are_refused_by_every_verb),
         cmocka_unit_test(bad_messages_are_refused),
         cmocka_unit_test(dead_nodes_refuse_commands),
-        cmocka_unit_test(an_ask_ends_with_an_answer_or_a_reason),
+        cmocka_unit_test(an_ask_ends_with_an_answer_or_a_reason_SHT027),
         cmocka_unit_test(an_ask_from_a_paused_node_times_out),
         cmocka_unit_test(an_ask_ends_when_its_node_leaves),
         cmocka_unit_test(a_crashed_node_restarts_as_another_incarnation),

@@ -266,14 +266,21 @@ static const char *state_at(const struct world *world, int n)
     return singleton_state_text(singleton_state(world->nodes[n].singleton));
 }
 
-static void the_singleton_starts_on_the_oldest_at_once(void **state)
+/* Also while others join one by one. */
+static void the_singleton_starts_on_the_oldest_at_once_SGT008_SGT014_SGT016(
+    void **state)
 {
-    struct world *world = world_of(3);
+    struct world *world = world_of(1);
     struct node_id oldest;
     (void)state;
 
     assert_int_equal(runner(world), 0);
-    assert_string_equal(state_at(world, 1), "younger");
+    for (int n = 1; n < 6; n++) {
+        add(world);
+        flow(world);
+        assert_int_equal(runner(world), 0);
+        assert_string_equal(state_at(world, n), "younger");
+    }
     assert_true(singleton_oldest(world->nodes[2].singleton, &oldest));
     assert_true(node_equal(&oldest, &world->peers[0].node));
     assert_int_equal(world->history.count, 0);
@@ -318,7 +325,7 @@ static void roles_and_joining_members_do_not_count(void **state)
 }
 
 /* Leaving hands over without a time-out, three times. The last node just stops. */
-static void a_leaving_node_hands_over_at_once(void **state)
+static void a_leaving_node_hands_over_at_once_SGT024(void **state)
 {
     struct world *world = world_of(4);
     (void)state;
@@ -375,7 +382,7 @@ static void a_hand_over_has_three_messages(void **state)
 }
 
 /* The old oldest knows first. */
-static void a_take_over_is_offered(void **state)
+static void a_take_over_is_offered_SGT013(void **state)
 {
     struct world *world = world_of(2);
     char text[64] = "";
@@ -834,32 +841,41 @@ static void a_node_that_learns_late_of_its_exit_does_not_take_over(void **state)
     world_free(world);
 }
 
-static void a_cluster_that_stops_hands_nothing_over(void **state)
+/* All members are ready, then leave one after the other. */
+static void a_cluster_that_stops_hands_nothing_over_SGT025_SGT027(void **state)
 {
-    struct world *world = world_of(2);
+    struct world *world = world_of(3);
     (void)state;
 
-    for (int i = 0; i < 2; i++)
+    assert_int_equal(runner(world), 0);
+    for (int i = 0; i < 3; i++)
         world->peers[i].status = MEMBER_PREPARING_FOR_SHUTDOWN;
     view(world);
-    leave(world, 0);
-    assert_int_equal(world->history.count, 0);
+    for (int i = 0; i < 3; i++)
+        world->peers[i].status = MEMBER_READY_FOR_SHUTDOWN;
+    view(world);
     assert_int_equal(runner(world), 0);
-    remove_node(world, 0);
-    flow(world);
-    assert_int_equal(runner(world), -1);
+    for (int i = 0; i < 3; i++) {
+        leave(world, i);
+        remove_node(world, i);
+        flow(world);
+        world->nodes[i].is_dead = true;
+        assert_int_equal(runner(world), -1);
+    }
+    assert_int_equal(world->history.count, 0);
     world_free(world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_singleton_starts_on_the_oldest_at_once),
+        cmocka_unit_test(
+            the_singleton_starts_on_the_oldest_at_once_SGT008_SGT014_SGT016),
         cmocka_unit_test(roles_and_joining_members_do_not_count),
-        cmocka_unit_test(a_leaving_node_hands_over_at_once),
+        cmocka_unit_test(a_leaving_node_hands_over_at_once_SGT024),
         cmocka_unit_test(a_member_without_its_number_runs_it_until_it_exits),
         cmocka_unit_test(a_hand_over_has_three_messages),
-        cmocka_unit_test(a_take_over_is_offered),
+        cmocka_unit_test(a_take_over_is_offered_SGT013),
         cmocka_unit_test(a_hand_over_is_given_up),
         cmocka_unit_test(a_crash_is_taken_over_after_removal),
         cmocka_unit_test(the_margin_delays_a_take_over),
@@ -874,7 +890,8 @@ int main(void)
         cmocka_unit_test(a_stuck_hand_over_starts_again),
         cmocka_unit_test(a_restarted_hand_over_waits_for_the_margin),
         cmocka_unit_test(a_node_that_learns_late_of_its_exit_does_not_take_over),
-        cmocka_unit_test(a_cluster_that_stops_hands_nothing_over),
+        cmocka_unit_test(
+            a_cluster_that_stops_hands_nothing_over_SGT025_SGT027),
     };
 
     return cmocka_run_group_tests_name("singleton", tests, NULL, NULL);

@@ -49,6 +49,7 @@ import ${toolkit}.pattern.Patterns;
  * text PATH TEXT     sends a String to the actor with this path; the sender is an actor whose name
  *                    is not a number
  * select PATH TEXT   sends a String through an ActorSelection, which may have patterns
+ * query ...          see Queries
  * select ask PATH TEXT   asks in the same way; prints: answer TEXT
  * bytes PATH HEX     sends an array of bytes from the same actor
  * ask PATH TEXT      asks with a String; prints: answer TEXT
@@ -188,6 +189,7 @@ public final class Node {
             case "shard" -> shard(line);
             case "service" -> service(line);
             case "select" -> select(words);
+            case "query" -> Queries.run(system, words);
             case "count" -> count(Duration.ofMillis(Integer.parseInt(argument)));
             case "text" -> find(argument).tell(words[2], stranger);
             case "bytes" -> find(argument).tell(HexFormat.of().parseHex(words[2]), stranger);
