@@ -243,6 +243,15 @@ static const struct kind store_kinds[] = {
     { ZOO_NONE, MODE_STORE, { "link_mean_us=50000", "versions_keys=2" } },
 };
 
+/* nodes start and end often, so requests wait, are cut off and are cancelled */
+static const struct kind client_kinds[] = {
+    { ZOO_NONE, MODE_CHURN, { "requests_load=20", "link_mean_us=1000" } },
+    { ZOO_NONE, MODE_CHURN,
+      { "requests_load=20", "fault_crash=5", "ask_ms=1000" } },
+};
+
+#define CLIENT_KINDS (sizeof client_kinds / sizeof *client_kinds)
+
 #define STORE_KINDS (sizeof store_kinds / sizeof *store_kinds)
 
 #define DATA_KINDS (sizeof data_kinds / sizeof *data_kinds)
@@ -341,6 +350,8 @@ static const struct kind *kind_of(const struct search *search, uint64_t seed)
         return &remember_data_kinds[seed % REMEMBER_DATA_KINDS];
     case WORLD_REMEMBER:
         return &remember_kinds[seed % REMEMBER_KINDS];
+    case WORLD_CLIENT:
+        return &client_kinds[seed % CLIENT_KINDS];
     case WORLD_LIMIT:
         return &limit_kinds[seed % LIMIT_KINDS];
     case WORLD_ALLOCATION:
@@ -368,6 +379,7 @@ static struct command hunted(const struct search *search, uint64_t seed)
         vec_push(&own.sets, "load=5");
         vec_push(&own.sets, "data_load=0"); /* it finds none of their bugs and costs time */
         vec_push(&own.sets, "remember=0");  /* likewise */
+        vec_push(&own.sets, "requests_load=0"); /* likewise */
     }
     vec_push(&own.sets, "callers=0"); /* likewise */
     if (own.wish.mode == MODE_SWARM) {

@@ -12,7 +12,7 @@
 enum { WHERE = 1, LATER, RETRY = 10, RETRY_MS = 200 };
 
 static struct sherd_system *nodes[2];
-static struct sherd_ref planner; /* an actor of the first node, which has one thread */
+static struct sherd_ref planner; /* an actor of the first node */
 static const struct sherd_bytes nothing;
 /* [choose] */
 static int choose(void *user, const struct sherd_allocation_request *request)
@@ -94,10 +94,8 @@ static enum sherd_next plan(struct sherd_ctx *ctx, void *self, const struct sher
 
     (void)self;
     (void)snprintf(address, sizeof address, "127.0.0.1:%u", sherd_port(nodes[1]));
-    if (msg->kind == SHERD_STARTED) {
-        planner = sherd_self(ctx);
+    if (msg->kind == SHERD_STARTED)
         return locate(ctx, address) ? SHERD_FAIL : SHERD_CONTINUE;
-    }
     if (msg->kind == SHERD_MESSAGE && msg->msg == LATER)
         answer(ctx, msg, address);
     else if (msg->kind == SHERD_ANSWER || msg->kind == SHERD_NO_ANSWER)
@@ -139,7 +137,7 @@ int main(void)
     int error = start(0);
 
     error = error ? error : start(1);
-    error = error ? error : sherd_system_spawn(nodes[0], &behavior, nothing);
+    error = error ? error : sherd_system_spawn(nodes[0], &behavior, nothing, &planner);
     error = error ? error : sherd_wait(nodes[0]);
     if (error)
         fprintf(stderr, "allocation: %s\n", sherd_strerror(error));

@@ -62,7 +62,7 @@ int main(int argc, char **argv)
         return help ? 0 : 2;
     }
     if (sherd_open(&node, &options) || sherd_entity_register(node, &counter) ||
-        sherd_start(node) || sherd_system_spawn(node, &asker, nothing))
+        sherd_start(node) || sherd_system_spawn(node, &asker, nothing, NULL))
         return 1;
     int error = sherd_wait(node);
     sherd_close(node);

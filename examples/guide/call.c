@@ -117,7 +117,7 @@ static enum sherd_reason counter_add(const char *id, uint32_t step, uint32_t *to
     pthread_mutex_init(&call->lock, NULL);
     pthread_cond_init(&call->ended, NULL);
     snprintf(call->id, sizeof call->id, "%s", id);
-    if (sherd_system_spawn(node, &behavior, (struct sherd_bytes){ &call, sizeof call })) {
+    if (sherd_system_spawn(node, &behavior, (struct sherd_bytes){ &call, sizeof call }, NULL)) {
         call_free(call); /* the node is closing, or its inbox is full */
         return reason;
     }

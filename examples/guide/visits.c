@@ -77,7 +77,7 @@ static int obey(const char *line)
     if (sscanf(line, "tell %63s", name) == 1)
         error = sherd_system_entity_tell(node, "Page", name, VISIT, nothing);
     else if (sscanf(line, "ask %63s", name) == 1)
-        error = sherd_system_spawn(node, &behavior, (struct sherd_bytes){ name, sizeof name });
+        error = sherd_system_spawn(node, &behavior, (struct sherd_bytes){ name, sizeof name }, NULL);
     /* [send end] */
     else if (sscanf(line, "down %63s", name) == 1)
         error = sherd_down(node, name);

@@ -40,7 +40,9 @@ extern "C" {
     /* Each function says what it waited for. */                               \
     X(SHERD_ETIME, -12, "a time limit was reached")                            \
     /* The log names the lane. Move the slow work to a job: sherd/job.h. */    \
-    X(SHERD_ESTALLED, -13, "a handler blocked a lane for too long")
+    X(SHERD_ESTALLED, -13, "a handler blocked a lane for too long")            \
+    /* It is not a member with the status up, yet or any more. Try later. */   \
+    X(SHERD_ENOTREADY, -14, "the node is not up; try again later")
 
 #define X(name, code, text) name = (code),
 enum sherd_error { SHERD_ERRORS(X) };

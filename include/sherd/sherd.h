@@ -8,8 +8,10 @@
 
 #include <sherd/actor.h>
 #include <sherd/allocation.h>
+#include <sherd/client.h>
 #include <sherd/cluster.h>
 #include <sherd/ddata.h>
+#include <sherd/entity_ref.h>
 #include <sherd/error.h>
 #include <sherd/job.h>
 #include <sherd/sharding.h>

@@ -147,12 +147,13 @@ sherd_sim_entity_ask(struct sherd_sim *sim, uint32_t node, const char *type,
 
 /* Starts a plain actor on a node's first lane, as sherd_system_spawn.
  *
- * behavior, init: copied.
+ * behavior, init: copied. ref: gets its reference; may be null.
  * Result: 0; SHERD_EINVAL: no such node, no receive, or init is above
  * SHERD_BODY_MAX; SHERD_ESTATE: the node is dead. */
 SHERD_API SHERD_MUST_USE int
 sherd_sim_spawn(struct sherd_sim *sim, uint32_t node,
-                const struct sherd_behavior *behavior, struct sherd_bytes init);
+                const struct sherd_behavior *behavior, struct sherd_bytes init,
+                struct sherd_ref *ref);
 
 /* ---- ordered faults ---- */
 

@@ -48,6 +48,7 @@ struct actors_settings {
     uint32_t lane;  /* from 0; also the lane of the refs made here */
     uint32_t lanes;
     uint64_t node;  /* UID of the node's incarnation, not 0 */
+    const char *data_center; /* the node's; lent; null: none, for tests */
     uint64_t seed;  /* for the jitter of back-off */
     struct trace *trace;     /* may be null */
     struct probes *probes;   /* may be null */
@@ -139,10 +140,19 @@ void actors_deliver_entities(struct actors *actors, struct message **messages,
 struct sherd_ref actors_spawn(struct actors *actors,
                               const struct sherd_behavior *behavior,
                               struct slice init);
+/* Reserves the ref of an actor that actors_spawn_reserved starts later; nobody at a limit. Messages
+ * to it wait. It does not count as an actor. */
+struct sherd_ref actors_reserve(struct actors *actors);
+/* Starts the actor of a reserved ref; empty name: none. False: a limit is reached; messages to the
+ * ref end as to an actor that has ended. */
+bool actors_spawn_reserved(struct actors *actors, uint64_t actor,
+                           struct slice name,
+                           const struct sherd_behavior *behavior,
+                           struct slice init);
 /* Whether an actor may have that name: sherd_spawn_named. */
 bool actor_name_is_valid(struct slice name);
-/* Does the same with a valid name. The actor begins after ACTORS_NAME and actors_named. If the
- * running actor's events are not durable, ACTORS_NAME waits for them. */
+/* Starts an actor with a valid name. It begins after ACTORS_NAME and actors_named. If the running
+ * actor's events are not durable, ACTORS_NAME waits for them. */
 struct sherd_ref actors_spawn_named(struct actors *actors, struct slice name,
                                     const struct sherd_behavior *behavior,
                                     struct slice init);
@@ -352,6 +362,18 @@ struct job *actors_job_take(struct actors *actors, struct message *message);
 /* The function of a job of this lane, given, has returned: its actor is notified, or its asker if
  * that incarnation has ended. */
 void actors_job_done(struct actors *actors, struct job *job);
+
+/* --- actors that act for threads of the program (actor/outside.c) --- */
+
+/* Sends an actor a SHERD_TIMER with the tag 0, which no limit refuses; its callers limit their
+ * number. Ignored if the incarnation has ended. */
+void actors_wake(struct actors *actors, uint64_t actor);
+void actors_wake_self(struct sherd_ctx *ctx);
+/* Returns the number of the ask that the running actor made last; 0: it was refused. */
+uint64_t actors_asked(const struct sherd_ctx *ctx);
+/* Ends an ask of the running actor without a message. Its answer may already be in the mailbox. An
+ * ask that has ended is ignored. */
+void actors_ask_drop(struct sherd_ctx *ctx, uint64_t ask);
 
 /* Notifies an actor of a shutdown phase in which it has a task; false when it has ended. */
 bool actors_phase(struct actors *actors, uint64_t actor, uint32_t phase);

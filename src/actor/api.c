@@ -102,6 +102,7 @@ static void refuse(struct sherd_ctx *ctx, uint32_t msg, struct sherd_bytes body,
 
     actors->counts.sent++;
     mailbox_count_undelivered(actors, TYPE_NONE, slice_of(body.data, body.size), reason);
+    ctx->asked = 0;
     if (is_ask) {
         ask_refuse(actors, ctx->index, ctx->slot, tag, reason);
         return;
@@ -122,7 +123,7 @@ static void send(struct sherd_ctx *ctx, struct message *message,
     if (asks) {
         uint32_t msg = message->msg;
 
-        message->ask =
+        message->ask = ctx->asked =
             ask_open(ctx->actors, ctx->index, ctx->slot, tag, timeout_ms);
         if (message->ask == 0) {
             struct slice body = message_body(message);

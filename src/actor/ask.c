@@ -83,6 +83,17 @@ bool ask_close(struct actors *actors, struct message *message)
     return slot != NULL;
 }
 
+void ask_drop(struct actors *actors, uint32_t index, struct slot *slot, uint64_t ask)
+{
+    const struct entry *entry = ask_find(actors, ask);
+
+    if (!entry || entry->slot != index || entry->generation != slot->generation)
+        return;
+    slot->asks--;
+    actors->counts.asks--;
+    entry_free(actors, (uint32_t)ask);
+}
+
 void actors_ask_stage(struct actors *actors, uint64_t ask,
                       enum sherd_stage stage, uint16_t peer)
 {

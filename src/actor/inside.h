@@ -89,6 +89,7 @@ struct slot {
     uint8_t flags;
     uint8_t leaving; /* enum slot_leaving */
     uint8_t is_ranked; /* it counts for the limit of its shard */
+    uint8_t is_reserved; /* RECOVERING: its actor is not spawned yet */
     union {
         char id[ID_INLINE];
         char *far_id; /* if id_size > ID_INLINE; with a zero byte */
@@ -303,6 +304,7 @@ struct sherd_ctx {
     uint8_t wants_undelivered;
     bool answered; /* or forwarded */
     bool store_failed;
+    uint64_t asked; /* number of the last ask; 0: it was refused */
     char id[SHERD_ID_MAX + 1];
 };
 
@@ -533,6 +535,8 @@ void followers_retry(struct actors *actors);
 /* --- mailbox.c --- */
 void mailbox_put(struct actors *actors, uint32_t index, struct slot *slot,
                  struct message *message); /* without a limit; given */
+/* The same, before all other messages. */
+void mailbox_put_first(struct actors *actors, struct slot *slot, struct message *message);
 /* Puts the stop mark, once. */
 void mailbox_mark(struct actors *actors, uint32_t index, struct slot *slot);
 void mailbox_unmark(struct actors *actors, struct slot *slot);
@@ -600,6 +604,8 @@ void incarnation_back_off_end(struct actors *actors, uint32_t index, struct slot
 struct sherd_ref slot_spawn(struct actors *actors,
                             const struct sherd_behavior *face,
                             struct slice init);
+/* Lets an actor that was just spawned wait for its name. */
+void slot_name_first(struct actors *actors, struct sherd_ref spawned, struct slice name);
 /* Emits MESSAGE_STARTED as an effect of the running actor. */
 void slot_start_later(struct actors *actors, struct sherd_ref spawned);
 /* Ends the actor without a run, because that effect, given, is dropped. */
@@ -702,6 +708,8 @@ void ask_may_fail(struct actors *actors, uint64_t ask); /* Chosen by its caller.
 void timer_set(struct actors *actors, uint32_t index, struct slot *slot,
                uint32_t tag, uint64_t delay_ms);
 void timer_cancel(struct actors *actors, struct slot *slot, uint32_t tag);
+/* Ends an open ask of an actor without a message. */
+void ask_drop(struct actors *actors, uint32_t index, struct slot *slot, uint64_t ask);
 /* Sends the actor itself NO_ANSWER for an ask that was never opened. */
 void ask_refuse(struct actors *actors, uint32_t index, struct slot *slot,
                 uint32_t tag, enum sherd_reason reason);

@@ -24,6 +24,18 @@ void mailbox_put(struct actors *actors, uint32_t index, struct slot *slot,
         slot_queue(actors, index, slot);
 }
 
+void mailbox_put_first(struct actors *actors, struct slot *slot, struct message *message)
+{
+    if (message->size_class == MESSAGE_CLASS_LARGE)
+        actors->large_bytes += message->body_size;
+    slot->waiting++;
+    message->next = slot->last ? slot->last->next : message;
+    if (slot->last)
+        slot->last->next = message;
+    else
+        slot->last = message;
+}
+
 void mailbox_mark(struct actors *actors, uint32_t index, struct slot *slot)
 {
     struct message *mark;

@@ -41,7 +41,8 @@
     X(MESSAGE_CALL, "call")              /* to: the node, which reads it; msg, ask, body */ \
     /* to: the node; body: address of a struct job, given; sender, ask: asker */ \
     X(MESSAGE_JOB, "job") \
-    X(MESSAGE_JOB_DONE, "job done")      /* likewise, in the mailbox of the job's actor */
+    X(MESSAGE_JOB_DONE, "job done")      /* likewise, in the mailbox of the job's actor */ \
+    X(MESSAGE_WAKE, "wake")              /* actors_wake */
 
 #define X(name, text) name,
 enum message_kind { MESSAGE_KINDS(X) MESSAGE_KIND_COUNT };

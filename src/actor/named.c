@@ -29,21 +29,26 @@ bool actor_name_is_valid(struct slice name)
     return !is_number(name);
 }
 
-struct sherd_ref actors_spawn_named(struct actors *actors, struct slice name,
-                                    const struct sherd_behavior *behavior,
-                                    struct slice init)
+void slot_name_first(struct actors *actors, struct sherd_ref spawned, struct slice name)
 {
-    struct sherd_ref spawned = slot_spawn(actors, behavior, init);
     struct message *started;
 
-    if (ref_is_nobody(spawned))
-        return spawned;
     slot_of(actors, spawned.actor)->status = SLOT_RECOVERING;
     (void)map_put(&actors->named, map_u64(&spawned.actor), actors);
     started = actors_message(actors, name);
     started->kind = MESSAGE_STARTED;
     started->to = spawned;
     effects_emit(actors, started);
+}
+
+struct sherd_ref actors_spawn_named(struct actors *actors, struct slice name,
+                                    const struct sherd_behavior *behavior,
+                                    struct slice init)
+{
+    struct sherd_ref spawned = slot_spawn(actors, behavior, init);
+
+    if (!ref_is_nobody(spawned))
+        slot_name_first(actors, spawned, name);
     return spawned;
 }
 

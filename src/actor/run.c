@@ -15,7 +15,8 @@ static const enum sherd_kind faces[MESSAGE_KIND_COUNT] = {
     [MESSAGE_CLUSTER] = SHERD_CLUSTER,
     [MESSAGE_SHUTDOWN] = SHERD_SHUTDOWN,
     [MESSAGE_DATA] = SHERD_DATA,
-    [MESSAGE_JOB_DONE] = SHERD_JOB
+    [MESSAGE_JOB_DONE] = SHERD_JOB,
+    [MESSAGE_WAKE] = SHERD_TIMER
 };
 
 /* Calls receive; the ctx already names the actor. */

@@ -206,7 +206,7 @@ void shards_step(struct actors *actors)
     for (uint32_t i = 1; i < actors->slot_used; i++) {
         struct slot *slot = slot_at(actors, i);
 
-        if (slot->status == SLOT_FREE || (slot->flags & FLAG_ENTITY))
+        if (slot->status == SLOT_FREE || slot->is_reserved || (slot->flags & FLAG_ENTITY))
             continue;
         counts[late_of(slot)]++;
         name_late(actors, slot, &named);

@@ -14,6 +14,8 @@
 #define RING_MAIL_MAX 1024 /* from one machine to another, 64 KiB; the sender keeps the rest */
 #define INBOX_MAIL_MAX 16384 /* from a program's threads to one machine; then SHERD_EFULL */
 #define INBOX_BYTES_MAX (64 * 1024 * 1024) /* of their bodies */
+/* actors that a program's threads spawn before a turn of the first lane; then SHERD_EFULL */
+#define RESERVED_REFS_MAX 1024
 #define SYSTEM_CALLBACKS_MAX 64 /* a program's callbacks for a node's start, and for its removal */
 #define ACCEPT_WAITING_MAX 256 /* accepted connections without a machine yet */
 #define ACCEPT_WAITING_EACH_MAX 16 /* of these from one address: a peer needs three */
@@ -427,6 +429,15 @@
 #define DEPARTED_MS 5000
 #define DEPARTED_MAX 1000 /* the oldest is dropped first */
 #define REMOVED_MAX 1000 /* downed incarnations, to be notified when they come back */
+
+/* client: of a program's threads */
+/* open asks of a client; each lane has room for all of them, as one of its actors has */
+#define CLIENT_REQUESTS_MAX ACTOR_ASKS_OF_ONE_MAX
+#define CLIENT_REQUESTS 10000 /* the default */
+#define CLIENT_TELLS_MAX 16384 /* waiting for one lane; as mail from threads of the program */
+#define CLIENT_WAITING_BYTES_MAX (64 * 1024 * 1024) /* bodies of requests that wait for one lane */
+#define CLIENT_WORK_MAX 256 /* messages that it sends before the lane's other actors have a turn */
+#define SYSTEM_CLIENTS_MAX 64 /* each has an actor on every lane of its system */
 
 /* N/R/W store */
 #define KVSTORE_POINTS 64 /* of a member on the ring: the shares of ten members differ by a third */

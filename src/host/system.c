@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "host/client.h"
 #include "host/durable.h"
 #include "host/discovery.h"
 #include "host/dns_lookup.h"
@@ -327,6 +328,7 @@ int sherd_open(struct sherd_system **system,
     check(uv_mutex_init(&opened->mutex) == 0);
     check(uv_mutex_init(&opened->types_mutex) == 0);
     check(uv_cond_init(&opened->changed) == 0);
+    reserved_refs_init(&opened->refs);
     result = read_settings(opened, options ? options : &defaults);
     if (result == 0)
         result = check_settings(opened);
@@ -463,6 +465,8 @@ int sherd_start(struct sherd_system *system)
     if (result == 0)
         result = make_threads(system);
     if (result == 0)
+        reserved_refs_fill(&system->refs, node_machine(system->node, 1));
+    if (result == 0)
         result = system_pool_open(system);
     for (uint32_t i = 0; result == 0 && i < system->thread_count; i++) {
         if (thread_start(&system->threads[i]) != 0) {
@@ -494,6 +498,7 @@ void system_end(struct sherd_system *system, int error)
         uv_cond_broadcast(&system->changed);
     }
     uv_mutex_unlock(&system->mutex);
+    clients_end(system);
     for (uint32_t i = 0; system_has_threads(system) && i < system->thread_count; i++)
         thread_wake(&system->threads[i]);
 }
@@ -552,6 +557,7 @@ void sherd_close(struct sherd_system *system)
                                        memory_order_relaxed));
     mem_free(system->rings);
     node_free(system->node);
+    clients_detach(system);
     free(system->threads);
     status_calls_free(system);
     region_calls_free(system);
@@ -564,6 +570,7 @@ void sherd_close(struct sherd_system *system)
     system_callbacks_free(system);
     log_close(system->log);
     settings_fini(&system->settings);
+    reserved_refs_fini(&system->refs);
     uv_cond_destroy(&system->changed);
     uv_mutex_destroy(&system->mutex);
     uv_mutex_destroy(&system->types_mutex);

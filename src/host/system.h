@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "host/fork_watch.h"
 #include "host/listener.h"
+#include "host/reserved_refs.h"
 #include "host/ring.h"
 #include "host/settings.h"
 #include "host/backend_thread.h"
@@ -24,6 +25,7 @@ struct log;
 struct pool;
 struct thread;
 struct status_call;
+struct client_port;
 
 enum system_state {
     SYSTEM_OPEN,    /* without threads */
@@ -83,6 +85,7 @@ struct sherd_system {
     bool polls; /* threads poll before they sleep */
     /* threads await a fast journal awake, as its writer does; it needs a processor, too */
     bool polls_store;
+    struct reserved_refs refs; /* of the first lane */
     _Atomic uint32_t conn_count;
     _Atomic bool ready; /* control: the node is up and does not leave */
     _Atomic bool stopping; /* the threads leave their loops */
@@ -100,6 +103,10 @@ struct sherd_system {
     bool happened[SYSTEM_EVENTS];
     struct callback_list callbacks[SYSTEM_EVENTS]; /* callbacks */
     int signal_pipe;   /* of sherd_run; -1: none */
+    bool is_up;                /* the node is a member with the status up */
+    struct sherd_client *clients;
+    uint32_t client_count;
+    struct client_port *client_ports; /* of these and of closed ones, with an actor */
     struct status_call *calls; /* calls of sherd_get_status, also timed-out ones */
     uint32_t call_count;
     struct region_call *region_calls; /* calls of sherd/sharding.h, also timed-out ones */

@@ -150,37 +150,50 @@ int sherd_system_allocation_answer(struct sherd_system *system,
                      choice->shard_count * sizeof *choice->shards);
 }
 
-/* name: null for an actor without one. */
+/* name: null for an actor without one. ref: may be null. */
 static int spawn(struct sherd_system *system, const char *name,
-                 const struct sherd_behavior *behavior, struct sherd_bytes init)
+                 const struct sherd_behavior *behavior, struct sherd_bytes init,
+                 struct sherd_ref *ref)
 {
+    struct node_spawn spawn = { .behavior = behavior, .name = name, .init = init };
     struct mail mail;
-    uint32_t machine;
+    int result;
 
+    if (ref)
+        *ref = (struct sherd_ref){ 0, 0 };
     if (system_state_of(system) != SYSTEM_RUNNING)
         return SHERD_ESTATE;
     if (!behavior || !behavior->receive || init.size > SHERD_BODY_MAX)
         return SHERD_EINVAL;
-    if (!name)
-        mail = node_mail_spawn(system->node, behavior, init, &machine);
-    else if (!node_mail_spawn_named(system->node, name, behavior, init, &mail,
-                                    &machine))
-        return SHERD_EINVAL;
-    return give_mail(system, machine, mail, init.size);
+    if (!reserved_refs_take(&system->refs, &spawn.ref))
+        return SHERD_EFULL;
+    if (node_mail_spawn(&spawn, &mail))
+        result = give_mail(system, 1, mail, init.size);
+    else
+        result = SHERD_EINVAL; /* the name */
+    if (result != 0)
+        reserved_refs_return(&system->refs, spawn.ref);
+    else if (ref)
+        *ref = spawn.ref;
+    return result;
 }
 
 int sherd_system_spawn(struct sherd_system *system,
                        const struct sherd_behavior *behavior,
-                       struct sherd_bytes init)
+                       struct sherd_bytes init, struct sherd_ref *ref)
 {
-    return spawn(system, NULL, behavior, init);
+    return spawn(system, NULL, behavior, init, ref);
 }
 
 int sherd_system_spawn_named(struct sherd_system *system, const char *name,
                              const struct sherd_behavior *behavior,
-                             struct sherd_bytes init)
+                             struct sherd_bytes init, struct sherd_ref *ref)
 {
-    return name ? spawn(system, name, behavior, init) : SHERD_EINVAL;
+    if (name)
+        return spawn(system, name, behavior, init, ref);
+    if (ref)
+        *ref = (struct sherd_ref){ 0, 0 };
+    return SHERD_EINVAL;
 }
 
 int sherd_system_tell(struct sherd_system *system, struct sherd_ref to,

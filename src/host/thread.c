@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/limits.h"
+#include "host/client.h"
 #include "host/durable.h"
 #include "host/discovery.h"
 #include "host/lease_provider.h"
@@ -248,8 +249,11 @@ static bool carry_out(struct thread *thread, uint32_t index)
             break;
         case DRIVER_READY:
             atomic_store(&system->ready, request.is_ready);
+            if (request.is_ready)
+                clients_up(system, true); /* while it leaves, it is still up */
             break;
         case DRIVER_REMOVED:
+            clients_up(system, false);
             system_tell(system, SYSTEM_REMOVED);
             break;
         case DRIVER_END:
@@ -566,6 +570,8 @@ static void turn(struct thread *thread, uint32_t index)
     thread->counters.turns++;
     if (machine_turn(thread->machines[index], thread->now, wall_ms()))
         thread->more = true;
+    if (thread->first + index == 1)
+        reserved_refs_fill(&thread->system->refs, thread->machines[index]);
     atomic_store_explicit(&thread->turn_began_at, 0, memory_order_relaxed);
 }
 

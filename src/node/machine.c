@@ -72,6 +72,12 @@ void machine_mail(struct machine *machine, uint64_t now,
     }
 }
 
+struct sherd_ref machine_reserve(struct machine *machine)
+{
+    return machine->lane ? lane_reserve(machine->lane)
+                         : (struct sherd_ref){ 0, 0 };
+}
+
 /* ---- messages to other nodes ---- */
 
 bool machine_pending(struct machine *machine, uint64_t link,

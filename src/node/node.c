@@ -509,32 +509,21 @@ enum node_accept node_accepts(const struct node *node, struct slice peeked,
 
 /* ---- mail from the program's threads ---- */
 
-struct mail node_mail_spawn(const struct node *node,
-                            const struct sherd_behavior *behavior,
-                            struct sherd_bytes init, uint32_t *to_machine)
+bool node_mail_spawn(const struct node_spawn *spawn, struct mail *mail)
 {
-    struct spawning *spawning = mem_alloc(sizeof *spawning);
-    struct mail_content content = MAIL(spawn, .own = { spawning });
-
-    (void)node;
-    *to_machine = 1;
-    spawning->behavior = *behavior;
-    buf_put(&spawning->init, init.data, init.size);
-    return mail_seal(&content);
-}
-
-bool node_mail_spawn_named(const struct node *node, const char *name,
-                           const struct sherd_behavior *behavior,
-                           struct sherd_bytes init, struct mail *mail,
-                           uint32_t *to_machine)
-{
+    struct spawning *spawning;
     struct mail_content content;
 
-    if (!actor_name_is_valid(slice_text(name)))
+    if (spawn->name && !actor_name_is_valid(slice_text(spawn->name)))
         return false;
-    *mail = node_mail_spawn(node, behavior, init, to_machine);
-    content = mail_open(mail);
-    buf_put_text(&content.spawn.own.spawning->name, name);
+    spawning = mem_alloc(sizeof *spawning);
+    content = MAIL(spawn, .own = { spawning });
+    spawning->behavior = *spawn->behavior;
+    spawning->ref = spawn->ref;
+    spawning->unstarted = spawn->unstarted;
+    buf_put_slice(&spawning->name, slice_text(spawn->name));
+    buf_put(&spawning->init, spawn->init.data, spawn->init.size);
+    *mail = mail_seal(&content);
     return true;
 }
 
@@ -574,6 +563,14 @@ bool node_mail_tell(const struct node *node, struct sherd_ref to, uint32_t msg,
     return true;
 }
 
+struct mail node_mail_wake(struct sherd_ref actor, uint32_t *to_machine)
+{
+    struct mail_content content = MAIL(wake, .actor = actor.actor);
+
+    *to_machine = actor_id_lane(actor.actor) + 1;
+    return mail_seal(&content);
+}
+
 uint32_t node_type_index(const struct node *node, const char *type)
 {
     uint32_t count = atomic_load_explicit(&node->type_count, memory_order_acquire);
@@ -589,6 +586,58 @@ bool node_has_type(const struct node *node, const char *type)
     return node_type_index(node, type) < ACTOR_TYPES_MAX;
 }
 
+static bool type_takes_body(const struct node *node, uint32_t type, size_t size)
+{
+    return size <= SHERD_BODY_MAX ||
+           (node->names[type].is_large && size <= large_any_max(&node->settings));
+}
+
+static uint32_t lane_of(const struct node *node, uint32_t type, const char *id)
+{
+    int32_t shard = hash_shard(slice_text(id), node->names[type].shards);
+
+    return shard_lane(type, shard, node->settings.lanes);
+}
+
+/* As actors name the type (actor/entity_ref_calls.c). */
+bool node_entity_receiver(const struct node *node, const struct sherd_entity_ref *ref,
+                          struct node_receiver *receiver)
+{
+    char full[2 * (SHERD_TYPE_MAX + 1)];
+    const char *name = ref->type;
+    uint32_t type;
+
+    if (ref->data_center[0] && strcmp(ref->data_center, node->settings.data_center) != 0) {
+        (void)snprintf(full, sizeof full, "%s@%s", ref->type, ref->data_center); /* fits */
+        name = full;
+    }
+    type = node_type_index(node, name);
+    if (type == ACTOR_TYPES_MAX)
+        return false;
+    receiver->type = node->names[type].name;
+    receiver->lane = lane_of(node, type, ref->id);
+    return true;
+}
+
+struct node_receiver node_actor_receiver(const struct node *node, struct sherd_ref actor)
+{
+    uint32_t lane = actor_id_lane(actor.actor);
+
+    if (actor.node != node->identity.node.uid || lane >= node->settings.lanes)
+        lane = (uint32_t)(hash_bytes(slice_of(&actor, sizeof actor)) % node->settings.lanes);
+    return (struct node_receiver){ NULL, lane };
+}
+
+bool node_takes_body(const struct node *node, const struct node_receiver *receiver,
+                     struct sherd_ref to, size_t size)
+{
+    if (size <= SHERD_BODY_MAX)
+        return true;
+    if (!receiver->type)
+        return takes_body(node, to, size);
+    return type_takes_body(node, node_type_index(node, receiver->type), size);
+}
+
 bool node_mail_entity_tell(const struct node *node, const char *type,
                            const char *id, uint32_t msg,
                            struct sherd_bytes body, struct mail *mail,
@@ -596,18 +645,13 @@ bool node_mail_entity_tell(const struct node *node, const char *type,
 {
     size_t id_size = id ? strlen(id) : 0;
     uint32_t index = node_type_index(node, type);
-    const struct type_names *names = &node->names[index];
     struct mail_content content;
     struct tell_content *tell;
-    int32_t shard;
 
-    if (!id_size || id_size > SHERD_ID_MAX || index == ACTOR_TYPES_MAX)
+    if (!id_size || id_size > SHERD_ID_MAX || index == ACTOR_TYPES_MAX ||
+        !type_takes_body(node, index, body.size))
         return false;
-    if (body.size > SHERD_BODY_MAX &&
-        (!names->is_large || body.size > large_any_max(&node->settings)))
-        return false;
-    shard = hash_shard(slice_text(id), names->shards);
-    *to_machine = 1 + shard_lane(index, shard, node->settings.lanes);
+    *to_machine = 1 + lane_of(node, index, id);
     tell = mem_alloc(sizeof *tell);
     tell->type = index;
     tell->msg = msg;

@@ -219,18 +219,40 @@ void machine_mail(struct machine *machine, uint64_t now,
                   const struct mail *mail, uint32_t count);
 void mail_free(struct mail *mail); /* at shutdown: frees what undeliverable mail points to */
 
-/* Any thread may make this mail, for the inbox of machine *to_machine. */
-struct mail node_mail_spawn(const struct node *node,
-                            const struct sherd_behavior *behavior,
-                            struct sherd_bytes init, uint32_t *to_machine);
-/* The same for an actor with a name; false: no actor may have that name. */
-bool node_mail_spawn_named(const struct node *node, const char *name,
-                           const struct sherd_behavior *behavior,
-                           struct sherd_bytes init, struct mail *mail,
-                           uint32_t *to_machine);
+/* An actor for node_mail_spawn. All of it is lent, except functions and the behavior's name. */
+struct node_spawn {
+    const struct sherd_behavior *behavior;
+    const char *name; /* null: none */
+    struct sherd_bytes init;
+    struct sherd_ref ref; /* by machine_reserve of the receiver; nobody: the lane makes one */
+    /* Called with init if the actor never starts, on any thread; null: nothing. */
+    void (*unstarted)(struct sherd_bytes init);
+};
+
+/* Any thread may make this mail, for the inbox of any lane. False: no actor may have that name. */
+bool node_mail_spawn(const struct node_spawn *spawn, struct mail *mail);
 bool node_mail_tell(const struct node *node, struct sherd_ref to, uint32_t msg,
                     struct sherd_bytes body, struct mail *mail,
                     uint32_t *to_machine); /* false: too large or nobody */
+/* Wakes an actor of this node that acts for threads of the program (actors_wake). Its callers limit
+ * the number of wakes. */
+struct mail node_mail_wake(struct sherd_ref actor, uint32_t *to_machine);
+/* How a client's requests reach their receiver. Constant: any thread. */
+struct node_receiver {
+    const char *type; /* the name for sends, lent for the node's life; null: to an actor */
+    uint32_t lane;    /* where they start: the same for all requests to it */
+};
+
+/* Finds it for an entity. False: no such type for that data center. */
+bool node_entity_receiver(const struct node *node,
+                          const struct sherd_entity_ref *ref,
+                          struct node_receiver *receiver);
+struct node_receiver node_actor_receiver(const struct node *node,
+                                         struct sherd_ref actor);
+/* Whether a body is small enough; to: for an actor. */
+bool node_takes_body(const struct node *node,
+                     const struct node_receiver *receiver, struct sherd_ref to,
+                     size_t size);
 /* The name is the one that tells use. */
 bool node_has_type(const struct node *node, const char *type);
 bool node_mail_entity_tell(const struct node *node, const char *type,
@@ -382,6 +404,10 @@ void machine_found(struct machine *machine, uint64_t now,
 
 /* Takes a job after its function, given. For the machine that it names. */
 void machine_job_done(struct machine *machine, uint64_t now, struct job *job);
+
+/* Reserves the ref of an actor that a thread of the program will spawn (node_mail_spawn). The
+ * result is nobody if the lane is at a limit, and for control. */
+struct sherd_ref machine_reserve(struct machine *machine);
 
 /* Does everything that is due. True: more can be done at once; call it again after a look at the
  * sockets. Bounded: about 200 us if handlers are short. */

@@ -156,23 +156,49 @@ void mail_free(struct mail *mail)
     }
 }
 
-struct mail node_mail_spawn(const struct node *node,
-                            const struct sherd_behavior *behavior,
-                            struct sherd_bytes init, uint32_t *to_machine)
+bool node_mail_spawn(const struct node_spawn *spawn, struct mail *mail)
 {
-    (void)node;
-    (void)behavior;
-    *to_machine = 1;
-    return (struct mail){ { FAKE_TELL, 1, init.size } };
+    *mail = (struct mail){ { FAKE_TELL, 1, spawn->init.size } };
+    return !spawn->name || *spawn->name != 0;
 }
 
-bool node_mail_spawn_named(const struct node *node, const char *name,
-                           const struct sherd_behavior *behavior,
-                           struct sherd_bytes init, struct mail *mail,
-                           uint32_t *to_machine)
+struct sherd_ref machine_reserve(struct machine *machine)
 {
-    *mail = node_mail_spawn(node, behavior, init, to_machine);
-    return *name != 0;
+    return (struct sherd_ref){ 1, machine->index };
+}
+
+struct mail node_mail_wake(struct sherd_ref actor, uint32_t *to_machine)
+{
+    *to_machine = (uint32_t)actor.actor;
+    return (struct mail){ { FAKE_TELL, 0, 0, 0 } };
+}
+
+bool node_entity_receiver(const struct node *node,
+                          const struct sherd_entity_ref *ref,
+                          struct node_receiver *receiver)
+{
+    (void)node;
+    (void)ref;
+    (void)receiver;
+    return false;
+}
+
+struct node_receiver node_actor_receiver(const struct node *node,
+                                         struct sherd_ref actor)
+{
+    (void)node;
+    (void)actor;
+    return (struct node_receiver){ NULL, 0 };
+}
+
+bool node_takes_body(const struct node *node,
+                     const struct node_receiver *receiver, struct sherd_ref to,
+                     size_t size)
+{
+    (void)node;
+    (void)receiver;
+    (void)to;
+    return size <= SHERD_BODY_MAX;
 }
 
 bool node_mail_tell(const struct node *node, struct sherd_ref to, uint32_t msg,

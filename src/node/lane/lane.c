@@ -22,6 +22,7 @@ struct lane *lane_new(struct machine *machine)
         .lane = machine->index - 1,
         .lanes = settings->lanes,
         .node = machine->self->node.uid,
+        .data_center = settings->data_center,
         .seed = settings->seed + 100 + machine->index,
         .trace = machine->trace,
         .probes = machine->probes,
@@ -345,41 +346,6 @@ bool lane_is_large(void *user, const struct destination *destination)
     return large_path(settings, path);
 }
 
-static bool is_too_large(struct lane *lane, const struct message *message)
-{
-    return message->body_size > SHERD_BODY_MAX &&
-           !lane_is_large(lane, &(struct destination){ .type = TYPE_NONE,
-                                                       .ref = message->to });
-}
-
-static void deliver_tell(struct lane *lane, const struct tell_content *tell)
-{
-    struct message *message;
-
-    if (!tell->id.size) {
-        message = actors_message(lane->actors, buf_slice(&tell->body));
-        message->to = tell->to;
-        message->msg = tell->msg;
-        if (is_too_large(lane, message))
-            actors_undelivered(lane->actors, message, SHERD_REASON_TOO_LARGE);
-        else
-            lane_arrived(lane, message);
-        return;
-    }
-    message = actors_entity_message(lane->actors, (uint16_t)tell->type,
-                                    buf_slice(&tell->id),
-                                    buf_slice(&tell->body));
-    message->msg = tell->msg;
-    message->entity.shard =
-        hash_shard(buf_slice(&tell->id),
-                   lane->machine->node->names[tell->type].shards);
-    message->entity.has_shard = 1;
-    if (lane->ended)
-        actors_undelivered(lane->actors, message, SHERD_REASON_SHUTTING_DOWN);
-    else
-        lane_send(lane, message);
-}
-
 static void take_marker(struct lane *lane, struct lane_type *type,
                         const struct mail_content *content)
 {
@@ -561,8 +527,11 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
     case MAIL_SPAWN:
         lane_spawned(lane, mail_spawn_of(content)->own.spawning);
         break;
+    case MAIL_WAKE:
+        actors_wake(lane->actors, mail_wake_of(content)->actor);
+        break;
     case MAIL_TELL:
-        deliver_tell(lane, mail_tell_of(content)->own.content);
+        lane_told(lane, mail_tell_of(content)->own.content);
         break;
     default:
         check_failed(__FILE__, __LINE__, "mail for a lane of an unknown kind");

@@ -178,6 +178,10 @@ static inline enum stream lane_stream(const struct lane *lane, uint32_t type)
 /* Called by actors, and for messages of the program's threads. */
 bool lane_is_large(void *lane, const struct destination *destination);
 
+/* ---- outside.c ---- */
+void lane_spawned(struct lane *lane, struct spawning *spawning); /* MAIL_SPAWN */
+void lane_told(struct lane *lane, const struct tell_content *tell); /* MAIL_TELL */
+
 /* ---- types.c ---- */
 /* The lane can take messages of the type; then actors may use it. */
 void lane_make_type(struct lane *lane, uint32_t index);
@@ -231,7 +235,6 @@ void lane_name(struct lane *lane, const struct actors_news *news); /* ACTORS_NAM
 void lane_name_end(struct lane *lane, uint64_t actor); /* ACTORS_NAME_END */
 void lane_name_mail(struct lane *lane,
                     const struct mail_content *content); /* MAIL_NAME_KNOWN, _ANSWER, _GONE */
-void lane_spawned(struct lane *lane, const struct spawning *spawning); /* MAIL_SPAWN */
 /* Handles MAIL_IDENTIFY: answers whether the actor lives. */
 void lane_identified(struct lane *lane, const struct mail_identify *identify);
 

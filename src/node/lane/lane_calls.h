@@ -21,6 +21,9 @@ bool lane_turn(struct lane *lane);
 uint64_t lane_deadline(const struct lane *lane);
 void lane_status(struct lane *lane, struct sherd_status *status);
 
+/* outside.c */
+struct sherd_ref lane_reserve(struct lane *lane);
+
 /* receiving.c */
 void lane_frame(struct lane *lane, enum stream stream,
                 const struct envelope *envelope, struct slice frame,

@@ -47,17 +47,6 @@ void lane_name_mail(struct lane *lane, const struct mail_content *content)
         actor_names_drop(&lane->actor_names, mail_name_gone_of(content)->actor);
 }
 
-void lane_spawned(struct lane *lane, const struct spawning *spawning)
-{
-    if (spawning->name.size)
-        (void)actors_spawn_named(lane->actors, buf_slice(&spawning->name),
-                                 &spawning->behavior,
-                                 buf_slice(&spawning->init));
-    else
-        (void)actors_spawn(lane->actors, &spawning->behavior,
-                           buf_slice(&spawning->init));
-}
-
 bool lane_actor_at(const struct lane *lane, struct slice path, uint64_t *actor,
                    uint64_t *ask)
 {

@@ -107,7 +107,8 @@
     OWNS(MAIL_ALLOCATION, allocation) \
     OWNS(MAIL_QUERY, query) \
     OWNS(MAIL_TYPE_CALL, type_call) \
-    OWNS(MAIL_STATUS, status)
+    OWNS(MAIL_STATUS, status) \
+    LENT(MAIL_WAKE, wake)
 
 struct envelope;
 struct handshake;
@@ -573,8 +574,11 @@ struct mail_end {
 
 struct spawning {
     struct sherd_behavior behavior;
+    struct sherd_ref ref; /* reserved; nobody: none */
     struct buf name; /* empty: none */
     struct buf init;
+    /* called with init when this is freed, unless the actor has started; null: nothing */
+    void (*unstarted)(struct sherd_bytes init);
 };
 
 struct mail_spawn {
@@ -636,6 +640,11 @@ struct mail_status {
     struct {
         struct status_part *part;
     } own;
+};
+
+/* For an actor that acts for threads of the program: actors_wake. */
+struct mail_wake {
+    uint64_t actor;
 };
 
 #endif

@@ -67,6 +67,9 @@ static void free_identify(struct identifying *identifying)
 
 static void free_spawn(struct spawning *spawning)
 {
+    if (spawning->unstarted)
+        spawning->unstarted(
+            (struct sherd_bytes){ spawning->init.data, spawning->init.size });
     buf_fini(&spawning->name);
     buf_fini(&spawning->init);
     mem_free(spawning);

@@ -167,15 +167,21 @@ int sherd_sim_entity_tell(struct sherd_sim *sim, uint32_t node,
 
 int sherd_sim_spawn(struct sherd_sim *sim, uint32_t node,
                     const struct sherd_behavior *behavior,
-                    struct sherd_bytes init)
+                    struct sherd_bytes init, struct sherd_ref *ref)
 {
+    struct node_spawn spawn = { .behavior = behavior, .init = init };
     int error = needs(sim, node, true);
 
+    if (ref)
+        *ref = spawn.ref;
     if (!behavior || !behavior->receive || init.size > SHERD_BODY_MAX)
         return SHERD_EINVAL;
-    if (!error)
-        world_spawn(sim->world, node, 0, behavior, init.data, init.size);
-    return error;
+    if (error)
+        return error;
+    if (ref)
+        *ref = spawn.ref = world_reserve(sim->world, node, 0);
+    world_spawn_as(sim->world, node, 0, &spawn);
+    return 0;
 }
 
 /* ---- faults ---- */

@@ -73,7 +73,7 @@ static void work_of_world(const struct run *run, struct run_work *work)
     work->members = check_member_counts(run->checks->member);
     work->seen = check_gossip_seen_counts(run->checks->gossip_seen);
     work->entities = check_entity_counts(run->checks->entity);
-    work->requests = check_allocation_counts(run->checks->allocation);
+    work->choices = check_allocation_counts(run->checks->allocation);
     work->byte_modes = run->options->value[OPTION_BYTE_MODE] != 0;
 }
 
@@ -122,6 +122,8 @@ static void finish(struct run *run)
         result->work.follow = follow_load_counts(run->follow);
     if (run->allocation)
         result->work.allocation = allocation_load_counts(run->allocation);
+    if (run->requests)
+        result->work.requests = request_load_counts(run->requests);
     work_of_world(run, &result->work);
     result->is_dead = run_work_starved(&result->work) != NULL;
 }
@@ -243,6 +245,23 @@ static struct allocation_load *allocation_of(const struct run *run)
     return allocation_load_new(run->world, &settings);
 }
 
+static struct request_load *requests_of(const struct run *run)
+{
+    const uint64_t *value = run->options->value;
+    struct request_load_settings settings = {
+        .ids = (uint32_t)value[OPTION_ENTITIES] < RUN_REMEMBERED
+                   ? (uint32_t)value[OPTION_ENTITIES]
+                   : RUN_REMEMBERED,
+        .interval_ms =
+            value[OPTION_NODES] * 1000 / value[OPTION_REQUESTS] + 1,
+        .ask_ms_max = (uint32_t)value[OPTION_ASK],
+    };
+
+    settings.types = workload_types(workload_world_of(run->load),
+                                    &settings.type_count);
+    return settings.type_count ? request_load_new(run->world, &settings) : NULL;
+}
+
 static void make_world(struct run *run)
 {
     const uint64_t *value = run->options->value;
@@ -277,6 +296,8 @@ static void make_world(struct run *run)
         run->follow = follow_of(run);
     if (value[OPTION_ALLOCATION] && !value[OPTION_NO_ENTITIES])
         run->allocation = allocation_of(run);
+    if (value[OPTION_REQUESTS])
+        run->requests = requests_of(run);
     /* A downed node waits some ticks of its leader until the others have heard of it. */
     run->checks = checks_new(run->world,
                              CHECK_STOP_NS + 5 * value[OPTION_LEADER] * MS);
@@ -288,7 +309,7 @@ static void make_world(struct run *run)
         data_load_safety(run->data, &run->checks->safety,
                          run->checks->member);
     workload_world_safety(run->load, &run->checks->safety);
-    if (run->store || value[OPTION_CALLERS] > 1)
+    if (run->store || run->requests || value[OPTION_CALLERS] > 1)
         check_message_others(workload_check(workload_world_of(run->load)));
     run->cluster.world = run->world;
     run->cluster.checks = run->checks;
@@ -354,6 +375,7 @@ void run_seed(const struct run_settings *settings, struct run_result *result)
     kvstore_load_free(run.store);
     follow_load_free(run.follow);
     allocation_load_free(run.allocation);
+    request_load_free(run.requests);
     checks_free(run.checks);
     nemesis_free(run.nemesis);
     schedule_fini(&run.drawn);

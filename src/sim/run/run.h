@@ -35,6 +35,7 @@
 #include "sim/workload/workload_allocation.h"
 #include "sim/workload/workload_data.h"
 #include "sim/workload/workload_kvstore.h"
+#include "sim/workload/workload_requests.h"
 
 struct world;
 struct world_place;
@@ -71,7 +72,8 @@ struct run_work {
     struct kvstore_load_counts store;
     struct check_cluster_events_counts follow;
     struct allocation_load_counts allocation;
-    struct check_allocation_counts requests; /* of allocation strategies */
+    struct check_allocation_counts choices; /* of allocation strategies */
+    struct request_load_counts requests;
     struct nemesis_kinds kinds;
     struct disk_counters disk; /* of all journal backends */
     struct durable_counters own_disks; /* of nodes */

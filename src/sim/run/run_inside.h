@@ -34,6 +34,7 @@ struct run {
     struct kvstore_load *store; /* null: no N/R/W store */
     struct follow_load *follow; /* null: no followers */
     struct allocation_load *allocation; /* null: only the strategy least-shard */
+    struct request_load *requests; /* null: no requests of threads */
     struct checks *checks;
     struct growth growth; /* of the silent minute */
     struct split split;

@@ -20,6 +20,7 @@
 #define ROUND (100 * MS) /* between two checks while draining */
 #define ROLL 32 /* entities of each type that must answer */
 #define FOLLOWED (30 * SECOND) /* for mail inside a node; followers start and end meanwhile */
+#define REQUESTS_END (70 * SECOND) /* twice the longest time-out of an ask */
 #define SILENCE (60 * SECOND)
 /* pieces of memory that the counting steps may add, plus one for each pair */
 #define GROWN_PIECES 64
@@ -142,6 +143,12 @@ static void settle_store(struct run *run)
                           "all keys read from all their replicas");
 }
 
+static bool requests_end(struct run *run, char *text, size_t size)
+{
+    (void)snprintf(text, size, "asks are open");
+    return request_load_idle(run->requests);
+}
+
 static bool is_followed(struct run *run, char *text, size_t size)
 {
     char why[VERDICT_TEXT_MAX];
@@ -171,7 +178,12 @@ void run_drain(struct run *run)
         data_load_stop(run->data);
     if (run->store)
         kvstore_load_stop(run->store);
+    if (run->requests)
+        request_load_stop(run->requests);
     drain(run);
+    if (run->requests)
+        (void)run_until_holds(run, requests_end, "client-request-ends-once",
+                              REQUESTS_END, "asks of threads that have ended");
     if (run->follow)
         (void)run_until_holds(run, is_followed, "cluster-events", FOLLOWED,
                               "followers that agree with their nodes");
@@ -365,6 +377,8 @@ void run_restart(struct run *run)
         data_load_resume(run->data);
     if (run->store)
         kvstore_load_resume(run->store);
+    if (run->requests)
+        request_load_resume(run->requests);
     run_until(run, world_now(run->world) + 60 * SECOND);
     run_drain(run);
     if (!run_is_over(run))

@@ -131,10 +131,10 @@ static void put_kinds(const struct run_work *work, struct buf *text)
 
 static void put_allocation(const struct run_work *work, struct buf *text)
 {
-    const uint64_t *ended = work->requests.ended;
+    const uint64_t *ended = work->choices.ended;
 
     buf_put_text(text, "\nallocate");
-    put(text, "requests", work->requests.asked);
+    put(text, "requests", work->choices.asked);
     put(text, "answered", ended[PROBE_ALLOCATION_ANSWERED]);
     put(text, "refused", ended[PROBE_ALLOCATION_REFUSED]);
     put(text, "late", ended[PROBE_ALLOCATION_LATE]);
@@ -187,6 +187,21 @@ static void put_load(const struct workload_counts *load, struct buf *text)
     put(text, "calls", load->calls);
     put(text, "forwarded", load->calls_passed);
     put(text, "stopped", load->calls_stopped);
+}
+
+static void put_requests(const struct request_load_counts *requests,
+                         struct buf *text)
+{
+    buf_put_text(text, "\nrequests");
+    put(text, "asked", requests->asked);
+    put(text, "told", requests->told);
+    put(text, "refused", requests->refused);
+    put(text, "handled", requests->handled);
+    put(text, "cancels", requests->cancels);
+    put(text, "closes", requests->closes);
+    for (int i = 0; i < SHERD_CLIENT_STATUS_COUNT; i++)
+        put(text, sherd_client_status_text((enum sherd_client_status)i),
+            requests->ended[i]);
 }
 
 void run_work_put(const struct run_work *work, struct buf *text)
@@ -250,5 +265,6 @@ void run_work_put(const struct run_work *work, struct buf *text)
     put(text, "compared with events", follow->again);
     put(text, "with memberships", follow->compared);
     put(text, "ends", follow->ends);
+    put_requests(&work->requests, text);
     buf_put_text(text, "\n");
 }

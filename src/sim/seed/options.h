@@ -246,6 +246,7 @@ enum sim_resolver {
     X(ACTIVE_BYTES, "active_byte_limit", 0, SELDOM(0, 0, 400, 4000, 40000))    \
     X(ACTIVE_STRATEGY, "active_strategy", 0, 0, 0, 1, 2, 3, 4, 5)              \
     X(IDLE_INTERVAL, "idle_interval_ms", 0, SELDOM(0, 10, 1000, 30000))        \
+    X(REQUESTS, "requests_load", 0, 0, 0, 0, 2, 10)                            \
     X(ALLOCATION, "allocation", 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4)               \
     X(HASHING_LIMIT, "hashing_rebalance_limit", 0, 0, 0, 1, 5)                 \
     X(LOAD_BOUND, "hashing_load_bound_percent", 0, 0, 0, 100, 125, 200)
@@ -285,8 +286,9 @@ enum sim_resolver {
  *   - coordinator_...: replicas beyond a majority that store a coordinator's state or are read for
  *     it, and the least majority. With remember_in_data the last has its default, because
  *     remembered entities use it, too.
- *   - data_load, versions_load: calls of distributed data and of the N/R/W store per second, of all
- *     clients together.
+ *   - data_load, versions_load, requests_load: calls of distributed data and of the N/R/W store, and
+ *     bursts of requests of programs' threads, per second, of all nodes together. With requests
+ *     counters of nodes cannot be compared exactly.
  *   - data_levels: a set of bits of enum sherd_level.
  *   - data_pruning_marker_s, also of durable keys: where clocks are exact; otherwise longer than
  *     any run.

@@ -4,6 +4,7 @@
 #include "sim/world/clock.h"
 #include "sim/workload/workload_follow.h"
 #include "sim/workload/workload_inside.h"
+#include "sim/workload/workload_requests.h"
 
 #define TIMERS_LATE (60 * SECOND) /* in a drain */
 #define TAG_KINDS 4 /* timer tags of one incarnation; its number is above them */
@@ -399,6 +400,8 @@ static enum sherd_next message(struct workload *workload,
 {
     struct parcel parcel;
 
+    if (request_load_handles(ctx, entity->node, msg))
+        return SHERD_CONTINUE;
     if (!workload_delivered(workload, entity->node, msg,
                             check_entity(entity->type, entity->id)))
         return SHERD_CONTINUE;

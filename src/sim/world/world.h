@@ -156,11 +156,19 @@ bool world_node_ended(struct world *world, void *index); /* index: uint32_t */
 void world_spawn(struct world *world, uint32_t node, uint32_t lane,
                  const struct sherd_behavior *behavior, const void *init,
                  size_t size);
+/* The same with all that a driver can say. */
+void world_spawn_as(struct world *world, uint32_t node, uint32_t lane,
+                    const struct node_spawn *spawn);
+/* Reserves a ref for it; the result is nobody if the lane is at a limit. */
+struct sherd_ref world_reserve(struct world *world, uint32_t node,
+                               uint32_t lane);
 void world_tell_entity(struct world *world, uint32_t node, const char *type,
                        const char *id, uint32_t msg,
                        struct sherd_bytes body);
 void world_tell(struct world *world, uint32_t node, struct sherd_ref to,
                 uint32_t msg, struct sherd_bytes body);
+/* Wakes an actor that acts for threads of the program (node_mail_wake). */
+void world_wake(struct world *world, uint32_t node, struct sherd_ref actor);
 void world_leave(struct world *world, uint32_t node);
 /* A stranger connects to the running node, says that it is `claimed`, answers the node's handshake
  * unasked, asks to join, and hangs up. It listens nowhere. */

@@ -274,16 +274,29 @@ static void give(struct world *world, uint32_t index, uint32_t to,
     worker_turn_at(world, worker, world->now);
 }
 
+void world_spawn_as(struct world *world, uint32_t node, uint32_t lane,
+                    const struct node_spawn *spawn)
+{
+    struct mail mail;
+
+    check(node_mail_spawn(spawn, &mail));
+    give(world, node, 1 + lane, mail);
+}
+
 void world_spawn(struct world *world, uint32_t node, uint32_t lane,
                  const struct sherd_behavior *behavior, const void *init,
                  size_t size)
 {
-    struct sherd_bytes bytes = { init, size };
-    uint32_t to;
-    struct mail mail =
-        node_mail_spawn(world_node(world, node)->node, behavior, bytes, &to);
+    world_spawn_as(world, node, lane,
+                   &(struct node_spawn){ .behavior = behavior,
+                                         .init = { init, size } });
+}
 
-    give(world, node, 1 + lane, mail);
+struct sherd_ref world_reserve(struct world *world, uint32_t node,
+                               uint32_t lane)
+{
+    return machine_reserve(
+        world_site(world, node)->workers[1 + lane].machine);
 }
 
 void world_tell_entity(struct world *world, uint32_t node, const char *type,
@@ -306,6 +319,14 @@ void world_tell(struct world *world, uint32_t node, struct sherd_ref to,
 
     check(node_mail_tell(world_node(world, node)->node, to, msg, body,
                          &mail, &machine));
+    give(world, node, machine, mail);
+}
+
+void world_wake(struct world *world, uint32_t node, struct sherd_ref actor)
+{
+    uint32_t machine;
+    struct mail mail = node_mail_wake(actor, &machine);
+
     give(world, node, machine, mail);
 }
 

@@ -18,6 +18,7 @@ enum zoo_world {
     WORLD_STORE,         /* the N/R/W store under load */
     WORLD_LIMIT,         /* active entities are limited */
     WORLD_ALLOCATION,    /* types have all allocation strategies */
+    WORLD_CLIENT,        /* threads of programs make requests */
 };
 
 struct zoo_entry {

@@ -105,7 +105,7 @@ static void spawn(uint32_t node,
     struct sherd_behavior behavior = { .name = "test", .receive = receive };
 
     assert_int_equal(sherd_sim_spawn(sim, node, &behavior,
-                                     (struct sherd_bytes){ NULL, 0 }),
+                                     (struct sherd_bytes){ NULL, 0 }, NULL),
                      0);
     sherd_sim_run(sim, 100);
 }

@@ -143,7 +143,7 @@ static void spawn(uint32_t node, enum sherd_next (*receive)(struct sherd_ctx *, 
     struct sherd_behavior behavior = { .name = "test", .receive = receive };
 
     assert_int_equal(sherd_sim_spawn(sim, node, &behavior,
-                                     (struct sherd_bytes){ &node, sizeof node }),
+                                     (struct sherd_bytes){ &node, sizeof node }, NULL),
                      0);
 }
 

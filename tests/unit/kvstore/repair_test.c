@@ -176,7 +176,7 @@ static void spawn(uint32_t node,
                                        .receive = receive };
 
     assert_int_equal(sherd_sim_spawn(sim, node, &behavior,
-                                     (struct sherd_bytes){ &node, sizeof node }),
+                                     (struct sherd_bytes){ &node, sizeof node }, NULL),
                      0);
 }
 

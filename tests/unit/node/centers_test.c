@@ -151,6 +151,48 @@ static void a_proxy_reaches_the_other_center_SHD249_SHD265_SHT083_SHT084(
     world_free(world);
 }
 
+/* Asks the entity "one" of a data center by its reference. */
+static void ask_center(struct sherd_ctx *ctx, struct player *player)
+{
+    struct sherd_entity_ref ref;
+
+    assert_int_equal(sherd_entity_ref_make(&ref, "E", "one", player->type), 0);
+    sherd_entity_ref_ask(ctx, &ref, ECHO, (struct sherd_bytes){ 0 }, 1, 5000);
+}
+
+static uint32_t center_of_answer(struct player *player, const char *center)
+{
+    const struct heard *heard;
+
+    player->type = center;
+    player->count = 0;
+    player_do(player, ask_center);
+    heard = player_hears(player, 10 * SECOND);
+    assert_non_null(heard);
+    assert_int_equal(heard->kind, SHERD_ANSWER);
+    for (uint32_t i = 0; i < 2 * WIDTH; i++)
+        if (world_node(player->world, i)->settings.identity.node.uid ==
+            heard->value)
+            return i / WIDTH;
+    fail_msg("no node of the world has answered");
+    return UINT32_MAX;
+}
+
+static void a_reference_reaches_its_data_center_from_both(void **state)
+{
+    struct world *world = two_centers(79);
+    struct player player;
+
+    (void)state;
+    for (uint32_t node = 0; node < 2 * WIDTH; node += WIDTH) {
+        player_spawn(&player, world, node, 0);
+        assert_int_equal(center_of_answer(&player, "east"), 0);
+        assert_int_equal(center_of_answer(&player, "west"), 1);
+        assert_int_equal(center_of_answer(&player, ""), node / WIDTH);
+    }
+    world_free(world);
+}
+
 static enum sherd_next listen(struct sherd_ctx *ctx, void *self,
                               const struct sherd_msg *msg)
 {
@@ -355,6 +397,7 @@ int main(void)
             a_crash_during_a_cut_is_downed_by_its_own_center_SBR083),
         cmocka_unit_test(down_all_downs_only_its_own_center_SBR092),
         cmocka_unit_test(keep_oldest_counts_only_its_own_center_SBR085),
+        cmocka_unit_test(a_reference_reaches_its_data_center_from_both),
         cmocka_unit_test(
             proxies_follow_when_the_oldest_of_the_other_center_crashes),
     };

@@ -243,7 +243,7 @@ static void bad_nodes_are_refused_by_every_verb(void **state)
     assert_int_equal(
         sherd_sim_entity_tell(sim, 3, "Account", "a", ADD, nothing),
         SHERD_EINVAL);
-    assert_int_equal(sherd_sim_spawn(sim, 3, &account.behavior, nothing),
+    assert_int_equal(sherd_sim_spawn(sim, 3, &account.behavior, nothing, NULL),
                      SHERD_EINVAL);
     assert_int_equal(sherd_sim_crash(sim, 3), SHERD_EINVAL);
     assert_int_equal(sherd_sim_start(sim, 3), SHERD_EINVAL);
@@ -303,9 +303,9 @@ static void bad_messages_are_refused(void **state)
     assert_int_equal(sherd_sim_entity_ask(sim, 0, "Account", "a", ADD, nothing,
                                           3600001, &answer),
                      SHERD_EINVAL);
-    assert_int_equal(sherd_sim_spawn(sim, 0, NULL, nothing), SHERD_EINVAL);
-    assert_int_equal(sherd_sim_spawn(sim, 0, &none, nothing), SHERD_EINVAL);
-    assert_int_equal(sherd_sim_spawn(sim, 0, &account.behavior, large),
+    assert_int_equal(sherd_sim_spawn(sim, 0, NULL, nothing, NULL), SHERD_EINVAL);
+    assert_int_equal(sherd_sim_spawn(sim, 0, &none, nothing, NULL), SHERD_EINVAL);
+    assert_int_equal(sherd_sim_spawn(sim, 0, &account.behavior, large, NULL),
                      SHERD_EINVAL);
     sherd_sim_close(sim);
 }
@@ -330,7 +330,7 @@ static void dead_nodes_refuse_commands(void **state)
     assert_int_equal(
         sherd_sim_entity_tell(sim, 2, "Account", "a", ADD, nothing),
         SHERD_ESTATE);
-    assert_int_equal(sherd_sim_spawn(sim, 2, &account.behavior, nothing),
+    assert_int_equal(sherd_sim_spawn(sim, 2, &account.behavior, nothing, NULL),
                      SHERD_ESTATE);
     assert_int_equal(sherd_sim_status(sim, 2, &status), SHERD_ESTATE);
     assert_int_equal(sherd_sim_cut(sim, 0, 2, 1), 0); /* a cut needs no running node */
@@ -610,7 +610,7 @@ static void actors_start_with_their_initial_argument(void **state)
 
     (void)state;
     assert_int_equal(
-        sherd_sim_spawn(sim, 1, &teller, (struct sherd_bytes){ "seven..", 7 }),
+        sherd_sim_spawn(sim, 1, &teller, (struct sherd_bytes){ "seven..", 7 }, NULL),
         0);
     sherd_sim_run(sim, 5000);
     assert_int_equal(total(sim, 0, TOTAL), 7);
@@ -636,7 +636,7 @@ static void a_simulation_closes_with_open_asks(void **state)
     (void)state;
     for (uint32_t i = 0; i < 3; i++)
         if (sherd_sim_alive(sim, i))
-            assert_int_equal(sherd_sim_spawn(sim, i, &asker, nothing), 0);
+            assert_int_equal(sherd_sim_spawn(sim, i, &asker, nothing, NULL), 0);
     sherd_sim_run(sim, 500);
     for (uint32_t i = 0; i < 3; i++) /* they remain unread */
         if (sherd_sim_alive(sim, i))
