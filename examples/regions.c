@@ -63,10 +63,6 @@ static uint32_t print(struct sherd_system *node, int is_shown)
     if (sherd_get_cluster_stats(node, greeter.name, 0, &found))
         return 0; /* a region did not answer in time */
     for (uint32_t i = 0; i < found.region_count; i++) {
-        uint64_t entities = 0;
-
-        for (uint32_t k = 0; k < found.regions[i].shard_count; k++)
-            entities += found.regions[i].shards[k].entity_count;
         hosts += found.regions[i].shard_count > 0;
         if (is_shown)
             printf("  a node with %" PRIu32 " shards\n", found.regions[i].shard_count);

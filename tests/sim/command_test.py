@@ -233,15 +233,25 @@ def shrinking_keeps_the_parts_of_a_world():
         expect("the store's rule is broken", status == 1 and "inv=store-quorum-read" in out, out)
 
 
+def first_death(options):
+    """Returns a seed whose run dies before it breaks a rule: a change of the cores makes it another."""
+    for seed in range(1, 100):
+        out = run("replay", str(seed), *options)[1]
+        if len(re.findall("^FAIL ", out, re.M)) == 1 and " inv=crash " in out:
+            return str(seed)
+    return "none"
+
+
 def a_run_that_dies_is_reported():
     dies = ["--mode", "handoff", "--nodes", "3..6", "--length", "240s..240s",
             "--set", "faults_per_hour=300", "--set", "load=5", "--set", "data_load=0",
             "--set", "remember=0", "--set", "store_us=1000000",
             "--set", "shutdown_region_timeout_ms=1000", "--set", "ask_ms=4401",
             "--mutant", "timer-of-earlier-incarnation-fires"]
-    line = (r"^FAIL seed=15 inv=crash t=0h\d\dm\d\d\.\ds event=\d+ node=[0-5] : "
-            r"ended by signal 6: (?:sherd: )?broken invariant at .*:\d+: .+ \| sherd-sim replay 15 .+$")
-    status, out, err = run("replay", "15", *dies, "--dump", "node=0")
+    seed = first_death(dies)
+    line = (r"^FAIL seed=" + seed + r" inv=crash t=0h\d\dm\d\d\.\ds event=\d+ node=[0-5] : "
+            r"ended by signal 6: (?:sherd: )?broken invariant at .*:\d+: .+ \| sherd-sim replay \d+ .+$")
+    status, out, err = run("replay", seed, *dies, "--dump", "node=0")
     expect("a replay that dies prints its failure and the summary", status == 1 and
            re.search(line, out, re.M) and out.endswith("\n0 passed, 1 failed\n") and
            not err, status, out, err)
@@ -249,7 +259,7 @@ def a_run_that_dies_is_reported():
            out.index("\nmessages  sent ") < out.index("\nFAIL "), out)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "a.case")
-        status, out, _ = run("shrink", "15", *dies, "--budget", "1s", "-o", path)
+        status, out, _ = run("shrink", seed, *dies, "--budget", "1s", "-o", path)
         expect("the shrunk run has such a failure, too", status == 1 and re.search(line, out, re.M) and
                "the process" not in out, status, out)
 
