@@ -232,6 +232,17 @@ static const struct kind limit_kinds[] = {
 
 #define LIMIT_KINDS (sizeof limit_kinds / sizeof *limit_kinds)
 
+/* For allocation strategies: nodes come and go, and shards move at once. */
+static const struct kind allocation_kinds[] = {
+    { ZOO_NONE, MODE_SWARM, { "allocation=4", "rebalance_interval_ms=1000" } },
+    { ZOO_NONE, MODE_HANDOFF,
+      { "allocation=4", "rebalance_interval_ms=1000", "fault_leave=5",
+        "number_of_shards=100" } },
+};
+
+#define ALLOCATION_KINDS_OF_SEEDS                                              \
+    (sizeof allocation_kinds / sizeof *allocation_kinds)
+
 /* For many strangers. */
 static const struct kind flood_kind = {
     ZOO_NONE, MODE_CHURN, { "fault_flood=20", "strangers_max=10" }
@@ -361,6 +372,8 @@ static const struct kind *kind_of(const struct search *search, uint64_t seed)
         return &limit_kinds[seed % LIMIT_KINDS];
     case WORLD_UNKNOWN:
         return &unknown_kinds[seed % UNKNOWN_KINDS];
+    case WORLD_ALLOCATION:
+        return &allocation_kinds[seed % ALLOCATION_KINDS_OF_SEEDS];
     case WORLD_FLOOD:
         return &flood_kind;
     case WORLD_ANY:

@@ -25,6 +25,7 @@ extern "C" {
 #endif
 
 struct sherd_system;
+struct sherd_allocation_strategy; /* sherd/allocation.h */
 
 /* ---- options ---- */
 
@@ -179,6 +180,14 @@ struct sherd_entity_type {
      * be registered once for each data center. Each has entities of its own:
      * those with the same id know nothing of each other. */
     const char *data_center;
+    /* The allocation strategy, the same on all nodes: "least-shard",
+     * "consistent-hashing", "external" or "custom" (sherd/allocation.h);
+     * default: as configured (cluster.sharding.allocation-strategy), or custom
+     * if `strategy` is set. */
+    const char *allocation;
+    /* For "custom": the strategy of the program. Its functions and what `user`
+     * points to must stay valid until sherd_close returns. */
+    const struct sherd_allocation_strategy *strategy;
 };
 
 /* Remembered entities. The existence of an entity is stored before its first

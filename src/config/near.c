@@ -3,37 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/near.h"
 #include "config/table.h"
 
-#define KEY_COMPARED_MAX 160 /* bytes; a longer key is not compared */
+#define KEY_COMPARED_MAX NEAR_TEXT_SIZE /* bytes; a longer key is not compared */
 #define SECTION_SLIPS_MAX 2  /* in the name of a section that takes any key */
-
-/* Edit distance: insertions, deletions, replacements of bytes. Both have at most KEY_COMPARED_MAX
- * bytes. */
-static uint32_t distance(const char *left, const char *right)
-{
-    uint32_t line[KEY_COMPARED_MAX + 1];
-    size_t size = strlen(right);
-
-    for (size_t i = 0; i <= size; i++)
-        line[i] = (uint32_t)i;
-    for (size_t i = 0; left[i]; i++) {
-        uint32_t diagonal = line[0];
-
-        line[0] = (uint32_t)i + 1;
-        for (size_t j = 0; j < size; j++) {
-            uint32_t least = diagonal + (left[i] != right[j]);
-
-            diagonal = line[j + 1];
-            if (line[j] + 1 < least)
-                least = line[j] + 1;
-            if (diagonal + 1 < least)
-                least = diagonal + 1;
-            line[j + 1] = least;
-        }
-    }
-    return line[size];
-}
 
 static const char *last_name(const char *key)
 {
@@ -265,7 +239,7 @@ bool known_nearest(const char *key, char nearest[KEY_NEAR_SIZE])
             continue;
         if (!may_share(key, known))
             continue;
-        far = distance(key, known);
+        far = near_distance(key, known);
         if (is_below && far > SECTION_SLIPS_MAX)
             continue;
         /* The right name in a wrong section is near, too, but a typing error is nearer. */
@@ -290,7 +264,7 @@ bool known_resembles(const char *name, const char *other)
 
     if (strlen(name) > KEY_COMPARED_MAX || size > KEY_COMPARED_MAX)
         return false;
-    far = distance(name, other);
+    far = near_distance(name, other);
     return far == 1 ? size > 3 : far == 2 && size > 5;
 }
 
@@ -302,7 +276,7 @@ static bool is_slip(const char *name, const char *known)
     if (strlen(name) < 5 || strlen(known) < 5 ||
         strncmp(name, known, strlen(known)) == 0)
         return false;
-    far = distance(name, known);
+    far = near_distance(name, known);
     return far == 1 || (far == 2 && strlen(known) > 7);
 }
 

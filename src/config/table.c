@@ -210,6 +210,8 @@
     "$cluster.sharding.passivation.strategy-defaults." key
 
 #define SHARDING "cluster.sharding."
+#define LEAST SHARDING "least-shard-allocation-strategy."
+#define HASHING SHARDING "consistent-hashing-allocation-strategy."
 #define PASSIVATION SHARDING "passivation."
 #define DETECTOR "cluster.failure-detector."
 #define RESOLVER "cluster.split-brain-resolver."
@@ -421,10 +423,8 @@ static const struct row rows[] = {
     /* Sharding */
     COUNT(SHARDING "number-of-shards", "1000", NULL, 1, 10000, YES,
           "number of shards of a type; the same on all nodes")
-    TEXT(SHARDING "guardian-name", "sharding", NOT_YET,
-         "name of the actor above all regions")
-    TEXT(SHARDING "role", "", YES,
-         "only members with this role host entities; empty: all")
+    TEXT(SHARDING "guardian-name", "sharding", NOT_YET, "name of the actor above all regions")
+    TEXT(SHARDING "role", "", YES, "only members with this role host entities; empty: all")
     SWITCH(SHARDING "remember-entities", "off", YES,
            "on: entities of types that do not set `remember` start again with their shard")
     CHOICE(SHARDING "remember-entities-store", "ddata", "ddata|eventsourced",
@@ -463,38 +463,38 @@ static const struct row rows[] = {
          "a region repeats unanswered requests to the coordinator at this interval")
     COUNT(SHARDING "buffer-size", "100000", NULL, 1, 100000000, YES,
           "number of messages of a type that a node keeps while shard homes are unknown; 0 is refused")
-    SPAN_MS(SHARDING "handoff-timeout", "60 s", NULL, YES,
-         "a hand-off that takes longer fails, and the shard stays")
+    SPAN_MS(SHARDING "handoff-timeout", "60 s", NULL, YES, "a hand-off that takes longer fails, and the shard stays")
     SPAN_MS(SHARDING "shard-start-timeout", "10 s", NULL, YES,
          "the coordinator repeats an unanswered order to host a shard after this time")
     TIME(SHARDING "shard-failure-backoff", "10 s", NULL, YES,
          "longest wait before a failed read or write of remembered entities is repeated")
     TIME(SHARDING "entity-restart-backoff", "10 s", NULL, YES,
          "a remembered entity that stopped starts again after this time")
-    SPAN_MS(SHARDING "rebalance-interval", "10 s", NULL, YES,
-         "interval of rebalancing")
-    TEXT(SHARDING "journal-plugin-id", "", NOT_YET,
-         "journal of the deprecated persistence mode")
-    TEXT(SHARDING "snapshot-plugin-id", "", NOT_YET,
-         "snapshots of the deprecated persistence mode")
+    SPAN_MS(SHARDING "rebalance-interval", "10 s", NULL, YES, "interval of rebalancing")
+    TEXT(SHARDING "journal-plugin-id", "", NOT_YET, "journal of the deprecated persistence mode")
+    TEXT(SHARDING "snapshot-plugin-id", "", NOT_YET, "snapshots of the deprecated persistence mode")
     CHOICE(SHARDING "state-store-mode", "ddata", "ddata|persistence",
            YES, "where coordinators store their state; `persistence` is refused")
     COUNT(SHARDING "snapshot-after", "1000", NULL, 1, ANY_MAX, YES,
           "number of records of a shard's remembered entities between two complete ones")
     COUNT(SHARDING "keep-nr-of-batches", "2", NULL, 0, ANY_MAX, YES,
           "this many times `snapshot-after` records before the last complete one are kept")
-    COUNT(SHARDING "least-shard-allocation-strategy.rebalance-absolute-limit",
-          "0", NULL, 0, 100000, YES,
+    CHOICE(SHARDING "allocation-strategy", "least-shard", "least-shard|consistent-hashing|external", YES,
+           "how shards get their nodes, for types that do not set `allocation`; the same on all nodes")
+    COUNT(LEAST "rebalance-absolute-limit", "0", NULL, 0, 100000, YES,
           "above 0: the newer algorithm, which moves at most this many shards in one round")
-    NUMBER(SHARDING "least-shard-allocation-strategy.rebalance-relative-limit",
-           "0.1", NULL, 0, 1, YES,
+    NUMBER(LEAST "rebalance-relative-limit", "0.1", NULL, 0, 1, YES,
            "the newer algorithm moves at most this share of all shards in one round, at least one")
-    COUNT(SHARDING "least-shard-allocation-strategy.rebalance-threshold", "1",
-          NULL, 1, 100000, YES, "older algorithm: allowed difference between the number of shards of two regions")
-    COUNT(SHARDING "least-shard-allocation-strategy.max-simultaneous-rebalance",
-          "3", NULL, 1, 100000, YES, "older algorithm: number of shards that move at the same time")
-    TIME(SHARDING "external-shard-allocation-strategy.client-timeout", "5s",
-         NULL, NOT_YET, "waits this long for a placement to be stored")
+    COUNT(LEAST "rebalance-threshold", "1", NULL, 1, 100000, YES,
+          "older algorithm: allowed difference between the number of shards of two regions")
+    COUNT(LEAST "max-simultaneous-rebalance", "3", NULL, 1, 100000, YES,
+          "older algorithm: number of shards that move at the same time")
+    COUNT(HASHING "rebalance-limit", "0", NULL, 0, 100000, YES,
+          "at most this many shards move in one round; 0: all that are not at their node")
+    NUMBER(HASHING "load-bound", "off", OFF, 1, 1000, YES,
+           "no node gets more shards than this many times the average; others go to the next node on the ring")
+    SPAN_MS(SHARDING "external-shard-allocation-strategy.client-timeout", "5s", NULL, YES,
+            "`sherd_locations_get` waits this long for a majority")
     TIME(SHARDING "waiting-for-state-timeout", "2 s", NULL, YES,
          "time limit of one read of the coordinator's state, which is then repeated; a slower read of remembered "
          "entities is logged")

@@ -17,6 +17,7 @@
 
 #define MS_NS 1000000ull
 #define SHARDING "cluster.sharding."
+#define HASHING SHARDING "consistent-hashing-allocation-strategy."
 #define PASSIVATION SHARDING "passivation."
 #define DETECTOR "cluster.failure-detector."
 #define LEAST_SHARD SHARDING "least-shard-allocation-strategy."
@@ -315,6 +316,16 @@ static int read_downing(struct settings *settings, char *error, size_t size)
     return 0;
 }
 
+/* The configuration has checked the name. */
+static enum allocation_kind allocation_of(const char *name)
+{
+    int kind = 0;
+
+    while (strcmp(name, allocation_kind_text((enum allocation_kind)kind)) != 0)
+        kind++;
+    return (enum allocation_kind)kind;
+}
+
 static void read_sharding(struct settings *settings)
 {
     const struct config *config = settings->config;
@@ -342,6 +353,14 @@ static void read_sharding(struct settings *settings)
         config_duration_ns(config, SHARDING "shard-start-timeout");
     node->rebalance_interval =
         config_duration_ns(config, SHARDING "rebalance-interval");
+    node->allocation = allocation_of(
+        config_text(config, SHARDING "allocation-strategy"));
+    node->hashing_limit =
+        (uint32_t)config_int(config, HASHING "rebalance-limit");
+    node->load_bound = config_number(config, HASHING "load-bound");
+    node->locations_timeout =
+        config_duration_ns(config, SHARDING "external-shard-allocation-strategy"
+                                            ".client-timeout");
     node->outbound_queue = (uint32_t)config_int(
         config, "remote.artery.advanced.outbound-message-queue-size");
     node->outbound_control_queue = (uint32_t)config_int(

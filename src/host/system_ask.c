@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <sherd/allocation.h>
+
 #include "base/host_name.h"
+#include "base/limits.h"
 #include "host/system.h"
 #include "host/thread.h"
 
@@ -136,6 +139,24 @@ static int refuse_name(struct sherd_system *system, const char *name)
                "hint=\"see SHERD_NAME_MAX and sherd_spawn_named for its signs\"",
                name);
     return SHERD_EINVAL;
+}
+
+int sherd_system_allocation_answer(struct sherd_system *system,
+                                   const struct sherd_allocation_choice *choice)
+{
+    const struct identity *self = &system->settings.node.identity;
+    struct address region;
+
+    if (system_state_of(system) != SYSTEM_RUNNING)
+        return SHERD_ESTATE;
+    if (choice->shard_count > ALLOCATION_MOVES_MAX ||
+        (choice->address && !address_parse(&region, choice->address,
+                                           self->protocol, self->system)))
+        return SHERD_EINVAL;
+    return give_mail(system, 0,
+                     node_mail_allocation(choice,
+                                          choice->address ? &region : NULL),
+                     choice->shard_count * sizeof *choice->shards);
 }
 
 /* name: null for an actor without one. ref: may be null. */

@@ -155,14 +155,29 @@ static bool comes_too_late(struct sherd_system *system, const struct sherd_entit
     return false;
 }
 
+static void log_fault(struct sherd_system *system,
+                      const struct sherd_entity_type *type, const char *fault)
+{
+    const char *name = type && type->name ? type->name : "";
+    const char *meant = entity_type_meant(type);
+
+    if (meant)
+        system_log(system, TRACE_ERROR, "host",
+                   "an entity type is not valid type=\"%s\" why=\"%s\" "
+                   "allocation=\"%s\" hint=\"did you mean %s?\"",
+                   name, fault, type->allocation, meant);
+    else
+        system_log(system, TRACE_ERROR, "host",
+                   "an entity type is not valid type=\"%s\" why=\"%s\"", name,
+                   fault);
+}
+
 static int refuse(struct sherd_system *system, const struct sherd_entity_type *type, bool is_late)
 {
     const char *fault = entity_type_fault(type);
 
     if (fault) {
-        system_log(system, TRACE_ERROR, "host",
-                   "an entity type is not valid type=\"%s\" why=\"%s\"",
-                   type && type->name ? type->name : "", fault);
+        log_fault(system, type, fault);
         return SHERD_EINVAL;
     }
     for (uint32_t i = 0; i < system->types.count; i++) {
@@ -190,6 +205,9 @@ static void keep(struct sherd_system *system, const struct sherd_entity_type *ty
     copy.name = mem_text(type->name);
     copy.role = mem_text(type->role);
     copy.data_center = mem_text(type->data_center);
+    copy.allocation = mem_text(type->allocation);
+    if (type->strategy)
+        copy.strategy = mem_copy(type->strategy, sizeof *type->strategy);
     vec_push(&system->types, copy);
 }
 

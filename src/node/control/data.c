@@ -248,6 +248,8 @@ static bool begin(struct control *control, uint64_t token, enum data_verb verb,
     case DATA_RELEASE:
         replicator_release(replicator, token, call->key);
         break;
+    case DATA_ALLOCATION:
+        check_failed(__FILE__, __LINE__, "a call of distributed data");
     }
     return false;
 }
@@ -540,6 +542,10 @@ void data_wire(struct control *control)
 
     while (control->data.is_stirred &&
            replicator_next_news(replicator, &news)) {
+        if (shard_locations_has(news.token)) {
+            shard_locations_news(control, &news);
+            continue;
+        }
         switch (news.kind) {
         case REPLICATOR_NEWS_ANSWER:
             answer(control, &news);
