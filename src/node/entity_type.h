@@ -10,6 +10,10 @@
 
 /* Returns why the type cannot be used, as a literal; null if it can. The type may be null. */
 const char *entity_type_fault(const struct sherd_entity_type *type);
+/* Returns why the leases of its shards and coordinator cannot be had, as a literal; null if they can.
+ * The type must be without faults. */
+const char *entity_type_lease_fault(const struct node_settings *settings,
+                                    const struct sherd_entity_type *type);
 /* Whether two types would share a path or a name on some node: regions, proxies, coordinators,
  * replicators. If so, appends it to `name`. Both must be without faults; `other` may be `type`. The
  * function reads only the data center and the default role of the settings. */

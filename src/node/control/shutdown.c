@@ -584,7 +584,10 @@ void control_shutdown_step(struct control *control)
         removal_step(control, late);
         break;
     case SHUTDOWN_LANES:
-        if ((!all_lanes_ended(control) || downing_leaves(control)) && !late)
+        if (all_lanes_ended(control))
+            control_leases_end(control);
+        if ((!all_lanes_ended(control) || downing_leaves(control) || control_leases_end_waits(control)) &&
+            !late)
             break;
         if (!all_lanes_ended(control)) {
             late_step(control, SHERD_ACTOR_SYSTEM_TERMINATE);

@@ -246,7 +246,10 @@ enum sim_resolver {
     X(ACTIVE_BYTES, "active_byte_limit", 0, SELDOM(0, 0, 400, 4000, 40000))    \
     X(ACTIVE_STRATEGY, "active_strategy", 0, 0, 0, 1, 2, 3, 4, 5)              \
     X(IDLE_INTERVAL, "idle_interval_ms", 0, SELDOM(0, 10, 1000, 30000))        \
-    X(REQUESTS, "requests_load", 0, 0, 0, 0, 2, 10)
+    X(REQUESTS, "requests_load", 0, 0, 0, 0, 2, 10)                            \
+    X(SHARD_LEASES, "shard_leases", 0, SELDOM(0, 1, 2, 3))                     \
+    X(LEASE_RETRY, "lease_retry_ms", 5000, SELDOM(5000, 200, 1000, 20000))     \
+    X(LEASE_CUT, "fault_lease_cut", 0, 0, 1, 3)
 
 /* Meanings that the names do not tell:
  *
@@ -265,6 +268,8 @@ enum sim_resolver {
  *   - active_entity_limit, active_byte_limit: of the region of each type on a node; 0: none.
  *     active_strategy: 0 = the default, else the main area's alone: 1 = least recent, 2 = segments,
  *     3 = most recent, 4 = least frequent, 5 = with dynamic aging.
+ *   - shard_leases: 1 = of all shards, 2 = of all coordinators, 3 = of both, with lease_ttl_ms and
+ *     the like.
  *   - power_waits: a loss of power waits for a moment in which a backend writes.
  *   - stores_much: backends are slow, many entities store events, and power fails often.
  *   - fault_power_off: only for nodes with durable keys, which have disks.
@@ -343,6 +348,9 @@ uint64_t options_unstable_ms(const struct options *options);
 uint64_t options_answer_ms(const struct options *options);
 bool options_remember_in_data(const struct options *options);
 bool options_have_disks(const struct options *options); /* nodes have disks of durable keys */
+/* most time of a node without leases that it needs, after the end of faults: those of a dead one
+ * expire, and it asks again */
+uint64_t options_leases_ms(const struct options *options);
 /* pruning markers expire during the run */
 bool options_data_forgets(const struct options *options);
 

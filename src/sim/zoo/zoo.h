@@ -18,6 +18,7 @@ enum zoo_world {
     WORLD_STORE,         /* the N/R/W store under load */
     WORLD_LIMIT,         /* active entities are limited */
     WORLD_CLIENT,        /* threads of programs make requests */
+    WORLD_LEASE,         /* shards and coordinators have leases */
 };
 
 struct zoo_entry {

@@ -85,6 +85,7 @@ static void a_full_table_refuses_leases(void **state)
     (void)state;
     for (int i = 0; i <= LEASES_MAX; i++) {
         (void)snprintf(request.name, sizeof request.name, "l%d", i);
+        request.token = 0;
         lease_book_do(&book, 0, &request);
         assert_int_equal(request.answer,
                          i < LEASES_MAX ? LEASE_GRANTED : LEASE_REFUSED);
