@@ -158,7 +158,6 @@ int system_open_durable(struct sherd_system *system);
 int system_open_leases(struct sherd_system *system);
 /* Checks a type's leases, and opens its provider. Likewise. */
 int system_lease_type(struct sherd_system *system, const struct sherd_entity_type *type);
-void system_submit_lease(struct sherd_system *system, struct lease_request *request); /* given */
 
 /* Writes a log line; any thread. module must be a literal. */
 void system_log(struct sherd_system *system, enum trace_level level,

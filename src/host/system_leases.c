@@ -1,5 +1,4 @@
-/* Opens the lease providers that the configuration and entity types name, and passes requests to
- * them. */
+/* Opens the lease providers that the configuration and entity types name. */
 #define _GNU_SOURCE
 #include "host/system.h"
 
@@ -133,9 +132,4 @@ int system_lease_type(struct sherd_system *system, const struct sherd_entity_typ
         return SHERD_EINVAL;
     }
     return open_group(system, provider);
-}
-
-void system_submit_lease(struct sherd_system *system, struct lease_request *request)
-{
-    lease_provider_submit(system->leases[request->provider], request);
 }

@@ -12,6 +12,7 @@
 #include "host/client.h"
 #include "host/durable.h"
 #include "host/discovery.h"
+#include "host/lease_provider.h"
 #include "host/log.h"
 #include "host/pool.h"
 #include "host/relax.h"
@@ -25,14 +26,6 @@
 #define NEVER_AT UINT64_MAX
 
 /* ---- waking ---- */
-
-void thread_wake(struct thread *thread)
-{
-    if (atomic_load_explicit(&thread->sleeping, memory_order_seq_cst) == 0)
-        return;
-    if (atomic_exchange_explicit(&thread->sleeping, 0, memory_order_seq_cst))
-        check(uv_async_send(&thread->wake) == 0);
-}
 
 static void wake_other(struct thread *thread, struct thread *other)
 {
@@ -227,7 +220,7 @@ static bool carry_out(struct thread *thread, uint32_t index)
             backend_submit(system->store, request.journal);
             break;
         case DRIVER_LEASE:
-            system_submit_lease(system, request.lease);
+            lease_provider_submit(system->leases[request.lease->provider], request.lease);
             break;
         case DRIVER_JOB:
             pool_submit(system->pool, request.job);

@@ -75,26 +75,6 @@ void singleton_free(struct singleton *singleton)
     mem_free(singleton);
 }
 
-void singleton_news_put(struct singleton *singleton, enum singleton_news news)
-{
-    vec_push(&singleton->news, news);
-}
-
-bool singleton_next_news(struct singleton *singleton, enum singleton_news *news)
-{
-    if (singleton->news_head == singleton->news.count) {
-        singleton->news_head = singleton->news.count = 0;
-        return false;
-    }
-    *news = singleton->news.items[singleton->news_head++];
-    return true;
-}
-
-bool singleton_has_news(const struct singleton *singleton)
-{
-    return singleton->news_head < singleton->news.count;
-}
-
 static void send(struct singleton *singleton, const struct node_id *to,
                  struct slice recipient, const char *manifest, bool selection,
                  struct outbox *outbox)

@@ -93,8 +93,10 @@ bool singleton_lease_lets_go(struct singleton *singleton);
 /* Gives it up without waiting. */
 void singleton_lease_drop(struct singleton *singleton);
 
-/* singleton.c */
+/* news.c */
 void singleton_news_put(struct singleton *singleton, enum singleton_news news);
+
+/* singleton.c */
 void singleton_settle(struct singleton *singleton, uint64_t now,
                       struct outbox *outbox);
 void singleton_removed(struct singleton *singleton,
