@@ -13,7 +13,7 @@ static void put_news(struct owned_shards *owned, enum owned_news_kind kind, int6
 void owned_lease_ask(struct owned_shards *owned, int64_t index)
 {
     struct owned_shard *at = owned->shards[index];
-    at->lease_ticket++;
+    at->lease_ticket = ++owned->lease_tickets;
     at->is_lease_asked = true;
     put_news(owned, OWNED_LEASE, index);
 }
@@ -55,7 +55,7 @@ void owned_lease_drop(struct owned_shards *owned, int64_t index)
 void owned_lease_give_up(struct owned_shards *owned, int64_t index)
 {
     owned_lease_drop(owned, index);
-    owned->shards[index]->lease_ticket++;
+    owned->shards[index]->lease_ticket = ++owned->lease_tickets;
     put_news(owned, OWNED_RELEASE, index);
 }
 

@@ -128,6 +128,7 @@ struct owned_shards {
     uint64_t release_timeout;
     uint64_t lease_until; /* end of the certain time of all leases that are held */
     uint32_t leased;      /* number of these */
+    uint32_t lease_tickets; /* the last one; a shard that ends and comes back has others */
     struct timers timers; /* id = index */
     struct pending_budget *budget;
     struct trace *trace;

@@ -418,6 +418,29 @@ static void a_shard_that_ends_while_it_waits_gives_up_the_request(void **state)
     expect_state(fixture, OWNED_ABSENT);
 }
 
+/* The shard ended here and comes back, while a grant of its first request is on its way. By then the
+ * lease may have been given up. */
+static void a_grant_of_an_earlier_life_does_not_start_the_shard(void **state)
+{
+    struct fixture *fixture = *state;
+    struct owned_shards *owned = &fixture->owned;
+    const struct fence three = { 1, 3 };
+    uint32_t ticket;
+
+    owned_start(owned, 0, SHARD, one);
+    expect(fixture, OWNED_LEASE);
+    ticket = fixture->news.ticket;
+    owned_lost(owned, 0, SHARD, two);
+    expect(fixture, OWNED_FENCED);
+    owned_entities_stopped(owned, 0, SHARD);
+    expect(fixture, OWNED_RELEASE);
+    owned_start(owned, 0, SHARD, three);
+    owned_leased(owned, 0, SHARD, ticket, UNTIL);
+    expect_state(fixture, OWNED_LEASING);
+    grant(fixture, 0, UNTIL);
+    open_it(fixture);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 #define PERSISTENT(name) cmocka_unit_test_setup_teardown(name, set_up_persistent, tear_down)
 
@@ -443,6 +466,7 @@ int main(void)
         TEST(an_order_during_the_release_starts_the_shard_again),
         TEST(a_shard_with_another_owner_gives_up_its_lease),
         TEST(a_shard_that_ends_while_it_waits_gives_up_the_request),
+        TEST(a_grant_of_an_earlier_life_does_not_start_the_shard),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
