@@ -294,6 +294,22 @@ static void batch_answered(struct lease_group *group, uint64_t now,
 
 /* ---- the session ---- */
 
+/* Denied leases leave their places in the queue. Nothing else takes these away while no session can
+ * be had, possibly for days. */
+static void tidy_queue(struct lease_group *group)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = group->queue_head; i < group->queue.count; i++) {
+        const struct one *one = find(group, group->queue.items[i]);
+
+        if (one && one->stage == STAGE_QUEUED)
+            group->queue.items[kept++] = one->key;
+    }
+    group->queue.count = kept;
+    group->queue_head = 0;
+}
+
 /* Leases wait for a session that cannot be had now. */
 static void deny_waiting(struct lease_group *group)
 {
@@ -306,6 +322,7 @@ static void deny_waiting(struct lease_group *group)
         if (one->is_wanted && one->stage == STAGE_QUEUED)
             denied(group, one, true);
     }
+    tidy_queue(group);
 }
 
 /* All leases ended with the session. Those that wait begin with the next one. */
@@ -543,6 +560,11 @@ enum lease_state lease_group_state(const struct lease_group *group)
 uint64_t lease_group_token(const struct lease_group *group)
 {
     return lease_token(group->session);
+}
+
+uint32_t lease_group_queued(const struct lease_group *group)
+{
+    return group->queue.count;
 }
 
 uint32_t lease_group_held(const struct lease_group *group)

@@ -63,6 +63,7 @@ bool lease_group_next_news(struct lease_group *group, struct lease_group_news *n
 uint64_t lease_group_until(const struct lease_group *group);
 enum lease_state lease_group_state(const struct lease_group *group); /* of the session */
 uint64_t lease_group_token(const struct lease_group *group); /* likewise */
+uint32_t lease_group_queued(const struct lease_group *group); /* places in the queue of the batches */
 uint32_t lease_group_held(const struct lease_group *group); /* leases that are held */
 
 #endif

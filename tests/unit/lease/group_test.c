@@ -352,6 +352,34 @@ static void without_a_session_leases_are_denied(void **state)
     says(scene, "g1");
 }
 
+/* Shards ask again and again while the provider is away, for days. */
+static void denied_leases_leave_nothing_in_the_queue(void **state)
+{
+    struct scene *scene = *state;
+
+    for (int i = 0; i < 100; i++) {
+        for (uint64_t key = 0; key < 10; key++)
+            take(scene, key);
+        session(scene, LEASE_BEGIN, LEASE_UNKNOWN, 0);
+        session(scene, LEASE_GIVE_UP, LEASE_UNKNOWN, 0); /* it may have begun */
+        scene->said[0] = 0;
+        assert_true(lease_group_queued(scene->group) <= 10);
+    }
+}
+
+static void a_group_has_two_requests_under_way(void **state)
+{
+    struct scene *scene = *state;
+    uint32_t count;
+
+    hold(scene);
+    for (uint64_t key = 2; key < 10; key++)
+        take(scene, key);
+    run(scene, 12 * SECOND);
+    count = (scene->session != NULL) + (scene->batch != NULL); /* listen allows no more */
+    assert_int_equal(1 + count * (LEASE_PROVIDER_COUNT - 1), LEASE_REQUESTS_MAX);
+}
+
 static void all_leases_are_lost_with_the_session(void **state)
 {
     struct scene *scene = *state;
@@ -742,6 +770,8 @@ int main(void)
         TEST(a_thousand_leases_go_in_full_batches),
         TEST(a_lease_of_another_node_is_denied),
         TEST(without_a_session_leases_are_denied),
+        TEST(denied_leases_leave_nothing_in_the_queue),
+        TEST(a_group_has_two_requests_under_way),
         TEST(all_leases_are_lost_with_the_session),
         TEST(leases_are_lost_when_their_time_is_over),
         TEST(a_lost_session_does_not_come_back),
