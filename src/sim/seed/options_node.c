@@ -14,7 +14,7 @@
  *     (cluster.c)
  *   - type.rebalance_absolute_limit, type.rebalance_relative_limit: a type without them uses the
  *     node's
- *   - type.active_entity_limit, type.active_byte_limit: likewise
+ *   - type.active_entity_limit, type.active_byte_limit, type.lease_retry_ms: likewise
  *   - type.stop_msg, type.remember, type.proxy: define a type (traffic.h)
  *   - remember.shard_count: the type's
  *   - remember.move_again: the node's retry_interval, which is drawn
