@@ -398,7 +398,7 @@
 #define LEASES_MAX 4096 /* of one in-memory lease provider; a node asks for two */
 #define LEASE_REQUESTS_MAX 7 /* of a node: the resolver's, and two for each provider */
 #define LEASES_BOUND_MAX 262144 /* taken ones there: of 26 types with 10,000 shards */
-/* bound leases of one request: etcd allows 128 comparisons in a transaction, two for each */
+/* bound leases of one request: etcd allows 128 comparisons in a transaction, two for each and one */
 #define LEASE_BIND_MAX 60
 #define ETCD_REPLY_MAX (128 * 1024) /* 60 keys of the longest names have 80 KiB */
 #define ETCD_VALUE_MAX 512 /* base64, with the zero: an owner is shorter */

@@ -255,7 +255,6 @@ static bool bind_all(struct lease_etcd *etcd, struct lease_request *request)
     do
         done = lease_etcd_bind(etcd, until, request);
     while (!done && go_on(etcd, until, ++tries));
-    request->answer = done ? LEASE_GRANTED : LEASE_UNKNOWN;
     return done;
 }
 

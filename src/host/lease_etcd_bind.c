@@ -1,6 +1,6 @@
-/* Takes and gives up bound leases in etcd: reads all keys of a request in one transaction, then the
- * sessions that hold them, and writes all changes in another, on condition that nothing has
- * changed. */
+/* Takes and gives up bound leases in etcd: reads all keys of a request and its session in one
+ * transaction, then the sessions that hold them, and writes all changes in another, on condition that
+ * nothing has changed. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct attempt {
     uint64_t until;
     struct lease_request *request;
     struct buf own; /* value of a lease of this session */
-    struct buf *keys;
+    struct buf *keys; /* of the request; the last one is its session's */
     const char **texts; /* of the keys */
     struct etcd_key *found;
     VEC(struct holder) holders;
@@ -185,6 +185,15 @@ static void put_change(struct attempt *attempt, uint32_t index)
                  text_of(&attempt->own));
 }
 
+/* Leases of a session that has ended would belong to nobody. */
+static bool is_alive(const struct attempt *attempt)
+{
+    const struct lease_request *request = attempt->request;
+    const struct etcd_key *session = &attempt->found[request->count];
+
+    return session->found && session->create_revision == request->token;
+}
+
 /* True: the lease must change. Else it is answered. */
 static bool decide(struct attempt *attempt, uint32_t index)
 {
@@ -205,22 +214,28 @@ static bool decide(struct attempt *attempt, uint32_t index)
     return false;
 }
 
-/* A holder that had ended must not have begun a session with the same token: it cannot, but its
- * reading might be old. */
-static void put_dead_holders(struct attempt *attempt)
+static void put_created(struct attempt *attempt, const char *key, bool is_equal, uint64_t revision)
 {
-    char number[32];
+    char rest[64];
 
+    (void)snprintf(rest, sizeof rest, "%s\",\"create_revision\":\"%" PRIu64,
+                   is_equal ? "EQUAL" : "NOT_EQUAL", revision);
+    put_item(&attempt->compare, "{\"key\":\"%s\",\"target\":\"CREATE\",\"result\":\"%s\"}", key,
+             rest);
+}
+
+/* The own session lives. A holder that had ended must not have begun a session with the same token: it
+ * cannot, but its reading might be old. */
+static void put_sessions(struct attempt *attempt)
+{
+    const struct lease_request *request = attempt->request;
+
+    put_created(attempt, attempt->texts[request->count], true, request->token);
     for (uint32_t i = 0; i < attempt->holders.count; i++) {
         const struct holder *holder = &attempt->holders.items[i];
 
-        if (holder->lives)
-            continue;
-        (void)snprintf(number, sizeof number, "%" PRIu64, holder->token);
-        put_item(&attempt->compare,
-                 "{\"key\":\"%s\",\"target\":\"CREATE\",\"result\":\"NOT_EQUAL\","
-                 "\"create_revision\":\"%s\"}",
-                 text_of(&holder->key), number);
+        if (!holder->lives)
+            put_created(attempt, text_of(&holder->key), false, holder->token);
     }
 }
 
@@ -238,7 +253,7 @@ static bool write_changes(struct attempt *attempt)
             put_change(attempt, i);
     }
     if (attempt->success.size) {
-        put_dead_holders(attempt);
+        put_sessions(attempt);
         if (!transact(attempt, &attempt->compare, &attempt->success, &body)) {
             done = false;
         } else if (!etcd_read_txn(body, &done, &revision)) {
@@ -260,18 +275,19 @@ static void begin(struct attempt *attempt)
 
     (void)snprintf(token, sizeof token, " %" PRIu64, request->token);
     lease_etcd_put_name(&attempt->own, request->name, token);
-    attempt->keys = mem_alloc(request->count * sizeof *attempt->keys);
-    attempt->texts = mem_alloc(request->count * sizeof *attempt->texts);
-    attempt->found = mem_alloc(request->count * sizeof *attempt->found);
-    for (uint32_t i = 0; i < request->count; i++) {
-        lease_etcd_put_name(&attempt->keys[i], attempt->etcd->prefix, request->bound[i].name);
+    attempt->keys = mem_alloc((request->count + 1) * sizeof *attempt->keys);
+    attempt->texts = mem_alloc((request->count + 1) * sizeof *attempt->texts);
+    attempt->found = mem_alloc((request->count + 1) * sizeof *attempt->found);
+    for (uint32_t i = 0; i <= request->count; i++) {
+        lease_etcd_put_name(&attempt->keys[i], attempt->etcd->prefix,
+                            i < request->count ? request->bound[i].name : request->name);
         attempt->texts[i] = text_of(&attempt->keys[i]);
     }
 }
 
 static void end(struct attempt *attempt)
 {
-    for (uint32_t i = 0; i < attempt->request->count; i++)
+    for (uint32_t i = 0; i <= attempt->request->count; i++)
         buf_fini(&attempt->keys[i]);
     for (uint32_t i = 0; i < attempt->holders.count; i++)
         buf_fini(&attempt->holders.items[i].key);
@@ -291,10 +307,11 @@ bool lease_etcd_bind(struct lease_etcd *etcd, uint64_t until, struct lease_reque
 
     lease_request_answer_all(request, LEASE_UNKNOWN);
     begin(&attempt);
-    done = read_keys(&attempt, attempt.texts, request->count, attempt.found);
-    if (done) {
+    done = read_keys(&attempt, attempt.texts, request->count + 1, attempt.found);
+    if (done && is_alive(&attempt)) {
         collect_holders(&attempt);
         done = look_at_holders(&attempt) && write_changes(&attempt);
+        request->answer = done ? LEASE_GRANTED : LEASE_UNKNOWN;
     }
     end(&attempt);
     return done;

@@ -231,6 +231,27 @@ static void a_session_that_begins_again_frees_its_leases(void **state)
     assert_int_equal(bind_one(&next, "L", false), LEASE_REFUSED);
 }
 
+/* Its leases would belong to nobody. The answer is unknown, because the node does not know of the end. */
+static void a_session_that_ended_takes_nothing(void **state)
+{
+    struct session a = begin("a:1"), b = begin("b:1");
+    struct session ended = a;
+
+    (void)state;
+    assert_int_equal(bind_one(&a, "L", false), LEASE_GRANTED);
+    assert_int_equal(ask_session(&a, LEASE_GIVE_UP, TTL), LEASE_GRANTED);
+    assert_int_equal(bind_one(&ended, "L", false), LEASE_UNKNOWN);
+    assert_int_equal(bind_one(&ended, "M", false), LEASE_UNKNOWN);
+    assert_int_equal(bind_one(&b, "L", false), LEASE_GRANTED);
+    assert_int_equal(bind_one(&b, "M", false), LEASE_GRANTED);
+    assert_int_equal(bind_one(&ended, "M", true), LEASE_UNKNOWN);
+    a = begin("a:1");
+    assert_int_equal(bind_one(&ended, "N", false), LEASE_UNKNOWN);
+    assert_int_equal(bind_one(&a, "L", false), LEASE_REFUSED);
+    assert_int_equal(bind_one(&a, "M", false), LEASE_REFUSED);
+    assert_int_equal(bind_one(&a, "N", false), LEASE_GRANTED);
+}
+
 static void a_session_that_is_not_renewed_ends(void **state)
 {
     struct session dead = begin("dead:1"), b = begin("b:1");
@@ -530,6 +551,7 @@ int main(int count, char **arguments)
         FILES(a_bound_lease_has_one_session_at_a_time),
         FILES(bound_leases_end_with_their_session),
         FILES(a_session_that_begins_again_frees_its_leases),
+        FILES(a_session_that_ended_takes_nothing),
         FILES(a_session_that_is_not_renewed_ends),
         FILES(one_refused_lease_does_not_refuse_the_others),
         FILES(a_thousand_leases_take_a_few_requests),
@@ -543,6 +565,7 @@ int main(int count, char **arguments)
         IN_ETCD(a_bound_lease_has_one_session_at_a_time),
         IN_ETCD(bound_leases_end_with_their_session),
         IN_ETCD(a_session_that_begins_again_frees_its_leases),
+        IN_ETCD(a_session_that_ended_takes_nothing),
         IN_ETCD(a_session_that_is_not_renewed_ends),
         IN_ETCD(one_refused_lease_does_not_refuse_the_others),
         IN_ETCD(a_thousand_leases_take_a_few_requests),
