@@ -71,11 +71,20 @@ static void *tell_all(void *argument)
 
             (void)snprintf(id, sizeof id, "pump-%d", i);
             if (sherd_system_entity_tell(node, "Pump", id, RUN, nothing))
-                break; /* the node has not started, or has ended */
+                break; /* the node has ended */
         }
         nanosleep(&(struct timespec){ .tv_nsec = INTERVAL_NS }, NULL);
     }
     return NULL;
+}
+
+/* No thread may use a node that has not started. */
+static void begin_to_tell(void *argument)
+{
+    pthread_t teller;
+
+    if (pthread_create(&teller, NULL, tell_all, argument) != 0)
+        abort();
 }
 
 static void split(char *text, const char **seeds)
@@ -97,7 +106,6 @@ int main(int argc, char **argv)
         .shards = SHARDS,
     };
     struct sherd_options options = { .seed_nodes = seeds };
-    pthread_t teller;
     int error;
 
     if (argc != 4) {
@@ -112,7 +120,7 @@ int main(int argc, char **argv)
     if (!error)
         error = sherd_entity_register(node, &type);
     if (!error)
-        error = pthread_create(&teller, NULL, tell_all, NULL);
+        error = sherd_on_up(node, begin_to_tell, NULL);
     if (!error)
         error = sherd_run(node);
     if (error)
