@@ -54,6 +54,17 @@ static void changed_lease(void *context, enum lease_use use, const char *why, bo
         thread_wake(system_thread(system, 0));
 }
 
+static int unusable(struct sherd_system *system, enum lease_provider_kind provider,
+                    const char *error)
+{
+    system_log(system, TRACE_ERROR, "lease", "lease provider cannot be used provider=%s why=\"%s\" hint=\"%s\"",
+               lease_provider_text(provider), error,
+               provider == LEASE_PROVIDER_FILE
+                   ? "lease.directory must be a local directory that the node can write"
+                   : "check the settings lease.etcd.*");
+    return SHERD_ESTORE;
+}
+
 /* 0, or SHERD_ESTORE with a line in the log. A provider that is open stays so. */
 static int open_provider(struct sherd_system *system, enum lease_provider_kind provider)
 {
@@ -74,10 +85,8 @@ static int open_provider(struct sherd_system *system, enum lease_provider_kind p
     if (!provider || system->leases[provider])
         return 0;
     (void)lease_name(name, node->lease_name, node->identity.system);
-    if (lease_provider_open(&system->leases[provider], &options, error, sizeof error) != 0) {
-        system_log(system, TRACE_ERROR, "lease", "%s", error);
-        return SHERD_ESTORE;
-    }
+    if (lease_provider_open(&system->leases[provider], &options, error, sizeof error) != 0)
+        return unusable(system, provider, error);
     return 0;
 }
 
@@ -93,10 +102,8 @@ static int open_group(struct sherd_system *system, enum lease_provider_kind prov
     session_lease_name_put(&name, &system->settings.node);
     buf_put_u8(&name, 0);
     if (lease_provider_prepare(system->leases[provider], (const char *)name.data, error,
-                               sizeof error) != 0) {
-        system_log(system, TRACE_ERROR, "lease", "%s", error);
-        result = SHERD_ESTORE;
-    }
+                               sizeof error) != 0)
+        result = unusable(system, provider, error);
     buf_fini(&name);
     return result;
 }
