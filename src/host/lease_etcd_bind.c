@@ -25,7 +25,7 @@ struct attempt {
     uint64_t until;
     struct lease_request *request;
     struct buf own; /* value of a lease of this session */
-    struct buf *keys; /* of the request; the last one is its session's */
+    struct buf *keys; /* the request's; its session is the last one */
     const char **texts; /* of the keys */
     struct etcd_key *found;
     VEC(struct holder) holders;

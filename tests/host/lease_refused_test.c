@@ -127,7 +127,7 @@ static void a_type_whose_leases_cannot_be_had_is_refused(void **state)
     sherd_close(system);
 }
 
-/* What a joining node compares; both texts must be freed. */
+/* Returns the leases that a joining node compares; the text must be freed. */
 static char *scope_of(const char *text)
 {
     const struct sherd_options options = { .journal = "memory", .config_text = text };

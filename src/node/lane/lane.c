@@ -312,7 +312,8 @@ static void end(struct lane *lane, bool at_once)
     struct mail_content content = mail_from(lane->own, mail_ended_new());
 
     lane->ending = true;
-    if (at_once && actors_cluster_unheard(lane->actors)) { /* their last events */
+    /* Actors hear their last events. Entities with leases end, before the leases are given up. */
+    if (at_once && (lane->leases || actors_cluster_unheard(lane->actors))) {
         lane->ends_at_once = true;
         lane->ending_until = lane->machine->now + HEARING_TIME;
         if (!lane->is_downed)

@@ -246,6 +246,33 @@ static void a_node_that_is_cut_off_hands_its_shards_off(void **state)
 }
 
 /* A shard that waits for its lease here goes to a node that can have it. */
+static bool is_told(struct world *world, void *arg)
+{
+    (void)arg;
+    return world_logged(world, 1, "downed or removed by the cluster: this node ends");
+}
+
+/* The next home may start them as soon as the leases are given up. */
+static void a_downed_node_ends_its_entities_before_it_gives_leases_up(void **state)
+{
+    struct world *world = cluster(12, 2, SHARDS);
+    struct player player;
+    uint64_t there;
+    (void)state;
+
+    player_spawn(&player, world, 0, 0);
+    assert_served(&player, cast_id_at(&player, "E", 1), SOON);
+    there = running_at(world, 1, 0);
+    assert_true(there > 0);
+    assert_int_equal(cast.ended, 0);
+    world_cut_leases(world, 1, true); /* so that giving up takes its time */
+    world_down(world, 0, 1);
+    assert_true(world_until(world, is_told, NULL, 20 * SECOND));
+    world_run(world, 100 * MS);
+    assert_int_equal(cast.ended, there);
+    world_free(world);
+}
+
 static void a_shard_that_waits_for_its_lease_moves(void **state)
 {
     struct world *world = cluster(8, 2, SHARDS);
@@ -437,6 +464,7 @@ int main(void)
         cmocka_unit_test(a_node_that_slept_past_its_lease_runs_no_entity),
         cmocka_unit_test(a_node_that_leaves_gives_its_leases_up),
         cmocka_unit_test(a_node_that_is_cut_off_hands_its_shards_off),
+        cmocka_unit_test(a_downed_node_ends_its_entities_before_it_gives_leases_up),
         cmocka_unit_test(a_shard_that_waits_for_its_lease_moves),
         cmocka_unit_test(a_coordinator_starts_when_its_lease_is_granted_SGT001_SGT004_SGT005),
         cmocka_unit_test(the_next_coordinator_waits_for_the_lease_SGT002),
