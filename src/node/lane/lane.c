@@ -502,7 +502,8 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
         lane_remember_changed(lane, content);
         break;
     case MAIL_LEASED:
-        lane_leased(lane, content);
+        if (!lane->ended) /* else nobody takes what waits for a shard that ends */
+            lane_leased(lane, content);
         break;
     case MAIL_ORPHAN:
         if (!lane->is_downed)

@@ -101,7 +101,7 @@ static void tick_all(struct lane *lane)
 
 void lane_leases_look(struct lane *lane)
 {
-    if (lane->lease_end <= lane->machine->now)
+    if (!lane->ended && lane->lease_end <= lane->machine->now)
         tick_all(lane);
 }
 

@@ -245,7 +245,6 @@ static void a_node_that_is_cut_off_hands_its_shards_off(void **state)
     world_free(world);
 }
 
-/* A shard that waits for its lease here goes to a node that can have it. */
 static bool is_told(struct world *world, void *arg)
 {
     (void)arg;
@@ -273,6 +272,7 @@ static void a_downed_node_ends_its_entities_before_it_gives_leases_up(void **sta
     world_free(world);
 }
 
+/* A shard that waits for its lease here goes to a node that can have it. */
 static void a_shard_that_waits_for_its_lease_moves(void **state)
 {
     struct world *world = cluster(8, 2, SHARDS);
