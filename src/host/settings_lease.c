@@ -31,9 +31,9 @@ static void read_etcd(struct settings *settings)
         .prefix = config_text(config, ETCD "prefix"),
         .user = config_text(config, ETCD "user"),
         .password = config_text(config, ETCD "password"),
-        .ca_file = config_text(config, ETCD "ca-file"),
-        .cert_file = config_text(config, ETCD "cert-file"),
-        .key_file = config_text(config, ETCD "key-file"),
+        .ca_file = settings_path(settings, ETCD "ca-file"),
+        .cert_file = settings_path(settings, ETCD "cert-file"),
+        .key_file = settings_path(settings, ETCD "key-file"),
         .request_timeout = config_duration_ns(config, ETCD "request-timeout"),
         .patience = config_duration_ns(config, TIMES "lease-operation-timeout"),
     };
@@ -121,7 +121,7 @@ int settings_read_leases(struct settings *settings, char *error, size_t size)
     struct node_settings *node = &settings->node;
     enum lease_provider_kind singletons;
 
-    settings->lease_directory = config_text(config, "lease.directory");
+    settings->lease_directory = settings_path(settings, "lease.directory");
     read_times(settings);
     read_etcd(settings);
     if (!read_provider(settings, SHARDING "use-lease", &node->shard_lease, error, size) ||

@@ -4,7 +4,10 @@
 
 #include <stdio.h>
 
+#include <sherd/allocation.h>
+
 #include "actor/actors.h"
+#include "actor/allocation_call.h"
 #include "artery/control.h"
 #include "base/check.h"
 #include "base/hash.h"
@@ -73,6 +76,7 @@ static void make_names(struct node *node, uint32_t index)
         type->shards ? type->shards : node->settings.number_of_shards;
     if (!names->shards)
         names->shards = 1000;
+    names->allocation = entity_type_allocation(&node->settings, type);
     names->is_far = type->data_center != NULL;
     names->type = mem_text(type->name);
     if (names->is_far)
@@ -188,6 +192,9 @@ static void copy_type(struct sherd_entity_type *copy,
     if (!copy->use_lease)
         copy->use_lease = lease_provider_text(settings->shard_lease);
     copy->use_lease = mem_text(copy->use_lease);
+    copy->allocation = mem_text(type->allocation);
+    if (type->strategy)
+        copy->strategy = mem_copy(type->strategy, sizeof *type->strategy);
     if (!copy->behavior.receive)
         copy->proxy = 1;
     if (!copy->shards)
@@ -408,6 +415,8 @@ void node_free(struct node *node)
         free_text(settings->types[i].role);
         free_text(settings->types[i].data_center);
         free_text(settings->types[i].use_lease);
+        free_text(settings->types[i].allocation);
+        mem_free((void *)(uintptr_t)settings->types[i].strategy);
     }
     mem_free(node->names);
     mem_free((void *)(uintptr_t)settings->types);
@@ -719,6 +728,16 @@ struct mail node_mail_type_call(struct type_part *part)
 {
     struct mail_content content = mail_for_type(part->type, MAIL(type_call, .own = { part }));
 
+    return mail_seal(&content);
+}
+
+struct mail node_mail_allocation(const struct sherd_allocation_choice *choice,
+                                 const struct address *region)
+{
+    struct buf *bytes = mem_alloc(sizeof *bytes);
+    struct mail_content content = MAIL(allocation, .own = { bytes });
+
+    allocation_call_put(bytes, choice, region);
     return mail_seal(&content);
 }
 

@@ -61,7 +61,9 @@ void control_start_coordinator(struct control *control, uint32_t index)
 
     if (of->coordinator)
         return;
+    control_allocation_options(control, index, &options);
     of->coordinator = coordinator_new(&options, machine->now);
+    control_locations_begin(control, index);
     turn_walked(&control->turn, member_count(control->member)); /* it hears of all */
     shard_data_begin(control, index);
     for (uint32_t i = 0; i < member_count(control->member); i++) {
@@ -77,8 +79,10 @@ void control_end_coordinator(struct control *control, uint32_t index)
     struct machine *machine = control->machine;
     struct control_type *type = &control->types[index];
 
-    if (type->coordinator)
+    if (type->coordinator) {
+        control_locations_end(control, index);
         coordinator_abandon(type->coordinator);
+    }
     coordinator_free(type->coordinator);
     type->coordinator = NULL;
     control_orphan_shards_end(control, index);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "lease/request.h"
+#include "shard/allocation.h"
 
 /* The names of a type in paths and refs, the same on every machine. */
 struct type_names {
@@ -25,6 +26,7 @@ struct type_names {
     enum lease_provider_kind lease; /* of its shards here; NONE: they need none */
     uint64_t lease_retry; /* ns; 0: the default */
     uint32_t shards;
+    enum allocation_kind allocation;
 };
 
 #endif
