@@ -218,8 +218,11 @@ static void refused(struct lease *lease)
 
 void lease_forgotten(struct lease *lease, uint64_t now)
 {
-    if (lease->state == LEASE_HELD)
+    if (lease->state == LEASE_HELD) {
         refused(lease);
+        /* The renewal under way may be granted anew. A session's token prevents that. */
+        lease->is_owing = lease->is_away && !lease->is_session;
+    }
     settle(lease, now);
 }
 

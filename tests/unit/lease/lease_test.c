@@ -281,6 +281,7 @@ static void a_forgotten_lease_is_lost_at_once(void **state)
     assert_false(lease_is_held(scene->lease, scene->now));
     answer(scene, LEASE_TAKE, LEASE_GRANTED); /* does not count any more */
     assert_false(lease_is_held(scene->lease, scene->now));
+    answer(scene, LEASE_GIVE_UP, LEASE_GRANTED);
     run(scene, 200 * SECOND);
     assert_string_equal(scene->said, "AL");
     acquire(scene);
