@@ -199,8 +199,8 @@ struct sherd_entity_type {
 };
 
 /* Remembered entities. The existence of an entity is stored before its first
- * message is delivered: in the journal, or in distributed data
- * (cluster.sharding.remember-entities-store = ddata). Until it calls
+ * message is delivered: in distributed data, or in the journal
+ * (cluster.sharding.remember-entities-store = eventsourced). Until it calls
  * sherd_passivate it starts again with its shard: after a move, a crash, and a
  * restart of all nodes. One that ends otherwise starts again after
  * entity-restart-backoff, or with its next message. Remembered entities are

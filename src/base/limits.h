@@ -224,8 +224,9 @@
 #define PENDING_BYTES_MAX (256ull * 1024 * 1024) /* of these messages */
 /* before their order to drain; the oldest is dropped, which fails that attempt only */
 #define EARLY_MARKERS_MAX 4096
-/* ns for entities to stop; with the drain below the hand-off timeout */
-#define OWNED_STOP_TIMEOUT (25 * 1000000000ull)
+/* ns from the order to drain to the forced stop of entities; Akka's for a hand-off timeout of 60 s */
+#define OWNED_STOP_TIMEOUT (55 * 1000000000ull)
+#define OWNED_STOP_MIN 1000000000ull /* ns that entities have at least */
 /* ns between attempts to raise a fence; doubles up to eight times */
 #define OWNED_CLAIM_RETRY 1000000000ull
 /* ns between tries to get a shard's lease: Akka's lease-retry-interval */

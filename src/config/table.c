@@ -429,8 +429,7 @@ static const struct row rows[] = {
     SWITCH(SHARDING "remember-entities", "off", YES,
            "on: entities of types that do not set `remember` start again with their shard")
     CHOICE(SHARDING "remember-entities-store", "ddata", "ddata|eventsourced",
-           YES, "where remembered entities are stored; `ddata`: distributed data; `eventsourced` or not set: the "
-                "journal")
+           YES, "where remembered entities are stored; `ddata`: distributed data; `eventsourced`: the journal")
     TIME(SHARDING "passivate-idle-entity-after", "null", OFF, YES,
          "deprecated form of the idle time-out; wins when it is set")
     TEXT(PASSIVATION "strategy", "default-idle-strategy", YES,

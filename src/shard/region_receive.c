@@ -461,7 +461,7 @@ static void tell_drain(struct region *region, uint64_t now,
                                       .fence = entry->hosting->fence,
                                       .attempt = entry->hosting->stop,
                                       .owing_count = used,
-                                      /* The rest is for the stop: see OWNED_STOP_TIMEOUT. */
+                                      /* The rest is for the stop: owned_options.stop_timeout. */
                                       .deadline =
                                           now + region->handoff_timeout / 2 },
                 slice_of(NULL, 0), owing);

@@ -2,6 +2,8 @@
  * added to a node that runs (control/type_calls.c). */
 #include "node/lane/lane.h"
 
+#include "base/timers.h"
+
 /* A hand-off waits for the release of the lease, and must not fail because of it. */
 static uint64_t release_timeout(const struct node_settings *settings)
 {
@@ -10,6 +12,17 @@ static uint64_t release_timeout(const struct node_settings *settings)
     return share && (!settings->lease_patience || share < settings->lease_patience)
                ? share
                : settings->lease_patience;
+}
+
+/* Akka's: its end is known before the coordinator gives the hand-off up. */
+static uint64_t stop_timeout(const struct node_settings *settings)
+{
+    const uint64_t reserve = 5 * SECOND;
+
+    if (!settings->handoff_timeout)
+        return 0; /* the default */
+    return settings->handoff_timeout > reserve + SECOND ? settings->handoff_timeout - reserve
+                                                        : SECOND;
 }
 
 void lane_make_type(struct lane *lane, uint32_t index)
@@ -22,6 +35,7 @@ void lane_make_type(struct lane *lane, uint32_t index)
     struct owned_options owned = {
         .shard_count = names->shards,
         .persists = names->persists || names->remembers,
+        .stop_timeout = stop_timeout(settings),
         .leases = names->lease != LEASE_PROVIDER_NONE,
         .lease_retry = names->lease_retry,
         .release_timeout = release_timeout(settings),
