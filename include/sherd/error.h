@@ -102,7 +102,11 @@ enum sherd_error { SHERD_ERRORS(X) };
      * sherd_options.formats does not have. */                                 \
     X(SHERD_REASON_NO_FORMAT, "no format for the serializer and manifest")     \
     /* The path or pattern of a JVM's ActorSelection. */                       \
-    X(SHERD_REASON_NO_MATCH, "the selection matches no actor")
+    X(SHERD_REASON_NO_MATCH, "the selection matches no actor")                 \
+    /* The message was sent to a region: see sherd_extractor.entity. */        \
+    X(SHERD_REASON_NOT_EXTRACTED, "the extractor does not handle the message") \
+    /* The type's extractor gave no valid id, or one too many. */              \
+    X(SHERD_REASON_NO_SHARD, "the extractor names no shard for the entity")
 
 #define X(name, text) name,
 enum sherd_reason { SHERD_REASONS(X) SHERD_REASON_COUNT };

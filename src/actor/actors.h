@@ -27,6 +27,7 @@
 #include "actor/message.h"
 #include "base/bytes.h"
 #include "base/probe.h"
+#include "base/shard_rule.h"
 #include "base/timers.h"
 #include "base/trace.h"
 
@@ -91,6 +92,9 @@ void actors_free(struct actors *actors);
  * functions. */
 void actors_add_type(struct actors *actors, uint16_t index,
                      const struct sherd_entity_type *type);
+/* Sets how the entities of a type find their shard; Akka's hash at first. Copied, with its names
+ * lent. */
+void actors_set_rule(struct actors *actors, uint16_t type, const struct shard_rule *rule);
 /* The limit of the active entities of each shard; UINT32_MAX, UINT64_MAX: none. */
 struct active_limit {
     uint32_t entities;

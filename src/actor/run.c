@@ -124,13 +124,22 @@ static bool handle_mark(struct actors *actors, uint32_t index,
                   call(actors, slot, NULL, &msg), last);
 }
 
-/* Acknowledges a START, given, once the entity runs and, if remembered, its start is stored. */
+/* Acknowledges a START, given, once the entity runs and, if remembered, its start is stored. An asker
+ * gets an answer. */
 static void acknowledge_start(struct actors *actors, const struct slot *slot,
                               struct message *message)
 {
+    char text[SHARD_TEXT_MAX];
     struct message *ack;
 
-    if (!ref_is_nobody(message->sender)) {
+    if (message->ask) {
+        ack = actors_message(actors, slot_shard(actors, slot, text));
+        ack->kind = MESSAGE_ANSWER;
+        ack->to = message->sender;
+        ack->sender = actors->ctx.self;
+        ack->ask = message->ask;
+        effects_emit(actors, ack);
+    } else if (!ref_is_nobody(message->sender)) {
         ack = actors_message(actors, slot_id(slot));
         ack->kind = MESSAGE_START_ACK;
         ack->to = message->sender;

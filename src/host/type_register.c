@@ -191,6 +191,8 @@ static void keep(struct sherd_system *system, const struct sherd_entity_type *ty
     copy.name = mem_text(type->name);
     copy.role = mem_text(type->role);
     copy.data_center = mem_text(type->data_center);
+    if (type->extractor)
+        copy.extractor = mem_copy(type->extractor, sizeof *type->extractor);
     vec_push(&system->types, copy);
 }
 

@@ -30,6 +30,9 @@ const char *entity_type_fault(const struct sherd_entity_type *type)
         return "no receive function";
     if (type->shards > TYPE_SHARDS_MAX)
         return "more than 10000 shards";
+    if (type->extractor && type->extractor->hash != SHERD_SHARD_HASH_JAVA &&
+        type->extractor->hash != SHERD_SHARD_HASH_MURMUR2)
+        return "the extractor's hash is no value of enum sherd_shard_hash";
     if (!(type->rebalance_relative_limit >= 0 &&
           type->rebalance_relative_limit <= 1))
         return "rebalance_relative_limit is not from 0 to 1";

@@ -53,7 +53,7 @@ static void answer(struct region *region, enum shard_message_kind kind,
     char text[SHARD_TEXT_MAX];
     struct shard_message message = {
         .kind = kind,
-        .shard = shard_text(entry_shard(region, entry), text),
+        .shard = shard_name(region->names, entry_shard(region, entry), text),
         .fence = attempt.fence,
         .attempt = attempt.number,
         .reason = slice_text(reason),
@@ -68,7 +68,7 @@ static struct entry *entry_of(struct region *region, struct slice text)
 {
     int32_t shard;
     int64_t index = -1;
-    if (shard_parse(text, &shard))
+    if (shard_number(region->names, text, &shard))
         index = shard_index(shard, region->shard_count);
     if (index < 0) {
         region->counters.malformed++;

@@ -183,6 +183,12 @@ void control_check_stores(struct control *control);
 /* A claim did not find the coordinator's proof: leaves. */
 void control_other_store(struct control *control, uint32_t type);
 
+/* The ids of a type's shards; null: decimal texts. */
+static inline struct shard_names *shard_names_of(const struct control *control, uint32_t type)
+{
+    return control->machine->node->names[type].rule.names;
+}
+
 /* peer_view.c: describes a member as far as all types agree; the second adds has_role. */
 struct member_info control_peer_of_all(const struct control *control,
                                        const struct member_view *view);

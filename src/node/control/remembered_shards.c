@@ -15,7 +15,8 @@ void control_remembered(struct control *control, uint32_t type,
 
     if (coordinator_remembered(control->types[type].coordinator, id))
         return;
-    if (!shard_parse(id, &shard) || shard >= SHARDS_MAX ||
+    if (shard_names_of(control, type) ||
+        !shard_parse(id, &shard) || shard >= SHARDS_MAX ||
         shard <= -SHARDS_MAX) {
         counts->unknown++;
         return;

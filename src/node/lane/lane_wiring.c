@@ -20,7 +20,7 @@ static void claim(struct lane *lane, uint32_t type,
     const struct type_names *names = &lane->machine->node->names[type];
     struct slice name = slice_text(names->name);
     char text[SHARD_TEXT_MAX];
-    struct slice shard = shard_text(news->shard, text);
+    struct slice shard = shard_name(names->rule.names, news->shard, text);
 
     if (!names->persists && names->remembers_in_data) { /* nothing of it is in the journal */
         if (owned_state(&lane->types[type].owned, news->shard) ==
@@ -61,7 +61,7 @@ static void stopped(struct lane *lane, uint32_t type,
         lane_remember_end(lane, type, news->shard);
         journal_release(lane->journal,
                         slice_text(lane->machine->node->names[type].name),
-                        shard_text(news->shard, text));
+                        shard_name(lane_shard_names(lane, type), news->shard, text));
         place_stopped(&lane->types[type].routes, &lane->types[type].owned,
                       news->shard);
     }
@@ -127,7 +127,7 @@ static void fenced(struct lane *lane, uint32_t type,
     lane_remember_end(lane, type, news->shard);
     journal_release(lane->journal,
                     slice_text(lane->machine->node->names[type].name),
-                    shard_text(news->shard, text));
+                    shard_name(lane_shard_names(lane, type), news->shard, text));
     report(lane, mail_for_shard(type, news->shard,
                                 MAIL(fenced, .fence = news->fence,
                                      .stored_term = of->stored_term)));
@@ -211,7 +211,8 @@ static void claim_answered(struct lane *lane, const struct journal_news *news)
     struct owned_shards *owned;
     struct fence own;
 
-    check(type >= 0 && shard_parse(news->shard, &shard));
+    check(type >= 0 && shard_number(lane_shard_names(lane, (uint32_t)type),
+                                    news->shard, &shard));
     if (lane_orphan_shard_claimed(lane, (uint32_t)type, shard, news))
         return;
     owned = &lane->types[type].owned;
@@ -316,7 +317,8 @@ static bool wire_actors(struct lane *lane)
             journal_replay(
                 lane->journal, news.actor,
                 slice_text(lane->machine->node->names[shard->type].name),
-                shard_text(shard->number, text), news.id);
+                shard_name(lane_shard_names(lane, shard->type), shard->number, text),
+                news.id);
             break;
         case ACTORS_FORGET:
             journal_forget(lane->journal, news.actor);

@@ -30,6 +30,8 @@ void lane_open_type(struct lane *lane, uint32_t index)
     const struct node_settings *settings = lane->machine->settings;
 
     actors_add_type(lane->actors, (uint16_t)index, &settings->types[index]);
+    actors_set_rule(lane->actors, (uint16_t)index,
+                    &lane->machine->node->names[index].rule);
     actors_set_passivation(lane->actors, (uint16_t)index, &settings->passivation);
 }
 

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/shard_rule.h"
+
 /* The names of a type in paths and refs, the same on every machine. */
 struct type_names {
     const char *name;     /* for tells and asks here: "TYPE@CENTER" if is_far */
@@ -21,6 +23,7 @@ struct type_names {
     bool remembers; /* and this node hosts it */
     bool remembers_in_data; /* in distributed data, not in the journal */
     uint32_t shards;
+    struct shard_rule rule; /* owns its names */
 };
 
 #endif
