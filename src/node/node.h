@@ -121,6 +121,7 @@ struct node_settings {
 
     /* akka.cluster.sharding */
     const char *sharding_role; /* of types without one; null or blank: every node hosts them */
+#define BUFFER_NONE UINT32_MAX /* buffer_size: no message waits */
     uint32_t number_of_shards, buffer_size, rebalance_absolute_limit, rebalance_threshold, max_simultaneous_rebalance;
     double rebalance_relative_limit; /* 0: Akka's */
 #define RELATIVE_NONE (-1.0) /* zero: one shard */

@@ -20,6 +20,8 @@ void lane_make_type(struct lane *lane, uint32_t index)
     };
 
     pending_budget_init(&type->budget, settings->buffer_size, 0, settings->lanes);
+    if (settings->buffer_size == BUFFER_NONE)
+        type->budget.count_max = 0;
     routes_init(&type->routes, &routes);
     owned_init(&type->owned, &owned);
     lane_remember_init(lane, index);

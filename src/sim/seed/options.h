@@ -79,7 +79,7 @@ enum sim_resolver {
     X(MONITORED_BY, "monitored_by", 9, 1, 3, 9, 60)                            \
     X(MEMBERS_MIN, "min_nr_of_members", 1, 1, 1, 2, 3)                         \
     X(SHARDS, "number_of_shards", 100, 1, 8, 100, 1000)                        \
-    X(BUFFER, "buffer_size", 100000, 1, 10, 1000, 100000)                      \
+    X(BUFFER, "buffer_size", 100000, 0, 1, 10, 1000, 100000)                   \
     X(REBALANCE_ABSOLUTE, "rebalance_absolute_limit", 0, 0, 1, 5, 100)         \
     X(REBALANCE_RELATIVE, "rebalance_relative_limit_percent", 10, 1, 5, 10,    \
       100)                                                                     \

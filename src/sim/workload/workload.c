@@ -649,7 +649,7 @@ void workload_status(struct workload *workload, uint32_t node,
                      uint32_t lanes)
 {
     /* Each lane has its share, at least one. */
-    uint64_t most = buffer_size > lanes ? buffer_size : lanes;
+    uint64_t most = buffer_size && lanes > buffer_size ? lanes : buffer_size;
 
     for (uint32_t i = 0; i < status->type_count; i++)
         if (status->types[i].waiting > most)

@@ -405,7 +405,9 @@ void workload_world_sample(struct workload_world *of)
         if (!node->node || node->is_paused)
             continue;
         status = world_counts(of->world, i);
-        workload_status(of->workload, i, &status, node->settings.buffer_size,
+        workload_status(of->workload, i, &status,
+                        node->settings.buffer_size == BUFFER_NONE ? 0
+                                                                  : node->settings.buffer_size,
                         node->settings.lanes);
         world_status_fini(&status);
     }
