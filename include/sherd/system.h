@@ -140,7 +140,7 @@ struct sherd_entity_type {
      * a JVM node that joined earlier has it, this node leaves with
      * SHERD_EJOIN. */
     const char *role;
-    /* 1 to 10,000, the same on all nodes; default: as configured
+    /* 1 to 20,000, the same on all nodes; default: as configured
      * (akka.cluster.sharding.number-of-shards, 1000). If the extractor names
      * shards: how many there can be. */
     uint32_t shards;

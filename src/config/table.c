@@ -419,7 +419,7 @@ static const struct row rows[] = {
          "an update that makes a value larger than this is refused")
 
     /* Sharding */
-    COUNT(SHARDING "number-of-shards", "1000", NULL, 1, 10000, YES,
+    COUNT(SHARDING "number-of-shards", "1000", NULL, 1, 20000, YES,
           "number of shards of a type; the same on all nodes")
     TEXT(SHARDING "guardian-name", "sharding", NOT_YET,
          "name of the actor above all regions")

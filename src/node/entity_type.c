@@ -29,7 +29,7 @@ const char *entity_type_fault(const struct sherd_entity_type *type)
     if (!type->behavior.receive && !type->proxy && !type->data_center)
         return "no receive function";
     if (type->shards > TYPE_SHARDS_MAX)
-        return "more than 10000 shards";
+        return "more than 20000 shards";
     if (type->extractor && type->extractor->hash != SHERD_SHARD_HASH_JAVA &&
         type->extractor->hash != SHERD_SHARD_HASH_MURMUR2)
         return "the extractor's hash is no value of enum sherd_shard_hash";

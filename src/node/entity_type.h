@@ -6,7 +6,7 @@
 
 #include "node/node.h"
 
-#define TYPE_SHARDS_MAX 10000 /* as in sherd/system.h */
+#define TYPE_SHARDS_MAX 20000 /* as in sherd/system.h */
 
 /* Returns why the type cannot be used, as a literal; null if it can. The type may be null. */
 const char *entity_type_fault(const struct sherd_entity_type *type);

@@ -186,7 +186,7 @@ static void options_that_are_wrong_are_refused(void **state)
     assert_int_equal(error_of_open(&options), SHERD_EINVAL);
     options = (struct sherd_sim_options){ .faults = SHERD_SIM_ALL + 1 };
     assert_int_equal(error_of_open(&options), SHERD_EINVAL);
-    options = (struct sherd_sim_options){ .shards = 10001 };
+    options = (struct sherd_sim_options){ .shards = 20001 };
     assert_int_equal(error_of_open(&options), SHERD_EINVAL);
     options = (struct sherd_sim_options){ .type_count = 1 };
     assert_int_equal(error_of_open(&options), SHERD_EINVAL);
@@ -217,7 +217,7 @@ static void types_that_are_wrong_are_refused(void **state)
     types[0].behavior.receive = NULL;
     assert_int_equal(error_of_open(&options), SHERD_EINVAL);
     types[0] = account;
-    types[0].shards = 10001;
+    types[0].shards = 20001;
     assert_int_equal(error_of_open(&options), SHERD_EINVAL);
     types[0] = account;
     types[0].name = "Account|Savings";
@@ -904,7 +904,7 @@ static void refused_options_are_reported_once(void **state)
     } wrong[] = {
         { { .lanes = 65 }, "lanes is 65, at most 64" },
         { { .nodes = 2000 }, "nodes is 2000, at most 1000" },
-        { { .shards = 10001 }, "shards is 10001, at most 10000" },
+        { { .shards = 20001 }, "shards is 20001, at most 20000" },
         { { .faults = 128 }, "faults is 128, at most 127" },
         { { .type_count = 1 }, "types[0]: no name" },
         { { .types = two, .type_count = 2 },
