@@ -619,6 +619,20 @@ bool node_entity_receiver(const struct node *node, const struct sherd_entity_ref
     return true;
 }
 
+bool node_region_receiver(const struct node *node, const char *type,
+                          struct sherd_extracted *message,
+                          struct node_receiver *receiver, bool *is_handled)
+{
+    uint32_t index = node_type_index(node, type);
+
+    if (index == ACTOR_TYPES_MAX)
+        return false;
+    receiver->type = node->names[index].name;
+    *is_handled = shard_rule_extract(&node->names[index].rule, message);
+    receiver->lane = *is_handled ? lane_of(node, index, message->id) : 0;
+    return true;
+}
+
 struct node_receiver node_actor_receiver(const struct node *node, struct sherd_ref actor)
 {
     uint32_t lane = actor_id_lane(actor.actor);

@@ -243,6 +243,11 @@ struct node_receiver {
 bool node_entity_receiver(const struct node *node,
                           const struct sherd_entity_ref *ref,
                           struct node_receiver *receiver);
+/* Finds the entity of a message to the region of a type, as tells name the type. is_handled false: the
+ * extractor does not handle it. False: no such type. */
+bool node_region_receiver(const struct node *node, const char *type,
+                          struct sherd_extracted *message,
+                          struct node_receiver *receiver, bool *is_handled);
 struct node_receiver node_actor_receiver(const struct node *node,
                                          struct sherd_ref actor);
 /* Whether a body is small enough; to: for an actor. */
