@@ -246,7 +246,8 @@ enum sim_resolver {
     X(ACTIVE_BYTES, "active_byte_limit", 0, SELDOM(0, 0, 400, 4000, 40000))    \
     X(ACTIVE_STRATEGY, "active_strategy", 0, 0, 0, 1, 2, 3, 4, 5)              \
     X(IDLE_INTERVAL, "idle_interval_ms", 0, SELDOM(0, 10, 1000, 30000))        \
-    X(REQUESTS, "requests_load", 0, 0, 0, 0, 2, 10)
+    X(REQUESTS, "requests_load", 0, 0, 0, 0, 2, 10)                            \
+    X(TEXT_SHARDS, "text_shards", 0, 0, 0, 0, 1)
 
 /* Meanings that the names do not tell:
  *
@@ -285,6 +286,8 @@ enum sim_resolver {
  *   - data_load, versions_load, requests_load: calls of distributed data and of the N/R/W store, and
  *     bursts of requests of programs' threads, per second, of all nodes together. With requests
  *     counters of nodes cannot be compared exactly.
+ *   - text_shards: the types have an extractor: shards have texts as ids, every other tell goes to
+ *     the region, and starts of entities are acknowledged. The number of shards stays.
  *   - data_levels: a set of bits of enum sherd_level.
  *   - data_pruning_marker_s, also of durable keys: where clocks are exact; otherwise longer than
  *     any run.

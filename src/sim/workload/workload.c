@@ -97,6 +97,7 @@ static void add_type(struct workload *workload, uint32_t type)
                                         : workload_entity_plain;
     of->behavior.name = types[type].text;
     of->shards = settings->shards;
+    of->extractor = workload_extractor(workload);
     of->stop_msg = types[type].stops ? STOP_MESSAGE : 0;
     of->remember = types[type].remembers;
     /* 0: never, for remembered types */
