@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 
-/* What a request to an entity's type asks for. */
+/* The purposes of requests. */
 enum client_way {
     CLIENT_ENTITY, /* a message to the entity, or to an actor */
     CLIENT_REGION, /* a message to the region, for which the extractor found no entity */

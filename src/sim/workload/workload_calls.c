@@ -336,7 +336,7 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
     case SHERD_MESSAGE:
         given(workload, ctx, caller, msg);
         break;
-    case SHERD_ANSWER: /* to a start; the tag is the entity */
+    case SHERD_ANSWER: /* the answer to a start; the tag is the entity */
         workload_shard_is(workload, caller->node, slice_text(workload_id(text, msg->tag)),
                           slice_of(msg->body.data, msg->body.size));
         break;
