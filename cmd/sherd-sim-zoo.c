@@ -153,6 +153,17 @@ static const struct kind data_kinds[] = {
 static const struct kind durable_kind = { ZOO_NONE, MODE_DATA,
                                           { "data_durable=1" } };
 
+/* For bugs of values that do not merge on every node. */
+static const struct kind unknown_kinds[] = {
+    { ZOO_NONE, MODE_DATA,
+      { "data_unknown=1", "data_slots=9", "data_load=20", "data_levels=20" } },
+    { ZOO_NONE, MODE_DATA,
+      { "data_unknown=2", "data_slots=9", "data_load=20", "data_levels=28",
+        "fault_crash=5", "fault_cut=5", "data_gossip_interval_ms=5000" } },
+};
+
+#define UNKNOWN_KINDS (sizeof unknown_kinds / sizeof *unknown_kinds)
+
 /* For the bug of keys that expire: a cut-off node hears of no use. */
 static const struct kind expiry_kind = {
     ZOO_EXPIRED_BEGINS_EMPTY, MODE_DATA,
@@ -225,6 +236,17 @@ static const struct kind limit_kinds[] = {
 };
 
 #define LIMIT_KINDS (sizeof limit_kinds / sizeof *limit_kinds)
+
+/* For allocation strategies: nodes come and go, and shards move at once. */
+static const struct kind allocation_kinds[] = {
+    { ZOO_NONE, MODE_SWARM, { "allocation=4", "rebalance_interval_ms=1000" } },
+    { ZOO_NONE, MODE_HANDOFF,
+      { "allocation=4", "rebalance_interval_ms=1000", "fault_leave=5",
+        "number_of_shards=100" } },
+};
+
+#define ALLOCATION_KINDS_OF_SEEDS                                              \
+    (sizeof allocation_kinds / sizeof *allocation_kinds)
 
 /* For bugs of the N/R/W store. */
 static const struct kind store_kinds[] = {
@@ -348,6 +370,10 @@ static const struct kind *kind_of(const struct search *search, uint64_t seed)
         return &client_kinds[seed % CLIENT_KINDS];
     case WORLD_LIMIT:
         return &limit_kinds[seed % LIMIT_KINDS];
+    case WORLD_UNKNOWN:
+        return &unknown_kinds[seed % UNKNOWN_KINDS];
+    case WORLD_ALLOCATION:
+        return &allocation_kinds[seed % ALLOCATION_KINDS_OF_SEEDS];
     case WORLD_ANY:
         break;
     }

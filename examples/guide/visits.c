@@ -15,6 +15,7 @@ struct count {
     uint32_t visits, port;
 };
 static struct sherd_system *node;
+static struct sherd_client *client;
 static const struct sherd_bytes nothing;
 
 /* [entity] */
@@ -31,26 +32,31 @@ static enum sherd_next page(struct sherd_ctx *ctx, void *self,
 }
 /* [entity end] */
 
-/* [asker] */
-/* A plain actor that asks one page and prints the answer. Its first message has the name. */
-static enum sherd_next asker(struct sherd_ctx *ctx, void *self,
-                             const struct sherd_msg *msg)
+/* [ask] */
+/* Asks a page, waits for the answer, and prints it. */
+static int ask(const char *name)
 {
-    (void)self;
-    if (msg->kind == SHERD_STARTED) {
-        sherd_entity_ask(ctx, "Page", msg->body.data, VISIT, nothing, 0, 5000);
-        return SHERD_CONTINUE;
-    }
-    if (msg->kind == SHERD_ANSWER) {
-        const struct count *count = msg->body.data;
+    struct sherd_entity_ref ref;
+    struct sherd_request request = { .entity = &ref, .msg = VISIT, .timeout_ms = 5000 };
+    struct sherd_completion done;
+    int error = sherd_entity_ref_make(&ref, "Page", name, NULL);
+
+    if (!error)
+        error = sherd_client_ask(client, &request, NULL);
+    if (error)
+        return error;
+    sherd_client_poll(client, &done, 1, -1); /* each accepted request ends */
+    if (done.status == SHERD_CLIENT_ANSWERED) {
+        const struct count *count = done.body.data;
 
         printf("visits=%u, the page lives on port %u\n", count->visits, count->port);
     } else {
-        printf("no answer: %s\n", sherd_reason_text(msg->reason));
+        printf("no answer: %s\n", sherd_client_status_text(done.status));
     }
-    return SHERD_STOP;
+    sherd_completions_free(&done, 1);
+    return 0;
 }
-/* [asker end] */
+/* [ask end] */
 
 static void print_status(void)
 {
@@ -68,7 +74,6 @@ static void print_status(void)
 
 static int obey(const char *line)
 {
-    static const struct sherd_behavior behavior = { .name = "asker", .receive = asker };
     char name[64] = "";
     unsigned pages;
     int error = 0;
@@ -77,7 +82,7 @@ static int obey(const char *line)
     if (sscanf(line, "tell %63s", name) == 1)
         error = sherd_system_entity_tell(node, "Page", name, VISIT, nothing);
     else if (sscanf(line, "ask %63s", name) == 1)
-        error = sherd_system_spawn(node, &behavior, (struct sherd_bytes){ name, sizeof name }, NULL);
+        error = ask(name);
     /* [send end] */
     else if (sscanf(line, "down %63s", name) == 1)
         error = sherd_down(node, name);
@@ -137,6 +142,7 @@ int main(int argc, char **argv)
         .idle_ms = UINT64_MAX, /* pages stay in memory */
     };
     /* [open end] */
+    const struct sherd_client_options waits = { .waits_until_up = 1 };
     char line[100];
     int error;
 
@@ -151,6 +157,8 @@ int main(int argc, char **argv)
         error = sherd_entity_register(node, &type);
     if (!error)
         error = sherd_start(node);
+    if (!error)
+        error = sherd_client_open(&client, node, &waits);
     if (!error) {
         sigaction(SIGINT, &(struct sigaction){ .sa_handler = on_signal }, NULL);
         sigaction(SIGTERM, &(struct sigaction){ .sa_handler = on_signal }, NULL);
@@ -164,6 +172,7 @@ int main(int argc, char **argv)
     if (error)
         fprintf(stderr, "visits: %s\n", sherd_strerror(error));
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    sherd_client_close(client);
     sherd_close(node);
     return error != 0;
 }

@@ -65,7 +65,12 @@ enum sherd_data_type {
      * another type, too. */
     SHERD_OR_MULTIMAP_DELTAS,
     /* From items to values of any type from FLAG to LWW_REGISTER. */
-    SHERD_OR_MAP
+    SHERD_OR_MAP,
+    /* Never in an update: a JVM program's own type, as bytes, or a value of it
+     * in an OR_MAP. Only JVM members can merge it, so a key may have several
+     * values side by side: sherd_data_next_value, sherd_value_custom. An OR_MAP
+     * with such a value is merged by JVM members, too, as a whole. */
+    SHERD_CUSTOM
 };
 
 /* The kind of an item. Items of different kinds differ.
@@ -240,8 +245,8 @@ enum sherd_data_message {
     /* Too few members, or not this member's disk, answered in time. A write
      * is not undone: it is made here, and spreads. */
     SHERD_DATA_TIMEOUT,
-    /* An update met a key of another type, or a type without such a change.
-     * Nothing was changed. */
+    /* An update met a key of another type, perhaps a custom one, or a type
+     * without such a change. Nothing was changed. */
     SHERD_DATA_MISMATCH,
     /* The disk of this member, or of too many others, did not take a write of
      * a durable key. It is made here, and spreads. */
@@ -268,12 +273,21 @@ enum sherd_data_message {
 struct sherd_value;
 
 /* Returns the value of a SHERD_DATA_FOUND or _CHANGED: a copy that the caller
- * frees with sherd_value_free. Null for other messages, and for a type that
- * this library does not know.
+ * frees with sherd_value_free. Null for other messages, and for a type that has
+ * no name here.
  * Threads: any, while the message is valid. The same holds for the next
- * three. */
+ * four. */
 SHERD_API SHERD_MUST_USE struct sherd_value *
 sherd_data_value(const struct sherd_msg *msg);
+
+/* Returns the next value of such a message, which the caller frees. Only a key
+ * with a value of SHERD_CUSTOM, perhaps in a map, has several: states of
+ * different members that no JVM member has merged yet. The first is that of
+ * sherd_data_value, and came last. Null: there is no further one.
+ *
+ * at: 0 for the first; the call moves it on. */
+SHERD_API SHERD_MUST_USE struct sherd_value *
+sherd_data_next_value(const struct sherd_msg *msg, uint32_t *at);
 
 /* Returns the key that a SHERD_DATA message is about, lent. "" for
  * SHERD_DATA_KEYS, and for a message of another kind. */
@@ -338,8 +352,14 @@ SHERD_API int sherd_value_next_of(const struct sherd_value *value,
                                   const struct sherd_item *key, uint32_t *at,
                                   struct sherd_item *item);
 
+/* CUSTOM: gets the value as an item of the kind OTHER: serializer, manifest and
+ * bytes, as the JVM program wrote them.
+ * Result: 1; 0: it is of another type. */
+SHERD_API int sherd_value_custom(const struct sherd_value *value,
+                                 struct sherd_item *item);
+
 /* OR_MAP: returns the value of a key, a copy that the caller frees. Null: the
- * key is not there, or its type is none of those above. */
+ * key is not there, or its type has no name here. */
 SHERD_API SHERD_MUST_USE struct sherd_value *
 sherd_value_inside(const struct sherd_value *value,
                    const struct sherd_item *key);

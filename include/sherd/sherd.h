@@ -7,6 +7,7 @@
 #define SHERD_H
 
 #include <sherd/actor.h>
+#include <sherd/allocation.h>
 #include <sherd/client.h>
 #include <sherd/cluster.h>
 #include <sherd/ddata.h>

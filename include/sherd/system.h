@@ -26,6 +26,7 @@ extern "C" {
 #endif
 
 struct sherd_system;
+struct sherd_allocation_strategy; /* sherd/allocation.h */
 
 /* ---- options ---- */
 
@@ -88,8 +89,8 @@ struct sherd_options {
      * may share. An entity that moves to another host does not find its events
      * there: host a persistent type on nodes of one host. The loss of the disk
      * loses the events.
-     * "memory": for tests. Nodes of one process share it; the events are lost
-     * when the process ends. */
+     * "memory": for tests. Nodes of one process share it, those of others are
+     * refused; the events are lost when the process ends. */
     const char *journal;
     /* Receives the lines of the log; default: logfmt on standard error. */
     sherd_log_function log;
@@ -109,15 +110,18 @@ struct sherd_options {
 /* ---- a node's life ---- */
 
 /* Opens a node: checks the options, the configuration and the files of TLS,
- * binds the port and opens the journal. No thread that runs actors exists yet,
- * but the journal may have threads.
+ * binds the port and opens the journal. Threads run from sherd_start on; those
+ * for durable keys, leases and seed nodes that are looked up, from here on.
  *
  * Fork, or call daemon(3), before. In a child that is forked after this call,
- * sherd_start and sherd_run are refused, with a line in the log. Every other
- * function gives SHERD_ESTATE or does nothing, sherd_close too: sockets, files
- * and locks are the parent's. A standard descriptor (0 to 2) that is closed is
- * opened on /dev/null, here and in sherd_start, so that no file of the node
- * gets its number. Do not close descriptors that the library opened.
+ * every function gives SHERD_ESTATE or does nothing, sherd_close too: sockets,
+ * files and locks are the parent's. The first refusal is logged. The child can
+ * open a node of its own, but no journal in files.
+ *
+ * Paths are relative to the folder at this call. A standard descriptor (0 to 2)
+ * that is closed is opened on /dev/null, here and later, so that no file of the
+ * node gets its number. Do not close descriptors that the library opened. The
+ * library's threads block SIGXFSZ: too large a file is an error.
  *
  * system: gets the system, to be closed by sherd_close; null on failure.
  * options: copied; null for defaults.
@@ -182,6 +186,14 @@ struct sherd_entity_type {
      * be registered once for each data center. Each has entities of its own:
      * those with the same id know nothing of each other. */
     const char *data_center;
+    /* The allocation strategy, the same on all nodes: "least-shard",
+     * "consistent-hashing", "external" or "custom" (sherd/allocation.h);
+     * default: as configured (cluster.sharding.allocation-strategy), or custom
+     * if `strategy` is set. */
+    const char *allocation;
+    /* For "custom": the strategy of the program. Its functions and what `user`
+     * points to must stay valid until sherd_close returns. */
+    const struct sherd_allocation_strategy *strategy;
 };
 
 /* Remembered entities. The existence of an entity is stored before its first
@@ -276,7 +288,10 @@ SHERD_API void sherd_close(struct sherd_system *system);
  * - the node is up, and neither leaves nor joins another cluster,
  * - the types of akka.cluster.sharding.healthcheck.names have registered,
  * - each lane has ended a turn in the last 5 s,
- * - durable keys are loaded and stored without failure.
+ * - durable keys are loaded and stored without failure,
+ * - the journal stores events, if a type on this node needs it,
+ * - no file of the journal, of durable keys or of the lease was deleted,
+ *   replaced or cut under the node, and its TLS files can be read.
  *
  * Threads: any. */
 SHERD_API int sherd_is_ready(struct sherd_system *system);
@@ -303,13 +318,8 @@ SHERD_API SHERD_MUST_USE int sherd_on_removed(struct sherd_system *system,
 
 /* ---- actors and entities, from outside ---- */
 
-/* There is no blocking ask. A thread that needs an answer spawns an actor. Its
- * init is a pointer to what the thread waits on: memory of the heap that both
- * share. The actor copies the pointer into its state on SHERD_STARTED and asks.
- * Its `release` wakes the thread, and the last of both frees the memory. The
- * thread needs a time limit of its own, because the node may end before the
- * actor starts; then `release` is not called.
- * Example: docs/guide/first-cluster.md. */
+/* These calls send and return. A thread that needs an answer asks with a
+ * client (sherd/client.h). */
 
 /* Starts a plain actor on the first lane.
  *
@@ -467,6 +477,15 @@ struct sherd_damaged_key {
     int is_held;   /* 1: calls are answered SHERD_DATA_HELD */
 };
 
+/* A part of the journal's file that is damaged: an entity ("TYPE|ID"), a shard,
+ * a table or a page. The journal refuses entities and shards that need it and
+ * serves the rest. It is found when it is used, or by the check in background
+ * (journal.sqlite.check-interval). */
+struct sherd_damaged_part {
+    char name[256]; /* its first 255 bytes */
+    char why[200];  /* the file and what is wrong, for people */
+};
+
 /* A replica of distributed data on this node: of the program's own keys, of
  * sharding for each role, or of a JVM service, which this node only relays. */
 struct sherd_replica_status {
@@ -533,6 +552,8 @@ struct sherd_replica_status {
     /* Failed tries to shorten the journal's log, which is above its limit: a  \
      * process reads the file without an end. */                               \
     X(SHERD_JOURNAL_LOG_KEPT, "journal log kept")                              \
+    /* Damaged parts of the journal: see damaged_parts. */                     \
+    X(SHERD_JOURNAL_DAMAGED, "journal parts damaged")                          \
     /* Second answers to one message, and answers to nobody: sherd_reply. */   \
     X(SHERD_REPLIES_DROPPED, "replies dropped")                                \
     /* Jobs refused because too many are open: sherd_job_start. */             \
@@ -551,10 +572,14 @@ struct sherd_replica_status {
     /* The rest is about distributed data. Values of others not taken: their   \
      * type differs. Members differ, too; the log names the key. */            \
     X(SHERD_VALUES_UNMERGED, "values unmerged")                                \
+    /* Values of JVM programs' own types kept beside others of the key, until  \
+     * a JVM member merges them; the log names the key. */                     \
+    X(SHERD_VALUES_BESIDE, "values beside others")                             \
     /* Values too large: of updates (SHERD_DATA_TOO_LARGE), and of others;     \
      * then members differ, and the log names the key. */                      \
     X(SHERD_VALUES_TOO_LARGE, "values too large")                              \
-    /* Values of new keys: too many keys, or too many bytes in all. */         \
+    /* Values of new keys: too many keys, or too many bytes in all. Or values  \
+     * of a custom type: too many beside others; the log names the key. */     \
     X(SHERD_VALUES_REFUSED, "values refused")                                  \
     /* Values above a message's size. After a change the whole is tried. */    \
     X(SHERD_VALUES_UNSENT, "values unsent")                                    \
@@ -606,6 +631,8 @@ struct sherd_status {
     int plain; /* 1: others reach it, and not by TLS (remote.allow-plain) */
     struct sherd_damaged_key *damaged_keys; /* the first 64 */
     uint32_t damaged_key_count;             /* entries of damaged_keys */
+    struct sherd_damaged_part *damaged_parts; /* of the journal, the first 64 */
+    uint32_t damaged_part_count;              /* entries of damaged_parts */
     struct sherd_replica_status *replicas;  /* those in use */
     uint32_t replica_count;                 /* entries of replicas */
 };

@@ -54,7 +54,8 @@ static void probe_leaving(struct actors *actors, uint32_t index, const struct sl
     probes_put(actors->settings.probes, &probe);
 }
 
-static void probe_limit(struct actors *actors, const struct row *row)
+/* Reports the limit of a shard; UINT32_MAX is none. */
+static void probe_limit(struct actors *actors, const struct row *row, uint32_t limit)
 {
     struct probe probe = { .kind = PROBE_ACTIVE_LIMIT };
 
@@ -62,7 +63,7 @@ static void probe_limit(struct actors *actors, const struct row *row)
         return;
     probe.type = row->type;
     probe.shard = row->shard;
-    probe.first = actors->types[row->type].limit.entities;
+    probe.first = limit;
     for (uint32_t i = 1; i < actors->rows.count; i++)
         probe.second += actors->rows.items[i].state != ROW_FREE &&
                         actors->rows.items[i].type == row->type;
@@ -163,7 +164,7 @@ void active_begin(struct actors *actors, struct row *row)
     if (!has_limit(&actors->types[row->type]))
         return;
     begin(actors, row);
-    probe_limit(actors, row);
+    probe_limit(actors, row, actors->types[row->type].limit.entities);
 }
 
 void active_stop(struct actors *actors, struct row *row)
@@ -174,6 +175,7 @@ void active_stop(struct actors *actors, struct row *row)
         slot_at(actors, row->slots.items[i])->is_ranked = 0;
     strategy_free(row->strategy);
     row->strategy = NULL;
+    probe_limit(actors, row, UINT32_MAX);
 }
 
 void active_fini(struct actors *actors)
@@ -206,7 +208,8 @@ static void begin_late(struct actors *actors, uint32_t at)
 
         active_use(actors, index, slot_at(actors, index));
     }
-    probe_limit(actors, &actors->rows.items[at]);
+    probe_limit(actors, &actors->rows.items[at],
+                actors->types[actors->rows.items[at].type].limit.entities);
 }
 
 void active_limit_row(struct actors *actors, uint32_t at)
@@ -222,6 +225,6 @@ void active_limit_row(struct actors *actors, uint32_t at)
         passivate_all(actors, strategy_set_limit(row->strategy, entities_max(actors, type)));
         if (actors->counts_bytes)
             keep_bytes(actors, row, 0);
-        probe_limit(actors, row);
+        probe_limit(actors, row, type->limit.entities);
     }
 }

@@ -26,6 +26,7 @@
 #include "actor/job.h"
 #include "actor/message.h"
 #include "base/bytes.h"
+#include "base/outbox.h"
 #include "base/probe.h"
 #include "base/shard_rule.h"
 #include "base/timers.h"
@@ -57,6 +58,8 @@ struct actors_settings {
     /* ns; slower handlers are reported; 0: HANDLER_SLOW_NS, UINT64_MAX: none */
     uint64_t slow_handler;
     uint64_t now;            /* monotonic ns at the start */
+    const struct identity *identity; /* completes addresses; lent; null only in tests */
+    uint64_t locations_ms; /* limit of a read of shards' locations; 0: 5 s */
     /* delay before a remembered entity that ended by itself restarts; 0: ENTITY_RESTART_MS */
     uint64_t restart_ms;
     /* ns between two looks for idle entities; 0: an eighth of the time of their type */

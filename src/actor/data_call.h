@@ -18,7 +18,8 @@ enum data_verb {
     DATA_DELETE,
     DATA_RELEASE,
     DATA_FOLLOW, /* reads the key for a new subscriber, which hears only of a value */
-    DATA_KEYS
+    DATA_KEYS,
+    DATA_ALLOCATION /* no data: an answer to a coordinator here (allocation_call.h) */
 };
 
 struct data_call {

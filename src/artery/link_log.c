@@ -38,8 +38,9 @@ static void log_unanswered(const struct link_sender *sender,
 {
     trace_put(sender->trace, level, "link",
               "%s peer=%s stream=%d lane=%u waiting=%u reason=\"%s\" "
-              "hint=\"see the log there; a node that has another system name "
-              "or protocol than %s://%s does not answer\"",
+              "hint=\"see the log there; a node does not answer if its own "
+              "address is written in another way, or if it has another system "
+              "name or protocol than %s://%s\"",
               events[LINK_UNANSWERED], peer, line->stream, sender->lane,
               line->waiting, line->reason, sender->self->protocol,
               sender->self->system);

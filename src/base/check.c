@@ -13,15 +13,30 @@ void check_set_hook(check_hook hook)
     installed = hook;
 }
 
+static _Noreturn void end(const char *words)
+{
+    if (installed)
+        installed(words);
+    abort();
+}
+
 _Noreturn void check_failed(const char *file, int line, const char *text)
 {
     char words[512];
 
     (void)snprintf(words, sizeof words, "broken invariant at %s:%d: %s",
                    file, line, text);
-    if (installed)
-        installed(words);
-    abort();
+    end(words);
+}
+
+static _Noreturn void out_of_memory(size_t size)
+{
+    char words[96];
+
+    (void)snprintf(words, sizeof words,
+                   "out of memory: no %zu bytes; check the limits of the process",
+                   size);
+    end(words);
 }
 
 #ifdef SHERD_MARKS
@@ -54,7 +69,8 @@ void *mem_alloc(size_t size)
     bool is_zero = IS_ZEROED_LARGE && size > SMALL_MAX;
     void *memory = is_zero ? calloc(1, size) : malloc(size ? size : 1);
 
-    check(memory != NULL);
+    if (!memory)
+        out_of_memory(size);
     if (!is_zero)
         memset(memory, 0, size);
     count_live(1);
@@ -65,7 +81,8 @@ void *mem_resize(void *memory, size_t size)
 {
     void *resized = realloc(memory, size ? size : 1);
 
-    check(resized != NULL);
+    if (!resized)
+        out_of_memory(size);
     count_live(memory == NULL);
     return resized;
 }
@@ -74,7 +91,8 @@ void *mem_copy(const void *data, size_t size)
 {
     char *copy = malloc(size + 1);
 
-    check(copy != NULL);
+    if (!copy)
+        out_of_memory(size);
     count_live(1);
     if (size)
         memcpy(copy, data, size);

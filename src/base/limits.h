@@ -65,6 +65,7 @@
 #define REGION_CALLS_MAX 64 /* concurrent calls of sherd/sharding.h, as for STATUS_CALLS_MAX */
 #define TYPE_CALLS_MAX 64 /* concurrent calls about types of a node that runs */
 #define STATUS_CALLS_MAX 64 /* concurrent; one that timed out counts until its parts return */
+#define STATUS_DAMAGED_MAX 64 /* damaged parts of the journal in a status; the rest is counted */
 #define DESCRIPTORS_MIN 64 /* and eight for each thread; a system with fewer does not start */
 #define DESCRIPTORS_GOOD 1024 /* with fewer a system warns */
 /* member */
@@ -184,6 +185,9 @@
 /* regions viewed in one step by rebalancing coordinators, if several do so: a quarter of a ms */
 #define COORDINATOR_VIEWS_MAX 1024
 #define COORDINATOR_QUERIES_MAX 16 /* concurrent cluster statistics */
+/* open requests for shards to a program's strategy; other shards wait for their turn */
+#define COORDINATOR_REQUESTS_MAX 256
+#define ALLOCATION_MOVES_MAX 10000 /* shards in an answer of such a strategy */
 /* members remembered for 15 minutes; the oldest is dropped first */
 #define SINGLETON_REMOVED_MAX 1024
 
@@ -320,6 +324,8 @@
 #define BACKEND_WAL_PAGES 4096 /* pages of 4 KiB: the log is emptied at 16 MiB */
 #define BACKEND_WAL_PAGES_MAX 65536 /* 256 MiB: then the writer waits for readers */
 #define BACKEND_ROOM_MIN (1024 * 1024) /* bytes: after a full disk, a journal with less counts as failing */
+#define BACKEND_CHECK_RATE_MIN (64 * 1024) /* bytes a second: a gigabyte takes five hours */
+#define BACKEND_DAMAGED_MAX 4096 /* damaged parts of a journal that are remembered */
 #define BACKEND_KNOWN_MAX 65536 /* entities whose row id and last number stay in memory */
 #define TURN_STUCK_MS 50 /* then the queue is skipped; a commit takes 0.2 ms */
 
@@ -393,6 +399,12 @@
 /* of these: sixteen frames, or 64 statuses with 500 keys of 100 bytes */
 #define REPLICATOR_ARRIVAL_BYTES_MAX (4 * 1024 * 1024)
 #define REPLICATOR_SECONDARIES_MAX 10 /* Akka's */
+/* values of one key that cannot be merged here: one for each JVM member that writes at once */
+#define SIBLINGS_MAX 64
+#define SIBLINGS_SIZE_MAX (1536 * 1024) /* of these, in bytes: six of the largest, or one record */
+#define SIBLING_SHOWN_MAX 16 /* members that a value was sent to last */
+/* writes of changes whose whole value is awaited: 500 a second for two seconds */
+#define REPLICATOR_PULLS_MAX 1024
 
 /* lease */
 #define LEASE_SETTLE_MS 3000 /* before a lease in a new file counts: a holder looks at its file each second */

@@ -95,7 +95,12 @@
     X(PROBE_RESOLVED, "resolver decided") \
     X(PROBE_UNSTABLE, "unstable") /* its resolver downs all after a long instability */ \
     /* from now on. first: the error as a positive number, 0 = it leaves */ \
-    X(PROBE_SELF_STOPPING, "self stopping")
+    X(PROBE_SELF_STOPPING, "self stopping") \
+    /* by a coordinator, of the program's strategy. type; shard: INT32_MIN = for moves; first: \
+     * the request's number */ \
+    X(PROBE_ALLOCATION_ASKED, "allocation asked for") \
+    /* answered or given up. Same fields; second: enum probe_allocation */ \
+    X(PROBE_ALLOCATION_ENDED, "request for an allocation ended")
 
 #define X(name, text) name,
 enum probe_kind { PROBE_KINDS(X) PROBE_KIND_COUNT };
@@ -129,6 +134,14 @@ enum probe_handoff {
     PROBE_HANDOFF_MOVED,
     PROBE_HANDOFF_FAILED,
     PROBE_HANDOFF_GIVEN_UP /* the owner was removed or fenced */
+};
+
+enum probe_allocation {
+    PROBE_ALLOCATION_ANSWERED,
+    PROBE_ALLOCATION_REFUSED,  /* the answer names no region that takes shards */
+    PROBE_ALLOCATION_LATE,     /* given up: no answer in time */
+    PROBE_ALLOCATION_NEEDLESS, /* given up: the shard has a home, or its coordinator ends */
+    PROBE_ALLOCATION_COUNT
 };
 
 enum probe_down {

@@ -12,6 +12,7 @@ void sherd_status_free(struct sherd_status *status)
     mem_free(status->members);
     mem_free(status->types);
     mem_free(status->damaged_keys);
+    mem_free(status->damaged_parts);
     mem_free(status->replicas);
     memset(status, 0, sizeof *status);
 }

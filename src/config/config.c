@@ -119,8 +119,10 @@ void config_environment(struct config *config, const char *const *variables)
         (void)map_put(&config->environment, name,
                       (void *)(uintptr_t)tree_text(&config->tree, equals + 1,
                                                    strlen(equals + 1)));
-        if (!is_setting_name(name))
+        if (!is_setting_name(name)) {
+            config_note_variable(config, name, source);
             continue;
+        }
         put_variable_key(&key, slice_of(name.data + 7, name.size - 7));
         add_override(config, CONFIG_ENVIRONMENT, "", (const char *)key.data,
                      equals + 1, source);

@@ -25,9 +25,10 @@ struct config_problem {
     char text[640];
 };
 
-/* Provides the text of an `include`, copied before the next call. False if it does not exist: an
- * error only for `include required(...)`. Names without a leading / are relative to `from`, the
- * including source, also in problems and nested includes. */
+/* Provides the text of an `include`, copied before the next call. False if it does not exist, or
+ * cannot be read; then the text is the reason, or empty. Only `include required(...)` is refused
+ * then. Names without a leading / are relative to `from`, the including source, also in problems and
+ * nested includes. */
 typedef bool (*config_include)(void *user, const char *name, const char *from,
                                struct slice *text);
 
@@ -105,9 +106,10 @@ bool config_next_setting(const struct config *config, uint32_t *at,
 bool config_next_ineffective(const struct config *config, uint32_t *at,
                              struct config_setting *setting);
 /* Iterates over missing optional includes, from *at = 0. name: as the include would have been
- * called; origin: its place. Lent until config_free. */
+ * called; why: the reason; origin: its place. Lent until config_free. */
 bool config_next_missing(const struct config *config, uint32_t *at,
-                         const char **name, struct config_origin *origin);
+                         const char **name, const char **why,
+                         struct config_origin *origin);
 /* Writes every known key with its effective value for config_read, and its origin as a comment. */
 void config_write(const struct config *config, struct buf *out);
 
@@ -115,7 +117,9 @@ enum config_unread_kind {
     CONFIG_MODULE,  /* a section or key of a module of Akka that has no part here */
     CONFIG_UNKNOWN, /* an unknown key, allowed by config.unknown-keys */
     CONFIG_OWN,     /* a section of the application at the root */
-    CONFIG_NESTED   /* settings of a cluster inside such a section, where they have no effect */
+    CONFIG_NESTED,  /* settings of a cluster inside such a section, where they have no effect */
+    CONFIG_BARE,    /* the key of a setting at the root, without akka, pekko or sherd before it */
+    CONFIG_VARIABLE /* an environment variable that resembles a setting's, which is `meant` */
 };
 
 struct config_unread {

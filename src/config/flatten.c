@@ -146,6 +146,37 @@ static void find_nested(struct config *config, const struct node *node,
     }
 }
 
+/* Lists the settings of a cluster node that stand below the root, as without a line akka { ... }. */
+static void find_bare(struct config *config, const struct field *field,
+                      struct buf *key, uint32_t depth)
+{
+    const struct node *node = field->value;
+    const struct row *row;
+    size_t size = key->size;
+
+    if (size)
+        buf_put_u8(key, '.');
+    buf_put_text(key, field->name);
+    buf_put_u8(key, '\0');
+    key->size--;
+    row = known_find((const char *)key->data);
+    if (row && row->has_effect)
+        config_add_unread(config, CONFIG_BARE, (const char *)key->data, NULL,
+                          field->place);
+    for (struct field *inner = row || depth == NESTED_MAX ? NULL : node->fields;
+         inner; inner = inner->next)
+        find_bare(config, inner, key, depth + 1);
+    key->size = size;
+}
+
+static bool is_capital_of(const char *name, const char *prefix)
+{
+    for (; *name && *prefix; name++, prefix++)
+        if (*name != *prefix && *name != *prefix - 'a' + 'A')
+            return false;
+    return !*name && !*prefix;
+}
+
 static bool add_own(struct config *config, const struct field *field,
                     struct config_problem *problem)
 {
@@ -153,8 +184,10 @@ static bool add_own(struct config *config, const struct field *field,
     struct buf name = {0};
 
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
-        if (!known_resembles(field->name, prefixes[i]) || !read ||
-            !has_cluster(read->value))
+        bool is_slip = known_resembles(field->name, prefixes[i]) && read &&
+                       has_cluster(read->value);
+
+        if (!is_slip && !is_capital_of(field->name, prefixes[i]))
             continue;
         if (!config->relaxed)
             return config_problem_set(
@@ -169,6 +202,10 @@ static bool add_own(struct config *config, const struct field *field,
     if (read) {
         buf_put_text(&name, field->name);
         find_nested(config, read->value, &name, 1);
+        buf_clear(&name);
+        if (strcmp(field->name, "cluster") == 0 ||
+            strcmp(field->name, "remote") == 0)
+            find_bare(config, read, &name, 1);
         buf_fini(&name);
     }
     return true;

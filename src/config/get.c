@@ -174,7 +174,8 @@ bool config_next_ineffective(const struct config *config, uint32_t *at,
 }
 
 bool config_next_missing(const struct config *config, uint32_t *at,
-                         const char **name, struct config_origin *origin)
+                         const char **name, const char **why,
+                         struct config_origin *origin)
 {
     const struct missing *missing = config->missing;
 
@@ -184,6 +185,7 @@ bool config_next_missing(const struct config *config, uint32_t *at,
         return false;
     ++*at;
     *name = missing->label;
+    *why = missing->why;
     *origin = (struct config_origin){CONFIG_FILE, missing->place.source,
                                      missing->place.line,
                                      missing->place.column,

@@ -15,8 +15,10 @@ enum named {
 
 struct wanted {
     const char *name;
+    const char *why; /* a file of that name cannot be read; null: there is none */
     enum named named;
     bool required;
+    bool found;
     struct place place;
 };
 
@@ -127,9 +129,14 @@ static const char *label_of(struct parser *parser, const char *name,
     return label;
 }
 
+static const char *why_not(const struct wanted *wanted)
+{
+    return wanted->why ? wanted->why : "there is no such file";
+}
+
 /* Appends, so that the list has the order of the texts. */
 static void add_missing(struct parser *parser, const char *label,
-                        struct place place)
+                        const struct wanted *wanted)
 {
     struct missing **at = parser->options->missing;
 
@@ -137,20 +144,25 @@ static void add_missing(struct parser *parser, const char *label,
         at = &(*at)->next;
     *at = tree_alloc(parser->scan.tree, sizeof **at);
     (*at)->label = label;
-    (*at)->place = place;
+    (*at)->why = why_not(wanted);
+    (*at)->place = wanted->place;
 }
 
 /* Reads one file of the include. False: see found's problem. */
 static bool read_file(struct parser *parser, struct node *object,
                       uint32_t depth, const char *name, const char *from,
-                      bool *found)
+                      struct wanted *wanted)
 {
     const struct parse_options *options = parser->options;
     struct slice text = {0};
 
-    if (!options->include(options->user, name, from, &text))
+    if (!options->include(options->user, name, from, &text)) {
+        if (text.size)
+            wanted->why = tree_text(parser->scan.tree, (const char *)text.data,
+                                    text.size);
         return true;
-    *found = true;
+    }
+    wanted->found = true;
     return include_text(parser, object, depth, text,
                         label_of(parser, name, from));
 }
@@ -172,7 +184,7 @@ static bool has_ending(const char *name)
  * that over properties. A file with just this name serves if there is none of them. */
 static bool read_files(struct parser *parser, struct node *object,
                        uint32_t depth, const char *name, const char *from,
-                       bool *found)
+                       struct wanted *wanted)
 {
     if (!has_ending(name)) {
         for (size_t i = sizeof endings / sizeof endings[0]; i > 0; i--) {
@@ -184,13 +196,45 @@ static bool read_files(struct parser *parser, struct node *object,
             whole = tree_text(parser->scan.tree, (const char *)buf.data,
                               buf.size);
             buf_fini(&buf);
-            if (!read_file(parser, object, depth, whole, from, found))
+            if (!read_file(parser, object, depth, whole, from, wanted))
                 return false;
         }
-        if (*found)
+        if (wanted->found)
             return true;
     }
-    return read_file(parser, object, depth, name, from, found);
+    return read_file(parser, object, depth, name, from, wanted);
+}
+
+static int hex(char digit)
+{
+    const char *digits = "0123456789abcdef";
+    const char *at = memchr(digits, digit >= 'A' && digit <= 'F'
+                                        ? digit - 'A' + 'a'
+                                        : digit, 16);
+
+    return at ? (int)(at - digits) : -1;
+}
+
+/* Replaces %20 and the like in the path of a URL. */
+static const char *decoded(struct parser *parser, const char *path)
+{
+    struct buf buf = {0};
+    const char *text;
+
+    for (; *path; path++) {
+        int high = path[0] == '%' ? hex(path[1]) : -1;
+        int low = high >= 0 ? hex(path[2]) : -1;
+
+        if (low < 0 || (!high && !low)) {
+            buf_put_u8(&buf, (uint8_t)*path);
+            continue;
+        }
+        buf_put_u8(&buf, (uint8_t)(high * 16 + low));
+        path += 2;
+    }
+    text = tree_text(parser->scan.tree, (const char *)buf.data, buf.size);
+    buf_fini(&buf);
+    return text;
 }
 
 /* Strips file: from a URL, and the first slash from the name of a class path. */
@@ -210,32 +254,34 @@ static bool read_url(struct parser *parser, struct wanted *wanted)
             "save it beside this file and include its name",
             wanted->name);
     wanted->name += 5;
-    if (strncmp(wanted->name, "//", 2) == 0)
+    if (strncmp(wanted->name, "//localhost/", 12) == 0)
+        wanted->name += 11;
+    else if (strncmp(wanted->name, "//", 2) == 0)
         wanted->name += 2;
+    wanted->name = decoded(parser, wanted->name);
     return true;
 }
 
 static bool read_wanted(struct parser *parser, struct node *object,
-                        uint32_t depth, const struct wanted *wanted)
+                        uint32_t depth, struct wanted *wanted)
 {
     const char *source = parser->scan.source;
-    bool found = false;
 
     /* As in lightbend/config, file() is relative to the working directory, not to the text. */
     if (wanted->named == NAMED_FILE && wanted->name[0] != '/' &&
         strchr(source, '/') &&
-        !read_files(parser, object, depth, wanted->name, "", &found))
+        !read_files(parser, object, depth, wanted->name, "", wanted))
         return false;
-    if (!found &&
-        !read_files(parser, object, depth, wanted->name, source, &found))
+    if (!wanted->found &&
+        !read_files(parser, object, depth, wanted->name, source, wanted))
         return false;
-    if (!found && wanted->required)
+    if (!wanted->found && wanted->required)
         return config_problem_set(parser->scan.problem, wanted->place,
-                                  "cannot read the include %.200s",
-                                  label_of(parser, wanted->name, source));
-    if (!found)
-        add_missing(parser, label_of(parser, wanted->name, source),
-                    wanted->place);
+                                  "cannot read the include %.200s: %.200s",
+                                  label_of(parser, wanted->name, source),
+                                  why_not(wanted));
+    if (!wanted->found)
+        add_missing(parser, label_of(parser, wanted->name, source), wanted);
     return true;
 }
 

@@ -15,7 +15,8 @@
 #define BOOTSTRAP "management.cluster.bootstrap."
 #define DURABLE_QUEUE "reliable-delivery.producer-controller.event-sourced-durable-queue."
 #define TLS "remote.artery.ssl."
-#define AERON "remote.artery.advanced.aeron."
+#define ADVANCED "remote.artery.advanced."
+#define AERON ADVANCED "aeron."
 #define DISPATCHER "actor.default-dispatcher."
 #define MATERIALIZER "stream.materializer."
 #define CLASSIC "remote.classic."
@@ -130,6 +131,7 @@ const struct row rows_without_effect[] = {
     KEY("cluster.pub-sub.use-dispatcher")
     KEY("cluster.scheduler.tick-duration")
     KEY("cluster.scheduler.ticks-per-wheel")
+    KEY("cluster.sharding.healthcheck.disabled-after")
     KEY("cluster.sharding.passivation.stop-timeout")
     KEY("cluster.split-brain-resolver.down-all-when-indirectly-connected")
     KEY("cluster.typed.receptionist.distributed-key-count")
@@ -229,6 +231,8 @@ const struct row rows_without_effect[] = {
     KEY("persistence.journal-plugin-fallback.circuit-breaker.max-failures")
     KEY("persistence.journal-plugin-fallback.circuit-breaker.reset-timeout")
     KEY("persistence.journal-plugin-fallback.class")
+    KEY("persistence.journal-plugin-fallback.max-message-batch-size")
+    KEY("persistence.journal-plugin-fallback.recovery-event-timeout")
     KEY("persistence.journal-plugin-fallback.plugin-dispatcher")
     KEY("persistence.journal-plugin-fallback.replay-dispatcher")
     KEY("persistence.journal-plugin-fallback.replay-filter.debug")
@@ -236,6 +240,7 @@ const struct row rows_without_effect[] = {
     KEY("persistence.journal-plugin-fallback.replay-filter.mode")
     KEY("persistence.journal-plugin-fallback.replay-filter.window-size")
     KEY("persistence.journal.auto-start-journals")
+    KEY("persistence.journal.plugin")
     KEY("persistence.no-snapshot-store.class")
     KEY("persistence.snapshot-store-plugin-fallback.circuit-breaker.call-timeout")
     KEY("persistence.snapshot-store-plugin-fallback.circuit-breaker.max-failures")
@@ -245,6 +250,7 @@ const struct row rows_without_effect[] = {
     KEY("persistence.snapshot-store-plugin-fallback.snapshot-is-optional")
     KEY("persistence.snapshot-store.auto-migrate-manifest")
     KEY("persistence.snapshot-store.auto-start-snapshot-stores")
+    KEY("persistence.snapshot-store.plugin")
     KEY("persistence.state-plugin-fallback.recovery-timeout")
     KEY("persistence.state.plugin")
     KEY("persistence.typed.log-stashing")
@@ -285,7 +291,16 @@ const struct row rows_without_effect[] = {
     KEY(AERON "image-liveness-timeout")
     KEY(AERON "log-aeron-counters")
     KEY(AERON "publication-unblock-timeout")
-    KEY("remote.artery.advanced.tcp-magic")
+    KEY(ADVANCED "aeron-dir")
+    KEY(ADVANCED "client-liveness-timeout")
+    KEY(ADVANCED "delete-aeron-dir")
+    KEY(ADVANCED "driver-timeout")
+    KEY(ADVANCED "embedded-media-driver")
+    KEY(ADVANCED "idle-cpu-level")
+    KEY(ADVANCED "image-liveness-timeout")
+    KEY(ADVANCED "log-aeron-counters")
+    KEY(ADVANCED "publication-unblock-timeout")
+    KEY(ADVANCED "tcp-magic")
     KEY("remote.enforce-strict-config-prefix-check-on-join")
     KEY(TLS "rotating-keys-engine.keystore-password")
     KEY(TLS "config-ssl-engine.key-password")
@@ -380,6 +395,7 @@ const struct row rows_without_effect[] = {
     KEY("scheduler.ticks-per-wheel")
     KEY("serialization.protobuf.allowed-classes")
     KEY("serialization.protobuf.whitelist-class")
+    KEY("stdout-loglevel")
     KEY("stream.blocking-io-dispatcher")
     KEY("stream.default-blocking-io-dispatcher")
     KEY(MATERIALIZER "auto-fusing")

@@ -1,38 +1,13 @@
 /* Guesses which known key was meant, for the hint of an error. */
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/near.h"
 #include "config/table.h"
 
-#define KEY_COMPARED_MAX 160 /* bytes; a longer key is not compared */
+#define KEY_COMPARED_MAX NEAR_TEXT_SIZE /* bytes; a longer key is not compared */
 #define SECTION_SLIPS_MAX 2  /* in the name of a section that takes any key */
-
-/* Edit distance: insertions, deletions, replacements of bytes. Both have at most KEY_COMPARED_MAX
- * bytes. */
-static uint32_t distance(const char *left, const char *right)
-{
-    uint32_t line[KEY_COMPARED_MAX + 1];
-    size_t size = strlen(right);
-
-    for (size_t i = 0; i <= size; i++)
-        line[i] = (uint32_t)i;
-    for (size_t i = 0; left[i]; i++) {
-        uint32_t diagonal = line[0];
-
-        line[0] = (uint32_t)i + 1;
-        for (size_t j = 0; j < size; j++) {
-            uint32_t least = diagonal + (left[i] != right[j]);
-
-            diagonal = line[j + 1];
-            if (line[j] + 1 < least)
-                least = line[j] + 1;
-            if (diagonal + 1 < least)
-                least = diagonal + 1;
-            line[j + 1] = least;
-        }
-    }
-    return line[size];
-}
 
 static const char *last_name(const char *key)
 {
@@ -99,7 +74,7 @@ static uint32_t slips_max(const char *key)
                 same = at + 1;
     }
     size = strlen(key + same);
-    return (uint32_t)(size < 4 ? 1 : size < 9 ? 2 : size < 13 ? size / 3 : 4);
+    return (uint32_t)(size < 5 ? 1 : size < 9 ? 2 : size < 13 ? size / 3 : 4);
 }
 
 /* For a key below a copied section: writes the nearest key of the original. */
@@ -134,6 +109,116 @@ static bool may_share(const char *key, const char *known)
            (strncmp(key, known, size) == 0 && known[size] == '.');
 }
 
+static uint32_t names_of(const char *key)
+{
+    uint32_t count = 1;
+
+    for (; *key; key++)
+        count += *key == '.';
+    return count;
+}
+
+/* Do all names of a key stand in the other, in this order, and is the last one the last one there? A
+ * star is any name. */
+static bool is_part_of(const char *key, const char *other)
+{
+    while (*key && *other) {
+        size_t size = strcspn(key, ".");
+        size_t there = strcspn(other, ".");
+        bool is_same = (size == there && strncmp(key, other, size) == 0) ||
+                       (size == 1 && *key == '*') ||
+                       (there == 1 && *other == '*');
+
+        if (is_same && !key[size])
+            return !other[there];
+        if (is_same)
+            key += size + 1;
+        other += there + (other[there] == '.');
+    }
+    return false;
+}
+
+/* Writes a row's key with the names of the given key in place of its stars. */
+static bool put_names(const char *pattern, const char *key,
+                      char text[KEY_NEAR_SIZE])
+{
+    size_t used = 0;
+
+    for (;;) {
+        size_t size = strcspn(pattern, ".");
+        bool is_star = size == 1 && *pattern == '*';
+        size_t there = strcspn(key, ".");
+
+        while (*key && !is_star &&
+               (there != size || strncmp(key, pattern, size) != 0)) {
+            key += there + (key[there] == '.');
+            there = strcspn(key, ".");
+        }
+        if (used + there + 2 > KEY_NEAR_SIZE || !*key)
+            return false;
+        memcpy(text + used, key, there);
+        used += there;
+        text[used++] = pattern[size];
+        if (!pattern[size])
+            return true;
+        pattern += size + 1;
+        key += there + (key[there] == '.');
+    }
+}
+
+/* Finds the key with sections left out of it, or put into it: remote.hostname is meant to be
+ * remote.artery.canonical.hostname. A key without effect is no help. */
+static bool nearest_section(const char *key, char nearest[KEY_NEAR_SIZE])
+{
+    uint32_t count = names_of(key);
+    uint32_t least = 3; /* so many sections are too much */
+    bool found = false;
+
+    for (uint32_t i = 0; count > 1 && i < known_count(); i++) {
+        const struct row *row = known_row(i);
+        uint32_t names = names_of(row->key);
+        uint32_t far = names > count ? names - count : count - names;
+
+        if (far >= least || names == 1 || strstr(row->key, "**") ||
+            (row->type == ROW_ANY && names > count))
+            continue;
+        if (names > count && is_part_of(key, row->key) &&
+            !strchr(row->key, '*'))
+            (void)snprintf(nearest, KEY_NEAR_SIZE, "%s", row->key);
+        else if (names >= count || !is_part_of(row->key, key) ||
+                 !put_names(row->key, key, nearest))
+            continue;
+        least = far;
+        found = true;
+    }
+    return found;
+}
+
+static bool share_two_names(const char *key, const char *known)
+{
+    const char *last = last_name(key);
+    const char *known_last = last_name(known);
+    size_t size = 0;
+
+    while (last - size > key && known_last - size > known &&
+           last[-1 - (ptrdiff_t)size] == known_last[-1 - (ptrdiff_t)size]) {
+        size++;
+        if (size > 1 && last[-(ptrdiff_t)size] == '.')
+            return true;
+    }
+    return false;
+}
+
+/* Is no other key called like that? */
+static bool is_only(const char *name)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < known_count(); i++)
+        count += strcmp(last_name(known_row(i)->key), name) == 0;
+    return count == 1;
+}
+
 bool known_nearest(const char *key, char nearest[KEY_NEAR_SIZE])
 {
     uint32_t least = slips_max(key) + 1;
@@ -154,13 +239,14 @@ bool known_nearest(const char *key, char nearest[KEY_NEAR_SIZE])
             continue;
         if (!may_share(key, known))
             continue;
-        far = distance(key, known);
+        far = near_distance(key, known);
         if (is_below && far > SECTION_SLIPS_MAX)
             continue;
         /* The right name in a wrong section is near, too, but a typing error is nearer. */
         if (!is_below && far > 3 && row->type != ROW_ANY &&
             strcmp(last_name(key), last_name(known)) == 0 &&
-            strlen(last_name(key)) > 6)
+            strlen(last_name(key)) > 6 &&
+            (is_only(last_name(key)) || share_two_names(key, known)))
             far = 3;
         if (far < least) {
             least = far;
@@ -168,7 +254,7 @@ bool known_nearest(const char *key, char nearest[KEY_NEAR_SIZE])
             memcpy(nearest, known, KEY_NEAR_SIZE);
         }
     }
-    return found;
+    return found || nearest_section(key, nearest);
 }
 
 bool known_resembles(const char *name, const char *other)
@@ -178,7 +264,7 @@ bool known_resembles(const char *name, const char *other)
 
     if (strlen(name) > KEY_COMPARED_MAX || size > KEY_COMPARED_MAX)
         return false;
-    far = distance(name, other);
+    far = near_distance(name, other);
     return far == 1 ? size > 3 : far == 2 && size > 5;
 }
 
@@ -190,7 +276,7 @@ static bool is_slip(const char *name, const char *known)
     if (strlen(name) < 5 || strlen(known) < 5 ||
         strncmp(name, known, strlen(known)) == 0)
         return false;
-    far = distance(name, known);
+    far = near_distance(name, known);
     return far == 1 || (far == 2 && strlen(known) > 7);
 }
 

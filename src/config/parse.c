@@ -138,6 +138,24 @@ static struct node *read_object(struct parser *parser, uint32_t depth)
     return parse_members(parser, object, depth, opened) ? object : NULL;
 }
 
+static void refuse_sign(struct parser *parser, struct place place)
+{
+    char sign = scan_at_end(&parser->scan) ? ' ' : *parser->scan.at;
+
+    if (sign >= 0 && sign < ' ')
+        (void)config_problem_set(
+            parser->scan.problem, place,
+            "the byte 0x%02x cannot stand in a bare value; remove it",
+            (unsigned)sign);
+    else
+        (void)config_problem_set(
+            parser->scan.problem, place,
+            "the sign %c cannot stand in a bare value; put the value in "
+            "quotes, or end what stands before it: is a value, a comma or a "
+            "bracket missing?",
+            sign);
+}
+
 /* Reads a bare word up to the next character that ends it. */
 static struct node *read_bare(struct parser *parser)
 {
@@ -148,12 +166,7 @@ static struct node *read_bare(struct parser *parser)
         if (!scan_word(&parser->scan))
             return NULL;
     if (parser->scan.at == begin) {
-        (void)config_problem_set(
-            parser->scan.problem, place,
-            "the sign %.1s cannot stand in a bare value; put "
-            "the value in quotes, or end what stands before it: is a value, "
-            "a comma or a bracket missing?",
-            scan_at_end(&parser->scan) ? " " : parser->scan.at);
+        refuse_sign(parser, place);
         return NULL;
     }
     if (parser->scan.at - begin > CONFIG_VALUE_SIZE_MAX) {

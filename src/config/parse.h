@@ -8,6 +8,7 @@
 struct missing {
     struct missing *next;
     const char *label;
+    const char *why;
     struct place place;
 };
 

@@ -26,8 +26,7 @@ void config_add_unread(struct config *config, enum config_unread_kind kind,
     config->last_unread = unread;
 }
 
-/* cluster.sharding.number-of-shards to SHERD__CLUSTER__SHARDING__NUMBER_OF_SHARDS. */
-static void put_variable(struct buf *name, const char *key)
+void config_put_variable(struct buf *name, const char *key)
 {
     buf_put_text(name, "SHERD__");
     for (; *key; key++) {
@@ -51,7 +50,7 @@ static bool refuse_variable(struct config_problem *problem, struct place place,
     if (!meant)
         return config_problem_set(problem, place,
                                   "no setting has this name; unset it");
-    put_variable(&name, meant);
+    config_put_variable(&name, meant);
     (void)config_problem_set(problem, place,
                              "no setting has this name; did you mean %.200s?",
                              (const char *)name.data);

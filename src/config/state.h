@@ -71,6 +71,13 @@ bool config_put_setting(struct config *config, const struct row *row,
 void config_add_unread(struct config *config, enum config_unread_kind kind,
                        const char *name, const char *meant,
                        struct place place);
+/* Writes the environment variable of a key, with its zero: cluster.sharding.number-of-shards becomes
+ * SHERD__CLUSTER__SHARDING__NUMBER_OF_SHARDS. */
+void config_put_variable(struct buf *name, const char *key);
+/* Notes a variable that has no effect, and the name of a setting with wrong signs, or with the
+ * prefix of lightbend/config. */
+void config_note_variable(struct config *config, struct slice name,
+                          const char *source);
 /* Sets the problem of an unknown key, and returns false. True: unknown keys are only listed. */
 bool config_refuse_key(struct config *config, struct config_problem *problem,
                        struct place place, enum config_origin_kind kind,

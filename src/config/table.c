@@ -210,6 +210,8 @@
     "$cluster.sharding.passivation.strategy-defaults." key
 
 #define SHARDING "cluster.sharding."
+#define LEAST SHARDING "least-shard-allocation-strategy."
+#define HASHING SHARDING "consistent-hashing-allocation-strategy."
 #define PASSIVATION SHARDING "passivation."
 #define DETECTOR "cluster.failure-detector."
 #define RESOLVER "cluster.split-brain-resolver."
@@ -238,15 +240,15 @@ static const struct row rows[] = {
     CHOICE("journal.plugin", "memory", "memory|sqlite", YES,
            "where events are stored; not set: a type that persists events is refused")
     TEXT("journal.sqlite.path", "sherd.db", YES, "file of the journal; processes on one host may share it")
-    SPAN_MS("journal.sqlite.lock-timeout", "10 s", NULL, YES,
-         "a write waits this long for another process's transaction, then it fails")
+    SPAN_MS("journal.sqlite.lock-timeout", "10 s", NULL, YES, "a write waits this long for another process's transaction, then it fails")
+    SPAN_MS("journal.sqlite.check-interval", "24 h", OFF, YES, "the file is checked for damage at the start, and this long after each check")
+    SIZE("journal.sqlite.check-rate", "8 MiB", NULL, YES, "bytes a second that a check reads; at least 64 KiB")
     SIZE("journal.sqlite.wal-size-max", "64 MiB", NULL, NOT_YET, "the write-ahead log is cut back above this")
     SWITCH("journal.allow-different-stores", "off", YES,
            "on: nodes with different journals may form one cluster, and lose events when entities move; for tests")
     TEXT("journal.cluster-id", "", YES,
          "accepts only this cluster; empty: the system name, and @ with the data center unless it is `default`")
-    TEXT("lease.directory", ".", YES,
-         "directory of lease files, shared by the processes of one host")
+    TEXT("lease.directory", ".", YES, "directory of lease files, shared by the processes of one host")
     LIST("lease.etcd.endpoints", "[\"http://127.0.0.1:2379\"]", YES,
          "etcd servers, http or https, tried in order until one answers")
     TEXT("lease.etcd.prefix", "/sherd/leases/", YES,
@@ -421,10 +423,8 @@ static const struct row rows[] = {
     /* Sharding */
     COUNT(SHARDING "number-of-shards", "1000", NULL, 1, 20000, YES,
           "number of shards of a type; the same on all nodes")
-    TEXT(SHARDING "guardian-name", "sharding", NOT_YET,
-         "name of the actor above all regions")
-    TEXT(SHARDING "role", "", YES,
-         "only members with this role host entities; empty: all")
+    TEXT(SHARDING "guardian-name", "sharding", NOT_YET, "name of the actor above all regions")
+    TEXT(SHARDING "role", "", YES, "only members with this role host entities; empty: all")
     SWITCH(SHARDING "remember-entities", "off", YES,
            "on: entities of types that do not set `remember` start again with their shard")
     CHOICE(SHARDING "remember-entities-store", "ddata", "ddata|eventsourced",
@@ -463,38 +463,38 @@ static const struct row rows[] = {
          "a region repeats unanswered requests to the coordinator at this interval")
     COUNT(SHARDING "buffer-size", "100000", NULL, 0, 100000000, YES,
           "number of messages of a type that a node keeps while shard homes are unknown; 0: none, such messages are undelivered")
-    SPAN_MS(SHARDING "handoff-timeout", "60 s", NULL, YES,
-         "a hand-off that takes longer fails, and the shard stays")
+    SPAN_MS(SHARDING "handoff-timeout", "60 s", NULL, YES, "a hand-off that takes longer fails, and the shard stays")
     SPAN_MS(SHARDING "shard-start-timeout", "10 s", NULL, YES,
          "the coordinator repeats an unanswered order to host a shard after this time")
     TIME(SHARDING "shard-failure-backoff", "10 s", NULL, YES,
          "longest wait before a failed read or write of remembered entities is repeated")
     TIME(SHARDING "entity-restart-backoff", "10 s", NULL, YES,
          "a remembered entity that stopped starts again after this time")
-    SPAN_MS(SHARDING "rebalance-interval", "10 s", NULL, YES,
-         "interval of rebalancing")
-    TEXT(SHARDING "journal-plugin-id", "", NOT_YET,
-         "journal of the deprecated persistence mode")
-    TEXT(SHARDING "snapshot-plugin-id", "", NOT_YET,
-         "snapshots of the deprecated persistence mode")
+    SPAN_MS(SHARDING "rebalance-interval", "10 s", NULL, YES, "interval of rebalancing")
+    TEXT(SHARDING "journal-plugin-id", "", NOT_YET, "journal of the deprecated persistence mode")
+    TEXT(SHARDING "snapshot-plugin-id", "", NOT_YET, "snapshots of the deprecated persistence mode")
     CHOICE(SHARDING "state-store-mode", "ddata", "ddata|persistence",
            YES, "where coordinators store their state; `persistence` is refused")
     COUNT(SHARDING "snapshot-after", "1000", NULL, 1, ANY_MAX, YES,
           "number of records of a shard's remembered entities between two complete ones")
     COUNT(SHARDING "keep-nr-of-batches", "2", NULL, 0, ANY_MAX, YES,
           "this many times `snapshot-after` records before the last complete one are kept")
-    COUNT(SHARDING "least-shard-allocation-strategy.rebalance-absolute-limit",
-          "0", NULL, 0, 100000, YES,
+    CHOICE(SHARDING "allocation-strategy", "least-shard", "least-shard|consistent-hashing|external", YES,
+           "how shards get their nodes, for types that do not set `allocation`; the same on all nodes")
+    COUNT(LEAST "rebalance-absolute-limit", "0", NULL, 0, 100000, YES,
           "above 0: the newer algorithm, which moves at most this many shards in one round")
-    NUMBER(SHARDING "least-shard-allocation-strategy.rebalance-relative-limit",
-           "0.1", NULL, 0, 1, YES,
+    NUMBER(LEAST "rebalance-relative-limit", "0.1", NULL, 0, 1, YES,
            "the newer algorithm moves at most this share of all shards in one round, at least one")
-    COUNT(SHARDING "least-shard-allocation-strategy.rebalance-threshold", "1",
-          NULL, 1, 100000, YES, "older algorithm: allowed difference between the number of shards of two regions")
-    COUNT(SHARDING "least-shard-allocation-strategy.max-simultaneous-rebalance",
-          "3", NULL, 1, 100000, YES, "older algorithm: number of shards that move at the same time")
-    TIME(SHARDING "external-shard-allocation-strategy.client-timeout", "5s",
-         NULL, NOT_YET, "waits this long for a placement to be stored")
+    COUNT(LEAST "rebalance-threshold", "1", NULL, 1, 100000, YES,
+          "older algorithm: allowed difference between the number of shards of two regions")
+    COUNT(LEAST "max-simultaneous-rebalance", "3", NULL, 1, 100000, YES,
+          "older algorithm: number of shards that move at the same time")
+    COUNT(HASHING "rebalance-limit", "0", NULL, 0, 100000, YES,
+          "at most this many shards move in one round; 0: all that are not at their node")
+    NUMBER(HASHING "load-bound", "off", OFF, 1, 1000, YES,
+           "no node gets more shards than this many times the average; others go to the next node on the ring")
+    SPAN_MS(SHARDING "external-shard-allocation-strategy.client-timeout", "5s", NULL, YES,
+            "`sherd_locations_get` waits this long for a majority")
     TIME(SHARDING "waiting-for-state-timeout", "2 s", NULL, YES,
          "time limit of one read of the coordinator's state, which is then repeated; a slower read of remembered "
          "entities is logged")
@@ -706,20 +706,10 @@ static const struct row rows[] = {
     /* Persistence */
     COUNT("persistence.max-concurrent-recoveries", "50", NULL, 1, 1000000,
           NOT_YET, "entities that replay at a time")
-    TEXT("persistence.journal.plugin", "", NOT_YET,
-         "of the JVM; the journal is set with sherd.journal.plugin")
-    TEXT("persistence.snapshot-store.plugin", "", NOT_YET,
-         "where snapshots are kept")
-    COUNT("persistence.journal-plugin-fallback.max-message-batch-size", "200",
-          NULL, 1, 1000000, NOT_YET, "events in one write")
-    TIME("persistence.journal-plugin-fallback.recovery-event-timeout", "30s",
-         NULL, NOT_YET, "a replay that stalls for this long fails")
 
     /* Further keys of Akka */
     CHOICE("loglevel", "info", LEVELS, YES,
            "Akka's name of `log.level`; `log.level` wins when both are set")
-    CHOICE("stdout-loglevel", "warning", LEVELS, NOT_YET,
-           "of the JVM; accepted")
     COUNT("log-dead-letters", "10", "on|off", 0, ANY_MAX, NOT_YET,
           "logs this many undelivered messages")
     SWITCH("log-dead-letters-during-shutdown", "off", NOT_YET,

@@ -275,20 +275,26 @@ struct aggregator *aggregator_by_id(const struct replicator *replicator,
     return map_get(&replicator->aggregators, map_u64(&id));
 }
 
+bool aggregator_id_of(const struct replicator *replicator, struct slice path,
+                      uint64_t *id)
+{
+    struct slice own = path_plain(buf_slice(&replicator->path));
+
+    return path.size > own.size + 1 &&
+           memcmp(path.data, own.data, own.size) == 0 &&
+           path.data[own.size] == '/' &&
+           id_of(slice_of(path.data + own.size + 1, path.size - own.size - 1),
+                 id);
+}
+
 struct aggregator *aggregator_of(const struct replicator *replicator,
                                  struct slice recipient)
 {
-    struct slice path = path_plain(buf_slice(&replicator->path));
     uint64_t id;
 
-    if (recipient.size <= path.size + 1 ||
-        memcmp(recipient.data, path.data, path.size) != 0 ||
-        recipient.data[path.size] != '/' ||
-        !id_of(slice_of(recipient.data + path.size + 1,
-                        recipient.size - path.size - 1),
-               &id))
-        return NULL;
-    return aggregator_by_id(replicator, id);
+    return aggregator_id_of(replicator, recipient, &id)
+               ? aggregator_by_id(replicator, id)
+               : NULL;
 }
 
 /* Answers name the replica only by address. */

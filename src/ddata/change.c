@@ -202,6 +202,8 @@ static enum dd_kind kind_of(enum sherd_data_type type)
         return DD_MULTIMAP;
     case SHERD_OR_MAP:
         return DD_ORMAP;
+    case SHERD_CUSTOM:
+        break;
     }
     return DD_DELETED;
 }

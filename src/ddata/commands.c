@@ -139,7 +139,7 @@ enum replicator_begin command_update_begin(struct replicator *replicator,
         return REPLICATOR_ANSWERED;
     }
     if (entry)
-        *current = entry->envelope.value;
+        *current = opaque_base(&entry->envelope)->value;
     return REPLICATOR_MODIFY;
 }
 
@@ -223,7 +223,7 @@ static enum replicator_answer merge_large(struct replicator *replicator,
     envelope_copy(&whole, &entry->envelope);
     merged = envelope_merge_value(&whole, value);
     size = envelope_size(replicator, &whole);
-    if (merged == ENVELOPE_REFUSED || merged == ENVELOPE_REPLACED)
+    if (merged == ENVELOPE_REFUSED)
         answer = REPLICATOR_MODIFY_FAILURE;
     else if ((size > replicator->settings.update_size_max &&
               size > entry->size) || /* measured */
@@ -266,18 +266,51 @@ static void replace(struct replicator *replicator, struct entry *entry,
     entry_grow(replicator, entry, size);
 }
 
+/* The change of a map with values that do not merge here continues one of its siblings. */
+static enum replicator_answer update_sibling(struct replicator *replicator,
+                                             struct entry *entry,
+                                             const struct dd_value *value,
+                                             bool *is_changed)
+{
+    struct envelope *base = opaque_base(&entry->envelope);
+    struct dd_value *changed = dd_copy(base->value);
+    enum dd_merged merged = dd_merge(changed, value);
+    enum replicator_answer answer = REPLICATOR_SUCCESS;
+    struct origin *origin;
+    uint64_t size;
+
+    *is_changed = merged == DD_CHANGED;
+    if (merged != DD_CHANGED) {
+        dd_free(changed);
+        return merged == DD_UNCHANGED ? answer : REPLICATOR_MODIFY_FAILURE;
+    }
+    size = encoded_size(replicator, changed);
+    if (size > replicator->settings.update_size_max &&
+        size > base->origin->size)
+        answer = REPLICATOR_TOO_LARGE;
+    else if (replicator->bytes + size > REPLICATOR_BYTES_MAX)
+        answer = REPLICATOR_FULL;
+    if (answer != REPLICATOR_SUCCESS) {
+        dd_free(changed);
+        return answer;
+    }
+    origin = origin_own(&replicator->replicas.self);
+    origin->size = size;
+    opaque_renew(&entry->envelope, base, changed, origin);
+    entry_measured(replicator, entry, opaque_size(&entry->envelope));
+    return answer;
+}
+
 static enum replicator_answer merge_update(struct replicator *replicator,
                                            struct entry *entry,
                                            struct dd_value *value, size_t size,
                                            bool *is_changed)
 {
-    enum dd_kind kind = dd_kind_of(entry->envelope.value);
     enum envelope_merged merged;
 
     *is_changed = true;
-    /* An opaque value is replaced and not merged, which only received values may do. */
-    if (kind == DD_OPAQUE && !dd_equal(entry->envelope.value, value))
-        return REPLICATOR_MODIFY_FAILURE;
+    if (entry->envelope.origin)
+        return update_sibling(replicator, entry, value, is_changed);
     if (!entry_has_room(replicator, entry, size,
                         replicator->settings.update_size_max))
         return merge_large(replicator, entry, value);
@@ -325,6 +358,8 @@ static enum replicator_answer put(struct replicator *replicator,
         dd_free(value);
     } else if (size <= max && (entry = entry_add(replicator, key, size))) {
         entry->envelope.value = value;
+        if (dd_find_opaque(value))
+            origin_claim(replicator, &entry->envelope);
         answer = REPLICATOR_SUCCESS;
     } else {
         dd_free(value);
@@ -385,7 +420,9 @@ void command_update(struct replicator *replicator, uint64_t now,
         return;
     }
     replicator->counters.writes++;
-    entry_count_deltas(replicator, entry);
+    has_deltas = has_deltas && !entry->envelope.origin;
+    if (!entry->envelope.origin)
+        entry_count_deltas(replicator, entry);
     hidden_drop(replicator, key);
     /* Before entry_set, which records that the value contains this delta. */
     if (has_deltas)
@@ -393,6 +430,7 @@ void command_update(struct replicator *replicator, uint64_t now,
                    delta ? dd_copy(delta) : NULL);
     replicator->counters.deltas_lost = replicator->deltas.lost;
     entry_set(replicator, entry, is_changed);
-    spread(replicator, now, token, entry, delta, consistency, outbox);
+    spread(replicator, now, token, entry, has_deltas ? delta : NULL,
+           consistency, outbox);
     dd_free(delta);
 }

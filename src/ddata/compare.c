@@ -139,13 +139,17 @@ static bool fill(struct replicator *replicator, struct outbox *outbox)
         uint32_t place = (comparison->first + comparison->filled) %
                          comparison->keys.count;
         struct slice key = comparison->keys.items[place];
-        const struct entry *entry = entry_find(replicator, key);
+        struct entry *entry = entry_find(replicator, key);
 
         if (!entry)
             continue; /* it expired */
         if (!room_is_taken(replicator, entry))
             return false;
-        filling_put(replicator, &comparison->answer, key, entry, outbox);
+        if (entry->envelope.siblings.count)
+            filling_put_siblings(replicator, &comparison->answer, key, entry,
+                                 true, outbox);
+        else
+            filling_put(replicator, &comparison->answer, key, entry, outbox);
     }
     filling_flush(replicator, &comparison->answer, outbox);
     return true;

@@ -55,6 +55,16 @@ const struct dd_value *replicator_look(const struct replicator *replicator,
     return entry_is_there(entry) ? entry->envelope.value : NULL;
 }
 
+const struct dd_value *replicator_look_at(const struct replicator *replicator,
+                                          struct slice key, uint32_t index)
+{
+    const struct entry *entry = entry_find(replicator, key);
+
+    return entry_is_there(entry) && index < opaque_count(&entry->envelope)
+               ? opaque_look(&entry->envelope, index)->value
+               : NULL;
+}
+
 struct entry *entry_add(struct replicator *replicator, struct slice key,
                         size_t size)
 {
@@ -101,7 +111,7 @@ bool replicator_bytes(const struct replicator *replicator, struct slice key,
     const struct entry *entry = entry_find(replicator, key);
 
     if (entry_is_there(entry))
-        envelope_encode(bytes, &entry->envelope, NULL, ENVELOPE_PLAIN);
+        opaque_bytes(&entry->envelope, bytes);
     return entry != NULL;
 }
 

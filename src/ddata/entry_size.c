@@ -65,13 +65,14 @@ struct slice entry_digest(struct replicator *replicator, struct entry *entry)
     if (envelope_is_deleted(&entry->envelope))
         return slice_of(entry->digest, 0);
     if (!entry->has_digest) {
-        envelope_encode(&bytes, &entry->envelope, NULL, ENVELOPE_PLAIN);
+        opaque_bytes(&entry->envelope, &bytes);
         SHA1Init(&sha1);
         SHA1Update(&sha1, bytes.data, bytes.size);
         SHA1Final(entry->digest, &sha1);
         entry->has_digest = true;
-        entry_measured(replicator, entry,
-                       envelope_counted(replicator, &entry->envelope, bytes.size));
+        if (!entry->envelope.origin)
+            entry_measured(replicator, entry,
+                           envelope_counted(replicator, &entry->envelope, bytes.size));
         tell_size(replicator, entry, bytes.size);
         buf_fini(&bytes);
     }
@@ -94,6 +95,8 @@ uint64_t envelope_size(const struct replicator *replicator,
     struct buf bytes = { 0 };
     uint64_t size = UNREADABLE_SIZE;
 
+    if (envelope->origin)
+        return opaque_size(envelope);
     envelope_encode(&bytes, envelope, NULL, ENVELOPE_PLAIN);
     if (is_readable(envelope, buf_slice(&bytes)))
         size = envelope_counted(replicator, envelope, bytes.size);

@@ -3,20 +3,35 @@
 
 #include "base/check.h"
 #include "base/mark.h"
+#include "ddata/opaque.h"
 
 void envelope_fini(struct envelope *envelope)
 {
     dd_free(envelope->value);
     pruning_fini(&envelope->pruning);
     versions_fini(&envelope->versions);
+    origin_free(envelope->origin);
+    for (uint32_t i = 0; i < envelope->siblings.count; i++)
+        envelope_fini(&envelope->siblings.items[i]);
+    vec_fini(&envelope->siblings);
     *envelope = (struct envelope){ 0 };
 }
 
-void envelope_copy(struct envelope *to, const struct envelope *from)
+static void copy_one(struct envelope *to, const struct envelope *from)
 {
     to->value = from->value ? dd_copy(from->value) : NULL;
     pruning_copy(&to->pruning, &from->pruning);
     versions_copy(&to->versions, &from->versions);
+    to->origin = from->origin ? origin_copy(from->origin) : NULL;
+}
+
+void envelope_copy(struct envelope *to, const struct envelope *from)
+{
+    copy_one(to, from);
+    for (uint32_t i = 0; i < from->siblings.count; i++) {
+        vec_push(&to->siblings, (struct envelope){ 0 });
+        copy_one(&to->siblings.items[i], &from->siblings.items[i]);
+    }
 }
 
 bool envelope_is_deleted(const struct envelope *envelope)
@@ -69,13 +84,6 @@ static enum envelope_merged merge_clean(struct envelope *envelope,
     case DD_CHANGED:
         return ENVELOPE_CHANGED;
     case DD_UNMERGEABLE:
-        /* An opaque value inside a map cannot be replaced alone. */
-        if (dd_kind_of(envelope->value) != DD_OPAQUE ||
-            dd_kind_of(value) != DD_OPAQUE)
-            return ENVELOPE_REFUSED;
-        dd_free(envelope->value);
-        envelope->value = dd_copy(value);
-        return ENVELOPE_REPLACED;
     case DD_MISMATCH:
         break;
     }
@@ -110,6 +118,10 @@ enum envelope_merged envelope_merge(struct envelope *envelope,
         envelope_delete(envelope);
         return ENVELOPE_CHANGED;
     }
+    if (opaque_is_needed(envelope, other))
+        return dd_is_delta(other->value)
+                   ? ENVELOPE_REFUSED
+                   : opaque_merge(envelope, other, wall_ms);
     pruning_copy(&pruning, &envelope->pruning);
     pruning_merge(&pruning, &other->pruning, wall_ms);
     SOMETIMES("a value arrives with data of a member that was pruned here",

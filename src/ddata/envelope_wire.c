@@ -3,9 +3,13 @@
 #include "base/check.h"
 #include "base/vec.h"
 #include "ddata/message.h"
+#include "ddata/opaque.h"
 #include "ddata/wire_parts.h"
 
-enum { DATA = 1, PRUNING = 2, VERSIONS = 3 };
+/* From 1000 on fields of this library. */
+enum { DATA = 1, PRUNING = 2, VERSIONS = 3, ORIGIN = 1000, SIBLING = 1001 };
+/* Fields of an origin; the last two are only stored. */
+enum { ORIGIN_NODE = 1, ORIGIN_NUMBER = 2, ORIGIN_HOW = 3, ORIGIN_ACKNOWLEDGED = 4 };
 /* Fields of a marker, with SEEN_FIELD. */
 enum { REMOVED = 1, OWNER = 2, PERFORMED = 3, OBSOLETE_AT = 5 };
 /* Fields of a node and its address. */
@@ -39,11 +43,42 @@ static bool has_mark(enum envelope_form form, const struct pruning_mark *mark)
            !(form == ENVELOPE_DELTA && !mark->is_own);
 }
 
+/* A member's own state names no origin. */
+static void put_origin(struct buf *buf, const struct origin *origin,
+                       enum envelope_form form)
+{
+    size_t start;
+
+    if (!origin || (form == ENVELOPE_WHOLE && origin->is_own))
+        return;
+    start = proto_open(buf, ORIGIN);
+    put_node(buf, ORIGIN_NODE, &origin->node);
+    if (origin->number)
+        proto_put_varint(buf, ORIGIN_NUMBER, origin->number);
+    if (form == ENVELOPE_STORED) {
+        proto_put_varint(buf, ORIGIN_HOW, origin->way);
+        proto_put_varint(buf, ORIGIN_ACKNOWLEDGED, origin->is_acknowledged);
+    }
+    proto_close(buf, start);
+}
+
+static void put_versions(struct buf *buf, const struct versions *versions)
+{
+    size_t start;
+
+    if (!versions->items.count)
+        return;
+    start = proto_open(buf, VERSIONS);
+    for (uint32_t i = 0; i < versions->items.count; i++)
+        put_version(buf, &versions->items.items[i].node,
+                    versions->items.items[i].version);
+    proto_close(buf, start);
+}
+
 void envelope_encode(struct buf *buf, const struct envelope *envelope,
                      const struct dd_value *value, enum envelope_form form)
 {
     struct buf bytes = { 0 };
-    const struct versions *versions = &envelope->versions;
     size_t start;
 
     put_other(buf, DATA,
@@ -52,13 +87,15 @@ void envelope_encode(struct buf *buf, const struct envelope *envelope,
     for (uint32_t i = 0; i < envelope->pruning.marks.count; i++)
         if (has_mark(form, &envelope->pruning.marks.items[i]))
             put_mark(buf, &envelope->pruning.marks.items[i]);
-    if (form != ENVELOPE_WHOLE || !versions->items.count)
-        return;
-    start = proto_open(buf, VERSIONS);
-    for (uint32_t i = 0; i < versions->items.count; i++)
-        put_version(buf, &versions->items.items[i].node,
-                    versions->items.items[i].version);
-    proto_close(buf, start);
+    if (form == ENVELOPE_WHOLE)
+        put_versions(buf, &envelope->versions);
+    if (form == ENVELOPE_WHOLE || form == ENVELOPE_STORED)
+        put_origin(buf, envelope->origin, form);
+    for (uint32_t i = 0; form == ENVELOPE_STORED && i < envelope->siblings.count; i++) {
+        start = proto_open(buf, SIBLING);
+        envelope_encode(buf, &envelope->siblings.items[i], NULL, form);
+        proto_close(buf, start);
+    }
 }
 
 /* Uid 0 means any incarnation, so no node has it. */
@@ -196,7 +233,56 @@ static bool get_versions(struct slice bytes, struct versions *versions)
     return !cursor.failed;
 }
 
-static bool get_envelope(struct slice bytes, struct envelope *envelope)
+/* Where the bytes are from. */
+enum source { FROM_PEER, FROM_FILE, FROM_SIBLING };
+
+static bool get_origin(struct slice bytes, enum source source,
+                       struct envelope *envelope)
+{
+    struct cursor cursor = cursor_of(bytes);
+    struct origin *origin = mem_alloc(sizeof *origin);
+    struct proto_field field;
+    uint64_t way = ORIGIN_RELAYED;
+    bool has_node = false;
+
+    while (proto_next(&cursor, &field)) {
+        if (field.number == ORIGIN_NODE && field.type == PROTO_BYTES)
+            has_node = get_life(field.bytes, &origin->node);
+        else if (field.number == ORIGIN_NUMBER && field.type == PROTO_VARINT)
+            origin->number = field.value;
+        else if (field.number == ORIGIN_HOW && field.type == PROTO_VARINT)
+            way = source == FROM_PEER ? way : field.value;
+        else if (field.number == ORIGIN_ACKNOWLEDGED && field.type == PROTO_VARINT)
+            origin->is_acknowledged = source != FROM_PEER && field.value;
+    }
+    origin_free(envelope->origin);
+    envelope->origin = origin;
+    origin->way = (enum origin_way)way;
+    return has_node && !cursor.failed && way <= ORIGIN_RELAYED;
+}
+
+static bool get_sibling(struct slice bytes, struct envelope *envelope);
+
+static bool get_field(const struct proto_field *field, enum source source,
+                      struct envelope *envelope)
+{
+    switch (field->number) {
+    case PRUNING:
+        return get_mark(field->bytes, &envelope->pruning);
+    case VERSIONS:
+        return get_versions(field->bytes, &envelope->versions);
+    case ORIGIN:
+        return get_origin(field->bytes, source, envelope);
+    case SIBLING:
+        return source == FROM_PEER ||
+               (source == FROM_FILE && get_sibling(field->bytes, envelope));
+    default:
+        return true;
+    }
+}
+
+static bool get_envelope(struct slice bytes, enum source source,
+                         struct envelope *envelope)
 {
     struct cursor cursor = cursor_of(bytes);
     struct reading reading = { .verdict = DD_OK };
@@ -209,21 +295,51 @@ static bool get_envelope(struct slice bytes, struct envelope *envelope)
             continue;
         if (field.number == DATA)
             data = field.bytes;
-        else if ((field.number == PRUNING &&
-                  !get_mark(field.bytes, &envelope->pruning)) ||
-                 (field.number == VERSIONS &&
-                  !get_versions(field.bytes, &envelope->versions)))
+        else if (!get_field(&field, source, envelope))
             return false;
     }
-    return !cursor.failed && get_other(&reading, data, &other) &&
-           dd_decode(other, &envelope->value) == DD_OK;
+    if (cursor.failed || !get_other(&reading, data, &other) ||
+        dd_decode(other, &envelope->value) != DD_OK)
+        return false;
+    if (envelope->origin)
+        envelope->origin->size = bytes.size;
+    return true;
+}
+
+/* Siblings have none, and an origin. */
+static bool get_sibling(struct slice bytes, struct envelope *envelope)
+{
+    struct envelope sibling = { 0 };
+
+    if (envelope->siblings.count >= SIBLINGS_MAX - 1 ||
+        !get_envelope(bytes, FROM_SIBLING, &sibling) || !sibling.origin) {
+        envelope_fini(&sibling);
+        return false;
+    }
+    vec_push(&envelope->siblings, sibling);
+    return true;
+}
+
+static bool decode(struct slice bytes, enum source source,
+                   struct envelope *envelope)
+{
+    bool is_good = get_envelope(bytes, source, envelope);
+
+    if (!is_good || (envelope->siblings.count && !envelope->origin)) {
+        envelope_fini(envelope);
+        return false;
+    }
+    for (uint32_t i = 0; i < envelope->siblings.count; i++)
+        envelope->origin->size -= envelope->siblings.items[i].origin->size;
+    return true;
 }
 
 bool envelope_decode(struct slice bytes, struct envelope *envelope)
 {
-    bool is_good = get_envelope(bytes, envelope);
+    return decode(bytes, FROM_PEER, envelope);
+}
 
-    if (!is_good)
-        envelope_fini(envelope);
-    return is_good;
+bool envelope_decode_stored(struct slice bytes, struct envelope *envelope)
+{
+    return decode(bytes, FROM_FILE, envelope);
 }

@@ -26,8 +26,13 @@
 static bool is_written_here(const struct replicator *replicator,
                             const struct entry *entry)
 {
-    return entry_is_there(entry) &&
-           dd_needs_pruning(entry->envelope.value, &replicator->replicas.self);
+    const struct node_id *self = &replicator->replicas.self;
+
+    for (uint32_t i = 0;
+         entry_is_there(entry) && i < opaque_count(&entry->envelope); i++)
+        if (dd_needs_pruning(opaque_look(&entry->envelope, i)->value, self))
+            return true;
+    return false;
 }
 
 /* Hides no versions, which other nodes may have restarted meanwhile. Hides no markers of other
@@ -48,10 +53,9 @@ static bool take_own(const struct replicator *replicator,
 static bool merge(const struct replicator *replicator, struct hidden *hidden,
                   struct envelope *own)
 {
-    return envelope_merge(&hidden->envelope, own, replicator->wall_ms) !=
-               ENVELOPE_REFUSED &&
-           envelope_size(replicator, &hidden->envelope) <=
-               replicator->settings.entry_size_max;
+    return envelope_is_merged(
+               envelope_join(replicator, &hidden->envelope, own)) &&
+           envelope_fits(replicator, &hidden->envelope);
 }
 
 /* Merges with a part hidden before. If they do not fit, the new one stays, as others have it. */

@@ -11,22 +11,26 @@ struct sherd_value {
     struct dd_value *value;
 };
 
-void face_put_body(struct buf *body, struct slice key,
-                   const struct dd_value *value)
+void face_put_value(struct buf *body, const struct dd_value *value)
 {
     struct buf room = { 0 };
-    struct dd_other other;
+    struct dd_other other = dd_encode(value, &room);
 
-    buf_put_slice(body, key);
-    buf_put_u8(body, 0);
-    if (!value)
-        return;
-    other = dd_encode(value, &room);
     buf_put_u32(body, (uint32_t)other.serializer);
     buf_put_u16(body, (uint16_t)other.manifest.size);
+    buf_put_u32(body, (uint32_t)other.bytes.size);
     buf_put_slice(body, other.manifest);
     buf_put_slice(body, other.bytes);
     buf_fini(&room);
+}
+
+void face_put_body(struct buf *body, struct slice key,
+                   const struct dd_value *value)
+{
+    buf_put_slice(body, key);
+    buf_put_u8(body, 0);
+    if (value)
+        face_put_value(body, value);
 }
 
 #define KEYS_AT (1 + sizeof(uint32_t)) /* first key in a body of keys */
@@ -101,12 +105,16 @@ static struct sherd_value *shown(struct dd_value *value)
     return shown;
 }
 
-SHERD_API struct sherd_value *sherd_data_value(const struct sherd_msg *msg)
+/* at: bytes of the values before it. */
+SHERD_API struct sherd_value *
+sherd_data_next_value(const struct sherd_msg *msg, uint32_t *at)
 {
-    size_t behind = strlen(sherd_data_key(msg)) + 1;
+    size_t behind = strlen(sherd_data_key(msg)) + 1 + *at;
     struct dd_value *value;
     struct dd_other other;
     struct cursor cursor;
+    uint16_t manifest_size;
+    uint32_t size;
 
     if (msg->kind != SHERD_DATA || msg->msg == SHERD_DATA_KEYS ||
         msg->body.size <= behind)
@@ -114,9 +122,19 @@ SHERD_API struct sherd_value *sherd_data_value(const struct sherd_msg *msg)
     cursor = cursor_of(slice_of((const uint8_t *)msg->body.data + behind,
                                 msg->body.size - behind));
     other.serializer = (int32_t)cursor_u32(&cursor);
-    other.manifest = cursor_slice(&cursor, cursor_u16(&cursor));
-    other.bytes = cursor_slice(&cursor, cursor_left(&cursor));
+    manifest_size = cursor_u16(&cursor);
+    size = cursor_u32(&cursor);
+    other.manifest = cursor_slice(&cursor, manifest_size);
+    other.bytes = cursor_slice(&cursor, size);
+    *at += (uint32_t)(msg->body.size - behind - cursor_left(&cursor));
     return dd_decode(other, &value) == DD_OK ? shown(value) : NULL;
+}
+
+SHERD_API struct sherd_value *sherd_data_value(const struct sherd_msg *msg)
+{
+    uint32_t at = 0;
+
+    return sherd_data_next_value(msg, &at);
 }
 
 SHERD_API void sherd_value_free(struct sherd_value *value)
@@ -151,9 +169,10 @@ SHERD_API enum sherd_data_type sherd_value_type(const struct sherd_value *value)
                                                     : SHERD_OR_MULTIMAP;
     case DD_ORMAP:
         return SHERD_OR_MAP;
+    case DD_OPAQUE:
+        return SHERD_CUSTOM;
     case DD_DELETED:
     case DD_VERSIONS:
-    case DD_OPAQUE:
     case DD_ORSET_DELTA:
     case DD_ORMAP_DELTA:
         break;
@@ -260,6 +279,24 @@ SHERD_API int sherd_value_get(const struct sherd_value *value,
     if (!found || dd_kind_of(found) != DD_REGISTER)
         return 0;
     *item = item_of_other(dd_register_get(found));
+    return 1;
+}
+
+SHERD_API int sherd_value_custom(const struct sherd_value *value,
+                                 struct sherd_item *item)
+{
+    struct buf unused = { 0 };
+    struct dd_other other;
+
+    if (dd_kind_of(value->value) != DD_OPAQUE)
+        return 0;
+    other = dd_encode(value->value, &unused);
+    *item = (struct sherd_item){
+        .kind = SHERD_ITEM_OTHER,
+        .text = { other.bytes.data, other.bytes.size },
+        .serializer = other.serializer,
+        .manifest = { other.manifest.data, other.manifest.size },
+    };
     return 1;
 }
 

@@ -1,8 +1,8 @@
 /* Applies users' changes (sherd/ddata.h) to values, and encodes the bodies of SHERD_DATA messages,
  * which never leave the process.
  *
- * A body is the key, a zero byte, and with a value its serializer (u32), manifest size (u16),
- * manifest and bytes. A list of keys is a zero byte for the missing key, where the next call
+ * A body is the key, a zero byte, and for each value its serializer (u32), sizes of manifest (u16)
+ * and bytes (u32), manifest and bytes. A list of keys is a zero byte for the missing key, where the next call
  * continues (u32), and the keys, each with a zero byte. */
 #ifndef SHERD_DDATA_FACE_H
 #define SHERD_DDATA_FACE_H
@@ -34,6 +34,7 @@ void face_change_in_place(struct dd_value *value,
 /* value: null if the message has none. */
 void face_put_body(struct buf *body, struct slice key,
                    const struct dd_value *value);
+void face_put_value(struct buf *body, const struct dd_value *value); /* a further one */
 
 /* A list of keys: begin, put, end. next: 0 if there are no more. Skips keys of a JVM that no call
  * can name. */

@@ -163,6 +163,8 @@ void gossip_tick(struct replicator *replicator, struct outbox *outbox)
                                                       : REPLICATOR_STATUSES_MAX;
     uint32_t i = 0;
 
+    replicator->gossip_ticks++;
+    pulls_tick(replicator, outbox);
     if (!chosen || replicator->settings.gossip_off ||
         replicator->round.is_waiting)
         return;
@@ -217,17 +219,17 @@ void filling_flush(struct replicator *replicator,
     filling->size = filling->packed = 0;
 }
 
-void filling_put(struct replicator *replicator,
-                 struct gossip_filling *filling,
-                 struct slice key, const struct entry *entry,
-                 struct outbox *outbox)
+static void put_value(struct replicator *replicator,
+                      struct gossip_filling *filling, struct slice key,
+                      int64_t used_ms, const struct envelope *envelope,
+                      struct outbox *outbox)
 {
     size_t size_max = replicator->settings.frame_size - MESSAGE_OVERHEAD;
     size_t before = filling->bytes.size;
-    struct message_entry part = { .key = key, .used_ms = entry->used_ms };
+    struct message_entry part = { .key = key, .used_ms = used_ms };
     size_t size;
 
-    envelope_encode(&filling->bytes, &entry->envelope, NULL, ENVELOPE_WHOLE);
+    envelope_encode(&filling->bytes, envelope, NULL, ENVELOPE_WHOLE);
     part.bytes.size = filling->bytes.size - before;
     size = part.bytes.size + key.size + ENTRY_OVERHEAD;
     if (filling->entries.count && filling->size + size > size_max) {
@@ -241,8 +243,71 @@ void filling_put(struct replicator *replicator,
     }
     vec_push(&filling->entries, part);
     filling->size += size;
-    if (dd_is_packed(entry->envelope.value))
+    if (dd_is_packed(envelope->value))
         filling->packed += part.bytes.size;
+}
+
+void filling_put(struct replicator *replicator,
+                 struct gossip_filling *filling, struct slice key,
+                 const struct entry *entry, struct outbox *outbox)
+{
+    put_value(replicator, filling, key, entry->used_ms, &entry->envelope,
+              outbox);
+}
+
+/* With a version that shows later that the peer has merged the value. */
+static void put_shown(struct replicator *replicator,
+                      struct gossip_filling *filling, struct entry *entry,
+                      struct slice key, const struct envelope *value,
+                      struct outbox *outbox)
+{
+    struct envelope shown = *value;
+    int64_t version = entry_draw_version(replicator, entry);
+
+    memset(&shown.versions, 0, sizeof shown.versions);
+    versions_copy(&shown.versions, &value->versions);
+    versions_set(&shown.versions, &replicator->replicas.self, version);
+    origin_show(value->origin, filling->to.uid, version);
+    put_value(replicator, filling, key, entry->used_ms, &shown, outbox);
+    versions_fini(&shown.versions);
+}
+
+/* The place of the last value that the node itself has sent; their number if there is none. */
+static uint32_t last_from(const struct envelope *envelope,
+                          const struct node_id *node)
+{
+    uint32_t at = 0;
+
+    while (at < opaque_count(envelope)) {
+        const struct origin *origin = opaque_look(envelope, at)->origin;
+
+        if (origin->way != ORIGIN_RELAYED && node_equal(&origin->node, node))
+            break;
+        at++;
+    }
+    return at;
+}
+
+void filling_put_siblings(struct replicator *replicator,
+                          struct gossip_filling *filling, struct slice key,
+                          struct entry *entry, bool sends_back,
+                          struct outbox *outbox)
+{
+    uint32_t last = last_from(&entry->envelope, &filling->to);
+    bool before = filling->send_back;
+
+    for (uint32_t i = opaque_count(&entry->envelope); i-- > 0;) {
+        const struct envelope *value = opaque_look(&entry->envelope, i);
+
+        if (i == last)
+            continue;
+        /* A message has a key once. */
+        filling_flush(replicator, filling, outbox);
+        filling->send_back = sends_back;
+        put_shown(replicator, filling, entry, key, value, outbox);
+        filling_flush(replicator, filling, outbox);
+        filling->send_back = before;
+    }
 }
 
 void filling_fini(struct gossip_filling *filling)
@@ -277,14 +342,28 @@ void gossip_end(struct replicator *replicator)
     *taking = (struct gossip_taking){ .is_on = false };
 }
 
+/* Once in a round: two members that cannot merge the values would answer each other for ever. */
+static void answer_siblings(struct replicator *replicator, struct entry *entry,
+                            struct slice key, struct outbox *outbox)
+{
+    if (entry->answered == replicator->gossip_ticks)
+        return;
+    entry->answered = replicator->gossip_ticks;
+    filling_put_siblings(replicator, &replicator->taking.answer, key, entry,
+                         true, outbox);
+}
+
 static void take(struct replicator *replicator,
                  const struct message_entry *theirs, struct outbox *outbox)
 {
     struct gossip_taking *taking = &replicator->taking;
     struct envelope envelope = { 0 };
+    const struct node_id *from = &taking->answer.to;
     bool is_known = entry_find(replicator, theirs->key) != NULL;
     size_t size = theirs->bytes.size;
     struct entry *entry;
+    int64_t version;
+    bool is_own;
 
     if (expire_refuses(replicator, theirs->key, theirs->used_ms))
         return;
@@ -292,15 +371,25 @@ static void take(struct replicator *replicator,
         replicator->counters.malformed++;
         return;
     }
-    if (hold_take(replicator, theirs->key, &taking->answer.to, &envelope,
-                  &size))
-        (void)take_entry(replicator, theirs->key, &envelope, size, NULL,
-                         outbox); /* counts refused ones */
+    is_own = !envelope.origin;
+    version = versions_get(&envelope.versions, from);
+    origin_label(replicator, theirs->key, &envelope,
+                 &(struct arrived){ .from = from,
+                                    .way = ORIGIN_STATE,
+                                    .size = size });
+    if (hold_take(replicator, theirs->key, from, &envelope, &size) &&
+        take_entry(replicator, theirs->key, &envelope, size, NULL,
+                   outbox) && /* counts refused ones */
+        is_own)
+        pull_end(replicator, theirs->key, from, version, outbox);
     envelope_fini(&envelope);
     entry = entry_find(replicator, theirs->key);
     key_use(replicator, theirs->key, theirs->used_ms);
-    if (taking->gossip.send_back && entry &&
-        (is_known || entry->envelope.pruning.marks.count))
+    if (!taking->gossip.send_back || !entry)
+        return;
+    if (entry->envelope.siblings.count)
+        answer_siblings(replicator, entry, theirs->key, outbox);
+    else if (is_known || entry->envelope.pruning.marks.count)
         filling_put(replicator, &taking->answer, theirs->key, entry, outbox);
 }
 

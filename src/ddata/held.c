@@ -53,11 +53,13 @@ bool replicator_is_held(const struct replicator *replicator, struct slice key)
 }
 
 const struct dd_value *hold_look(const struct replicator *replicator,
-                                 struct slice key)
+                                 struct slice key, uint32_t index)
 {
     const struct hold *hold = hold_of(replicator, key);
 
-    return hold ? hold->come.value : NULL;
+    return hold && index < opaque_count(&hold->come)
+               ? opaque_look(&hold->come, index)->value
+               : NULL;
 }
 
 static void free_hold(struct hold *hold)
@@ -83,15 +85,14 @@ static void put_together(struct replicator *replicator,
     struct envelope come = { 0 };
 
     /* The record was intact, so an unreadable value was written so. */
-    if (hold->left.size && !envelope_decode(buf_slice(&hold->left), whole))
+    if (hold->left.size && !envelope_decode_stored(buf_slice(&hold->left), whole))
         replicator->counters.unloaded++;
     if (!hold->come.value)
         return;
     envelope_copy(&come, &hold->come);
     if (whole->value &&
-        envelope_merge(whole, &come, replicator->wall_ms) !=
-            ENVELOPE_REFUSED &&
-        envelope_size(replicator, whole) <= replicator->settings.entry_size_max) {
+        envelope_is_merged(envelope_join(replicator, whole, &come)) &&
+        envelope_fits(replicator, whole)) {
         envelope_fini(&come);
         return;
     }
@@ -127,16 +128,17 @@ static bool collect(struct replicator *replicator, struct hold *hold,
     }
     if (hold->come.value) {
         envelope_copy(&whole, &hold->come);
-        merged = envelope_merge(&whole, envelope, replicator->wall_ms);
+        merged = envelope_join(replicator, &whole, envelope);
     } else {
         whole = *envelope;
         *envelope = (struct envelope){ 0 };
     }
     if (sum > max)
         sum = envelope_size(replicator, &whole);
-    if (merged == ENVELOPE_REFUSED || sum > max) {
+    if (!envelope_is_merged(merged) || (sum > max && !whole.origin)) {
         replicator->counters.unmerged += merged == ENVELOPE_REFUSED;
-        replicator->counters.too_large += merged != ENVELOPE_REFUSED;
+        replicator->counters.siblings_full += merged == ENVELOPE_FULL;
+        replicator->counters.too_large += envelope_is_merged(merged);
         envelope_fini(&whole);
         return false;
     }

@@ -71,7 +71,7 @@ void message_fini(struct message *message);
 enum envelope_form {
     ENVELOPE_WHOLE,
     ENVELOPE_PLAIN, /* without delta versions: the bytes of digests */
-    ENVELOPE_STORED, /* and only performed pruning markers */
+    ENVELOPE_STORED, /* and only performed pruning markers, but with all siblings */
     /* and of these only this node's: the delta lacks what others took over, and their markers
      * would delete that */
     ENVELOPE_DELTA
@@ -79,10 +79,14 @@ enum envelope_form {
 /* For sending it. A delta never says which nodes have seen a marker, because its receiver need not
  * have what they have. */
 enum envelope_form envelope_form_of(const struct dd_value *delta);
-/* `value`, if not null, replaces the envelope's own. */
+/* `value`, if not null, replaces the envelope's own. Siblings are encoded one by one, except when
+ * they are stored. */
 void envelope_encode(struct buf *buf, const struct envelope *envelope,
                   const struct dd_value *value, enum envelope_form form);
-/* Into an empty one. False: malformed or above a limit; then it stays empty. */
+/* Into an empty one. False: malformed or above a limit; then it stays empty. An origin, if any, is
+ * RELAYED. */
 bool envelope_decode(struct slice bytes, struct envelope *envelope);
+/* The same for a stored one, with siblings. */
+bool envelope_decode_stored(struct slice bytes, struct envelope *envelope);
 
 #endif

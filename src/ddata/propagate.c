@@ -249,6 +249,15 @@ static bool is_taken(struct replicator *replicator,
     return true;
 }
 
+/* True for a change of a value that does not merge here. */
+static bool is_opaque(const struct replicator *replicator, struct slice key,
+                      const struct envelope *envelope)
+{
+    const struct entry *entry = entry_find(replicator, key);
+
+    return (entry && entry->envelope.origin) || dd_find_opaque(envelope->value);
+}
+
 static void receive_one(struct replicator *replicator,
                         const struct inbound *inbound,
                         const struct message *message,
@@ -267,7 +276,11 @@ static void receive_one(struct replicator *replicator,
         return;
     }
     forget_begun(&envelope.pruning);
-    if (is_taken(replicator, inbound, message, part, &envelope, outbox) &&
+    if (is_opaque(replicator, part->key, &envelope)) {
+        replicator->counters.opaque_deltas++;
+        if (message->reply)
+            answer(replicator, inbound, MESSAGE_DELTA_NACK, outbox);
+    } else if (is_taken(replicator, inbound, message, part, &envelope, outbox) &&
         take_entry(replicator, part->key, &envelope, part->bytes.size,
                    message->reply ? inbound : NULL, outbox))
         replicator->counters.deltas_applied++;

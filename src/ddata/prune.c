@@ -186,8 +186,8 @@ void prune_go_on(struct replicator *replicator)
         replicator->is_pruning =
             map_next(&replicator->entries, &replicator->prune_at, &item);
         entry = replicator->is_pruning ? item.value : NULL;
-        if (!entry_is_there(entry))
-            continue;
+        if (!entry_is_there(entry) || entry->envelope.origin)
+            continue; /* a value that does not merge here is pruned elsewhere */
         if (replicas_leads(&replicator->replicas))
             find_removed(replicator, entry, &nodes);
         perform(replicator, entry);

@@ -12,7 +12,7 @@ static void end(struct replicator *replicator, struct aggregator *aggregator,
     key_use(replicator, aggregator->key, replicator->wall_ms);
     is_good = is_good && !aggregator->has_nack;
     if (key_is_held(replicator, aggregator->key))
-        answer = is_good && hold_look(replicator, aggregator->key)
+        answer = is_good && hold_look(replicator, aggregator->key, 0)
                      ? REPLICATOR_SUCCESS
                      : REPLICATOR_HELD;
     else if (is_good && !entry)
@@ -75,6 +75,10 @@ void read_receive(struct replicator *replicator, struct aggregator *aggregator,
             replicator->counters.malformed++;
             return;
         }
+        origin_label(replicator, aggregator->key, &envelope,
+                     &(struct arrived){ .from = &target->node,
+                                        .way = ORIGIN_READ,
+                                        .size = size });
         SOMETIMES("a read brings a key that was not here",
                   !entry_find(replicator, aggregator->key));
     }
@@ -85,6 +89,8 @@ void read_receive(struct replicator *replicator, struct aggregator *aggregator,
                     outbox))
         aggregator->has_nack = true;
     envelope_fini(&envelope);
+    if (!inbound->sender.size)
+        return; /* a part of the answer */
     aggregator_done(aggregator, target);
     if ((int64_t)aggregator->remaining <= aggregator->done_when)
         end(replicator, aggregator, true);

@@ -124,6 +124,7 @@ struct replicator *replicator_new(const struct replicator_options *options,
         vec_push(&replicator->expiries, expiry);
     }
     replicator->is_loading = options->durable_key_count > 0;
+    replicator->gossip_ticks = 1;
     arm(replicator, now, TIMER_GOSSIP);
     arm(replicator, now, TIMER_NOTIFY);
     if (!replicator->settings.deltas_off)
@@ -141,6 +142,7 @@ void replicator_free(struct replicator *replicator)
     durable_fini(replicator);
     turns_end(replicator);
     aggregators_fini(replicator);
+    pulls_forget(replicator, NULL);
     notify_fini(replicator);
     entries_fini(replicator);
     hold_fini(replicator);
@@ -212,6 +214,7 @@ void replicator_peer_removed(struct replicator *replicator, uint64_t now,
     if (replicas_remove(&replicator->replicas, node))
         deltas_remove(&replicator->deltas, node);
     turns_forget(replicator, node);
+    pulls_forget(replicator, node);
     replicator->counters.forgotten = replicator->replicas.forgotten;
 }
 
@@ -326,8 +329,19 @@ bool replicator_next_news(struct replicator *replicator,
         news->value = replicator_look(replicator, news->key);
     if (news->kind == REPLICATOR_NEWS_ANSWER &&
         news->answer == REPLICATOR_SUCCESS && !news->value)
-        news->value = hold_look(replicator, news->key);
+        news->value = hold_look(replicator, news->key, 0);
     return true;
+}
+
+const struct dd_value *
+replicator_news_value(const struct replicator *replicator,
+                      const struct replicator_news *news, uint32_t index)
+{
+    if (!index || !news->value)
+        return index ? NULL : news->value;
+    return entry_find(replicator, news->key)
+               ? replicator_look_at(replicator, news->key, index)
+               : hold_look(replicator, news->key, index);
 }
 
 uint32_t replicator_count(const struct replicator *replicator)

@@ -44,6 +44,9 @@ struct replicator_settings {
     bool deltas_off;                    /* delta-crdt.enabled = off */
     bool pruning_off;
     bool gossip_off;                    /* for tests: sends no status */
+    /* for tests, lent: this node does not know the type of a DD_GSET under this key, or prefix with
+     * "*"; then deltas must be off everywhere */
+    const char *unknown_key;
 };
 
 /* Removes a key that no node used for this time, even a deleted one. A key without a known use
@@ -145,7 +148,7 @@ struct replicator_news {
     uint64_t ticket;
     struct slice key;
     struct slice bytes;
-    const struct dd_value *value;
+    const struct dd_value *value; /* replicator_news_value has further ones */
     bool by_others; /* CHANGED: partly from another node, or the subscription is new */
 };
 
@@ -172,6 +175,10 @@ struct replicator_news {
     X(strangers, "messages dropped: of no member")                             \
     X(other_uid, "messages dropped: for another incarnation of this node")     \
     X(removed, "messages dropped: deltas of a member that was removed")        \
+    X(siblings, "entries kept beside others: they do not merge here")          \
+    X(siblings_full, "entries refused: too many beside others")                \
+    X(opaque_deltas, "deltas dropped: they do not merge here")                 \
+    X(pulls_lost, "writes of changes not answered: the whole did not come, or too many wait") \
     X(late, "answers dropped: nobody waits for them any more")                 \
     X(not_asked, "answers dropped: of a node that was not asked")              \
     X(held, "messages dropped: reads and changes of keys that were damaged")   \
@@ -287,6 +294,11 @@ uint32_t replicator_count(const struct replicator *replicator);
 const struct dd_value *replicator_look(const struct replicator *replicator,
                                     struct slice key);
 
+/* The same for a key whose values do not merge here: one place after the other from 0, the last
+ * that arrived first; null after them. Other keys have one. */
+const struct dd_value *replicator_look_at(const struct replicator *replicator,
+                                          struct slice key, uint32_t index);
+
 /* Appends the bytes that the key's digest covers; nothing for a deleted key. False: no such key. */
 bool replicator_bytes(const struct replicator *replicator, struct slice key,
                       struct buf *bytes);
@@ -342,6 +354,10 @@ void replicator_step(struct replicator *replicator, uint64_t now,
 uint64_t replicator_deadline(const struct replicator *replicator);
 bool replicator_next_news(struct replicator *replicator,
                           struct replicator_news *news);
+/* The value of the news at this place: news->value is at 0; null: no more. */
+const struct dd_value *
+replicator_news_value(const struct replicator *replicator,
+                      const struct replicator_news *news, uint32_t index);
 
 /* With "#uid"; lent for the replicator's lifetime. */
 struct slice replicator_path(const struct replicator *replicator);

@@ -18,8 +18,10 @@
  * aggregator.c     which replicas a write or read asks
  * take.c           received entries
  * held.c           damaged durable keys
+ * pulls.c          states of one key that members are asked for
  * durable_queue.c  entries on their way to the durable file
  * entry_merge.c    changes of entries
+ * origins.c        origins of values that may not merge here
  * entry_size.c     sizes and digests of entries
  * notify.c         subscribers
  * hidden.c         the table of hidden keys
@@ -40,6 +42,7 @@
 #include "ddata/message.h"
 #include "ddata/replicas.h"
 #include "ddata/replicator.h"
+#include "ddata/opaque.h"
 
 #define DIGEST_SIZE 20
 #define MESSAGE_OVERHEAD 1024 /* bytes of a frame beside the payload */
@@ -63,6 +66,18 @@ struct entry {
     bool is_changed; /* listed in replicator.changed */
     bool by_others;  /* changed by another node since the last notice */
     uint8_t logged_refusals; /* bits of enum refusal: logged already */
+    uint32_t asked;    /* last gossip tick in which a member was asked for its state */
+    uint32_t answered; /* the same: its siblings were sent as an answer */
+};
+
+/* A member's write of a change whose value does not merge here. It is acknowledged when the
+ * member's state with this version is here. */
+struct pull {
+    struct slice key; /* own */
+    struct node_id from;
+    int64_t version; /* the member's */
+    struct slice recipient; /* own */
+    uint32_t ticks; /* of gossip, since it came */
 };
 
 struct topic {
@@ -292,6 +307,8 @@ struct replicator {
 
     struct map storing; /* ticket -> struct storing */
     uint64_t ticket;    /* the last */
+    VEC(struct pull) pulls;
+    uint32_t gossip_ticks; /* from 1 */
     struct map held;    /* key without an entry -> struct hold: damaged, see held.c */
     struct map hidden;  /* key -> struct hidden: removed, but may be elsewhere, see expire.c */
     uint64_t hidden_bytes;
@@ -319,6 +336,10 @@ void send_peer(struct replicator *replicator, const struct node_id *to,
 void send_answer(struct replicator *replicator, const struct node_id *to,
                  struct slice recipient, enum message_kind kind,
                  struct slice payload, struct outbox *outbox);
+/* A part of an answer: without a sender, so that it does not count as the answer. */
+void send_part(struct replicator *replicator, const struct node_id *to,
+               struct slice recipient, enum message_kind kind,
+               struct slice payload, struct outbox *outbox);
 /* False: too large; counted. */
 bool is_sendable(struct replicator *replicator, size_t size);
 
@@ -337,6 +358,30 @@ void entry_measured(struct replicator *replicator, struct entry *entry,
 void entry_forget(struct replicator *replicator, struct entry *entry);
 void entries_fini(struct replicator *replicator);
 
+/* values that may not merge here */
+struct arrived {
+    const struct node_id *from;
+    enum origin_way way;
+    uint64_t number; /* of a write, in its sender's order; 0: not known */
+    uint64_t size;   /* of the envelope */
+};
+/* Before a state that another node sent is joined with others. */
+void origin_label(const struct replicator *replicator, struct slice key,
+                  struct envelope *envelope, const struct arrived *arrived);
+/* For tests: see unknown_key. */
+void origin_hide_type(const struct replicator *replicator, struct slice key,
+                      struct envelope *envelope);
+/* A value without an origin becomes this node's. */
+void origin_claim(const struct replicator *replicator,
+                struct envelope *envelope);
+/* envelope_merge; the values get origins if they need them. */
+enum envelope_merged envelope_join(const struct replicator *replicator,
+                                   struct envelope *envelope,
+                                   struct envelope *other);
+/* True if its values can be sent. */
+bool envelope_fits(const struct replicator *replicator,
+                   const struct envelope *envelope);
+
 /* changes of entries */
 /* After each change of its envelope. is_value: not only of its pruning. */
 void entry_set(struct replicator *replicator, struct entry *entry,
@@ -345,6 +390,8 @@ void entry_delete(struct replicator *replicator, struct entry *entry);
 /* Before a delta of this node is put into the log: continues the numbers of its earlier deltas. */
 void entry_count_deltas(const struct replicator *replicator,
                         struct entry *entry);
+/* Before the value of an entry with an origin is shown to a member: draws a version for it. */
+int64_t entry_draw_version(struct replicator *replicator, struct entry *entry);
 /* Merges an entry from elsewhere; the envelope is spent. Null: refused, and counted. */
 struct entry *entry_merge(struct replicator *replicator, struct slice key,
                           struct envelope *envelope, size_t size);
@@ -380,6 +427,9 @@ struct aggregator *aggregator_of(const struct replicator *replicator,
                                  struct slice recipient);
 struct aggregator *aggregator_by_id(const struct replicator *replicator,
                                     uint64_t id);
+/* The number in the path of a write or read, of any replicator with this path. */
+bool aggregator_id_of(const struct replicator *replicator, struct slice path,
+                      uint64_t *id);
 struct target *aggregator_target(const struct aggregator *aggregator,
                                  const struct address *address);
 void aggregator_done(struct aggregator *aggregator, struct target *target);
@@ -459,9 +509,9 @@ bool hold_take(struct replicator *replicator, struct slice key,
                const struct node_id *from, struct envelope *envelope,
                size_t *size);
 void hold_end(struct replicator *replicator, const struct entry *entry); /* no effect if not held */
-/* The value received so far; null: none, or not held. */
+/* The value received so far at this place; null: none, or not held. */
 const struct dd_value *hold_look(const struct replicator *replicator,
-                                 struct slice key);
+                                 struct slice key, uint32_t index);
 void hold_drop(struct replicator *replicator, struct slice key);
 void hold_tick(struct replicator *replicator); /* drops expired holds */
 void hold_fini(struct replicator *replicator);
@@ -523,6 +573,21 @@ bool take_entry(struct replicator *replicator, struct slice key,
                 struct envelope *envelope, size_t size,
                 const struct inbound *inbound, struct outbox *outbox);
 
+/* Asks a member for its state of a key, which it sends as gossip. */
+void pull_ask(struct replicator *replicator, struct slice key,
+              const struct node_id *to, struct outbox *outbox);
+/* A write of something that may be a change only: its state is asked for. */
+void pull_begin(struct replicator *replicator, struct slice key,
+                const struct inbound *inbound, int64_t version,
+                struct outbox *outbox);
+/* The member's state with this version is in the entry. */
+void pull_end(struct replicator *replicator, struct slice key,
+              const struct node_id *from, int64_t version,
+              struct outbox *outbox);
+void pulls_tick(struct replicator *replicator, struct outbox *outbox); /* asks again */
+void pulls_forget(struct replicator *replicator,
+                  const struct node_id *node); /* of a removed node; null: all */
+
 /* Appends the envelope with the delta as value. */
 void delta_encode(const struct replicator *replicator,
                   const struct entry *entry, const struct dd_value *delta,
@@ -559,6 +624,12 @@ void filling_put(struct replicator *replicator,
                  struct gossip_filling *filling,
                  struct slice key, const struct entry *entry,
                  struct outbox *outbox);
+/* Sends the values of an entry with siblings, each in a message of its own, except the last one that
+ * the peer itself has sent. sends_back: the peer answers each with its state. */
+void filling_put_siblings(struct replicator *replicator,
+                          struct gossip_filling *filling, struct slice key,
+                          struct entry *entry, bool sends_back,
+                          struct outbox *outbox);
 void filling_flush(struct replicator *replicator,
                    struct gossip_filling *filling,
                    struct outbox *outbox);

@@ -27,22 +27,37 @@ void send_peer(struct replicator *replicator, const struct node_id *to,
                });
 }
 
-void send_answer(struct replicator *replicator, const struct node_id *to,
-                 struct slice recipient, enum message_kind kind,
-                 struct slice payload, struct outbox *outbox)
+static void answer(const struct node_id *to, struct slice recipient,
+                   struct slice sender, enum message_kind kind,
+                   struct slice payload, struct outbox *outbox)
 {
     if (!recipient.size)
         return;
     outbox_put(outbox, &(struct outbound){
                            .to = *to,
                            .recipient = recipient,
-                           .sender = buf_slice(&replicator->path),
+                           .sender = sender,
                            .manifest = slice_text(message_manifest(kind)),
                            .payload = payload,
                            .serializer = REPLICATOR_SERIALIZER,
                            .stream = STREAM_ORDINARY,
                            .repeats = repeats_of(kind),
                        });
+}
+
+void send_answer(struct replicator *replicator, const struct node_id *to,
+                 struct slice recipient, enum message_kind kind,
+                 struct slice payload, struct outbox *outbox)
+{
+    answer(to, recipient, buf_slice(&replicator->path), kind, payload, outbox);
+}
+
+void send_part(struct replicator *replicator, const struct node_id *to,
+               struct slice recipient, enum message_kind kind,
+               struct slice payload, struct outbox *outbox)
+{
+    (void)replicator;
+    answer(to, recipient, slice_of(NULL, 0), kind, payload, outbox);
 }
 
 bool is_sendable(struct replicator *replicator, size_t size)

@@ -54,10 +54,11 @@ void replicator_load(struct replicator *replicator, uint64_t now,
     if (replicator->has_ended)
         return;
     check(replicator->is_loading);
-    if (!envelope_decode(bytes, &envelope)) {
+    if (!envelope_decode_stored(bytes, &envelope)) {
         tell_unloaded(replicator, key, "it cannot be read");
         return;
     }
+    origin_hide_type(replicator, key, &envelope);
     entry = entry_merge(replicator, key, &envelope, bytes.size);
     envelope_fini(&envelope);
     if (!entry) {

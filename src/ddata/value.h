@@ -102,12 +102,17 @@ struct dd_nodes {
     VEC(struct node_id) items; /* sorted, each once */
 };
 
+/* For tests: turns a value into a DD_OPAQUE of the same bytes, as if its type were unknown. */
+void dd_hide_type(struct dd_value **value);
+
 /* Lifetime. States only: a DD_MULTIMAP has no value deltas (see dd_multimap_new), and a DD_REGISTER
  * cannot be empty (see dd_register_new). */
 struct dd_value *dd_new(enum dd_kind kind);
 void dd_free(struct dd_value *value); /* null is fine */
 struct dd_value *dd_copy(const struct dd_value *value); /* with pending delta and kept bytes */
 enum dd_kind dd_kind_of(const struct dd_value *value);
+/* The first DD_OPAQUE in a value or delta, perhaps the value itself; null: there is none. Lent. */
+const struct dd_value *dd_find_opaque(const struct dd_value *value);
 /* Compares states, not pending deltas or kept bytes. */
 bool dd_equal(const struct dd_value *left, const struct dd_value *right);
 
@@ -116,9 +121,7 @@ enum dd_merged {
     DD_UNCHANGED,
     DD_CHANGED,
     DD_MISMATCH,   /* the types differ, also inside maps, or only one multi-map has value deltas */
-    /* two DD_OPAQUE differ, also inside maps: it is unknown which is newer. A node may replace one
-     * by the other, but must not confirm it as stored, since a later one may be older */
-    DD_UNMERGEABLE
+    DD_UNMERGEABLE /* two DD_OPAQUE differ, also inside maps: it is unknown which is newer */
 };
 /* Merges the other value into the value, and drops a pending delta. On failure the value stays
  * unchanged. DD_DELETED on either side gives DD_DELETED.

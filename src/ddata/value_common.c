@@ -75,6 +75,33 @@ bool dd_needs_causal_delivery(const struct dd_value *delta)
     return dd_is_delta(delta);
 }
 
+static const struct dd_value *find_in_items(const struct elements *items)
+{
+    const struct dd_value *found = NULL;
+
+    for (uint32_t i = 0; !found && i < items->list.count; i++) {
+        const struct dd_value *value =
+            ((const struct ormap_item *)items->list.items[i])->value;
+
+        found = value ? dd_find_opaque(value) : NULL;
+    }
+    return found;
+}
+
+const struct dd_value *dd_find_opaque(const struct dd_value *value)
+{
+    const struct dd_value *found = NULL;
+
+    if (value->kind == DD_OPAQUE)
+        return value;
+    if (value->kind == DD_ORMAP)
+        return find_in_items(&value->is.map.items);
+    if (value->kind == DD_ORMAP_DELTA)
+        for (uint32_t i = 0; !found && i < value->is.ormap_ops.list.count; i++)
+            found = find_in_items(&value->is.ormap_ops.list.items[i].items);
+    return found;
+}
+
 static int order_of_node(const void *item, const void *key)
 {
     return node_compare(item, key);

@@ -511,6 +511,17 @@ bool dd_is_packed(const struct dd_value *value)
     return form_of(value)->is_packed;
 }
 
+void dd_hide_type(struct dd_value **value)
+{
+    struct dd_value *hidden = value_new(DD_OPAQUE);
+    struct buf bytes = { 0 };
+
+    other_set(&hidden->is.opaque, dd_encode(*value, &bytes));
+    buf_fini(&bytes);
+    dd_free(*value);
+    *value = hidden;
+}
+
 void put_value(struct buf *buf, uint32_t number, const struct dd_value *value)
 {
     struct buf bytes = { 0 };

@@ -43,13 +43,14 @@ static void look(struct replicator *replicator, struct aggregator *aggregator)
 static bool put_whole(struct replicator *replicator,
                       const struct aggregator *aggregator, struct buf *payload)
 {
-    const struct entry *entry = entry_find(replicator, aggregator->key);
+    struct entry *entry = entry_find(replicator, aggregator->key);
     struct message_entry part = { .key = aggregator->key };
     struct buf bytes = { 0 };
 
     if (!entry)
         return false;
-    envelope_encode(&bytes, &entry->envelope, NULL, ENVELOPE_WHOLE);
+    envelope_encode(&bytes, opaque_base(&entry->envelope), NULL,
+                    ENVELOPE_WHOLE);
     part.bytes = buf_slice(&bytes);
     message_put(payload, &(struct message){ .kind = MESSAGE_WRITE,
                                             .entries = &part,

@@ -10,11 +10,13 @@
 #include <sys/random.h>
 
 #include "base/check.h"
+#include "host/fork_watch.h"
 #include "journal/book.h"
 
 struct memory {
     struct memory *next; /* in the list of this process */
     char *name;
+    uint32_t mark; /* of the process that made it */
     uint32_t connections;
     pthread_mutex_t lock;
     struct book *book;
@@ -35,14 +37,23 @@ static void set_identity(struct memory *memory)
                    random[1]); /* fits */
 }
 
+static void watch_forks(void)
+{
+    fork_watch_lock(&list_lock);
+}
+
+/* In a forked child, the parent's journals stay in the list, unused: they would have the same
+ * identity, and other events. */
 static struct memory *find_or_make(const char *name, const char *cluster)
 {
     struct memory *memory;
 
     for (memory = list; memory; memory = memory->next)
-        if (strcmp(memory->name, name) == 0)
+        if (strcmp(memory->name, name) == 0 &&
+            !fork_watch_is_child(memory->mark))
             return memory;
     memory = mem_alloc(sizeof *memory);
+    memory->mark = fork_watch_mark();
     memory->name = mem_text(name);
     memory->book = book_new(cluster);
     set_identity(memory);
@@ -55,10 +66,12 @@ static struct memory *find_or_make(const char *name, const char *cluster)
 static void *open_memory(const struct backend_options *options,
                          enum backend_mode mode, char *error)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     const char *cluster = options->cluster ? options->cluster : "";
     struct memory *memory;
 
     (void)mode;
+    check(pthread_once(&once, watch_forks) == 0);
     check(pthread_mutex_lock(&list_lock) == 0);
     memory = find_or_make(options->path ? options->path : "", cluster);
     if (strcmp(book_cluster(memory->book), cluster) != 0) {

@@ -4,12 +4,17 @@
 #endif
 #include "host/backend_place.h"
 
+#include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
 #include "base/bytes.h"
+#include "base/check.h"
 #include "base/hash.h"
 
 /* Types of statfs(2) and linux/magic.h. */
@@ -43,6 +48,44 @@ const char *backend_place_network(const char *path)
         return NULL;
     /* Sign-extended where the type is a signed word. */
     return backend_network_file_system((uint64_t)found.f_type & UINT32_MAX);
+}
+
+char *backend_place_absolute(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    char *folder = slash ? mem_copy(path, (size_t)(slash - path) + 1)
+                         : mem_text(".");
+    struct buf absolute = { 0 };
+    char found[PATH_MAX];
+    char *result;
+
+    if (realpath(folder, found)) {
+        buf_put_text(&absolute, strcmp(found, "/") == 0 ? "" : found);
+    } else if (path[0] != '/' && realpath(".", found)) {
+        name = path;
+        buf_put_text(&absolute, found);
+    } else {
+        mem_free(folder);
+        return mem_text(path);
+    }
+    buf_put_text(&absolute, "/");
+    buf_put(&absolute, name, strlen(name) + 1);
+    result = mem_text((const char *)absolute.data);
+    buf_fini(&absolute);
+    mem_free(folder);
+    return result;
+}
+
+void backend_place_label(const char *path, char label[BACKEND_LABEL_SIZE])
+{
+    size_t size = strlen(path);
+    bool is_cut = size >= BACKEND_LABEL_SIZE;
+
+    if (is_cut)
+        path += size - BACKEND_LABEL_SIZE + 4;
+    (void)snprintf(label, BACKEND_LABEL_SIZE, "%s%s", is_cut ? "..." : "",
+                   path); /* fits */
 }
 
 uint64_t backend_place_of(const char *path)

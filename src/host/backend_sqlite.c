@@ -24,8 +24,6 @@
 
 #define READ_LOCK_WAIT_MS 1000 /* readers wait only while another process recovers the log */
 
-#define LOCKED_PATH_MAX 80 /* longer paths are cut, so that the reason fits */
-
 static const char *const write_sql[SQL_COUNT] = {
     [SQL_BEGIN] = "BEGIN IMMEDIATE",
     [SQL_COMMIT] = "COMMIT",
@@ -114,15 +112,14 @@ void sqlite_locked(const struct sqlite_store *store, char *error)
 
     if (holder)
         (void)snprintf(error, BACKEND_ERROR_MAX,
-                       "journal %.*s: process %u has the write lock, waited "
+                       "journal %s: process %u has the write lock, waited "
                        "%u ms; if it is stopped, continue or kill it",
-                       LOCKED_PATH_MAX, store->path, holder,
+                       store->label, holder,
                        store->lock_wait_ms); /* fits */
     else
         (void)snprintf(error, BACKEND_ERROR_MAX,
-                       "journal %.*s: no write lock in %u ms, others have it",
-                       LOCKED_PATH_MAX, store->path,
-                       store->lock_wait_ms); /* fits */
+                       "journal %s: no write lock in %u ms, others have it",
+                       store->label, store->lock_wait_ms); /* fits */
 }
 
 /* Returns the number of the system's error, which SQLite's texts leave out; 0: there is none. A commit
@@ -150,9 +147,9 @@ void sqlite_describe(const struct sqlite_store *store, char *error)
     if (sqlite3_extended_errcode(store->db) == SQLITE_IOERR_DATA)
         (void)snprintf(error, BACKEND_ERROR_MAX,
                        "journal %s: page %u of the file is damaged",
-                       store->path, sqlite_pages_damaged()); /* may be cut */
+                       store->label, sqlite_pages_damaged()); /* may be cut */
     else
-        (void)snprintf(error, BACKEND_ERROR_MAX, "journal %s: %s", store->path,
+        (void)snprintf(error, BACKEND_ERROR_MAX, "journal %s: %s", store->label,
                        system_error ? strerror(system_error)
                                     : sqlite3_errmsg(store->db)); /* may be cut */
 }
@@ -165,7 +162,7 @@ int sqlite_failed(struct sqlite_store *store, char *error)
         sqlite_locked(store, error);
     else if (code == SQLITE_NOTADB)
         (void)snprintf(error, BACKEND_ERROR_MAX,
-                       "journal %s: the file is not a database", store->path);
+                       "journal %s: the file is not a database", store->label);
     else
         sqlite_describe(store, error);
     return -1;
@@ -174,7 +171,7 @@ int sqlite_failed(struct sqlite_store *store, char *error)
 int sqlite_refused(struct sqlite_store *store, char *error,
                    const char *format, ...)
 {
-    int used = snprintf(error, BACKEND_ERROR_MAX, "journal %s: ", store->path);
+    int used = snprintf(error, BACKEND_ERROR_MAX, "journal %s: ", store->label);
     va_list arguments;
 
     if (used < 0 || used >= BACKEND_ERROR_MAX)
@@ -316,6 +313,8 @@ static int connect_store(struct sqlite_store *store, char *error)
 
     if (result == 0 && store->mode == BACKEND_READER) {
         result = set_up_reader(store, error);
+    } else if (result == 0 && store->mode == BACKEND_CHECKER) {
+        result = sqlite_check_set_up(store, error);
     } else if (result == 0) {
         turn_take(store->turn);
         result = set_up_writer(store, error);
@@ -353,25 +352,28 @@ static void close_store(void *opened)
 
     for (uint32_t i = 0; i < SQL_COUNT && !store->is_broken; i++)
         (void)sqlite3_finalize(store->statements[i]); /* errors were reported before */
+    sqlite_check_fini(store);
     if (store->db && !store->is_broken)
         (void)sqlite_guard(store, close_db, store);
     sqlite_forget(store);
     mem_free(store->verdicts);
     turn_close(store->turn);
+    if (store->folder >= 0)
+        (void)close(store->folder); /* nothing was written */
     buf_fini(&store->key);
     mem_free(store->path);
     mem_free(store->cluster);
     mem_free(store);
 }
 
-static struct turn *open_turn(const char *path, char *error)
+static struct turn *open_turn(const char *path, bool creates, char *error)
 {
     struct buf name = { 0 };
     struct turn *turn;
 
     buf_put_text(&name, path);
     buf_put(&name, "-turn", sizeof "-turn");
-    turn = turn_open((const char *)name.data, error);
+    turn = turn_open((const char *)name.data, creates, error);
     buf_fini(&name);
     return turn;
 }
@@ -387,8 +389,8 @@ static int make_directory(struct sqlite_store *store, char *error)
         return 0;
     directory = mem_copy(store->path, (size_t)(end - store->path));
     if (mkdir(directory, 0700) != 0 && errno != EEXIST)
-        result = sqlite_refused(store, error, "cannot make the folder %s: %s",
-                         directory, strerror(errno));
+        result = sqlite_refused(store, error, "cannot make its folder: %s",
+                                strerror(errno));
     mem_free(directory);
     return result;
 }
@@ -412,8 +414,21 @@ static void resolve_directory(struct sqlite_store *store)
         buf_put(&path, name, strlen(name) + 1);
         mem_free(store->path);
         store->path = mem_text((const char *)path.data);
+        backend_place_label(store->path, store->label);
         buf_fini(&path);
     }
+    mem_free(directory);
+}
+
+/* Without one, the files are watched by their path alone. */
+static void open_directory(struct sqlite_store *store)
+{
+    const char *name = strrchr(store->path, '/');
+    char *directory =
+        name ? mem_copy(store->path, (size_t)(name - store->path) + 1)
+             : mem_text(".");
+
+    store->folder = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
     mem_free(directory);
 }
 
@@ -451,6 +466,9 @@ static int refuse_others(struct sqlite_store *store, char *error)
     if (S_ISDIR(found.st_mode))
         return sqlite_refused(store, error, "cannot open the file: %s",
                        strerror(EISDIR));
+    if (!S_ISREG(found.st_mode))
+        return sqlite_refused(store, error, "cannot open the file: it is no "
+                                            "regular file");
     /* Each name would have a write-ahead log of its own. */
     if (found.st_nlink > 1)
         return sqlite_refused(store, error,
@@ -464,23 +482,30 @@ static void *open_store(const struct backend_options *options,
                         enum backend_mode mode, char *error)
 {
     struct sqlite_store *store = mem_alloc(sizeof *store);
+    char ignored[BACKEND_ERROR_MAX];
     bool is_ready;
 
     store->path = mem_text(options->path ? options->path : "");
+    backend_place_label(store->path, store->label);
+    store->folder = -1;
     store->cluster = mem_text(options->cluster ? options->cluster : "");
     store->lock_wait_ms = options->lock_wait_ms ? options->lock_wait_ms
                                                 : BACKEND_LOCK_WAIT_MS;
     store->mode = mode;
+    store->damage = options->damage;
     store->claims = -1;
-    is_ready = mode == BACKEND_READER || make_directory(store, error) == 0;
+    is_ready = mode != BACKEND_WRITER || make_directory(store, error) == 0;
     if (is_ready) {
         resolve_directory(store);
+        open_directory(store);
         is_ready = refuse_others(store, error) == 0;
     }
     if (is_ready && mode == BACKEND_WRITER) {
-        store->turn = open_turn(store->path, error);
+        store->turn = open_turn(store->path, true, error);
         is_ready = store->turn != NULL;
     }
+    if (is_ready && mode == BACKEND_CHECKER)
+        store->turn = open_turn(store->path, false, ignored); /* a backup has none */
     if (!is_ready || connect_store(store, error) != 0) {
         close_store(store);
         return NULL;
@@ -504,5 +529,6 @@ const struct backend_ops backend_sqlite = {
     .close = close_store,
     .identify = identify_store,
     .is_whole = sqlite_is_whole,
+    .check_step = sqlite_check,
     .can_write = sqlite_can_write,
 };

@@ -25,9 +25,9 @@ static char *path_of(const struct sqlite_store *store, enum watched which)
 static void tell(struct sqlite_store *store, const char *end, const char *what)
 {
     (void)snprintf(store->fault, sizeof store->fault,
-                   "journal %.80s%s was %s under this node: nothing is stored "
-                   "any more; restore it and restart the node",
-                   store->path, end, what); /* fits */
+                   "journal %s%s was %s under this node: nothing is stored any "
+                   "more; restore it and restart the node",
+                   store->label, end, what); /* fits */
 }
 
 void sqlite_watch(struct sqlite_store *store)
@@ -47,8 +47,8 @@ bool sqlite_is_intact(struct sqlite_store *store, enum watched first,
 {
     for (int i = (int)first; i <= (int)last && !store->fault[0]; i++) {
         char *path = path_of(store, (enum watched)i);
-        const char *what = kept_file_change(&store->watched[i], path,
-                                            i == WATCHED_MAIN);
+        const char *what = kept_file_change_in(&store->watched[i], store->folder,
+                                               path, i == WATCHED_MAIN);
 
         mem_free(path);
         if (what)

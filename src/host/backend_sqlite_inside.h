@@ -5,6 +5,8 @@
 #include <sqlite3.h>
 
 #include "base/map.h"
+#include "host/backend_damage.h"
+#include "host/backend_place.h"
 #include "host/backend_turn.h"
 #include "host/kept_file.h"
 #include "journal/backend.h"
@@ -50,10 +52,21 @@ struct known {
 enum watched { WATCHED_MAIN, WATCHED_LOG, WATCHED_SHARED, WATCHED_TURN };
 #define WATCHED_FILES 4
 
+/* A damaged page is blamed on the part that the group works on. */
+struct blamed {
+    const struct journal_request *request;
+    const struct backend_shard *shard;   /* its fence; null: not a shard's */
+    const struct backend_entity *entity; /* null: not an entity's */
+};
+
+struct sqlite_check;
+
 struct sqlite_store {
     sqlite3 *db;
     struct turn *turn; /* the writer's */
     char *path;
+    char label[BACKEND_LABEL_SIZE]; /* of the path, for messages */
+    int folder; /* where the files are, also after chroot; -1: unknown */
     char *cluster;
     enum backend_mode mode;
     struct backend_identity identity; /* the writer's */
@@ -65,6 +78,9 @@ struct sqlite_store {
     struct buf key;
     struct slice written; /* last record of the transaction; lent by its request */
     struct turn_mark mark; /* of that record, without its sum */
+    struct backend_damage *damage; /* lent; null: none is remembered */
+    struct blamed blamed;
+    struct sqlite_check *check; /* a checker's; else null */
     struct kept_file watched[WATCHED_FILES];
     char fault[BACKEND_ERROR_MAX]; /* the files were changed: what happened; else empty */
     bool was_full;       /* a group failed on a full disk */
@@ -110,6 +126,26 @@ bool sqlite_is_whole(void *opened, char *error); /* as backend_ops.is_whole */
 /* Runs a call that uses the mapped files. False: one was cut, so the store is lost. */
 bool sqlite_guard(struct sqlite_store *store, void (*call)(void *context),
                   void *context);
+
+/* backend_sqlite_damage.c */
+/* The last error is a damaged page, or a structure that is wrong. */
+bool sqlite_is_damaged(const struct sqlite_store *store);
+/* Remembers what the group worked on as damaged. True: it is refused if the group runs again. */
+bool sqlite_blame(struct sqlite_store *store, const char *why);
+/* Tells whether a part is refused; then the request's error says why. */
+bool sqlite_refuses_entity(struct sqlite_store *store,
+                           struct journal_request *request,
+                           const struct backend_entity *entity);
+bool sqlite_refuses_shard(struct sqlite_store *store,
+                          struct journal_request *request,
+                          struct backend_span type, struct backend_span shard);
+bool sqlite_refuses_terms(struct sqlite_store *store,
+                          struct journal_request *request);
+
+/* backend_sqlite_check.c */
+int sqlite_check_set_up(struct sqlite_store *store, char *error); /* 0 or -1, as sqlite_failed */
+void sqlite_check_fini(struct sqlite_store *store);
+void sqlite_check(void *opened, struct backend_check *check); /* as backend_ops.check_step */
 
 /* backend_sqlite_write.c, backend_sqlite_read.c */
 void sqlite_write(void *opened, struct journal_request **requests,

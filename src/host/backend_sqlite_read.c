@@ -4,10 +4,13 @@
 #include "base/check.h"
 #include "host/backend_sqlite_inside.h"
 
-static void describe(struct sqlite_store *store, struct journal_request *request)
+static void fail(struct sqlite_store *store, struct journal_request *request)
 {
     request->result = BACKEND_FAILED;
     sqlite_describe(store, request->error);
+    if (sqlite_is_damaged(store))
+        backend_damage_add(store->damage, backend_slice(request, request->id),
+                           request->error);
 }
 
 static void replay(struct sqlite_store *store, struct journal_request *request)
@@ -45,7 +48,7 @@ static void replay(struct sqlite_store *store, struct journal_request *request)
     if (result == SQLITE_ROW || result == SQLITE_DONE)
         request->result = BACKEND_DONE;
     else
-        describe(store, request);
+        fail(store, request);
     (void)sqlite3_reset(statement);
 }
 
@@ -69,6 +72,10 @@ static void read_all(void *context)
 
         if (!ready)
             backend_settle(request, BACKEND_FAILED, error);
+        else if (backend_damage_find(store->damage,
+                                     backend_slice(request, request->id),
+                                     request->error))
+            request->result = BACKEND_FAILED;
         else if (request->verb == BACKEND_REPLAY)
             replay(store, request);
         else

@@ -189,11 +189,14 @@ static int identify(struct sqlite_store *store, char *error)
     return 0;
 }
 
-/* Tells whether the marked record is stored. */
-static bool has_marked(struct sqlite_store *store, const struct turn_mark *mark)
+enum marked { MARKED_FOUND, MARKED_MISSING, MARKED_DAMAGED };
+
+/* Looks for the marked record. */
+static enum marked find_marked(struct sqlite_store *store,
+                               const struct turn_mark *mark)
 {
+    enum marked found = MARKED_MISSING;
     sqlite3_stmt *statement = NULL;
-    bool found = false;
 
     if (sqlite3_prepare_v2(store->db,
                            "SELECT record FROM event"
@@ -208,10 +211,38 @@ static bool has_marked(struct sqlite_store *store, const struct turn_mark *mark)
             slice_of(sqlite3_column_blob(statement, 0),
                      (size_t)sqlite3_column_bytes(statement, 0));
 
-        found = hash_bytes(record) == mark->sum;
+        if (hash_bytes(record) == mark->sum)
+            found = MARKED_FOUND;
+    } else if (sqlite_is_damaged(store)) {
+        found = MARKED_DAMAGED;
     }
     (void)sqlite3_finalize(statement);
     return found;
+}
+
+/* Returns the marked entity's persistence id, or null. The caller frees it. */
+static char *marked_id(struct sqlite_store *store, const struct turn_mark *mark,
+                       char *error)
+{
+    char sql[80];
+
+    (void)snprintf(sql, sizeof sql,
+                   "SELECT pid FROM entity WHERE id = %" PRIu64,
+                   mark->entity); /* fits */
+    return read_meta(store, sql, error);
+}
+
+/* The record's page is damaged, so only its entity is refused. */
+static void note_marked(struct sqlite_store *store, const struct turn_mark *mark)
+{
+    char why[BACKEND_ERROR_MAX], error[BACKEND_ERROR_MAX];
+    char *id;
+
+    sqlite_describe(store, why);
+    id = marked_id(store, mark, error);
+    if (id)
+        backend_damage_add(store->damage, slice_text(id), why);
+    mem_free(id);
 }
 
 /* SQLite takes the first damaged frame for the log's end, and would go on without the commits behind
@@ -220,21 +251,18 @@ static int check_mark(struct sqlite_store *store, char *error)
 {
     struct turn_mark mark = { 0 };
     struct turn_mark later;
-    char sql[80];
+    enum marked found;
     char *id;
 
     if (!turn_get_mark(store->turn, &mark) || mark.store != store->mark.store)
         return 0; /* new, or of another store that was here before */
-    while (!has_marked(store, &mark)) {
+    while ((found = find_marked(store, &mark)) == MARKED_MISSING) {
         if (turn_get_mark(store->turn, &later) &&
             memcmp(&later, &mark, sizeof mark) != 0) {
             mark = later; /* another process has written, and may have deleted that record */
             continue;
         }
-        (void)snprintf(sql, sizeof sql,
-                       "SELECT pid FROM entity WHERE id = %" PRIu64,
-                       mark.entity); /* fits */
-        id = read_meta(store, sql, error);
+        id = marked_id(store, &mark, error);
         (void)sqlite_refused(store, error,
                              "lost its end: event %" PRIu64 " of \"%.40s\" is "
                              "missing; restore the files, or accept the "
@@ -243,6 +271,8 @@ static int check_mark(struct sqlite_store *store, char *error)
         mem_free(id);
         return -1;
     }
+    if (found == MARKED_DAMAGED)
+        note_marked(store, &mark);
     return 0;
 }
 

@@ -9,11 +9,14 @@
 #include "base/limits.h"
 #include "host/backend_sqlite_inside.h"
 
+#define GROUP_TRIES 16 /* each may find another part damaged */
+
 enum outcome { GROUP_DONE, GROUP_AGAIN, GROUP_FAILED, GROUP_UNKNOWN };
 
 struct verdict {
     struct known *known; /* null: no record of it */
     struct backend_found found;
+    bool is_refused; /* damaged */
 };
 
 static void bind_text(sqlite3_stmt *statement, int index, struct slice text)
@@ -155,8 +158,13 @@ static int claim(struct sqlite_store *store, struct journal_request *request)
     struct slice shard = backend_slice(request, request->shard);
     sqlite3_stmt *statement = store->statements[SQL_FENCE_SET];
     struct fence *stored;
-    int result = prove(store, request);
+    int result;
 
+    if (sqlite_refuses_shard(store, request, request->type, request->shard)) {
+        request->result = BACKEND_FAILED;
+        return SQLITE_OK;
+    }
+    result = prove(store, request);
     if (result != SQLITE_OK || request->result != BACKEND_DONE)
         return result;
     result = stored_fence(store, type, shard, &stored);
@@ -232,8 +240,13 @@ static int take_term(struct sqlite_store *store, struct journal_request *request
     struct slice type = backend_slice(request, request->type);
     sqlite3_stmt *statement = store->statements[SQL_TERM];
     uint64_t term = 0;
-    int result = prove(store, request);
+    int result;
 
+    if (sqlite_refuses_terms(store, request)) {
+        request->result = BACKEND_FAILED;
+        return SQLITE_OK;
+    }
+    result = prove(store, request);
     if (result != SQLITE_OK || request->result == BACKEND_OTHER_STORE)
         return result;
     bind_text(statement, 1, type);
@@ -354,11 +367,17 @@ static int judge_shards(struct sqlite_store *store,
 {
     for (uint32_t i = 0; i < request->shards.count; i++) {
         struct backend_shard *shard = &request->shards.items[i];
+        struct slice type = backend_slice(request, shard->type);
+        struct slice name = backend_slice(request, shard->shard);
         struct fence *stored;
-        int result = stored_fence(store, backend_slice(request, shard->type),
-                                  backend_slice(request, shard->shard),
-                                  &stored);
+        int result;
 
+        if (sqlite_refuses_shard(store, request, shard->type, shard->shard)) {
+            shard->result = BACKEND_FAILED;
+            continue;
+        }
+        store->blamed.shard = shard;
+        result = stored_fence(store, type, name, &stored);
         if (result != SQLITE_OK)
             return result;
         shard->stored = *stored;
@@ -366,11 +385,12 @@ static int judge_shards(struct sqlite_store *store,
                             ? BACKEND_FENCED
                             : BACKEND_DONE;
     }
+    store->blamed.shard = NULL;
     return SQLITE_OK;
 }
 
 static int judge_record(struct sqlite_store *store,
-                        const struct journal_request *request,
+                        struct journal_request *request,
                         const struct backend_record *record,
                         struct verdict *verdict)
 {
@@ -380,8 +400,13 @@ static int judge_record(struct sqlite_store *store,
     int result = SQLITE_OK;
     bool stored = false;
 
-    if (shard->result == BACKEND_FENCED && !request->again)
-        return SQLITE_OK; /* its fence already refuses it */
+    if (shard->result == BACKEND_FAILED ||
+        (!verdict->known && sqlite_refuses_entity(store, request, entity)))
+        verdict->is_refused = true;
+    if (verdict->is_refused ||
+        (shard->result == BACKEND_FENCED && !request->again))
+        return SQLITE_OK; /* its fence already refuses it, or damage */
+    store->blamed.entity = entity;
     if (!verdict->known) {
         result = know(store, backend_slice(request, entity->id), shard->fence,
                       &verdict->known);
@@ -427,7 +452,9 @@ static void decide(struct journal_request *request, struct verdict *verdicts)
         struct backend_entity *entity = &request->entities.items[i];
         struct verdict *verdict = &verdicts[i];
 
-        entity->result = backend_decide(request, entity, &verdict->found);
+        entity->result = verdict->is_refused
+                             ? BACKEND_FAILED
+                             : backend_decide(request, entity, &verdict->found);
         if (entity->result == BACKEND_DONE && verdict->known)
             verdict->known->last = verdict->found.last;
     }
@@ -475,14 +502,17 @@ static int append(struct sqlite_store *store, struct journal_request *request)
         const struct backend_record *record = &request->records.items[i];
         const struct verdict *verdict = &verdicts[record->entity];
 
+        store->blamed.entity = &request->entities.items[record->entity];
         if (request->entities.items[record->entity].result == BACKEND_DONE &&
             record->seq > verdict->found.before)
             result = insert(store, request, record, verdict->known->id);
     }
     for (uint32_t i = 0; i < request->entities.count && result == SQLITE_OK;
-         i++)
+         i++) {
+        store->blamed.entity = &request->entities.items[i];
         result = cut(store, request, &request->entities.items[i],
                      verdicts[i].known);
+    }
     request->result = BACKEND_DONE;
     mem_free(verdicts);
     store->verdicts = NULL;
@@ -538,6 +568,7 @@ static enum outcome run_group(struct sqlite_store *store,
                               struct journal_request **requests, uint32_t count,
                               char *error)
 {
+    bool is_damaged;
     int result;
 
     store->written = (struct slice){ 0 };
@@ -545,14 +576,20 @@ static enum outcome run_group(struct sqlite_store *store,
         return GROUP_FAILED;
     if (store->entities.count > BACKEND_KNOWN_MAX)
         sqlite_forget(store);
+    store->blamed = (struct blamed){ .request = NULL };
     result = refresh_claims(store);
-    for (uint32_t i = 0; i < count && result == SQLITE_OK; i++)
+    for (uint32_t i = 0; i < count && result == SQLITE_OK; i++) {
+        store->blamed = (struct blamed){ .request = requests[i] };
         result = run_one(store, requests[i]);
+    }
     if (result == SQLITE_OK)
         return commit(store, error);
     sqlite_describe(store, error);
     store->was_full |= sqlite_is_full(store);
+    is_damaged = sqlite_is_damaged(store);
     roll_back(store);
+    if (is_damaged && sqlite_blame(store, error))
+        return GROUP_AGAIN;
     /* Another process wrote without a claim: read the stored state again. */
     return (result & 0xff) == SQLITE_CONSTRAINT ? GROUP_AGAIN : GROUP_FAILED;
 }
@@ -579,9 +616,7 @@ static void write_group(void *context)
     struct sqlite_store *store = group->store;
 
     turn_take(store->turn);
-    group->outcome =
-        run_group(store, group->requests, group->count, group->error);
-    if (group->outcome == GROUP_AGAIN)
+    for (uint32_t i = 0; i < GROUP_TRIES && group->outcome == GROUP_AGAIN; i++)
         group->outcome =
             run_group(store, group->requests, group->count, group->error);
     if (group->outcome == GROUP_DONE && store->written.size) {
@@ -595,7 +630,7 @@ void sqlite_write(void *opened, struct journal_request **requests,
                   uint32_t count)
 {
     struct sqlite_store *store = opened;
-    struct group group = { store, requests, count, GROUP_FAILED, "" };
+    struct group group = { store, requests, count, GROUP_AGAIN, "" };
 
     if (!sqlite_is_intact(store, WATCHED_SHARED, WATCHED_TURN) ||
         !sqlite_guard(store, write_group, &group) ||
@@ -652,8 +687,8 @@ bool sqlite_can_write(void *opened, char *error)
     struct trial trial = { store, error, false };
 
     if (!has_room(store)) {
-        (void)snprintf(error, BACKEND_ERROR_MAX, "journal %.80s: %s",
-                       store->path, strerror(ENOSPC)); /* fits */
+        (void)snprintf(error, BACKEND_ERROR_MAX, "journal %s: %s",
+                       store->label, strerror(ENOSPC)); /* fits */
         return false;
     }
     if (!sqlite_is_whole(store, error) || !sqlite_guard(store, try_write, &trial))

@@ -13,9 +13,13 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "host/backend_checker.h"
+#include "host/backend_place.h"
+#include "host/fork_watch.h"
 #include "host/relax.h"
 
 #define READERS_MAX 8
+#define KNOWN_TOLD 16 /* damaged parts that a new client hears of */
 #define LOOK_NS UINT64_C(1000000000) /* between two looks at the store's files */
 #define READ_BATCH_MAX 64 /* replays that share one read transaction */
 
@@ -38,6 +42,8 @@ struct threads {
     const struct backend_ops *ops;
     char *path;
     char *cluster;
+    uint32_t mark; /* of the process that opened it */
+    bool are_running;
     uint32_t clients;
     uint32_t reader_count;
     pthread_mutex_t lock; /* guards all below, and `waiting` of clients */
@@ -53,6 +59,9 @@ struct threads {
     bool is_failing;    /* the last group failed as a whole */
     char why[BACKEND_ERROR_MAX];
     void *writer;
+    struct backend_damage *damage;
+    struct backend_checker_options checks;
+    struct backend_checker *checker; /* null: none */
     struct backend_identity identity;
     struct reader {
         struct threads *threads;
@@ -67,6 +76,8 @@ struct backend_client {
     backend_log_kept log_kept;
     backend_lost lost;
     backend_failing failing;
+    backend_part damaged;
+    backend_checked checked;
     bool is_told;          /* the writer's: `lost` was called */
     bool is_told_failing;  /* the writer's: what `failing` reported last */
     struct backend_client *next; /* under the lock */
@@ -376,6 +387,7 @@ static int open_connections(struct threads *threads,
 
 static void free_memory(struct threads *threads)
 {
+    backend_damage_free(threads->damage);
     queue_fini(&threads->writes);
     queue_fini(&threads->reads);
     check(pthread_mutex_destroy(&threads->lock) == 0);
@@ -403,7 +415,10 @@ static void stop_threads(struct threads *threads, bool writer,
 static int start_threads(struct threads *threads, char *error)
 {
     uint32_t started = 0;
-    int fault =
+    int fault;
+
+    threads->stopping = false;
+    fault =
         pthread_create(&threads->writer_thread, NULL, run_writer, threads);
 
     if (fault != 0) {
@@ -428,11 +443,44 @@ static int start_threads(struct threads *threads, char *error)
     return 0;
 }
 
+static void tell_part(void *context, const char *part, const char *why)
+{
+    struct threads *threads = context;
+
+    lock(threads);
+    for (struct backend_client *client = threads->first_client; client;
+         client = client->next)
+        if (client->damaged)
+            client->damaged(client->context, part, why);
+    unlock(threads);
+}
+
+static void tell_checked(void *context, const struct backend_check *check)
+{
+    struct threads *threads = context;
+
+    lock(threads);
+    for (struct backend_client *client = threads->first_client; client;
+         client = client->next)
+        if (client->checked)
+            client->checked(client->context, check);
+    unlock(threads);
+}
+
+/* Optional: without a thread the journal works unchecked. */
+static void start_checker(struct threads *threads)
+{
+    if (threads->ops->check_step && threads->checks.interval && threads->checks.rate)
+        threads->checker = backend_checker_start(&threads->checks);
+}
+
 static struct threads *threads_new(const struct backend_client_options *options,
                                    char *error)
 {
     struct threads *threads = mem_alloc(sizeof *threads);
+    struct backend_options store = options->store;
 
+    threads->mark = fork_watch_mark();
     threads->ops = options->ops;
     threads->path = mem_text(options->store.path ? options->store.path : "");
     threads->cluster =
@@ -444,8 +492,19 @@ static struct threads *threads_new(const struct backend_client_options *options,
     check(pthread_cond_init(&threads->settled, NULL) == 0);
     queue_init(&threads->writes);
     queue_init(&threads->reads);
-    if (open_connections(threads, &options->store, error) == 0 &&
-        start_threads(threads, error) == 0)
+    threads->damage = backend_damage_new(tell_part, threads);
+    store.damage = threads->damage;
+    threads->checks = (struct backend_checker_options){
+        .ops = options->ops,
+        .store = store,
+        .interval = options->check_interval,
+        .rate = options->check_rate,
+        .done = tell_checked,
+        .context = threads,
+    };
+    threads->checks.store.path = threads->path;
+    threads->checks.store.cluster = threads->cluster;
+    if (open_connections(threads, &store, error) == 0)
         return threads;
     close_connections(threads);
     free_memory(threads);
@@ -459,26 +518,73 @@ static struct threads *find(const struct backend_client_options *options)
     struct threads *threads = list;
 
     while (threads && (threads->ops != options->ops ||
+                       fork_watch_is_child(threads->mark) ||
                        strcmp(threads->path, path) != 0))
         threads = threads->next;
     return threads;
 }
 
+/* Parts that were found before may be told twice. */
+static void tell_known(struct backend_client *client)
+{
+    struct backend_damaged_part *parts =
+        mem_alloc(KNOWN_TOLD * sizeof *parts);
+    uint64_t count =
+        backend_damage_list(client->threads->damage, parts, KNOWN_TOLD);
+
+    for (uint64_t i = 0; i < count && i < KNOWN_TOLD && client->damaged; i++)
+        client->damaged(client->context, parts[i].name, parts[i].why);
+    mem_free(parts);
+}
+
+uint64_t backend_client_damage(struct backend_client *client,
+                               struct backend_damaged_part *parts, uint32_t max)
+{
+    return backend_damage_list(client->threads->damage, parts, max);
+}
+
+/* Under the list's lock. SQLite in a forked child has the parent's notes about locks, and maybe locks
+ * of its own that no thread will open. */
+static bool has_files_of_a_parent(const struct backend_client_options *options)
+{
+    const struct threads *threads = list;
+
+    while (threads && (threads->ops != options->ops || !threads->ops->is_whole ||
+                       !fork_watch_is_child(threads->mark)))
+        threads = threads->next;
+    return threads != NULL;
+}
+
+static void watch_forks(void)
+{
+    fork_watch_lock(&list_lock);
+}
+
 int backend_client_open(struct backend_client **client,
                       const struct backend_client_options *options, char *error)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     const char *cluster =
         options->store.cluster ? options->store.cluster : "";
+    char label[BACKEND_LABEL_SIZE];
     struct threads *threads;
 
     *client = NULL;
     error[0] = 0;
+    backend_place_label(options->store.path ? options->store.path : "", label);
+    check(pthread_once(&once, watch_forks) == 0);
     check(pthread_mutex_lock(&list_lock) == 0);
     threads = find(options);
-    if (threads && strcmp(threads->cluster, cluster) != 0) {
+    if (has_files_of_a_parent(options)) {
+        (void)snprintf(error, BACKEND_ERROR_MAX,
+                       "journal %s: this process was forked from one that has "
+                       "a journal open; open it in one of them, or exec first",
+                       label); /* fits */
+        threads = NULL;
+    } else if (threads && strcmp(threads->cluster, cluster) != 0) {
         (void)snprintf(error, BACKEND_ERROR_MAX,
                        "journal %s belongs to cluster \"%s\", not to \"%s\"",
-                       threads->path, threads->cluster,
+                       label, threads->cluster,
                        cluster); /* may be cut */
         threads = NULL;
     } else if (!threads) {
@@ -498,13 +604,32 @@ int backend_client_open(struct backend_client **client,
                                           .log_kept = options->log_kept,
                                           .lost = options->lost,
                                           .failing = options->failing,
+                                          .damaged = options->damaged,
+                                          .checked = options->checked,
                                           .next = threads->first_client,
                                           .context = options->context };
         threads->first_client = *client;
         unlock(threads);
+        tell_known(*client);
     }
     check(pthread_mutex_unlock(&list_lock) == 0);
     return threads ? 0 : -1;
+}
+
+int backend_client_start(struct backend_client *client, char *error)
+{
+    struct threads *threads = client->threads;
+    int result = 0;
+
+    check(pthread_mutex_lock(&list_lock) == 0);
+    if (!threads->are_running) {
+        result = start_threads(threads, error);
+        if (result == 0)
+            start_checker(threads);
+    }
+    threads->are_running = result == 0;
+    check(pthread_mutex_unlock(&list_lock) == 0);
+    return result;
 }
 
 const struct backend_identity *
@@ -565,7 +690,9 @@ void backend_client_close(struct backend_client *client)
         while (*at != threads)
             at = &(*at)->next;
         *at = threads->next;
-        stop_threads(threads, true, threads->reader_count);
+        backend_checker_stop(threads->checker);
+        if (threads->are_running)
+            stop_threads(threads, true, threads->reader_count);
         close_connections(threads);
         free_memory(threads);
     }

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "host/backend_damage.h"
 #include "journal/backend.h"
 
 struct backend_client; /* a system's connection to a journal */
@@ -34,6 +35,14 @@ typedef void (*backend_lost)(void *context, const char *why);
  * the writer's thread. It must not call backend_client_close. */
 typedef void (*backend_failing)(void *context, const char *why);
 
+/* Reports a part of the store that is damaged, and why; null: it was found intact again. A client hears
+ * of the first earlier ones in backend_client_open. On any thread of the journal. It must not call a
+ * function of this file. */
+typedef void (*backend_part)(void *context, const char *part, const char *why);
+
+/* Reports the end of a check of the whole store. On the checker's thread, as above. */
+typedef void (*backend_checked)(void *context, const struct backend_check *check);
+
 struct backend_client_options {
     const struct backend_ops *ops; /* backend_sqlite, backend_memory */
     struct backend_options store;
@@ -43,18 +52,33 @@ struct backend_client_options {
     backend_log_kept log_kept; /* may be null */
     backend_lost lost;         /* may be null */
     backend_failing failing;   /* may be null */
+    backend_part damaged;      /* may be null, as the next */
+    backend_checked checked;
+    /* ns between two checks of the whole store; 0: none. The first client decides, also the rate, in
+     * bytes a second */
+    uint64_t check_interval;
+    uint64_t check_rate;
     void *context;
 };
 
-/* Opens the journal and starts its threads, or joins them. 0, or -1 with one line in error
- * (BACKEND_ERROR_MAX bytes). Texts are copied. */
+/* Opens the journal, or shares it. 0, or -1 with one line in error (BACKEND_ERROR_MAX bytes). Texts
+ * are copied. Refuses files in a child that was forked from a process with a journal in files. */
 int backend_client_open(struct backend_client **client,
                       const struct backend_client_options *options, char *error)
+    __attribute__((warn_unused_result));
+
+/* Starts the journal's threads, if no client did. Before the first request. 0, or -1 with one line in
+ * error. */
+int backend_client_start(struct backend_client *client, char *error)
     __attribute__((warn_unused_result));
 
 /* Any thread. The identity of the client's store, lent until its close. */
 const struct backend_identity *
 backend_client_identity(const struct backend_client *client);
+
+/* Copies the store's first damaged parts. Returns how many there are in all. Any thread. */
+uint64_t backend_client_damage(struct backend_client *client,
+                               struct backend_damaged_part *parts, uint32_t max);
 
 /* The callback returns the request. Any thread. At BACKEND_QUEUE_MAX it returns at once as
  * BACKEND_FAILED, on the caller's thread. Not after backend_client_close began. */

@@ -21,9 +21,11 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "host/backend_place.h"
 #include "journal/backend.h"
 
 #define FIRST_BYTE (1 << 20) /* ticket n locks byte FIRST_BYTE + n, beyond the file's end */
+#define CHECK_BYTE (FIRST_BYTE - 1) /* locked by the process that checks the journal */
 #define MAP_SIZE 4096
 #define DRAW_TRIES 100 /* for the owner of a locked number to draw it */
 #define SLOTS 4 /* marks: writers that passed each other use different ones */
@@ -52,13 +54,15 @@ struct turn {
     uint64_t passed; /* waiters ignore lower tickets */
 };
 
-struct turn *turn_open(const char *path, char *error)
+struct turn *turn_open(const char *path, bool creates, char *error)
 {
     struct turn *turn = mem_alloc(sizeof *turn);
     void *mapped = MAP_FAILED;
+    char label[BACKEND_LABEL_SIZE];
 
     turn->file =
-        open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        open(path, O_RDWR | (creates ? O_CREAT : 0) | O_CLOEXEC | O_NOFOLLOW,
+             0600);
     /* A page without a block on a full disk would end the process with SIGBUS. */
     if (turn->file >= 0)
         errno = posix_fallocate(turn->file, 0, MAP_SIZE);
@@ -66,8 +70,11 @@ struct turn *turn_open(const char *path, char *error)
         mapped = mmap(NULL, MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
                       turn->file, 0);
     if (mapped == MAP_FAILED) {
-        (void)snprintf(error, BACKEND_ERROR_MAX, "cannot open %s: %s", path,
-                       strerror(errno)); /* may be cut */
+        int reason = errno;
+
+        backend_place_label(path, label);
+        (void)snprintf(error, BACKEND_ERROR_MAX, "cannot open %s: %s", label,
+                       strerror(reason)); /* fits */
         turn_close(turn);
         return NULL;
     }
@@ -190,6 +197,28 @@ void turn_give(struct turn *turn)
 {
     /* Only the successor; if it is dead, the others find out by polling. */
     let_go(turn, ticket_bit(turn->ticket + 1));
+}
+
+static bool lock_check(struct turn *turn, short type)
+{
+    struct flock lock = { .l_type = type,
+                          .l_whence = SEEK_SET,
+                          .l_start = CHECK_BYTE,
+                          .l_len = 1 };
+
+    /* Without such locks each process checks. */
+    return fcntl(turn->file, F_OFD_SETLK, &lock) == 0 ||
+           (errno != EAGAIN && errno != EACCES);
+}
+
+bool turn_check_begin(struct turn *turn)
+{
+    return lock_check(turn, F_WRLCK);
+}
+
+void turn_check_end(struct turn *turn)
+{
+    (void)lock_check(turn, F_UNLCK);
 }
 
 static uint64_t check_of(const struct slot *slot)

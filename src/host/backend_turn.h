@@ -14,9 +14,9 @@
 
 struct turn;
 
-/* Creates the side file if it is missing (mode 0600). Null, with one line in error
- * (BACKEND_ERROR_MAX bytes). */
-struct turn *turn_open(const char *path, char *error);
+/* Opens the side file, or creates it (mode 0600). Null, with one line in error (BACKEND_ERROR_MAX
+ * bytes). */
+struct turn *turn_open(const char *path, bool creates, char *error);
 void turn_close(struct turn *turn); /* null is allowed */
 
 /* Waits for the turn, or until the queue has not moved for TURN_STUCK_MS. One thread at a time. */
@@ -35,6 +35,11 @@ struct turn_mark {
 void turn_set_mark(struct turn *turn, const struct turn_mark *mark);
 /* The newest mark of any process; false: there is none. */
 bool turn_get_mark(const struct turn *turn, struct turn_mark *mark);
+
+/* Reserves the check of the whole journal for this process; false: another one checks. The kernel
+ * drops a dead process's reservation. */
+bool turn_check_begin(struct turn *turn);
+void turn_check_end(struct turn *turn);
 
 /* Number of the last turn. Lower turns ended before it began, except those below its turn_passed,
  * which were not waited for. */

@@ -24,5 +24,9 @@ void kept_file_take_path(struct kept_file *kept, const char *path);
  * answer. */
 const char *kept_file_change(const struct kept_file *kept, const char *path,
                              bool only);
+/* The same. The file is looked for in an open folder, too, if the path leads nowhere, as after
+ * chroot; -1: there is none. */
+const char *kept_file_change_in(const struct kept_file *kept, int folder,
+                                const char *path, bool only);
 
 #endif

@@ -17,6 +17,7 @@
 #include "host/expected_peers.h"
 #include "host/handle.h"
 #include "host/socket_address.h"
+#include "host/standard_files.h"
 #include "host/tls.h"
 #include "host/tls_socket.h"
 
@@ -120,7 +121,9 @@ int listener_open(struct listener **listener, const char *host, uint16_t port,
     status = getaddrinfo(bare, text, &hints, &found);
     if (status != 0) {
         (void)snprintf(error, size, "cannot listen on %s:%u: %s", host,
-                       (unsigned)port, gai_strerror(status));
+                       (unsigned)port,
+                       status == EAI_SYSTEM ? strerror(errno)
+                                            : gai_strerror(status));
         return LISTENER_BAD_HOST;
     }
     for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next) {
@@ -592,6 +595,7 @@ static void on_connection(uv_poll_t *poll, int status, int events)
 
     (void)events; /* only UV_READABLE is asked for */
     (void)status; /* accept4 shows the error */
+    (void)standard_files_keep(); /* or the log would write into a connection */
     for (int i = 0; listener && i < ACCEPT_BATCH_MAX; i++) {
         struct sockaddr_storage peer = { 0 };
         socklen_t size = sizeof peer;

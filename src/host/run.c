@@ -98,6 +98,10 @@ int sherd_run(struct sherd_system *system)
     if (atomic_exchange(&handler_process, getpid()) != getpid())
         atomic_store(&handler_pipe, -1); /* the parent's */
     if (!atomic_compare_exchange_strong(&handler_pipe, &free_pipe, ends[1])) {
+        system_log(system, TRACE_ERROR, "host",
+                   "call refused: another node of this process is in sherd_run, "
+                   "which has the signals hint=\"use sherd_start and sherd_wait "
+                   "for all nodes but one\"");
         result = SHERD_ESTATE;
         goto close_pipe;
     }

@@ -17,6 +17,7 @@
 
 #define MS_NS 1000000ull
 #define SHARDING "cluster.sharding."
+#define HASHING SHARDING "consistent-hashing-allocation-strategy."
 #define PASSIVATION SHARDING "passivation."
 #define DETECTOR "cluster.failure-detector."
 #define LEAST_SHARD SHARDING "least-shard-allocation-strategy."
@@ -155,6 +156,9 @@ static int read_self(struct settings *settings, char *error, size_t size)
                       "is \"%s\", which is not a host's name (1 to %d bytes)",
                       host, HOST_MAX);
     }
+    if (settings_check_host(settings, "remote.artery.canonical.hostname", host,
+                            error, size) != 0)
+        return SHERD_ECONFIG;
     settings->bind_host = config_text(config, "remote.artery.bind.hostname");
     if (settings_read_host_name(settings, "remote.artery.bind.hostname",
                                 &settings->bind_host, error, size) != 0)
@@ -312,6 +316,16 @@ static int read_downing(struct settings *settings, char *error, size_t size)
     return 0;
 }
 
+/* The configuration has checked the name. */
+static enum allocation_kind allocation_of(const char *name)
+{
+    int kind = 0;
+
+    while (strcmp(name, allocation_kind_text((enum allocation_kind)kind)) != 0)
+        kind++;
+    return (enum allocation_kind)kind;
+}
+
 static void read_sharding(struct settings *settings)
 {
     const struct config *config = settings->config;
@@ -341,6 +355,14 @@ static void read_sharding(struct settings *settings)
         config_duration_ns(config, SHARDING "shard-start-timeout");
     node->rebalance_interval =
         config_duration_ns(config, SHARDING "rebalance-interval");
+    node->allocation = allocation_of(
+        config_text(config, SHARDING "allocation-strategy"));
+    node->hashing_limit =
+        (uint32_t)config_int(config, HASHING "rebalance-limit");
+    node->load_bound = config_number(config, HASHING "load-bound");
+    node->locations_timeout =
+        config_duration_ns(config, SHARDING "external-shard-allocation-strategy"
+                                            ".client-timeout");
     node->outbound_queue = (uint32_t)config_int(
         config, "remote.artery.advanced.outbound-message-queue-size");
     node->outbound_control_queue = (uint32_t)config_int(
@@ -401,11 +423,16 @@ static int check_journal(const struct settings *settings, char *error,
                          size_t size)
 {
     static const char key[] = "journal.sqlite.path";
+    static const char rate[] = "journal.sqlite.check-rate";
     const char *path = config_text(settings->config, key);
     const char *why = NULL;
 
     if (strcmp(config_text(settings->config, "journal.plugin"), "sqlite") != 0)
         return 0;
+    if (config_size(settings->config, rate) < BACKEND_CHECK_RATE_MIN)
+        return settings_refuse(settings, error, size, rate,
+                               "must be at least 64 KiB; journal.sqlite."
+                               "check-interval = off switches checks off");
     if (!path[0])
         why = "names no file; write the path of the journal";
     else if (strcmp(path, ":memory:") == 0)
@@ -414,6 +441,11 @@ static int check_journal(const struct settings *settings, char *error,
               "the path of a file";
     else if (strncmp(path, "file:", 5) == 0)
         why = "is a URI; write the path alone";
+    else if (strncmp(path, "~/", 2) == 0)
+        why = "begins with ~, which only shells replace; write the whole path";
+    else if (strstr(path, "${"))
+        why = "has a reference in quotes, where it is not replaced; end the "
+              "quotes before it";
     return why ? settings_refuse(settings, error, size, key, "\"%s\" %s", path,
                                  why)
                : 0;
@@ -451,6 +483,11 @@ static void read_host(struct settings *settings)
     settings->sqlite_path = config_text(config, "journal.sqlite.path");
     settings->any_store = config_bool(config, "journal.allow-different-stores");
     settings->lock_wait_ms = wait < UINT32_MAX ? (uint32_t)wait : UINT32_MAX;
+    settings->check_interval =
+        config_duration_ns(config, "journal.sqlite.check-interval");
+    if (settings->check_interval == CONFIG_OFF)
+        settings->check_interval = 0;
+    settings->check_rate = config_size(config, "journal.sqlite.check-rate");
 }
 
 int settings_read(struct settings *settings,
@@ -531,6 +568,9 @@ void settings_fini(struct settings *settings)
     mem_free(settings->join_config);
     mem_free(settings->cluster_id);
     mem_free(settings->system_name);
+    for (uint32_t i = 0; i < settings->paths.count; i++)
+        mem_free(settings->paths.items[i]);
+    vec_fini(&settings->paths);
     mem_free(settings->own_host[0]);
     mem_free(settings->own_host[1]);
     memset(settings, 0, sizeof *settings);

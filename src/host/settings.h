@@ -38,6 +38,8 @@ struct settings {
     const char *sqlite_path;
     bool any_store; /* nodes may have different journals */
     uint32_t lock_wait_ms;
+    uint64_t check_interval; /* ns between two checks of the journal's file; 0: none */
+    uint64_t check_rate;     /* bytes a second */
     VEC(const char *) durable_keys;
     VEC(const char *) shard_durable_keys; /* if entities are remembered in distributed data */
     VEC(const char *) checked_types; /* cluster.sharding.healthcheck.names */
@@ -68,6 +70,8 @@ struct settings {
     char *cluster_id; /* if not configured */
     char *own_host[2]; /* the machine's address and name, if they are used */
     char *system_name; /* of the seed nodes, if not configured */
+    bool has_two_prefixes; /* the protocol is akka's because keys stand below akka and pekko */
+    VEC(char *) paths; /* owned */
     const char *protocol_reason; /* why it is not the default, if not configured; or null */
 };
 
@@ -101,6 +105,15 @@ int settings_refuse_seed(const struct settings *settings, char *error,
 /* settings_host.c: replaces the words <getHostAddress> and <getHostName>. */
 int settings_read_host_name(struct settings *settings, const char *key,
                             const char **host, char *error, size_t size);
+
+/* Refuses the address that means all addresses of a machine: nodes would connect to themselves. */
+int settings_check_host(const struct settings *settings, const char *key,
+                        const char *host, char *error, size_t size);
+/* Is it this machine's own loopback address, or localhost? */
+bool settings_is_loopback(const char *host);
+/* Returns a file's path as seen from the root, or "" if none is set: the process may change its
+ * folder. Owned by the settings. */
+const char *settings_path(struct settings *settings, const char *key);
 
 /* settings_phases.c: coordinated shutdown. */
 int settings_read_phases(struct settings *settings, char *error, size_t size);

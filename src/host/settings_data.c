@@ -209,7 +209,7 @@ static int read_durable(struct settings *settings, char *error, size_t size)
     const struct config *config = settings->config;
     uint64_t behind = config_duration_ns(config, LMDB "write-behind-interval");
 
-    settings->durable_dir = config_text(config, LMDB "dir");
+    settings->durable_dir = settings_path(settings, LMDB "dir");
     settings->durable_map_size = config_size(config, LMDB "map-size");
     if (!settings->durable_keys.count && !settings->shard_durable_keys.count)
         return 0;

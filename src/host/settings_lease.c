@@ -23,9 +23,9 @@ static void read_etcd(struct settings *settings)
         .prefix = config_text(config, ETCD "prefix"),
         .user = config_text(config, ETCD "user"),
         .password = config_text(config, ETCD "password"),
-        .ca_file = config_text(config, ETCD "ca-file"),
-        .cert_file = config_text(config, ETCD "cert-file"),
-        .key_file = config_text(config, ETCD "key-file"),
+        .ca_file = settings_path(settings, ETCD "ca-file"),
+        .cert_file = settings_path(settings, ETCD "cert-file"),
+        .key_file = settings_path(settings, ETCD "key-file"),
         .request_timeout = config_duration_ns(config, ETCD "request-timeout"),
         .patience = config_duration_ns(
             config, "coordination.lease.lease-operation-timeout"),
@@ -38,7 +38,7 @@ static bool read_keeper(struct settings *settings, char *error, size_t size)
     const char *provider = config_text(config, LEASE "lease-implementation");
 
     if (strcmp(provider, "file") == 0) {
-        settings->lease_directory = config_text(config, "lease.directory");
+        settings->lease_directory = settings_path(settings, "lease.directory");
     } else if (strcmp(provider, "etcd") == 0) {
         read_etcd(settings);
     } else if (strcmp(provider, "memory") != 0) {

@@ -3,6 +3,7 @@
 #include "host/settings.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -55,19 +56,16 @@ static bool seed_protocol(const char *seed, char protocol[8])
     return is_protocol(protocol);
 }
 
-/* Have keys below pekko been set, and none below akka? */
-static bool has_pekko_keys(const struct config *config)
+/* Have keys below the prefix been set? */
+static bool has_keys(const struct config *config, const char *prefix)
 {
     struct config_setting setting;
     uint32_t at = 0;
-    bool has = false;
 
-    while (config_next_setting(config, &at, &setting)) {
-        if (strcmp(setting.origin.prefix, "akka.") == 0)
-            return false;
-        has |= strcmp(setting.origin.prefix, "pekko.") == 0;
-    }
-    return has;
+    while (config_next_setting(config, &at, &setting))
+        if (strcmp(setting.origin.prefix, prefix) == 0)
+            return true;
+    return false;
 }
 
 static const char *choose_protocol(struct settings *settings)
@@ -85,11 +83,13 @@ static const char *choose_protocol(struct settings *settings)
         settings->protocol_reason = "the addresses in cluster.seed-nodes";
         return strcmp(protocol, "pekko") == 0 ? "pekko" : "akka";
     }
-    if (has_pekko_keys(config)) {
-        settings->protocol_reason = "the settings stand below pekko";
-        return "pekko";
-    }
-    return "akka";
+    if (!has_keys(config, "pekko."))
+        return "akka";
+    settings->has_two_prefixes = has_keys(config, "akka.");
+    if (settings->has_two_prefixes)
+        return "akka";
+    settings->protocol_reason = "the settings stand below pekko";
+    return "pekko";
 }
 
 /* Returns the system name in a seed node's address, owned, or null. */
@@ -141,9 +141,32 @@ int settings_read_names(struct settings *settings, char *error, size_t size)
     if (!address_is_system(identity->system))
         return settings_refuse(settings, error, size,
                                settings->system_name ? SEEDS : "system-name",
-                               "is \"%s\"; it must be " ADDRESS_SYSTEM_FORM,
+                               "%s \"%s\"; it must be " ADDRESS_SYSTEM_FORM,
+                               settings->system_name ? "has the system name" : "is",
                                identity->system);
     return 0;
+}
+
+/* Returns what is wrong with the part behind the @, or null. */
+static const char *address_fault(const char *seed)
+{
+    const char *at = strrchr(seed, '@');
+    const char *begin = at ? at + 1 : seed;
+    const char *colon = strrchr(begin, ':');
+    size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
+
+    if (seed[0] == ' ' || seed[strlen(seed) - 1] == ' ')
+        return "remove the blank at its end or begin";
+    if (!at && strstr(seed, "://"))
+        return "it has no system name";
+    if (!colon || colon == begin || begin[strlen(begin) - 1] == ']')
+        return "it needs a host and a port";
+    if (colon[1 + digits] == '/')
+        return "end it after the port";
+    if (!digits || colon[1 + digits] || digits > 5 || strtoul(colon + 1, NULL, 10) == 0 ||
+        strtoul(colon + 1, NULL, 10) > 65535)
+        return "its port must be a number from 1 to 65535";
+    return NULL;
 }
 
 int settings_refuse_seed(const struct settings *settings, char *error,
@@ -154,6 +177,7 @@ int settings_refuse_seed(const struct settings *settings, char *error,
     char *system = seed_system(seed);
     const char *hint = "write it like that";
     const char *fault = host_name_fault_in(seed);
+    const char *other = address_fault(seed);
     char sign[HOST_SIGN_SIZE], named[HOST_SIGN_SIZE + 16];
 
     if (strncmp(seed, "akka.", 5) == 0)
@@ -166,6 +190,8 @@ int settings_refuse_seed(const struct settings *settings, char *error,
     else if (system && strcmp(system, identity->system) != 0)
         hint = "all nodes of a cluster need the same system name: correct the "
                "address, or sherd.system-name and options.name";
+    else if (other)
+        hint = other;
     else if (fault) {
         (void)snprintf(named, sizeof named, "no host has %s",
                        host_name_sign(fault, sign));

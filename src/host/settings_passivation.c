@@ -1,9 +1,9 @@
 /* Reads the strategy of passivation: idle times, limits, and how entities are chosen. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/timers.h"
+#include "config/amount.h"
 #include "host/settings.h"
 
 #define SHARDING "cluster.sharding."
@@ -73,10 +73,9 @@ static int read_shares(const struct section *section, struct area_settings *area
                                shares, area->levels);
     for (uint32_t i = 0; i < shares; i++) {
         const char *item = config_list_at(config, key, i);
-        char *end;
 
-        area->shares[i] = strtod(item, &end);
-        if (*end || end == item || !(area->shares[i] >= 0 && area->shares[i] <= 1))
+        if (!amount_number(slice_text(item), &area->shares[i]) ||
+            !(area->shares[i] >= 0 && area->shares[i] <= 1))
             return settings_refuse(section->settings, section->error, section->size, key,
                                    "has the item \"%.40s\"; it must be a number from 0 to 1",
                                    item);

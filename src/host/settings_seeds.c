@@ -109,7 +109,7 @@ static bool wants_bootstrap(const struct config *config)
 int settings_read_seeds(struct settings *settings, char *error, size_t size)
 {
     const struct config *config = settings->config;
-    const char *file = config_text(config, "cluster.seed-nodes-file");
+    const char *file = settings_path(settings, "cluster.seed-nodes-file");
     const char *key = DISCOVERY "discovery-method";
     const char *method = config_text(config, key);
     struct node_settings *node = &settings->node;

@@ -128,12 +128,12 @@ static int set_options(struct config *config,
 
 /* ---- files ---- */
 
-/* The configuration has its own size limit. */
+/* The configuration has its own size limit. On false errno is the reason. */
 static bool read_file(const char *path, struct buf *text)
 {
-    FILE *file = fopen(path, "rb");
+    FILE *file = fopen(path, "rbe");
     size_t size;
-    bool failed;
+    int error;
 
     if (!file)
         return false;
@@ -141,9 +141,10 @@ static bool read_file(const char *path, struct buf *text)
         size = fread(buf_reserve(text, 4096), 1, 4096, file);
         text->size += size;
     } while (size > 0 && text->size <= CONFIG_SIZE_MAX);
-    failed = ferror(file) != 0;
+    error = ferror(file) ? errno : 0;
     (void)fclose(file);
-    return !failed;
+    errno = error;
+    return !error;
 }
 
 struct includes {
@@ -186,10 +187,13 @@ static bool include_file(void *user, const char *name, const char *from,
                            from, path);
         return false;
     }
-    if (!read_file(path, kept))
-        return false;
-    *text = buf_slice(kept);
-    return true;
+    if (read_file(path, kept)) {
+        *text = buf_slice(kept);
+        return true;
+    }
+    if (errno != ENOENT && errno != ENOTDIR)
+        *text = slice_text(strerror(errno));
+    return false;
 }
 
 static int read_texts(struct config *config,

@@ -11,9 +11,9 @@
 #define MUTUAL ENGINE "require-mutual-authentication"
 
 /* Null: none is set. */
-static const char *file_of(const struct config *config, const char *key)
+static const char *file_of(struct settings *settings, const char *key)
 {
-    const char *path = config_text(config, key);
+    const char *path = settings_path(settings, key);
 
     return *path ? path : NULL;
 }
@@ -56,12 +56,12 @@ int settings_read_tls(struct settings *settings, char *error, size_t size)
         strcmp(config_text(config, ENGINE "protocol"), "TLSv1.2") == 0;
     if (config_bool(config, ENGINE "hostname-verification"))
         tls->host = settings->node.identity.node.address.host;
-    tls->certificate = config_text(config, "remote.tls.certificate");
-    tls->key = config_text(config, "remote.tls.key");
-    tls->ca = config_text(config, "remote.tls.ca");
-    tls->crl = file_of(config, "remote.tls.crl");
-    tls->secret = file_of(config, SECRET);
-    tls->pins_file = file_of(config, PINS_FILE);
+    tls->certificate = settings_path(settings, "remote.tls.certificate");
+    tls->key = settings_path(settings, "remote.tls.key");
+    tls->ca = settings_path(settings, "remote.tls.ca");
+    tls->crl = file_of(settings, "remote.tls.crl");
+    tls->secret = file_of(settings, SECRET);
+    tls->pins_file = file_of(settings, PINS_FILE);
     tls->reload_after = config_duration_ns(config, "remote.tls.reload-after");
     return 0;
 }

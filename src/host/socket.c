@@ -18,6 +18,7 @@
 #include "base/timers.h"
 #include "host/handle.h"
 #include "host/dns_lookup.h"
+#include "host/standard_files.h"
 #include "host/tls.h"
 #include "host/tls_socket.h"
 
@@ -204,6 +205,7 @@ static void link_try(struct outbound_socket *link)
     int error = 0;
 
     link_close_socket(link);
+    (void)standard_files_keep(); /* or the log would write into a connection */
     while (has_more(link)) {
         const union socket_name *name = &link->found->addresses[link->next++];
         int one = 1;
@@ -288,14 +290,20 @@ static void link_shake(struct outbound_socket *link)
     link_take_tls(link, (struct slice){ 0 });
 }
 
-/* Handles the end of a connect, successful or not. */
-static void link_connected(struct outbound_socket *link)
+static int socket_error(int fd)
 {
     int error = 0;
     socklen_t size = sizeof error;
 
-    if (getsockopt(link->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
-        error = errno;
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error
+                                                                    : errno;
+}
+
+/* Handles the end of a connect, successful or not. */
+static void link_connected(struct outbound_socket *link)
+{
+    int error = socket_error(link->fd);
+
     if (error && has_more(link)) {
         link_try(link);
     } else if (error) {
@@ -397,8 +405,10 @@ static void on_link(uv_poll_t *poll, int status, int events)
         link_connected(link);
         return;
     }
-    if (status < 0) {
-        link_fail(link, "link", uv_strerror(status));
+    if (status < 0) { /* the same for every reason */
+        int error = socket_error(link->fd);
+
+        link_fail(link, "link", error ? strerror(error) : "closed by the peer");
         return;
     }
     if (events & UV_READABLE)

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "host/status.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -119,10 +120,28 @@ static void ask(struct sherd_system *system, struct status_call *call)
 
 static void add_store(struct sherd_status *status, struct backend_client *store)
 {
+    struct backend_damaged_part *parts;
     struct backend_counters counters;
+    uint64_t count;
 
     backend_client_counters(store, &counters);
     status->counters[SHERD_JOURNAL_LOG_KEPT] += counters.log_tries;
+    count = backend_client_damage(store, NULL, 0);
+    status->counters[SHERD_JOURNAL_DAMAGED] += count;
+    if (!count)
+        return;
+    parts = mem_alloc(STATUS_DAMAGED_MAX * sizeof *parts);
+    count = backend_client_damage(store, parts, STATUS_DAMAGED_MAX);
+    count = count < STATUS_DAMAGED_MAX ? count : STATUS_DAMAGED_MAX;
+    status->damaged_parts = mem_alloc(count * sizeof *status->damaged_parts);
+    status->damaged_part_count = (uint32_t)count;
+    for (uint64_t i = 0; i < count; i++) {
+        struct sherd_damaged_part *to = &status->damaged_parts[i];
+
+        (void)snprintf(to->name, sizeof to->name, "%s", parts[i].name); /* of that size */
+        (void)snprintf(to->why, sizeof to->why, "%s", parts[i].why);
+    }
+    mem_free(parts);
 }
 
 /* Connections without a machine. */

@@ -17,6 +17,7 @@
 #include "host/dns_lookup.h"
 #include "host/lease_provider.h"
 #include "host/log.h"
+#include "host/quiet_signals.h"
 #include "host/standard_files.h"
 #include "host/region_calls.h"
 #include "host/status.h"
@@ -91,29 +92,6 @@ static int open_tls(struct sherd_system *system)
     return 0;
 }
 
-/* Any program that reaches a plain node's port can do what a node can. */
-static int check_plain(struct sherd_system *system)
-{
-    const struct settings *settings = &system->settings;
-
-    if (system->tls || listener_is_loopback(system->listener))
-        return 0;
-    if (!settings->allows_plain) {
-        system_log(system, TRACE_ERROR, "config",
-                   "other hosts reach this address and connections are plain "
-                   "bind=%s hint=\"set remote.artery.transport = tls-tcp, or "
-                   "remote.allow-plain = on\"",
-                   settings->bind_host);
-        return SHERD_ECONFIG;
-    }
-    system_log(system, TRACE_WARNING, "host",
-               "connections are plain: each program that reaches this address "
-               "can act as a node bind=%s hint=\"set remote.artery.transport = "
-               "tls-tcp\"",
-               settings->bind_host);
-    return 0;
-}
-
 /* The setting of the host or port that a listener could not use. */
 static const char *key_of_fault(const struct config *config, int fault)
 {
@@ -124,6 +102,33 @@ static const char *key_of_fault(const struct config *config, int fault)
     return *config_text(config, "remote.artery.bind.hostname")
                ? "remote.artery.bind.hostname"
                : "remote.artery.canonical.hostname";
+}
+
+/* Any program that reaches a plain node's port can do what a node can. */
+static int check_plain(struct sherd_system *system)
+{
+    const struct settings *settings = &system->settings;
+    const char *key = key_of_fault(settings->config, LISTENER_BAD_HOST);
+    struct config_origin origin = config_origin(settings->config, key);
+
+    if (system->tls || listener_is_loopback(system->listener))
+        return 0;
+    if (!settings->allows_plain) {
+        system_log(system, TRACE_ERROR, "config",
+                   "other hosts reach this address and connections are plain "
+                   "bind=%s key=%s%s source=%s line=%u hint=\"set "
+                   "remote.artery.transport = tls-tcp, or remote.allow-plain "
+                   "= on\"",
+                   settings->bind_host, origin.prefix, key, origin.source,
+                   (unsigned)origin.line);
+        return SHERD_ECONFIG;
+    }
+    system_log(system, TRACE_WARNING, "host",
+               "connections are plain: each program that reaches this address "
+               "can act as a node bind=%s hint=\"set remote.artery.transport = "
+               "tls-tcp\"",
+               settings->bind_host);
+    return 0;
 }
 
 static int open_listener(struct sherd_system *system)
@@ -308,19 +313,13 @@ static int read_settings(struct sherd_system *system,
     return result;
 }
 
-int sherd_open(struct sherd_system **system,
-               const struct sherd_options *options)
+static int open_system(struct sherd_system **system,
+                       const struct sherd_options *options)
 {
     static const struct sherd_options defaults = { 0 };
     struct sherd_system *opened;
     int result;
 
-    if (!system)
-        return SHERD_EINVAL;
-    *system = NULL;
-    check_set_hook(last_words);
-    if (!standard_files_keep())
-        return SHERD_ESYSTEM;
     opened = mem_alloc(sizeof *opened);
     opened->mark = fork_watch_mark();
     opened->signal_pipe = -1;
@@ -356,6 +355,24 @@ int sherd_open(struct sherd_system **system,
     return 0;
 }
 
+int sherd_open(struct sherd_system **system,
+               const struct sherd_options *options)
+{
+    struct quiet_signals quiet;
+    int result;
+
+    if (!system)
+        return SHERD_EINVAL;
+    *system = NULL;
+    check_set_hook(last_words);
+    if (!standard_files_keep())
+        return SHERD_ESYSTEM;
+    quiet_signals_begin(&quiet);
+    result = open_system(system, options);
+    quiet_signals_end(&quiet);
+    return result;
+}
+
 uint16_t sherd_port(const struct sherd_system *system)
 {
     check(system != NULL);
@@ -364,38 +381,12 @@ uint16_t sherd_port(const struct sherd_system *system)
 
 /* ---- starting ---- */
 
-/* All nodes whose types have events in the journal must have the same one. */
-static void compare_stores(struct sherd_system *system)
-{
-    const struct settings *settings = &system->settings;
-    struct buf name = { 0 };
-
-    if (!system->needs_store)
-        return;
-    if (settings->any_store) {
-        system_log(system, TRACE_WARNING, "journal",
-                   "nodes with different journals may join: events are lost "
-                   "when entities move hint=\"set "
-                   "journal.allow-different-stores = off\"");
-        return;
-    }
-    buf_put_text(&name, settings->sqlite ? "sqlite " : "memory");
-    if (settings->sqlite)
-        buf_put_text(&name, settings->sqlite_path);
-    buf_put_u8(&name, 0);
-    system->store_name = mem_text((const char *)name.data);
-    buf_fini(&name);
-    system->store_id = *backend_client_identity(system->store);
-    system->settings.node.store_id = system->store_id.id;
-    system->settings.node.store_name = system->store_name;
-}
-
 static int make_node(struct sherd_system *system)
 {
     struct node_settings *settings = &system->settings.node;
     char error[256] = "";
 
-    compare_stores(system);
+    system_compare_stores(system);
     settings->types = system->types.items;
     settings->type_count = system->types.count;
     settings->late_types_max = ACTOR_TYPES_MAX - system->types.count;
@@ -436,32 +427,14 @@ static int make_threads(struct sherd_system *system)
     return 0;
 }
 
-static int refuse_child(struct sherd_system *system)
+static int start_system(struct sherd_system *system)
 {
-    log_forked(system->log);
-    system_log(system, TRACE_ERROR, "host",
-               "cannot start: the process was forked after sherd_open, and the "
-               "threads of its journal stayed in the parent "
-               "hint=\"call fork or daemon before sherd_open\"");
-    return SHERD_ESTATE;
-}
+    int result = make_node(system);
 
-int sherd_start(struct sherd_system *system)
-{
-    int expected = SYSTEM_OPEN;
-    int result;
-
-    check(system != NULL);
-    if (system_is_lost(system))
-        return refuse_child(system);
-    if (!standard_files_keep())
-        return SHERD_ESYSTEM;
-    if (!atomic_compare_exchange_strong(&system->state, &expected,
-                                        SYSTEM_RUNNING))
-        return SHERD_ESTATE;
-    result = make_node(system);
     if (result == 0)
         result = system_open_durable(system);
+    if (result == 0)
+        result = system_start_store(system);
     if (result == 0)
         result = make_threads(system);
     if (result == 0)
@@ -479,6 +452,25 @@ int sherd_start(struct sherd_system *system)
     }
     if (result != 0)
         system_end(system, result);
+    return result;
+}
+
+int sherd_start(struct sherd_system *system)
+{
+    int expected = SYSTEM_OPEN;
+    struct quiet_signals quiet;
+    int result;
+
+    if (system_state_of(system) != SYSTEM_OPEN)
+        return SHERD_ESTATE;
+    if (!standard_files_keep())
+        return SHERD_ESYSTEM;
+    if (!atomic_compare_exchange_strong(&system->state, &expected,
+                                        SYSTEM_RUNNING))
+        return SHERD_ESTATE;
+    quiet_signals_begin(&quiet);
+    result = start_system(system);
+    quiet_signals_end(&quiet);
     return result;
 }
 
@@ -531,14 +523,14 @@ static void free_types(struct sherd_system *system)
         mem_free((void *)(uintptr_t)system->types.items[i].role);
         mem_free((void *)(uintptr_t)system->types.items[i].data_center);
         mem_free((void *)(uintptr_t)system->types.items[i].extractor);
+        mem_free((void *)(uintptr_t)system->types.items[i].allocation);
+        mem_free((void *)(uintptr_t)system->types.items[i].strategy);
     }
     vec_fini(&system->types);
 }
 
-void sherd_close(struct sherd_system *system)
+static void free_system(struct sherd_system *system)
 {
-    if (!system || system_is_lost(system)) /* the parent uses what it has */
-        return;
     system_end(system, 0);
     for (uint32_t i = 0; system->threads && i < system->thread_count; i++)
         thread_join(&system->threads[i]);
@@ -574,4 +566,15 @@ void sherd_close(struct sherd_system *system)
     uv_mutex_destroy(&system->mutex);
     uv_mutex_destroy(&system->types_mutex);
     mem_free(system);
+}
+
+void sherd_close(struct sherd_system *system)
+{
+    struct quiet_signals quiet;
+
+    if (!system || system_is_lost(system)) /* the parent uses what it has */
+        return;
+    quiet_signals_begin(&quiet);
+    free_system(system);
+    quiet_signals_end(&quiet);
 }

@@ -94,6 +94,7 @@ struct sherd_system {
     _Atomic uint32_t leave_from; /* enum sherd_phase; written before leave_due */
     _Atomic int state;     /* enum system_state */
     uint32_t mark; /* of the process that opened it: fork_watch_mark */
+    _Atomic bool has_refused_child; /* in a forked child; the reason is logged */
     _Atomic bool has_threads; /* they can be woken; set before the first one runs */
 
     uv_mutex_t types_mutex; /* for `types`, and for adding them to the node */
@@ -122,10 +123,13 @@ static inline bool system_is_lost(const struct sherd_system *system)
     return fork_watch_is_child(system->mark);
 }
 
+/* system_log.c: logs once why calls in such a process are refused. */
+enum system_state system_refuse_child(struct sherd_system *system);
+
 static inline enum system_state system_state_of(struct sherd_system *system)
 {
     check(system != NULL); /* a failed sherd_open returned none */
-    return system_is_lost(system) ? SYSTEM_ENDED
+    return system_is_lost(system) ? system_refuse_child(system)
                                   : (enum system_state)atomic_load(&system->state);
 }
 
@@ -134,6 +138,12 @@ static inline bool system_has_threads(struct sherd_system *system)
 {
     return atomic_load_explicit(&system->has_threads, memory_order_seq_cst);
 }
+
+/* system_stores.c: 0 or an error; the log has the reason. */
+int system_open_store(struct sherd_system *system);
+int system_start_store(struct sherd_system *system); /* before the first request */
+/* Tells the settings of the node which store it has, if its types need it. */
+void system_compare_stores(struct sherd_system *system);
 
 /* system_callbacks.c: calls the event's callbacks, once. Any thread, without the mutex. */
 void system_tell(struct sherd_system *system, enum system_event event);
@@ -147,10 +157,7 @@ void system_end(struct sherd_system *system, int error);
 int system_pool_open(struct sherd_system *system);
 void system_pool_close(struct sherd_system *system);
 
-/* system_store.c: opens the journal. 0, or a logged SHERD_E... code. */
-int system_open_store(struct sherd_system *system);
-
-/* system_durable.c: opens the file of durable keys, if there are any. 0, or a logged SHERD_E...
+/* system_stores.c: opens the file of durable keys, if there are any. 0, or a logged SHERD_E...
  * code. Repeated once the node exists, as its types may have durable keys. */
 int system_open_durable(struct sherd_system *system);
 

@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <sherd/allocation.h>
+
 #include "base/host_name.h"
+#include "base/limits.h"
 #include "host/system.h"
 #include "host/thread.h"
 
@@ -129,6 +132,33 @@ int sherd_set_active_limit(struct sherd_system *system, const char *type,
     return give_mail(system, 0, mail, 0);
 }
 
+static int refuse_name(struct sherd_system *system, const char *name)
+{
+    system_log(system, TRACE_ERROR, "actor",
+               "an actor's name is not valid name=\"%.200s\" "
+               "hint=\"see SHERD_NAME_MAX and sherd_spawn_named for its signs\"",
+               name);
+    return SHERD_EINVAL;
+}
+
+int sherd_system_allocation_answer(struct sherd_system *system,
+                                   const struct sherd_allocation_choice *choice)
+{
+    const struct identity *self = &system->settings.node.identity;
+    struct address region;
+
+    if (system_state_of(system) != SYSTEM_RUNNING)
+        return SHERD_ESTATE;
+    if (choice->shard_count > ALLOCATION_MOVES_MAX ||
+        (choice->address && !address_parse(&region, choice->address,
+                                           self->protocol, self->system)))
+        return SHERD_EINVAL;
+    return give_mail(system, 0,
+                     node_mail_allocation(choice,
+                                          choice->address ? &region : NULL),
+                     choice->shard_count * sizeof *choice->shards);
+}
+
 /* name: null for an actor without one. ref: may be null. */
 static int spawn(struct sherd_system *system, const char *name,
                  const struct sherd_behavior *behavior, struct sherd_bytes init,
@@ -149,7 +179,7 @@ static int spawn(struct sherd_system *system, const char *name,
     if (node_mail_spawn(&spawn, &mail))
         result = give_mail(system, 1, mail, init.size);
     else
-        result = SHERD_EINVAL; /* the name */
+        result = refuse_name(system, name);
     if (result != 0)
         reserved_refs_return(&system->refs, spawn.ref);
     else if (ref)

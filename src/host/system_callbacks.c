@@ -28,8 +28,10 @@ static int tell_when(struct sherd_system *system, enum system_event event,
 
     if (!system || !call)
         return SHERD_EINVAL;
-    if (system_is_lost(system))
+    if (system_is_lost(system)) {
+        (void)system_refuse_child(system);
         return SHERD_ESTATE;
+    }
     uv_mutex_lock(&system->mutex);
     happened = system->happened[event];
     is_full = system->callbacks[event].count >= SYSTEM_CALLBACKS_MAX;

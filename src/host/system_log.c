@@ -124,15 +124,17 @@ static void list_ineffective(struct sherd_system *system, bool of_jvm,
 /* A misspelled include would change settings unnoticed. */
 static void list_missing(struct sherd_system *system)
 {
-    const char *name;
+    const char *name, *why;
     struct config_origin origin;
     uint32_t at = 0;
 
-    while (config_next_missing(system->settings.config, &at, &name, &origin))
+    while (config_next_missing(system->settings.config, &at, &name, &why,
+                               &origin))
         system_log(system, TRACE_INFO, "config",
                    "an include cannot be read and is left out file=%s "
-                   "source=%s line=%u hint=\"correct its name, or create it\"",
-                   name, origin.source, (unsigned)origin.line);
+                   "why=\"%s\" source=%s line=%u hint=\"correct its name, or "
+                   "create it\"",
+                   name, why, origin.source, (unsigned)origin.line);
 }
 
 /* Lists parts of one kind on as few lines as they fit on. */
@@ -182,6 +184,29 @@ static bool has_cluster_settings(const struct config *config)
              strncmp(setting.key, "remote.", 7) == 0))
             return true;
     return false;
+}
+
+/* Such settings have no effect, unless the file refers to them. */
+static void list_bare(struct sherd_system *system)
+{
+    const struct config *config = system->settings.config;
+    struct config_unread unread;
+    uint32_t at = 0;
+
+    while (config_next_unread(config, &at, &unread)) {
+        if (unread.kind == CONFIG_BARE &&
+            config_origin(config, unread.name).kind == CONFIG_DEFAULT)
+            system_log(system, TRACE_WARNING, "config",
+                       "a setting stands at the root, and has no effect there "
+                       "key=%s source=%s line=%u hint=\"write akka.%s\"",
+                       unread.name, unread.origin.source,
+                       (unsigned)unread.origin.line, unread.name);
+        if (unread.kind == CONFIG_VARIABLE)
+            system_log(system, TRACE_WARNING, "config",
+                       "an environment variable is not read variable=%s "
+                       "hint=\"rename it to %s\"",
+                       unread.name, unread.meant);
+    }
 }
 
 /* The node would run on defaults without a word. */
@@ -260,11 +285,51 @@ static void list_names(struct sherd_system *system)
                    "protocol is not set, and follows from other settings "
                    "protocol=%s reason=\"%s\"",
                    settings->node.identity.protocol, settings->protocol_reason);
+    if (settings->has_two_prefixes)
+        system_log(system, TRACE_WARNING, "config",
+                   "settings stand below akka and below pekko: this node "
+                   "speaks akka hint=\"set sherd.protocol.name\"");
     if (settings->system_name)
         system_log(system, TRACE_INFO, "config",
                    "system name is not set, and is that of the seed nodes "
                    "system=%s",
                    settings->system_name);
+}
+
+/* Nodes of other hosts cannot answer a loopback address, so this node would never join. */
+static void list_loopback(struct sherd_system *system)
+{
+    const struct settings *settings = &system->settings;
+    const char *host = settings->node.identity.node.address.host;
+
+    if (!settings_is_loopback(host))
+        return;
+    for (uint32_t i = 0; i < settings->seeds.count; i++) {
+        const char *seed = settings->seeds.items[i].host;
+
+        if (settings_is_loopback(seed))
+            continue;
+        system_log(system, TRACE_WARNING, "config",
+                   "this node's address is found on its own machine only, and "
+                   "a seed node has another one host=%s seed=%s "
+                   "hint=\"set remote.artery.canonical.hostname\"",
+                   host, seed);
+        return;
+    }
+}
+
+/* With the class of a cluster's provider, a node is what it always is. */
+static bool says_cluster(const struct config_setting *setting,
+                         const struct config *config)
+{
+    const char *name = "cluster.ClusterActorRefProvider";
+    const char *value;
+
+    if (strcmp(setting->key, "actor.provider") != 0)
+        return false;
+    value = config_text(config, setting->key);
+    return strlen(value) > strlen(name) &&
+           strcmp(value + strlen(value) - strlen(name), name) == 0;
 }
 
 /* Logs each that differs from its default on its own line. */
@@ -278,7 +343,8 @@ void system_log_ineffective(struct sherd_system *system)
     list_limit(system);
     list_short_lease(system);
     while (config_next_ineffective(system->settings.config, &at, &setting)) {
-        if (setting.is_default || setting.is_jvm)
+        if (setting.is_default || setting.is_jvm ||
+            says_cluster(&setting, system->settings.config))
             continue;
         line_format(text, sizeof text,
                     "a setting is known and has no effect yet key=%s%s "
@@ -299,5 +365,19 @@ void system_log_ineffective(struct sherd_system *system)
                 "sections of the application are not read sections=");
     list_unknown(system);
     list_nested(system);
+    list_bare(system);
     list_names(system);
+    list_loopback(system);
+}
+
+enum system_state system_refuse_child(struct sherd_system *system)
+{
+    if (!atomic_exchange(&system->has_refused_child, true)) {
+        log_forked(system->log);
+        system_log(system, TRACE_ERROR, "host",
+                   "call refused: the process was forked after sherd_open, and "
+                   "the node is its parent's "
+                   "hint=\"call fork or daemon before sherd_open\"");
+    }
+    return SYSTEM_ENDED;
 }

@@ -59,8 +59,7 @@ static bool has_role(const struct sherd_system *system,
     return false;
 }
 
-/* Events in memory are lost when an entity moves to another process, so this must not happen
- * unnoticed. */
+/* Events in memory end with the process, so this must not happen unnoticed. */
 static bool has_journal(struct sherd_system *system,
                         const struct sherd_entity_type *type)
 {
@@ -83,9 +82,9 @@ static bool has_journal(struct sherd_system *system,
                    type->name);
     else
         system_log(system, TRACE_WARNING, "journal",
-                   "the journal is in memory: events are lost when an entity "
-                   "moves to another process type=\"%s\" hint=\"set "
-                   "journal.plugin = sqlite\"",
+                   "the journal is in memory: events are lost when this process "
+                   "ends, and nodes of other processes are refused "
+                   "type=\"%s\" hint=\"set journal.plugin = sqlite\"",
                    type->name);
     return system->settings.has_journal;
 }
@@ -156,14 +155,29 @@ static bool comes_too_late(struct sherd_system *system, const struct sherd_entit
     return false;
 }
 
+static void log_fault(struct sherd_system *system,
+                      const struct sherd_entity_type *type, const char *fault)
+{
+    const char *name = type && type->name ? type->name : "";
+    const char *meant = entity_type_meant(type);
+
+    if (meant)
+        system_log(system, TRACE_ERROR, "host",
+                   "an entity type is not valid type=\"%s\" why=\"%s\" "
+                   "allocation=\"%s\" hint=\"did you mean %s?\"",
+                   name, fault, type->allocation, meant);
+    else
+        system_log(system, TRACE_ERROR, "host",
+                   "an entity type is not valid type=\"%s\" why=\"%s\"", name,
+                   fault);
+}
+
 static int refuse(struct sherd_system *system, const struct sherd_entity_type *type, bool is_late)
 {
     const char *fault = entity_type_fault(type);
 
     if (fault) {
-        system_log(system, TRACE_ERROR, "host",
-                   "an entity type is not valid type=\"%s\" why=\"%s\"",
-                   type && type->name ? type->name : "", fault);
+        log_fault(system, type, fault);
         return SHERD_EINVAL;
     }
     for (uint32_t i = 0; i < system->types.count; i++) {
@@ -193,6 +207,9 @@ static void keep(struct sherd_system *system, const struct sherd_entity_type *ty
     copy.data_center = mem_text(type->data_center);
     if (type->extractor)
         copy.extractor = mem_copy(type->extractor, sizeof *type->extractor);
+    copy.allocation = mem_text(type->allocation);
+    if (type->strategy)
+        copy.strategy = mem_copy(type->strategy, sizeof *type->strategy);
     vec_push(&system->types, copy);
 }
 

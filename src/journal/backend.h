@@ -156,11 +156,16 @@ struct slice backend_slice(const struct journal_request *request,
 void backend_settle(struct journal_request *request, enum backend_result result,
                   const char *error);
 
+struct backend_damage; /* host/backend_damage.h */
+
 /* Texts are lent for the call of open. */
 struct backend_options {
     const char *path;      /* SQLite: the file; memory: a name, shared within the process */
     const char *cluster;   /* the first opener writes it; openers with another one are refused */
     uint32_t lock_wait_ms; /* SQLite: longest wait for other processes' transactions; 0 = default */
+    /* SQLite: the file's damaged parts, shared by its connections, lent until their close; null: each
+     * is found again when it is used */
+    struct backend_damage *damage;
 };
 
 #define STORE_ID_MAX 64 /* with its zero */
@@ -170,7 +175,17 @@ struct backend_identity {
     char id[STORE_ID_MAX]; /* hexadecimal digits and '-' */
 };
 
-enum backend_mode { BACKEND_WRITER, BACKEND_READER };
+enum backend_mode { BACKEND_WRITER, BACKEND_READER, BACKEND_CHECKER };
+
+/* A check of the whole store, which takes many steps. Zero at first. */
+struct backend_check {
+    uint64_t bytes; /* read by the last step */
+    uint64_t pages, entities, events; /* checked so far */
+    uint64_t damaged; /* parts, at the end */
+    bool is_waiting; /* another process checks the store: the step did nothing */
+    bool is_over;    /* the last step was the last */
+    char error[BACKEND_ERROR_MAX]; /* why the check ended early; else empty */
+};
 
 /* A write-ahead log that stayed at its limit, because a reader of the journal never paused. */
 struct backend_kept {
@@ -198,6 +213,9 @@ struct backend_ops {
     /* False, for ever and with a line in error, once the store is not the one that was opened: it
      * was deleted or replaced, and every request fails. Called each second. May be null. */
     bool (*is_whole)(void *store, char *error);
+    /* Does the next step of a check, on a BACKEND_CHECKER: it takes milliseconds, blocks no writer, and
+     * holds the log for no longer. Damaged parts go to options.damage. May be null. */
+    void (*check_step)(void *store, struct backend_check *check);
     /* Tries to store something without a meaning. False, with a line in error: it fails, as on a full
      * disk. Called each second after a whole group has failed. May be null: groups show it. */
     bool (*can_write)(void *store, char *error);

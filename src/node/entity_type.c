@@ -3,8 +3,77 @@
 
 #include <string.h>
 
+#include <sherd/allocation.h>
+
 #include "base/bytes.h"
+#include "base/near.h"
 #include "shard/wire.h"
+
+#define TIME_LIMIT_LONGEST 3600000 /* ms; as in sherd/allocation.h */
+
+/* ALLOCATION_KIND_COUNT: the name is unknown. */
+static enum allocation_kind kind_of(const char *name)
+{
+    int kind = 0;
+
+    while (kind < ALLOCATION_KIND_COUNT &&
+           strcmp(name, allocation_kind_text((enum allocation_kind)kind)) != 0)
+        kind++;
+    return (enum allocation_kind)kind;
+}
+
+static bool is_custom(const struct sherd_entity_type *type)
+{
+    return type->allocation ? kind_of(type->allocation) == ALLOCATION_CUSTOM
+                            : type->strategy != NULL;
+}
+
+static const char *allocation_fault(const struct sherd_entity_type *type)
+{
+    const struct sherd_allocation_strategy *strategy = type->strategy;
+
+    if (type->allocation && kind_of(type->allocation) == ALLOCATION_KIND_COUNT)
+        return "the allocation strategy is unknown";
+    if (is_custom(type) && (!strategy || !strategy->allocate))
+        return "the allocation strategy is custom, and `strategy` has no "
+               "function allocate";
+    if (strategy && !is_custom(type))
+        return "`strategy` is set, but the allocation strategy is not custom";
+    if (strategy && strategy->timeout_ms > TIME_LIMIT_LONGEST)
+        return "the time limit of `strategy` is above an hour";
+    return NULL;
+}
+
+const char *entity_type_meant(const struct sherd_entity_type *type)
+{
+    uint32_t nearest = 0;
+    uint32_t least = UINT32_MAX;
+
+    if (!type || !type->allocation ||
+        strlen(type->allocation) > NEAR_TEXT_SIZE ||
+        kind_of(type->allocation) != ALLOCATION_KIND_COUNT)
+        return NULL;
+    for (uint32_t i = 0; i < ALLOCATION_KIND_COUNT; i++) {
+        const char *text = allocation_kind_text((enum allocation_kind)i);
+        uint32_t slips = near_distance(type->allocation, text);
+
+        if (slips >= least)
+            continue;
+        least = slips;
+        nearest = i;
+    }
+    return least < strlen(allocation_kind_text((enum allocation_kind)nearest)) / 2
+               ? allocation_kind_text((enum allocation_kind)nearest)
+               : NULL;
+}
+
+enum allocation_kind entity_type_allocation(const struct node_settings *settings,
+                                            const struct sherd_entity_type *type)
+{
+    if (type->allocation)
+        return kind_of(type->allocation);
+    return type->strategy ? ALLOCATION_CUSTOM : settings->allocation;
+}
 
 const char *entity_type_fault(const struct sherd_entity_type *type)
 {
@@ -36,7 +105,7 @@ const char *entity_type_fault(const struct sherd_entity_type *type)
     if (!(type->rebalance_relative_limit >= 0 &&
           type->rebalance_relative_limit <= 1))
         return "rebalance_relative_limit is not from 0 to 1";
-    return NULL;
+    return allocation_fault(type);
 }
 
 /* Returns null for this data center. */

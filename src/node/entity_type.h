@@ -10,6 +10,12 @@
 
 /* Returns why the type cannot be used, as a literal; null if it can. The type may be null. */
 const char *entity_type_fault(const struct sherd_entity_type *type);
+/* Returns the strategy's name that the type's unknown one resembles most; null if its name is known,
+ * or resembles none. */
+const char *entity_type_meant(const struct sherd_entity_type *type);
+/* Returns the strategy of a type without faults. */
+enum allocation_kind entity_type_allocation(const struct node_settings *settings,
+                                            const struct sherd_entity_type *type);
 /* Whether two types would share a path or a name on some node: regions, proxies, coordinators,
  * replicators. If so, appends it to `name`. Both must be without faults; `other` may be `type`. The
  * function reads only the data center and the default role of the settings. */

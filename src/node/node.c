@@ -4,7 +4,10 @@
 
 #include <stdio.h>
 
+#include <sherd/allocation.h>
+
 #include "actor/actors.h"
+#include "actor/allocation_call.h"
 #include "artery/control.h"
 #include "base/check.h"
 #include "base/hash.h"
@@ -14,6 +17,7 @@
 #include "ddata/durable.h"
 #include "journal/backend.h"
 #include "node/control/control_calls.h"
+#include "node/entity_type.h"
 #include "node/lane/lane.h"
 #include "node/lane/lane_calls.h"
 #include "node/machine/large.h"
@@ -77,6 +81,7 @@ static void make_names(struct node *node, uint32_t index)
         names->rule.extractor = *type->extractor;
     if (names->rule.extractor.shard)
         names->rule.names = shard_names_new(names->shards);
+    names->allocation = entity_type_allocation(&node->settings, type);
     names->is_far = type->data_center != NULL;
     names->type = mem_text(type->name);
     if (names->is_far)
@@ -187,6 +192,9 @@ static void copy_type(struct sherd_entity_type *copy,
         buf_put_text(&name, type->data_center);
     }
     copy->name = take_text(&name);
+    copy->allocation = mem_text(type->allocation);
+    if (type->strategy)
+        copy->strategy = mem_copy(type->strategy, sizeof *type->strategy);
     if (!copy->behavior.receive)
         copy->proxy = 1;
     if (!copy->shards)
@@ -405,6 +413,8 @@ void node_free(struct node *node)
         mem_free((void *)(uintptr_t)settings->types[i].extractor);
         free_text(settings->types[i].role);
         free_text(settings->types[i].data_center);
+        free_text(settings->types[i].allocation);
+        mem_free((void *)(uintptr_t)settings->types[i].strategy);
     }
     mem_free(node->names);
     mem_free((void *)(uintptr_t)settings->types);
@@ -731,6 +741,16 @@ struct mail node_mail_type_call(struct type_part *part)
 {
     struct mail_content content = mail_for_type(part->type, MAIL(type_call, .own = { part }));
 
+    return mail_seal(&content);
+}
+
+struct mail node_mail_allocation(const struct sherd_allocation_choice *choice,
+                                 const struct address *region)
+{
+    struct buf *bytes = mem_alloc(sizeof *bytes);
+    struct mail_content content = MAIL(allocation, .own = { bytes });
+
+    allocation_call_put(bytes, choice, region);
     return mail_seal(&content);
 }
 

@@ -26,6 +26,7 @@
 #include "base/trace.h"
 #include "ddata/replicator.h"
 #include "resolver/resolver.h"
+#include "shard/allocation.h"
 #include "shard/remember.h"
 
 struct node;
@@ -123,6 +124,10 @@ struct node_settings {
     const char *sharding_role; /* of types without one; null or blank: every node hosts them */
 #define BUFFER_NONE UINT32_MAX /* buffer_size: no message waits */
     uint32_t number_of_shards, buffer_size, rebalance_absolute_limit, rebalance_threshold, max_simultaneous_rebalance;
+    enum allocation_kind allocation; /* of types that do not say; not ALLOCATION_CUSTOM */
+    uint32_t hashing_limit; /* consistent hashing: shards that move in one round; 0: all */
+    double load_bound; /* consistent hashing: of a region, in averages; below 1: none */
+    uint64_t locations_timeout; /* of a read of external locations; 0: Akka's */
     double rebalance_relative_limit; /* 0: Akka's */
 #define RELATIVE_NONE (-1.0) /* zero: one shard */
     struct replicator_settings sharding_data; /* max_delta_elements 0: all as in Akka */
@@ -274,6 +279,12 @@ struct mail node_mail_command(enum node_command command,
 /* For machine 0: changes the limits of a region of this node; 0: none. False: unknown type. */
 bool node_mail_active_limit(const struct node *node, const char *type,
                             uint32_t entities, uint64_t bytes, struct mail *mail);
+
+/* For machine 0: a later answer to a coordinator here. region: the choice's address, or null. At
+ * most ALLOCATION_MOVES_MAX shards. */
+struct sherd_allocation_choice;
+struct mail node_mail_allocation(const struct sherd_allocation_choice *choice,
+                                 const struct address *region);
 
 /* For machine 0: begins with that phase, at the latest cluster-leave. */
 struct mail node_mail_leave(enum sherd_phase from);

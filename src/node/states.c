@@ -5,6 +5,7 @@
 
 #include "node/control/control.h"
 #include "node/lane/lane.h"
+#include "shard/shard_id.h"
 
 static const struct {
     const char *automaton;
@@ -177,4 +178,22 @@ bool machine_next_wanted(const struct machine *machine, uint32_t type,
                          uint32_t *at, int32_t *shard)
 {
     return region_next_wanted(machine->control->types[type].region, at, shard);
+}
+
+bool machine_next_home(const struct machine *machine, uint32_t type,
+                       uint32_t *at, int32_t *shard, struct node_id *home)
+{
+    const struct coordinator *coordinator =
+        machine->control->types[type].coordinator;
+    struct coordinator_shard_view view;
+
+    if (!coordinator || !coordinator_is_active(coordinator))
+        return false;
+    while (coordinator_next_shard(coordinator, at, &view)) {
+        if (!view.region.size || !shard_parse(view.shard, shard))
+            continue;
+        *home = view.node;
+        return true;
+    }
+    return false;
 }

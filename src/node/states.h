@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct machine;
+struct node_id;
 
 /* X(id, automaton, name). A node has one state of membership, of its resolver and of its lease, and
  * all states of its coordinators, regions, shards and lanes. Conditions that last less than a turn
@@ -66,5 +67,10 @@ uint64_t machine_states(const struct machine *machine, uint64_t now);
  * false after the last. Machine 0, between two turns. */
 bool machine_next_wanted(const struct machine *machine, uint32_t type,
                          uint32_t *at, int32_t *shard);
+
+/* Iterates over the homes of a type's shards that the coordinator here knows; false after the last,
+ * and without an active coordinator. As above. */
+bool machine_next_home(const struct machine *machine, uint32_t type,
+                       uint32_t *at, int32_t *shard, struct node_id *home);
 
 #endif

@@ -4,6 +4,15 @@
 
 #include "base/check.h"
 
+const char *allocation_kind_text(enum allocation_kind kind)
+{
+#define X(name, text) text,
+    static const char *const texts[] = { ALLOCATION_KINDS(X) };
+#undef X
+
+    return texts[kind];
+}
+
 static int version_order(const struct member_version *left,
                          const struct member_version *right)
 {
@@ -85,7 +94,8 @@ static entry *sorted(const struct allocation_region *regions, uint32_t count)
     return from;
 }
 
-static bool is_mixed(const struct allocation_region *regions, uint32_t count)
+bool allocation_is_mixed(const struct allocation_region *regions,
+                         uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++)
         if (version_order(&regions[0].version, &regions[i].version))
@@ -209,7 +219,8 @@ uint32_t allocation_rebalance(const struct allocation_limits *limits,
     uint32_t allowed =
         limits->absolute_limit ? 1 : limits->simultaneous_max;
 
-    if (!count || moving >= allowed || !is_calm || is_mixed(regions, count))
+    if (!count || moving >= allowed || !is_calm ||
+        allocation_is_mixed(regions, count))
         return 0;
     entries = sorted(regions, count);
     found = limits->absolute_limit

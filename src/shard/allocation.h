@@ -1,5 +1,5 @@
-/* Chooses regions for new shards and shards to move: Akka's two least-shard algorithms as pure
- * functions. Ties follow the order of the regions. */
+/* Names the allocation strategies, and chooses regions for new shards and shards to move by Akka's
+ * two least-shard algorithms, as pure functions. Ties follow the order of the regions. */
 #ifndef SHERD_SHARD_ALLOCATION_H
 #define SHERD_SHARD_ALLOCATION_H
 
@@ -8,6 +8,19 @@
 
 #include "base/bytes.h"
 #include "base/member_info.h"
+
+/* Strategies with their names in settings. */
+#define ALLOCATION_KINDS(X)                                                    \
+    X(ALLOCATION_LEAST_SHARD, "least-shard")                                   \
+    X(ALLOCATION_CONSISTENT_HASHING, "consistent-hashing") /* allocation_ring.h */ \
+    X(ALLOCATION_EXTERNAL, "external") /* at locations that programs set */    \
+    X(ALLOCATION_CUSTOM, "custom")     /* by functions of the program */
+
+#define X(name, text) name,
+enum allocation_kind { ALLOCATION_KINDS(X) ALLOCATION_KIND_COUNT };
+#undef X
+
+const char *allocation_kind_text(enum allocation_kind kind);
 
 struct allocation_shard {
     struct slice id;
@@ -19,6 +32,7 @@ struct allocation_region {
     uint32_t region; /* the caller's number for it */
     enum member_status status;
     struct member_version version;
+    bool is_leaving; /* it hands off its shards */
     const struct allocation_shard *shards; /* in order of allocation; lent */
     uint32_t shard_count;
 };
@@ -35,6 +49,10 @@ struct allocation_limits {
 /* Returns the best region for a new shard, or ALLOCATION_NONE. */
 uint32_t allocation_choose(const struct allocation_region *regions,
                            uint32_t count);
+
+/* Whether regions of several versions exist, as during a rolling update. */
+bool allocation_is_mixed(const struct allocation_region *regions,
+                         uint32_t count);
 
 /* Writes the shards that should move to `chosen`, which has room for all, and returns their count.
  * moving: all hand-offs in progress. is_calm: every member of the data center is reachable and none

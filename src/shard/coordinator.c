@@ -10,6 +10,7 @@
 #include "shard/handoff.h"
 #include "shard/home_log.h"
 #include "shard/shard_id.h"
+#include "shard/strategy.h"
 
 #define PROXIES_TIME (2 * SECOND) /* for stored proxies to register before the first hand-off */
 
@@ -56,6 +57,10 @@ struct coordinator *coordinator_new(const struct coordinator_options *options,
     coordinator->names = options->names;
     coordinator->settings = options->settings;
     fill_in_defaults(&coordinator->settings);
+    coordinator->strategy.custom = options->strategy;
+    coordinator->strategy.describe = options->describe;
+    coordinator->strategy.user = options->user;
+    coordinator->strategy.number = options->requests;
     coordinator->type = mem_text(options->type);
     rng_init(&rng, options->seed);
     (void)snprintf(uid, sizeof uid, "#%u", (unsigned)(1 + rng_below(&rng, INT32_MAX)));
@@ -81,6 +86,7 @@ void coordinator_free(struct coordinator *coordinator)
         return;
     while (coordinator->handoffs.count)
         handoff_cancel(coordinator, coordinator->handoffs.items[0]->shard);
+    strategy_fini(coordinator);
     for (uint32_t i = 0; i < coordinator->queries.count; i++)
         cluster_stats_drop(coordinator->queries.items[i]);
     for (uint32_t i = 0; i < coordinator->members.count; i++)
@@ -191,7 +197,7 @@ static void settle(struct coordinator *coordinator, uint64_t now,
     if (coordinator->is_beginning)
         handoff_tell_on(coordinator, outbox);
     shard_homes_place_all(coordinator, now, outbox);
-    shard_homes_rebalance_on(coordinator);
+    shard_homes_rebalance_on(coordinator, now);
     shard_homes_move(coordinator, now, outbox);
     if (coordinator->has_opened)
         handoff_fill(coordinator, now, outbox);
@@ -466,6 +472,9 @@ static void step_timer(struct coordinator *coordinator, uint64_t now,
         break;
     case TIMER_END:
         break; /* settled after every step */
+    case TIMER_REQUEST:
+        strategy_request_due(coordinator, now, timer->id, timer->generation);
+        break;
     case TIMER_KEEP:
         state_store_resume(coordinator, timer->generation);
         break;
@@ -481,6 +490,17 @@ static void step_timer(struct coordinator *coordinator, uint64_t now,
                                  coordinator->term_seen);
         break;
     }
+}
+
+void coordinator_answer(struct coordinator *coordinator, uint64_t now,
+                        uint64_t request,
+                        const struct coordinator_choice *choice,
+                        struct outbox *outbox)
+{
+    if (coordinator->is_stopped)
+        return;
+    strategy_answered(coordinator, request, choice);
+    coordinator_settle(coordinator, now, outbox);
 }
 
 void coordinator_step(struct coordinator *coordinator, uint64_t now,
@@ -571,6 +591,7 @@ void coordinator_verify(const struct coordinator *coordinator)
     uint32_t moving = 0;
     uint32_t unplaced = 0;
     uint32_t disputed = 0;
+    uint32_t blocked = 0;
 
     for (uint32_t i = 0; i < coordinator->regions.count; i++) {
         const struct registrant *region = coordinator->regions.items[i];
@@ -587,6 +608,8 @@ void coordinator_verify(const struct coordinator *coordinator)
         moving += shard->handoff != NULL;
         unplaced += shard->is_wanted;
         disputed += shard->is_disputed;
+        blocked += strategy_awaits(shard);
+        check(!shard->request || (shard->is_wanted && shard->request->shard == shard));
         check(!shard->home || !shard->is_wanted);
         check(!shard->home || is_registered(coordinator, shard->home));
         check(!shard->handoff || shard->home);
@@ -601,6 +624,8 @@ void coordinator_verify(const struct coordinator *coordinator)
     check(moving == coordinator->handoffs.count);
     check(unplaced == coordinator->unplaced);
     check(disputed == coordinator->disputed);
+    check(blocked == coordinator->strategy.blocked);
+    check(coordinator->strategy.open <= COORDINATOR_REQUESTS_MAX);
     for (uint32_t i = 0; i < coordinator->handoffs.count; i++) {
         const struct handoff *handoff = coordinator->handoffs.items[i];
 

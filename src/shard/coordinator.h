@@ -18,7 +18,10 @@
 #include "base/outbox.h"
 #include "base/member_info.h"
 #include "base/trace.h"
+#include "shard/allocation.h"
 #include "shard/wire.h"
+
+struct sherd_allocation_strategy; /* sherd/allocation.h */
 
 /* Zero means Akka's default, in brackets. */
 struct coordinator_settings {
@@ -36,6 +39,17 @@ struct coordinator_settings {
     uint32_t simultaneous_max;       /* old algorithm only [3] */
     uint32_t min_members;            /* registered regions before the first allocation [1] */
     uint32_t number_of_shards;       /* others are refused [that of the first registration] */
+    enum allocation_kind allocation; /* [ALLOCATION_LEAST_SHARD] */
+    uint32_t hashing_limit; /* consistent hashing: shards that move in one round [0 = all] */
+    double load_bound; /* consistent hashing: see allocation_ring_bound [0 = none] */
+};
+
+/* Describes a member to a strategy of the program, beyond its member_info; lent. */
+struct coordinator_traits {
+    const char *app_version;
+    const char *data_center;
+    const char *const *roles;
+    uint32_t role_count;
 };
 
 /* Work that is left for the present step; the rest waits for the next one. */
@@ -58,6 +72,13 @@ struct coordinator_options {
     /* Lent likewise; one for all coordinators of a machine, which refills it before it steps them.
      * Null = a private one. */
     struct coordinator_room *room;
+    /* Null unless ALLOCATION_CUSTOM. Lent likewise, with its functions. */
+    const struct sherd_allocation_strategy *strategy;
+    /* False: no such member. May be null. */
+    bool (*describe)(const void *user, const struct node_id *node,
+                     struct coordinator_traits *traits);
+    const void *user;  /* of describe */
+    uint64_t requests; /* its requests have the numbers from here on, without this one */
 };
 
 enum coordinator_news_kind {
@@ -101,7 +122,12 @@ struct coordinator_news {
     X(homes_left, "homes that a registration was not told: too many")          \
     X(outbids, "terms taken because the journal had a higher one")               \
     X(outbids_left, "higher terms of the journal that were left alone: too many") \
-    X(dropped_full, "requests dropped: too many shards, regions or queries")
+    X(dropped_full, "requests dropped: too many shards, regions or queries")   \
+    X(requests, "requests to the program's strategy")                          \
+    X(requests_late, "such requests given up: no answer in time")              \
+    X(answers_refused, "answers to them that name no region that takes shards") \
+    X(answers_late, "answers to requests that had ended")                      \
+    X(locations_ignored, "locations without a shard or an address of this cluster")
 
 struct coordinator_counters {
 #define X(name, text) uint64_t name;
@@ -187,6 +213,24 @@ void coordinator_receive(struct coordinator *coordinator, uint64_t now,
  * for answers to HostShard. */
 void coordinator_stop(struct coordinator *coordinator, uint64_t now,
                       struct outbox *outbox);
+
+/* An answer to a request of ALLOCATION_CUSTOM that comes later; lent. */
+struct coordinator_choice {
+    const struct address *region; /* for a shard; null: the default choice */
+    const int32_t *shards;        /* for moves */
+    uint32_t shard_count;
+};
+/* An unknown number is counted and ignored. */
+void coordinator_answer(struct coordinator *coordinator, uint64_t now,
+                        uint64_t request,
+                        const struct coordinator_choice *choice,
+                        struct outbox *outbox);
+
+/* Replaces all locations of ALLOCATION_EXTERNAL: forgets them, then takes one after the other.
+ * Both texts are lent. address: "protocol://System@host:port". */
+void coordinator_locations_forget(struct coordinator *coordinator);
+void coordinator_location(struct coordinator *coordinator, struct slice shard,
+                          struct slice address);
 
 void coordinator_step(struct coordinator *coordinator, uint64_t now,
                       struct outbox *outbox);

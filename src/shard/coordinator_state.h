@@ -1,9 +1,9 @@
 /* Declares the inside of the coordinator for its own files: coordinator.c (interface),
  * coordinator_output.c (messages to regions, news), coordinator_receive.c (messages), registrants.c
  * (members and regions), registration.c and registration_reply.c (registrations, claims), shards.c
- * (homes and fences), shard_homes.c (allocation), announce.c and announce_queue.c (announcements),
- * handoff.c (moves), state_changes.c, state_store.c, state_load.c and state_answers.c (stored
- * state), cluster_stats.c (queries). */
+ * (homes and fences), shard_homes.c (allocation), strategy*.c (allocation strategies), announce.c
+ * and announce_queue.c (announcements), handoff.c (moves), state_changes.c, state_store.c,
+ * state_load.c and state_answers.c (stored state), cluster_stats.c (queries). */
 #ifndef SHERD_SHARD_COORDINATOR_STATE_H
 #define SHERD_SHARD_COORDINATOR_STATE_H
 
@@ -11,6 +11,7 @@
 #include "base/probe.h"
 #include "base/timers.h"
 #include "base/vec.h"
+#include "shard/allocation_ring.h"
 #include "shard/coordinator.h"
 #include "shard/state_store.h"
 
@@ -115,6 +116,8 @@ struct shard {
     bool is_host_due;
     bool is_announced;
     bool is_disputed;   /* two claims with one fence: needs a higher one */
+    struct strategy_request *request; /* to the program's strategy; or null */
+    uint32_t tries;     /* such requests in vain since the last home */
     VEC(struct registrant *) waiting; /* regions that asked for the home */
     enum audience audience; /* with is_announced */
     uint64_t announced_to;       /* number of the last region that was told; 0 = none yet */
@@ -165,6 +168,41 @@ struct cluster_query {
     struct buf texts;
 };
 
+enum request_state {
+    REQUEST_OPEN,     /* waits for the program's answer, or its time limit */
+    REQUEST_ANSWERED, /* waits for the next step, which acts on the answer */
+    REQUEST_PAUSED    /* in vain: its shard is asked for again after a pause */
+};
+
+/* A request to the program's strategy. */
+struct strategy_request {
+    uint64_t number;
+    struct shard *shard; /* null: for moves */
+    enum request_state state;
+    /* ANSWERED */
+    struct kept_address *region; /* owned; null: the default choice */
+    VEC(uint32_t) moves;         /* shards by index */
+};
+
+/* The state of the allocation strategy. */
+struct strategy_state {
+    struct allocation_ring ring;
+    VEC(struct registrant *) regions; /* of the ring, by address */
+    VEC(uint64_t) numbers;            /* of these regions */
+    struct map locations; /* shard's id -> struct kept_address, owned */
+    const struct sherd_allocation_strategy *custom;
+    bool (*describe)(const void *user, const struct node_id *node,
+                     struct coordinator_traits *traits);
+    const void *user;
+    struct strategy_view *view; /* of the present step; or null */
+    VEC(struct strategy_request *) requests; /* in order of numbers */
+    struct strategy_request *moves; /* the one for moves; or null */
+    uint64_t number;  /* of the last request */
+    uint32_t open;    /* requests for shards that are open */
+    uint32_t ready;   /* those that are answered */
+    uint32_t blocked; /* shards whose request is open or paused */
+};
+
 enum timer_kind {
     TIMER_HOST,
     TIMER_HANDOFF,
@@ -176,7 +214,8 @@ enum timer_kind {
     TIMER_KEEP,
     TIMER_HURRY,
     TIMER_OUTBID,
-    TIMER_END       /* limit of a coordinator's end */
+    TIMER_END,      /* limit of a coordinator's end */
+    TIMER_REQUEST   /* limit or pause of a request to the program's strategy */
 };
 
 struct coordinator {
@@ -195,6 +234,7 @@ struct coordinator {
     struct state_store state_store;
     struct home_announcements announcements;
     struct home_log home_log;
+    struct strategy_state strategy;
     uint64_t term_seen;    /* highest reported term */
     uint64_t outbid_at;    /* not before, see coordinator_outbid */
     uint64_t outbid_term;  /* higher term that waits until then; 0 = none */
@@ -358,7 +398,7 @@ void shard_homes_receive(struct coordinator *coordinator, uint64_t now,
 void shard_homes_rebalance(struct coordinator *coordinator,
                      uint64_t now); /* Decides the moves later. */
 /* Decides them if the step has room. */
-void shard_homes_rebalance_on(struct coordinator *coordinator);
+void shard_homes_rebalance_on(struct coordinator *coordinator, uint64_t now);
 void shard_homes_move(struct coordinator *coordinator, uint64_t now,
                 struct outbox *outbox); /* Begins them as far as there is room. */
 

@@ -6,6 +6,7 @@
 #include "shard/handoff.h"
 #include "shard/home_log.h"
 #include "shard/shard_id.h"
+#include "shard/strategy.h"
 
 #define REFUSALS_QUICK 8   /* refusals that are answered after a second each */
 #define REHOST_DOUBLINGS 5 /* later waits double, up to 32 s */
@@ -76,12 +77,6 @@ bool coordinator_remembered(struct coordinator *coordinator,
     return true;
 }
 
-static bool is_candidate(const struct registrant *region)
-{
-    return region->is_registered && !region->is_proxy &&
-           !region->is_shutting_down && !region->is_terminating;
-}
-
 /* First allocations need every member's report and enough regions. */
 static bool may_allocate(struct coordinator *coordinator)
 {
@@ -112,6 +107,7 @@ static struct allocation_region view_of(const struct coordinator *coordinator,
         .status = member ? (enum member_status)member->kept.status : MEMBER_REMOVED,
         .version = member ? member->version
                           : (struct member_version){ .rest = NULL },
+        .is_leaving = region->is_shutting_down,
         .shard_count = region->shards.count,
     };
 }
@@ -123,6 +119,8 @@ static void place(struct coordinator *coordinator, uint64_t now,
 {
     shard_link(coordinator, shard, region,
                shard_next_fence(coordinator, shard), PROBE_HOME_ALLOCATED);
+    if (coordinator->strategy.view)
+        strategy_view_add(coordinator->strategy.view, shard);
     coordinator->counters.allocations++;
     home_log_allocated(coordinator, shard, many);
     shard_host(coordinator, now, shard, outbox); /* before any other region learns the home */
@@ -154,7 +152,7 @@ void shard_homes_place_all(struct coordinator *coordinator, uint64_t now,
     bool last, many;
 
     coordinator->is_placing = false;
-    if (!coordinator->unplaced || !may_allocate(coordinator))
+    if (!strategy_may_choose(coordinator) || !may_allocate(coordinator))
         return;
     if (!*room) {
         coordinator->is_placing = true;
@@ -162,32 +160,38 @@ void shard_homes_place_all(struct coordinator *coordinator, uint64_t now,
     }
     views = mem_alloc(coordinator->regions.count * sizeof *views);
     for (uint32_t j = 0; j < coordinator->regions.count; j++)
-        if (is_candidate(coordinator->regions.items[j]))
+        if (strategy_takes(coordinator->regions.items[j]))
             views[count++] = view_of(coordinator, j);
     last = !count;
-    many = coordinator->unplaced > 1;
+    many = coordinator->unplaced - coordinator->strategy.blocked > 1;
     SOMETIMES("every region shuts down while shards have no home", last);
     for (uint32_t j = 0; last && j < coordinator->regions.count; j++)
         if (is_last_resort(coordinator->regions.items[j]))
             views[count++] = view_of(coordinator, j);
     spend(room, coordinator->regions.count * VIEW_COST);
-    for (; count && coordinator->unplaced && *room &&
+    strategy_begin(coordinator, views, count);
+    for (; count && strategy_may_choose(coordinator) && *room &&
            i < coordinator->shards.count;
          i++) {
         struct shard *shard = coordinator->shards.items[i];
         uint32_t chosen;
 
-        if (!shard->is_wanted || (last && !shard->waiting.count))
+        if (!shard->is_wanted || strategy_awaits(shard) ||
+            (last && !shard->waiting.count))
             continue;
         spend(room, count);
-        chosen = allocation_choose(views, count);
+        chosen = last ? allocation_choose(views, count)
+                      : strategy_choose(coordinator, now, shard, views, count);
+        if (chosen == ALLOCATION_NONE)
+            continue;
         for (uint32_t j = 0; j < count; j++)
             views[j].shard_count += views[j].region == chosen;
         place(coordinator, now, shard, coordinator->regions.items[chosen],
               many, outbox);
         shard->is_last_resort = last;
     }
-    coordinator->is_placing = !*room && coordinator->unplaced &&
+    strategy_end(coordinator);
+    coordinator->is_placing = !*room && strategy_may_choose(coordinator) &&
                               i < coordinator->shards.count;
     SOMETIMES("more shards need a home than one step places",
               coordinator->is_placing);
@@ -230,20 +234,6 @@ void shard_homes_receive(struct coordinator *coordinator, uint64_t now,
         coordinator->counters.deferred++;
 }
 
-static bool is_calm(const struct coordinator *coordinator)
-{
-    for (uint32_t i = 0; i < coordinator->members.count; i++) {
-        const struct coordinator_member *member = coordinator->members.items[i];
-
-        if (member->is_far)
-            continue;
-        if (!member->kept.reachable || member->kept.status == MEMBER_JOINING ||
-            member->kept.status == MEMBER_WEAKLY_UP)
-            return false;
-    }
-    return true;
-}
-
 void shard_homes_move(struct coordinator *coordinator, uint64_t now,
                 struct outbox *outbox)
 {
@@ -273,13 +263,8 @@ static uint32_t moves_room(const struct coordinator *coordinator)
     return open < coordinator->moves_max ? coordinator->moves_max - open : 0;
 }
 
-static void rebalance(struct coordinator *coordinator)
+static void rebalance(struct coordinator *coordinator, uint64_t now)
 {
-    const struct coordinator_settings *settings = &coordinator->settings;
-    struct allocation_limits limits = {
-        settings->absolute_limit, settings->relative_limit,
-        settings->threshold, settings->simultaneous_max
-    };
     struct allocation_region *views;
     struct allocation_shard *lists;
     uint32_t *chosen;
@@ -305,9 +290,7 @@ static void rebalance(struct coordinator *coordinator)
             };
         }
     }
-    used = allocation_rebalance(&limits, views, count,
-                                coordinator->handoffs.count,
-                                is_calm(coordinator), chosen);
+    used = strategy_rebalance(coordinator, now, views, count, chosen);
     if (coordinator->moves_max && used > moves_room(coordinator)) {
         REACHED("fewer shards move at a time: hand-offs have failed");
         used = moves_room(coordinator);
@@ -334,7 +317,7 @@ void shard_homes_rebalance(struct coordinator *coordinator, uint64_t now)
                                   may_rebalance(coordinator);
 }
 
-void shard_homes_rebalance_on(struct coordinator *coordinator)
+void shard_homes_rebalance_on(struct coordinator *coordinator, uint64_t now)
 {
     uint32_t *room = &coordinator->announcements.room->views;
     uint32_t count = coordinator->regions.count;
@@ -345,5 +328,5 @@ void shard_homes_rebalance_on(struct coordinator *coordinator)
     coordinator->is_rebalancing = false;
     spend(room, count);
     if (may_rebalance(coordinator))
-        rebalance(coordinator);
+        rebalance(coordinator, now);
 }

@@ -3,6 +3,7 @@
 #include "shard/coordinator_state.h"
 #include "shard/home_log.h"
 #include "shard/shard_id.h"
+#include "shard/strategy.h"
 
 struct shard *shard_find(const struct coordinator *coordinator,
                          struct slice id)
@@ -61,6 +62,7 @@ void shard_link(struct coordinator *coordinator, struct shard *shard,
     if (shard->is_wanted)
         coordinator->unplaced--;
     shard->is_wanted = false;
+    strategy_placed(coordinator, shard);
     shard->home = region;
     shard->fence = fence;
     shard->is_started = false;

@@ -1,6 +1,6 @@
 """Runs the small examples and checks their output; those with a journal run twice. Also checks that
-the README shows examples/first.c unchanged, that hello_sim.c has fewer than 60 lines, and that no
-function of an example has more than 70.
+the README shows examples/first.c unchanged, that hello_sim.c has fewer than 60 lines and
+http_front.c at most 150, and that no function of an example has more than 70.
 
 usage: examples_test.py FIRST COUNTER HELLO MEMBERS PRIMES SESSIONS REGIONS"""
 import os
@@ -110,7 +110,10 @@ def main():
     expect(read("examples", "first.c") in shown, "the README shows examples/first.c unchanged")
     lines = read("examples", "hello_sim.c").count("\n")
     expect(lines < 60, f"hello_sim.c: {lines} lines, fewer than 60")
-    for name in ("first.c", "counter.c", "hello.c", "hello_sim.c", "flags.c", "sessions.c", "primes.c", "airports.c", "regions.c"):
+    lines = read("examples", "http_front.c").count("\n")
+    expect(lines <= 150, f"http_front.c: {lines} lines, at most 150")
+    for name in ("first.c", "counter.c", "hello.c", "hello_sim.c", "flags.c", "sessions.c", "primes.c", "airports.c", "regions.c",
+                 "http_front.c"):
         lines, function = longest_function(read("examples", name))
         expect(lines <= FUNCTION_MAX, f"{name}: the longest function, {function}, has {lines} lines, at most {FUNCTION_MAX}")
     return 1 if failed else 0

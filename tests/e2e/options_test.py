@@ -18,6 +18,7 @@ SCRIPTS = ["demo", "test", ".ci/run", "bench/run", "bench/scale", "examples/airp
 # Wrong arguments of single programs. Unknown options are tried with all programs.
 WRONG = {"first": [["-x"], ["a", "b"]], "hello": [["-x"], ["a", "b"], [""]], "hello_sim": [["x"], ["0"], ["1", "2"]],
          "counter": [["x"]], "flags": [["0"], ["x"], ["-1"], ["65536"], [""]], "cart": [["1"], ["x", "a"], ["0", "a"], ["-1", "a"], ["65536", "a"]],
+         "http_front": [[], ["x"], ["0"], ["-1"], ["1", "x"], ["1", "1", "h:1", "x"]],
          "primes": [["-x"], ["0"], ["1", "2"]],
          "members": [[], ["x"], ["h:0"], ["h:65536"], ["h:1x"], ["--bogus:1"]],
          "airports": [[], ["--port", "0"], ["--port", "x"], ["--port", "1"], ["--port", "1", "--input", "x", "y"],
@@ -86,7 +87,7 @@ def refusals(name, folder):
     far = os.path.join(folder, "a", "b")
     for key, value, wanted in SETTINGS if name in STARTS else []:
         yield {key: value}, STARTS[name], (key, wanted)
-    places = [(os.path.join(far, "x.db"), f"cannot make the folder {far}:"), (held, "Is a directory"),
+    places = [(os.path.join(far, "x.db"), "b/x.db: cannot make its folder:"), (held, "Is a directory"),
               (os.path.join(slip, "x.db"), "Not a directory")]
     for place, wanted in places if name in JOURNALS else []:
         yield {}, JOURNALS[name][:-1] + [JOURNALS[name][-1] % place], (place, wanted)

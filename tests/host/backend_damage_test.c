@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/rng.h"
+#include "host/backend_damage.h"
 #include "host/backend_sqlite.h"
 
 #define ENTITIES 40
@@ -264,6 +265,21 @@ static void no_cut_journal_loses_events_silently(void **state)
     drop(&origin);
 }
 
+static void a_page_that_a_cut_journal_lacks_is_named(void **state)
+{
+    struct origin origin;
+    struct backend_options options = { .path = NULL, .cluster = "c" };
+    char error[BACKEND_ERROR_MAX] = "";
+    (void)state;
+
+    make(&origin, true);
+    assert_int_equal(truncate(origin.path, 2000), 0);
+    options.path = origin.path;
+    assert_null(backend_sqlite.open(&options, BACKEND_WRITER, error));
+    assert_non_null(strstr(error, "page 1 of the file is damaged"));
+    drop(&origin);
+}
+
 static void no_cut_log_loses_events_silently(void **state)
 {
     struct origin origin;
@@ -271,6 +287,128 @@ static void no_cut_log_loses_events_silently(void **state)
 
     make(&origin, false);
     damage_all(&origin, CUT_LOG);
+    drop(&origin);
+}
+
+/* ---- one damaged page ---- */
+
+#define PAGE 4096
+
+static void damage_page(const char *path, off_t number)
+{
+    int file = open(path, O_RDWR);
+    unsigned char byte;
+
+    assert_true(file >= 0);
+    assert_int_equal(pread(file, &byte, 1, (number - 1) * PAGE + 50), 1);
+    byte ^= 1;
+    assert_int_equal(pwrite(file, &byte, 1, (number - 1) * PAGE + 50), 1);
+    (void)close(file);
+}
+
+/* Appends one event to each entity in one group. Returns how many are stored. The others' parts are on
+ * the list. */
+static uint32_t append_to_all(void *writer, struct backend_damage *damage)
+{
+    struct journal_request *requests[ENTITIES];
+    struct backend_damaged_part parts[ENTITIES];
+    uint32_t done = 0;
+    char id[24];
+
+    for (uint32_t i = 0; i < ENTITIES; i++)
+        requests[i] = append_new("s", one, id_of(id, i), EVENTS + 1, "f");
+    backend_sqlite.write(writer, requests, ENTITIES);
+    for (uint32_t i = 0; i < ENTITIES; i++) {
+        done += requests[i]->entities.items[0].result == BACKEND_DONE;
+        if (requests[i]->entities.items[0].result != BACKEND_DONE) {
+            assert_int_equal(requests[i]->entities.items[0].result,
+                             BACKEND_FAILED);
+            assert_string_not_equal(requests[i]->error, "");
+        }
+        journal_request_free(requests[i]);
+    }
+    if (done > 0)
+        assert_int_equal(backend_damage_list(damage, parts, ENTITIES),
+                         ENTITIES - done);
+    return done;
+}
+
+/* Otherwise one entity on a damaged page would fail all that write at the same time. */
+static void a_damaged_page_fails_only_the_entities_that_need_it(void **state)
+{
+    struct origin origin;
+    struct stat about;
+    char path[260];
+    struct backend_options options = { .path = path, .cluster = "c" };
+    uint32_t pages = 0, opened = 0, served = 0, refused = 0;
+    (void)state;
+
+    make(&origin, true);
+    assert_int_equal(stat(origin.path, &about), 0);
+    pages = (uint32_t)(about.st_size / PAGE);
+    for (uint32_t page = 1; page <= pages; page++) {
+        char error[BACKEND_ERROR_MAX] = "";
+        uint32_t done;
+        void *writer;
+
+        snprintf(path, sizeof path, "%s/copy.db", origin.folder);
+        copy_all(origin.path, path);
+        damage_page(path, page);
+        options.damage = backend_damage_new(NULL, NULL);
+        writer = backend_sqlite.open(&options, BACKEND_WRITER, error);
+        if (writer) {
+            done = append_to_all(writer, options.damage);
+            opened++;
+            served += done > ENTITIES / 2;
+            refused += done < ENTITIES;
+            backend_sqlite.close(writer);
+        }
+        backend_damage_free(options.damage);
+    }
+    print_message("%u pages: %u open, %u serve most entities, %u refuse some\n",
+                  pages, opened, served, refused);
+    /* Without the pages that all need: the header, and the roots. */
+    assert_true(served + 12 > pages);
+    assert_true(refused > 5);
+    drop(&origin);
+}
+
+/* A claim that meets a damaged fence would fail the group again and again. */
+static void a_damaged_fence_refuses_its_shard_only(void **state)
+{
+    struct origin origin;
+    char path[260];
+    struct backend_options options = { .path = path, .cluster = "c" };
+    char error[BACKEND_ERROR_MAX] = "";
+    struct journal_request *requests[2];
+    struct backend_damaged_part part;
+    char name[BACKEND_PART_SIZE];
+    char id[24];
+    void *writer;
+    (void)state;
+
+    make(&origin, true);
+    snprintf(path, sizeof path, "%s/copy.db", origin.folder);
+    copy_all(origin.path, path);
+    options.damage = backend_damage_new(NULL, NULL);
+    writer = backend_sqlite.open(&options, BACKEND_WRITER, error);
+    assert_non_null(writer);
+    backend_damage_shard(name, slice_text("T"), slice_text("other"));
+    backend_damage_add(options.damage, slice_text(name), "page 9 is damaged");
+    requests[0] = journal_request_claim(slice_text("T"), slice_text("other"), one);
+    requests[1] = append_new("s", one, id_of(id, 1), EVENTS + 1, "f");
+    append_add(requests[1], "other", one, "T|stranger", 1, "a");
+    backend_sqlite.write(writer, requests, 2);
+    assert_int_equal(requests[0]->result, BACKEND_FAILED);
+    assert_string_equal(requests[0]->error, "page 9 is damaged");
+    assert_int_equal(requests[1]->entities.items[0].result, BACKEND_DONE);
+    assert_int_equal(requests[1]->entities.items[1].result, BACKEND_FAILED);
+    journal_request_free(requests[0]);
+    journal_request_free(requests[1]);
+    assert_int_equal(backend_damage_list(options.damage, &part, 1), 1);
+    assert_string_equal(part.name, "shard other of type T");
+    backend_sqlite.close(writer);
+    backend_damage_free(options.damage);
     drop(&origin);
 }
 
@@ -398,7 +536,10 @@ int main(void)
         cmocka_unit_test(no_flipped_bit_of_a_log_loses_events_silently),
         cmocka_unit_test(
             no_flipped_bit_of_a_closed_journal_loses_events_silently),
+        cmocka_unit_test(a_damaged_page_fails_only_the_entities_that_need_it),
+        cmocka_unit_test(a_damaged_fence_refuses_its_shard_only),
         cmocka_unit_test(no_cut_journal_loses_events_silently),
+        cmocka_unit_test(a_page_that_a_cut_journal_lacks_is_named),
         cmocka_unit_test(no_cut_log_loses_events_silently),
         cmocka_unit_test(a_log_that_another_program_emptied_is_no_damage),
         cmocka_unit_test(backups_by_another_program_are_complete),

@@ -3,6 +3,8 @@
 #include "backends.h"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -708,6 +710,46 @@ static void network_file_systems_are_known(void **state)
     assert_null(backend_place_network("/no/such/path"));
 }
 
+static uint64_t simulated_type; /* of the file system that statfs finds; 0: the real one */
+
+int __real_statfs(const char *path, struct statfs *found);
+int __wrap_statfs(const char *path, struct statfs *found);
+
+int __wrap_statfs(const char *path, struct statfs *found)
+{
+    int result = __real_statfs(path, found);
+
+    if (simulated_type)
+        found->f_type = (int)simulated_type; /* sign-extended, as in some kernels */
+    return result;
+}
+
+static void a_journal_on_a_network_file_system_is_refused(void **state)
+{
+    static const struct {
+        uint64_t type;
+        const char *words;
+    } rows[] = {
+        { 0x6969, "network file system (NFS)" },
+        { 0xff534d42, "network file system (CIFS)" },
+        { 0x65735546, "network file system (FUSE)" },
+        { 0x01021997, "network file system (9P)" },
+    };
+    struct place *place = *state;
+    char path[260];
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        simulated_type = rows[i].type;
+        refuse(place, "far.db", rows[i].words);
+        refuse(place, "far.db", "put it on a local disk");
+    }
+    simulated_type = 0;
+    snprintf(path, sizeof path, "%s/far.db", place->folder);
+    assert_int_not_equal(access(path, F_OK), 0); /* nothing was created there */
+    strcat(path, "-turn");
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
 /* SQLite would go on writing to the deleted file. */
 static void nothing_is_confirmed_into_changed_files(void **state)
 {
@@ -782,6 +824,29 @@ static void strange_files_are_refused(void **state)
     refuse(place, "link", "a symbolic link");
     snprintf(path, sizeof path, "%s/link-turn", place->folder);
     assert_int_not_equal(access(path, F_OK), 0); /* no file was created beside it */
+    snprintf(path, sizeof path, "%s/pipe", place->folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    refuse(place, "pipe", "cannot open the file: it is no regular file");
+    assert_int_equal(symlink("/dev", strcat(strcpy(path, place->folder), "/devices")), 0);
+    refuse(place, "devices/full", "journal /dev/full: cannot open the file: it is no regular file");
+}
+
+static void a_long_path_leaves_room_for_the_reason(void **state)
+{
+    char path[5000], error[BACKEND_ERROR_MAX] = "";
+    const struct backend_options options = { .path = path, .cluster = "c" };
+    (void)state;
+
+    memset(path, 'x', 300);
+    strcpy(path + 300, "/j.db");
+    memcpy(path, "/tmp/", 5);
+    assert_null(backend_sqlite.open(&options, BACKEND_WRITER, error));
+    assert_non_null(strstr(error, "File name too long"));
+    memset(path, 'x', 300);
+    strcpy(path + 300, "end");
+    memcpy(path, "/tmp/", 5);
+    assert_null(backend_sqlite.open(&options, BACKEND_WRITER, error));
+    assert_non_null(strstr(error, "xxxend-turn: File name too long"));
 }
 
 /* The file itself must be no link, but its directory may be one. */
@@ -893,6 +958,8 @@ int main(void)
         sqlite_only(a_file_with_two_names_is_refused),
         sqlite_only(nothing_is_confirmed_into_changed_files),
         cmocka_unit_test(network_file_systems_are_known),
+        sqlite_only(a_journal_on_a_network_file_system_is_refused),
+        cmocka_unit_test(a_long_path_leaves_room_for_the_reason),
         both(a_repeated_append_accepts_stored_records),
         both(each_term_is_given_once),
         both(the_last_record_of_an_entity_is_found),

@@ -60,6 +60,7 @@ static void system_open(struct system *system, const struct backend_ops *ops,
     *system = (struct system){ .lock = PTHREAD_MUTEX_INITIALIZER,
                                .came = PTHREAD_COND_INITIALIZER };
     assert_int_equal(backend_client_open(&system->client, &options, error), 0);
+    assert_int_equal(backend_client_start(system->client, error), 0);
 }
 
 /* A backend that does nothing while its gate is closed. */

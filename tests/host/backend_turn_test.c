@@ -39,7 +39,7 @@ static void place_make(struct place *place)
 static struct turn *open_turn(const struct place *place)
 {
     char error[BACKEND_ERROR_MAX] = "";
-    struct turn *turn = turn_open(place->turn, error);
+    struct turn *turn = turn_open(place->turn, true, error);
 
     assert_string_equal(error, "");
     return turn;

@@ -1,5 +1,6 @@
 /* Tests a program's commands to a running node about its membership, and its readiness. */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -7,6 +8,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <uv.h>
@@ -163,9 +166,82 @@ static void an_invalid_address_is_logged_MEM060_SGT043(void **state)
     sherd_close(system);
 }
 
+static enum sherd_next ignore(struct sherd_ctx *ctx, void *self, const struct sherd_msg *msg)
+{
+    (void)ctx;
+    (void)self;
+    (void)msg;
+    return SHERD_CONTINUE;
+}
+
+/* The text of SHERD_EINVAL refers to the log. */
+static void an_invalid_name_of_an_actor_is_logged(void **state)
+{
+    static const char *const names[] = { "", "a/b", "a b", "a%20b", "$a", "*", "\xc3\xa9" };
+    const struct sherd_behavior behavior = { .name = "b", .receive = ignore };
+    struct sherd_system *system = start(0);
+    (void)state;
+
+    assert_true(becomes_ready(system, 1));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        forget_log();
+        assert_int_equal(sherd_system_spawn_named(system, names[i], &behavior,
+                                                  (struct sherd_bytes){ 0 }, NULL),
+                         SHERD_EINVAL);
+        assert_true(was_logged("an actor's name is not valid"));
+    }
+    sherd_halt(system);
+    sherd_close(system);
+}
+
+static int listen_to(uint16_t *port)
+{
+    struct sockaddr_in address = { .sin_family = AF_INET,
+                                   .sin_addr = { htonl(INADDR_LOOPBACK) } };
+    socklen_t size = sizeof address;
+    int file = socket(AF_INET, SOCK_STREAM, 0);
+
+    assert_int_equal(bind(file, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(listen(file, 8), 0);
+    assert_int_equal(getsockname(file, (struct sockaddr *)&address, &size), 0);
+    *port = ntohs(address.sin_port);
+    return file;
+}
+
+/* The event loop has one number for every end of a connection: a bad file descriptor. */
+static void a_connection_that_breaks_is_logged_with_its_reason(void **state)
+{
+    const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
+    struct sherd_system *system;
+    uint16_t port;
+    int listener = listen_to(&port);
+    (void)state;
+
+    forget_log();
+    system = start(port);
+    for (int i = 0; i < 2; i++) {
+        int file = accept(listener, NULL, NULL);
+
+        assert_true(file >= 0);
+        uv_sleep(200); /* the node has sent its first bytes, which nobody reads */
+        assert_int_equal(setsockopt(file, SOL_SOCKET, SO_LINGER, &reset, sizeof reset), 0);
+        assert_int_equal(close(file), 0);
+    }
+    for (int i = 0; i < PATIENCE_MS && !was_logged("handshake not answered"); i++)
+        uv_sleep(1);
+    assert_true(was_logged("reason=\"link: Connection reset by peer\""));
+    assert_true(was_logged("if its own address is written in another way"));
+    assert_false(was_logged("descriptor"));
+    sherd_halt(system);
+    sherd_close(system);
+    assert_int_equal(close(listener), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_invalid_name_of_an_actor_is_logged),
+        cmocka_unit_test(a_connection_that_breaks_is_logged_with_its_reason),
         cmocka_unit_test(a_node_is_ready_while_it_is_up_MEM057),
         cmocka_unit_test(a_node_that_left_is_not_ready),
         cmocka_unit_test(a_command_makes_another_member_leave),

@@ -754,7 +754,7 @@ static void wrong_settings_are_refused(void **state)
                           "akka.cluster.debug.verbose-heartbeat-logging = off";
     assert_int_equal(sherd_open(&system, &options), 0);
     assert_true(was_logged("an include cannot be read and is left out\" "
-                           "file=no-such.conf source=config_text line=2"));
+                           "file=no-such.conf why=\"there is no such file\" source=config_text line=2"));
     assert_true(was_logged("has no effect yet\" key=akka.cluster."
                            "debug.verbose-gossip-logging source"));
     assert_true(was_logged(

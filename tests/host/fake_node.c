@@ -257,6 +257,14 @@ struct mail node_mail_command(enum node_command command,
     return (struct mail){ { FAKE_COMMAND } };
 }
 
+struct mail node_mail_allocation(const struct sherd_allocation_choice *choice,
+                                 const struct address *region)
+{
+    (void)choice;
+    (void)region;
+    return (struct mail){ { FAKE_COMMAND } };
+}
+
 bool node_mail_active_limit(const struct node *node, const char *type,
                             uint32_t entities, uint64_t bytes, struct mail *mail)
 {

@@ -56,7 +56,16 @@ static void a_wrong_sign_of_a_host_is_named_MEM060(void **state)
         { NULL, "a b:1", "HOST:PORT; no host has a blank" },
         { NULL, "akka://ClusterSystem@a/b:1", "HOST:PORT; no host has '/'" },
         { NULL, "fake_hostname?!?:2551", "HOST:PORT; no host has '?'" },
-        { NULL, "a:x", "which is not an address of akka://ClusterSystem@HOST:PORT" },
+        { NULL, "a:x", "HOST:PORT; its port must be a number from 1 to 65535" },
+        { NULL, "akka://ClusterSystem@a:0", "its port must be a number from 1 to 65535" },
+        { NULL, "a:65536", "its port must be a number from 1 to 65535" },
+        { NULL, "a:", "its port must be a number from 1 to 65535" },
+        { NULL, "a", "HOST:PORT; it needs a host and a port" },
+        { NULL, "[::1]", "HOST:PORT; it needs a host and a port" },
+        { NULL, "akka://ClusterSystem@a:1/user", "HOST:PORT; end it after the port" },
+        { NULL, "a:1 ", "HOST:PORT; remove the blank at its end or begin" },
+        { NULL, "http://a:1", "HOST:PORT; it has no system name" },
+        { NULL, "akka://@a:1", "cluster.seed-nodes has the system name \"\"; it must be letters" },
     };
     (void)state;
 
@@ -74,6 +83,57 @@ static void a_wrong_sign_of_a_host_is_named_MEM060(void **state)
         settings_fini(&settings);
     }
     assert_null(host_name_fault_in("a:x")); /* the port is wrong, not the host */
+}
+
+static void an_address_that_means_all_is_no_nodes_address(void **state)
+{
+    static const char *const all[] = { "0.0.0.0", "::", "[::]", "0", "0x0.0", "::ffff:0.0.0.0" };
+    static const char *const one[] = { "0.0.0.1", "::1", "[fe80::1]", "127.0.0.1", "a" };
+    struct settings settings;
+    char error[512];
+    (void)state;
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const struct sherd_options options = { .journal = "memory", .host = all[i] };
+
+        assert_int_equal(result_of(&options, &settings, error), SHERD_ECONFIG);
+        if (!strstr(error, "at which no other node finds this one; write its address, and "
+                           "remote.artery.bind.hostname = "))
+            fail_msg("%s: %s", all[i], error);
+        settings_fini(&settings);
+    }
+    for (size_t i = 0; i < sizeof one / sizeof *one; i++) {
+        const struct sherd_options options = { .journal = "memory", .host = one[i] };
+
+        if (result_of(&options, &settings, error))
+            fail_msg("%s: %s", one[i], error);
+        settings_fini(&settings);
+    }
+}
+
+static void paths_are_kept_from_the_root(void **state)
+{
+    static const char text[] =
+        "sherd { remote { artery.transport = tls-tcp, tls { certificate = c.pem, key = k.pem, ca = "
+        "/ca.pem } }\ncluster { seed-nodes-file = \"../seeds\", distributed-data { durable { "
+        "keys = [a], lmdb.dir = mine } } } }";
+    const struct sherd_options options = { .journal = "memory", .config_text = text };
+    struct settings settings;
+    char error[512], before[256];
+    (void)state;
+
+    assert_non_null(getcwd(before, sizeof before));
+    assert_int_equal(chdir("/tmp"), 0);
+    if (result_of(&options, &settings, error))
+        fail_msg("%s", error);
+    assert_int_equal(chdir(before), 0);
+    assert_string_equal(settings.tls.certificate, "/tmp/c.pem");
+    assert_string_equal(settings.tls.key, "/tmp/k.pem");
+    assert_string_equal(settings.tls.ca, "/ca.pem");
+    assert_null(settings.tls.crl);
+    assert_string_equal(settings.discovery.file, "/tmp/../seeds");
+    assert_string_equal(settings.durable_dir, "/tmp/mine");
+    settings_fini(&settings);
 }
 
 static void akkas_words_for_the_own_host_are_looked_up(void **state)
@@ -115,9 +175,9 @@ static void write_file(const char *path, const char *text)
 }
 
 /* Without a writer it would never end. */
-static void an_include_that_is_no_file_is_refused_with_the_reason(void **state)
+static void an_include_that_cannot_be_read_is_refused_with_the_reason(void **state)
 {
-    char folder[] = "/tmp/sherd-include-XXXXXX", conf[64], fifo[64];
+    char folder[] = "/tmp/sherd-include-XXXXXX", conf[64], fifo[64], text[400];
     const struct sherd_options options = { .journal = "memory", .config_file = conf };
     struct settings settings;
     char error[512];
@@ -138,6 +198,24 @@ static void an_include_that_is_no_file_is_refused_with_the_reason(void **state)
     assert_non_null(strstr(error, "no regular file"));
     settings_fini(&settings);
     assert_int_equal(unlink(fifo), 0);
+    (void)snprintf(text, sizeof text, "include required(\"app.conf/x\")");
+    write_file(conf, text);
+    assert_int_equal(result_of(&options, &settings, error), SHERD_ECONFIG);
+    assert_non_null(strstr(error, "app.conf/x: there is no such file"));
+    settings_fini(&settings);
+    (void)snprintf(text, sizeof text, "include required(\"%0300d\")", 0);
+    write_file(conf, text);
+    assert_int_equal(result_of(&options, &settings, error), SHERD_ECONFIG);
+    assert_non_null(strstr(error, "File name too long"));
+    settings_fini(&settings);
+    (void)snprintf(text, sizeof text, "include required(url(\"file://%s/a%%20b.conf\"))", folder);
+    write_file(conf, text);
+    (void)snprintf(text, sizeof text, "%s/a b.conf", folder);
+    write_file(text, "sherd.lanes = 1\n");
+    if (result_of(&options, &settings, error))
+        fail_msg("%s", error);
+    settings_fini(&settings);
+    assert_int_equal(unlink(text), 0);
     assert_int_equal(mkdir(fifo, 0700), 0);
     write_file(conf, "include \"pipe\"\nsherd.lanes = 1\n");
     assert_int_equal(result_of(&options, &settings, error), 0); /* a folder: left out */
@@ -152,8 +230,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_host_may_have_an_underscore_MEM061),
         cmocka_unit_test(a_wrong_sign_of_a_host_is_named_MEM060),
+        cmocka_unit_test(an_address_that_means_all_is_no_nodes_address),
+        cmocka_unit_test(paths_are_kept_from_the_root),
         cmocka_unit_test(akkas_words_for_the_own_host_are_looked_up),
-        cmocka_unit_test(an_include_that_is_no_file_is_refused_with_the_reason),
+        cmocka_unit_test(an_include_that_cannot_be_read_is_refused_with_the_reason),
     };
 
     return cmocka_run_group_tests_name("host_names", tests, NULL, NULL);

@@ -224,7 +224,8 @@ int main(int argc, char **argv)
     if (strcmp(argv[6], "hold") == 0)
         check(sqlite3_auto_extension((void (*)(void))hook_commits) ==
               SQLITE_OK);
-    if (backend_client_open(&writer.client, &options, error) != 0) {
+    if (backend_client_open(&writer.client, &options, error) != 0 ||
+        backend_client_start(writer.client, error) != 0) {
         fprintf(stderr, "%s\n", error);
         return 1;
     }

@@ -2,124 +2,52 @@
  * descriptors, with blocked signals, with many entity types. Each test runs in processes of its
  * own. */
 #define _GNU_SOURCE
+#include "process.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-#include <sherd/sherd.h>
+/* ---- threads ---- */
 
-#define PATIENCE 60 /* s of a process; then it gets SIGALRM */
-
-/* In a process without cmocka: its exit status is the line that failed, from 1 to 255. */
-#define must(condition)                                                        \
-    do {                                                                       \
-        if (!(condition))                                                      \
-            _exit(__LINE__ & 0xff ? __LINE__ & 0xff : 1);                      \
-    } while (0)
-
-static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
-                               const struct sherd_msg *msg)
+static uint32_t threads_of_process(void)
 {
-    (void)self;
-    if (msg->kind == SHERD_MESSAGE)
-        sherd_persist(ctx, 1, msg->body);
-    return SHERD_CONTINUE;
+    DIR *tasks = opendir("/proc/self/task");
+    uint32_t count = 0;
+
+    must(tasks != NULL);
+    while (readdir(tasks))
+        count++;
+    (void)closedir(tasks);
+    return count - 2; /* . and .. */
 }
 
-static void apply(void *self, uint32_t type, struct sherd_bytes event)
+static void open_without_threads(void)
 {
-    (void)self;
-    (void)type;
-    (void)event;
-}
+    const char *journals[] = { NULL, "memory", journal_path };
+    uint32_t before = threads_of_process();
 
-static char logged[4096];
+    for (size_t i = 0; i < sizeof journals / sizeof *journals; i++) {
+        struct sherd_system *system = open_node(journals[i], true);
 
-static void keep(void *user, enum sherd_log_level level, const char *module,
-                 const char *line)
-{
-    size_t size = strlen(logged);
-
-    (void)user;
-    (void)level;
-    (void)module;
-    (void)snprintf(logged + size, sizeof logged - size, "%s\n", line);
-}
-
-static struct sherd_system *open_node(const char *journal, bool keeps)
-{
-    const struct sherd_options options = { .port = SHERD_PORT_ANY,
-                                           .alone = 1,
-                                           .lanes = 1,
-                                           .journal = journal,
-                                           .log = keeps ? keep : NULL,
-                                           .log_level = keeps ? SHERD_LOG_ERROR
-                                                              : SHERD_LOG_DEBUG };
-    const struct sherd_entity_type type = {
-        .name = "T",
-        .behavior = { .name = "t", .state_size = 8, .receive = receive,
-                      .apply = journal ? apply : NULL },
-    };
-    struct sherd_system *system;
-
-    must(sherd_open(&system, &options) == 0);
-    must(sherd_entity_register(system, &type) == 0);
-    return system;
-}
-
-static void doze(void)
-{
-    const struct timespec time = { .tv_nsec = 10000000 };
-
-    (void)nanosleep(&time, NULL);
-}
-
-static void await_ready(struct sherd_system *system)
-{
-    while (!sherd_is_ready(system)) /* ended by SIGALRM */
-        doze();
-}
-
-/* Runs `act` in a child. Returns its wait status. */
-static int status_of(void (*act)(void))
-{
-    pid_t child = fork();
-    int status;
-
-    if (child == 0) {
-        (void)alarm(PATIENCE);
-        act();
-        _exit(0);
+        must(threads_of_process() == before);
+        must(sherd_start(system) == 0);
+        must(threads_of_process() > before);
+        await_ready(system);
+        end_node(system);
     }
-    if (child < 0 || waitpid(child, &status, 0) != child)
-        return -1;
-    return status;
 }
 
-static void assert_good(void (*act)(void))
+static void no_thread_runs_before_the_start(void **state)
 {
-    int status = status_of(act);
-
-    if (status)
-        print_message("wait status %x: signal %d, or line %d modulo 256\n",
-                      (unsigned)status, WTERMSIG(status), WEXITSTATUS(status));
-    assert_int_equal(status, 0);
+    (void)state;
+    make_folder();
+    assert_good(open_without_threads);
+    remove_folder();
 }
 
 /* ---- forks ---- */
@@ -196,6 +124,94 @@ static void calls_of_a_forked_child_leave_the_node_alone(void **state)
 {
     (void)state;
     assert_good(fork_of_a_running_node);
+}
+
+static void first_call_of_another_process(void)
+{
+    const struct sherd_entity_type type = {
+        .name = "U", .behavior = { .name = "u", .receive = receive },
+    };
+
+    logged[0] = 0;
+    must(sherd_entity_register(of_parent, &type) == SHERD_ESTATE);
+    must(has_logged("the process was forked after sherd_open"));
+    logged[0] = 0;
+    must(sherd_entity_register(of_parent, &type) == SHERD_ESTATE);
+    must(!has_logged("forked")); /* once */
+}
+
+static void fork_before_the_types(void)
+{
+    of_parent = open_node("memory", true);
+    must(status_of(first_call_of_another_process) == 0);
+    sherd_close(of_parent);
+}
+
+static void the_first_call_of_a_forked_child_logs_why_it_is_refused(void **state)
+{
+    (void)state;
+    assert_good(fork_before_the_types);
+}
+
+static void journal_of_another_process(void)
+{
+    const struct sherd_options options = { .port = SHERD_PORT_ANY,
+                                           .alone = 1,
+                                           .journal = journal_path,
+                                           .log = keep };
+    struct sherd_system *system;
+
+    logged[0] = 0;
+    must(sherd_open(&system, &options) == SHERD_ESTORE);
+    must(has_logged("was forked from one that has a journal open"));
+}
+
+static void fork_beside_a_journal(void)
+{
+    struct sherd_system *system = open_node(journal_path, true);
+
+    must(sherd_start(system) == 0);
+    await_ready(system);
+    store_an_event(system);
+    must(status_of(journal_of_another_process) == 0);
+    store_an_event(system);
+    end_node(system);
+}
+
+/* SQLite would take the parent's locks for its own. */
+static void a_forked_child_cannot_open_its_parents_journal(void **state)
+{
+    (void)state;
+    make_folder();
+    assert_good(fork_beside_a_journal);
+    remove_folder();
+}
+
+static void memory_of_another_process(void)
+{
+    struct sherd_system *system = open_node("memory", true);
+
+    must(sherd_start(system) == 0);
+    await_ready(system);
+    store_an_event(system);
+    end_node(system);
+}
+
+static void fork_beside_memory(void)
+{
+    struct sherd_system *system = open_node("memory", true);
+
+    must(sherd_start(system) == 0);
+    await_ready(system);
+    store_an_event(system);
+    must(status_of(memory_of_another_process) == 0);
+    end_node(system);
+}
+
+static void a_forked_child_has_a_journal_in_memory_of_its_own(void **state)
+{
+    (void)state;
+    assert_good(fork_beside_memory);
 }
 
 static void *end_by_signals(void *argument)
@@ -288,6 +304,36 @@ static void a_sigterm_that_is_pending_ends_the_node(void **state)
     assert_good(run_with_a_pending_signal);
 }
 
+static void *run_another(void *argument)
+{
+    return (void *)(intptr_t)sherd_run(argument);
+}
+
+static void run_two_nodes(void)
+{
+    struct sherd_system *first = open_node(NULL, true);
+    struct sherd_system *second = open_node(NULL, true);
+    pthread_t thread;
+    void *result;
+
+    must(pthread_create(&thread, NULL, run_another, first) == 0);
+    await_ready(first);
+    must(sherd_run(second) == SHERD_ESTATE);
+    must(has_logged("another node of this process is in sherd_run"));
+    must(sherd_start(second) == 0); /* it can be used all the same */
+    await_ready(second);
+    end_node(second);
+    must(kill(getpid(), SIGTERM) == 0);
+    must(pthread_join(thread, &result) == 0 && !result);
+    sherd_close(first);
+}
+
+static void a_second_sherd_run_says_why_it_is_refused(void **state)
+{
+    (void)state;
+    assert_good(run_two_nodes);
+}
+
 /* ---- standard descriptors ---- */
 
 static void close_standard(int set)
@@ -307,7 +353,6 @@ static bool is_null_device(int descriptor)
 
 static int closed_set; /* bits of the closed descriptors */
 static const char *journal;
-static char folder[] = "/tmp/sherd-process-XXXXXX";
 
 static void run_without_descriptors(void)
 {
@@ -344,25 +389,56 @@ static void closed_descriptors_become_the_null_device(void **state)
 {
     static const int sets[] = { 6, 5, 7 };
     static const char *const ends[] = { "", "-wal", "-shm", "-turn" };
-    char path[80], name[100];
+    char name[100];
     (void)state;
 
-    assert_non_null(mkdtemp(folder));
-    (void)snprintf(path, sizeof path, "sqlite:%s/j.db", folder);
+    make_folder();
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
         closed_set = sets[i];
         journal = NULL;
         assert_good(run_without_descriptors);
-        journal = path;
+        journal = journal_path;
         assert_good(run_without_descriptors);
     }
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        (void)snprintf(name, sizeof name, "%s%s", path + strlen("sqlite:"),
-                       ends[i]);
+        (void)snprintf(name, sizeof name, "%s%s",
+                       journal_path + strlen("sqlite:"), ends[i]);
         assert_false(has_text(name, "level="));
-        (void)unlink(name);
     }
-    assert_int_equal(rmdir(folder), 0);
+    remove_folder();
+}
+
+static void connect_to(int file, uint16_t port)
+{
+    struct sockaddr_in address = { .sin_family = AF_INET,
+                                   .sin_port = htons(port),
+                                   .sin_addr = { htonl(INADDR_LOOPBACK) } };
+
+    must(connect(file, (struct sockaddr *)&address, sizeof address) == 0);
+}
+
+static void close_while_the_node_runs(void)
+{
+    struct sherd_system *system = open_node(NULL, true);
+    int file = socket(AF_INET, SOCK_STREAM, 0);
+
+    must(sherd_start(system) == 0);
+    await_ready(system);
+    close_standard(7);
+    connect_to(file, sherd_port(system));
+    while (fcntl(2, F_GETFD) < 0) /* ended by SIGALRM */
+        doze();
+    for (int i = 0; i < 3; i++)
+        must(is_null_device(i));
+    (void)close(file);
+    end_node(system);
+}
+
+/* The log would write into a connection with the number of standard error. */
+static void no_connection_gets_the_number_of_a_closed_descriptor(void **state)
+{
+    (void)state;
+    assert_good(close_while_the_node_runs);
 }
 
 /* ---- entity types ---- */
@@ -406,12 +482,18 @@ static void the_257th_entity_type_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_thread_runs_before_the_start),
         cmocka_unit_test(a_forked_child_cannot_start_its_parents_node),
         cmocka_unit_test(calls_of_a_forked_child_leave_the_node_alone),
+        cmocka_unit_test(the_first_call_of_a_forked_child_logs_why_it_is_refused),
+        cmocka_unit_test(a_forked_child_cannot_open_its_parents_journal),
+        cmocka_unit_test(a_forked_child_has_a_journal_in_memory_of_its_own),
         cmocka_unit_test(a_signal_to_a_child_ends_only_the_child),
         cmocka_unit_test(a_blocked_sigterm_ends_the_node),
         cmocka_unit_test(a_sigterm_that_is_pending_ends_the_node),
+        cmocka_unit_test(a_second_sherd_run_says_why_it_is_refused),
         cmocka_unit_test(closed_descriptors_become_the_null_device),
+        cmocka_unit_test(no_connection_gets_the_number_of_a_closed_descriptor),
         cmocka_unit_test(the_257th_entity_type_is_refused),
     };
 

@@ -30,6 +30,7 @@ struct row {
 #define CENTERS CLUSTER "multi-data-center."
 #define SHARDING CLUSTER "sharding."
 #define LEAST_SHARD SHARDING "least-shard-allocation-strategy."
+#define HASHING SHARDING "consistent-hashing-allocation-strategy."
 #define QUEUES "akka.remote.artery.advanced."
 
 static const struct row rows[] = {
@@ -74,6 +75,9 @@ static const struct row rows[] = {
     { LEAST_SHARD "rebalance-relative-limit", NUMBER, AT(rebalance_relative_limit), 0.1, 0.53, "0.53" },
     { LEAST_SHARD "rebalance-threshold", COUNT, AT(rebalance_threshold), 1, 39, "39" },
     { LEAST_SHARD "max-simultaneous-rebalance", COUNT, AT(max_simultaneous_rebalance), 3, 40, "40" },
+    { HASHING "rebalance-limit", COUNT, AT(hashing_limit), 0, 44, "44" },
+    { HASHING "load-bound", NUMBER, AT(load_bound), -1, 1.25, "1.25" },
+    { SHARDING "external-shard-allocation-strategy.client-timeout", TIME, AT(locations_timeout), 5000, 1409, "1409 ms" },
     { QUEUES "outbound-message-queue-size", COUNT, AT(outbound_queue), 3072, 41, "41" },
     { QUEUES "outbound-control-queue-size", COUNT, AT(outbound_control_queue), 20000, 42, "42" },
     { QUEUES "outbound-large-message-queue-size", COUNT, AT(outbound_large_queue), 256, 43, "43" },

@@ -34,6 +34,7 @@ static const char *const type_names[] = {
     [SHERD_OR_MULTIMAP] = "multimap",
     [SHERD_OR_MULTIMAP_DELTAS] = "multimapdeltas",
     [SHERD_OR_MAP] = "ormap",
+    [SHERD_CUSTOM] = "custom",
 };
 
 static const char *const verb_names[] = {
@@ -171,6 +172,30 @@ static void put_all(struct buf *text, const struct sherd_value *value,
     }
 }
 
+/* Writes a custom value as the JVM's program shows it: its bytes are names, one in each line. */
+static void put_names(struct buf *text, const struct sherd_value *value,
+                      const char *between)
+{
+    struct sherd_item item;
+    const char *name, *end;
+
+    if (!sherd_value_custom(value, &item) || !item.text.size) {
+        buf_put_text(text, "empty");
+        return;
+    }
+    name = item.text.data;
+    end = name + item.text.size;
+    while (name < end) {
+        const char *line = memchr(name, '\n', (size_t)(end - name));
+
+        if (name != item.text.data)
+            buf_put_text(text, between);
+        buf_put_text(text, "t:");
+        buf_put(text, name, (size_t)((line ? line : end) - name));
+        name = line ? line + 1 : end;
+    }
+}
+
 static void put_content(struct buf *text, const struct sherd_value *value,
                         const char *between)
 {
@@ -188,37 +213,49 @@ static void put_content(struct buf *text, const struct sherd_value *value,
         if (sherd_value_get(value, NULL, &item))
             put_item(text, &item);
         break;
+    case SHERD_CUSTOM:
+        put_names(text, value, between);
+        break;
     default:
         put_all(text, value, between);
         break;
     }
 }
 
-/* Writes KEY MANIFEST SIZE SHA1 none CONTENT. */
+/* Writes KEY MANIFEST SIZE SHA1 none CONTENT. The content of several values has a bar between
+ * them. */
 static void put_line(struct buf *text, const struct sherd_msg *msg)
 {
     const char *key = sherd_data_key(msg);
-    struct sherd_value *value = sherd_data_value(msg);
+    struct sherd_value *value;
+    uint32_t at = 0, count = 0;
     struct cursor cursor = cursor_of(slice_of(msg->body.data, msg->body.size));
     char hex[SHA1_DIGEST_STRING_LENGTH];
     char number[32];
     struct slice bytes;
+    uint16_t manifest_size;
+    uint32_t size;
 
     (void)cursor_slice(&cursor, strlen(key) + 1);
     (void)cursor_u32(&cursor);
     buf_put_text(text, key);
     buf_put_text(text, " ");
-    buf_put_slice(text, cursor_slice(&cursor, cursor_u16(&cursor)));
-    bytes = cursor_slice(&cursor, cursor_left(&cursor));
+    manifest_size = cursor_u16(&cursor);
+    size = cursor_u32(&cursor);
+    buf_put_slice(text, cursor_slice(&cursor, manifest_size));
+    bytes = cursor_slice(&cursor, size);
     snprintf(number, sizeof number, " %zu ", bytes.size);
     buf_put_text(text, number);
     buf_put_text(text, SHA1Data(bytes.data, bytes.size, hex));
     buf_put_text(text, " none ");
-    if (value)
+    for (; (value = sherd_data_next_value(msg, &at)); count++) {
+        if (count)
+            buf_put_text(text, "|");
         put_content(text, value, ",");
-    else
+        sherd_value_free(value);
+    }
+    if (!count)
         buf_put_text(text, "unknown");
-    sherd_value_free(value);
 }
 
 static void tell(const struct sherd_msg *msg)

@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 
+import custom
 import damaged
 import expiry
 import partitions
@@ -545,10 +546,10 @@ TRAPS = [partitions.keep_majority, partitions.keep_oldest, partitions.three_side
          services.receptionist_is_pruned, services.role_less_singletons_wait]
 DDATA = [replicas.partitioned_replicas, replicas.changes_of_all_types, replicas.deltas_after_pruning,
          remembering.remembered_beside_jvm_nodes, remembering.remembered_by_jvm_nodes, expiry.unused_keys_expire,
-         stored.durable_keys, damaged.damaged_keys]
+         stored.durable_keys, damaged.damaged_keys, custom.custom_types, custom.custom_types_on_disk]
 SETS = {"short": SHORT, "long": LONG, "traps": TRAPS, "ddata": DDATA}
 # Cases that take more than a minute begin first.
-SLOWEST = ["three_sides", "jvm_sharding_is_undisturbed", "partitioned_replicas", "changes_of_all_types", "remembered_by_jvm_nodes",
+SLOWEST = ["custom_types", "three_sides", "jvm_sharding_is_undisturbed", "partitioned_replicas", "changes_of_all_types", "remembered_by_jvm_nodes",
            "immediate_restarts", "lifecycle", "suspended_nodes_come_back", "keep_oldest", "keep_majority", "downed_by_command",
            "tls_nodes", "durable_keys"]
 # In these cases nodes of both kinds found clusters, or the case decides which kind does. They run
@@ -557,7 +558,8 @@ FOUNDED_BOTH_WAYS = {
     "jvm_nodes_join_ours", "gossip_of_33_nodes", "join_by_command", "different_settings", "other_protocol", "wrong_addresses", "ipv6_addresses",
     "messages_and_watches_by_lanes", "two_seed_nodes", "app_versions", "partitioned_replicas", "changes_of_all_types",
     "deltas_after_pruning", "remembered_beside_jvm_nodes", "remembered_by_jvm_nodes", "unused_keys_expire", "durable_keys",
-    "damaged_keys", "role_less_singletons_wait", "watch_from_outside", "keep_majority", "keep_oldest", "three_sides", "downed_by_command"}
+    "damaged_keys", "custom_types", "custom_types_on_disk", "role_less_singletons_wait", "services_of_jvm_nodes", "watch_from_outside",
+    "keep_majority", "keep_oldest", "three_sides", "downed_by_command"}
 # These cases run one after the other on one cluster of JVM nodes. The first one needs ports below
 # theirs.
 SHARED = ["lifecycle", "messages_and_watches"]

@@ -319,7 +319,17 @@ void control_mail(struct control *control, uint32_t from,
     case MAIL_NAME_END:
         control_name_end(control, mail_name_end_of(content)->actor);
         break;
+    case MAIL_ALLOCATION:
+        control_allocation_answer(
+            control, buf_slice(mail_allocation_of(content)->own.bytes));
+        break;
     case MAIL_DATA_CALL:
+        if (mail_data_call_of(content)->verb == DATA_ALLOCATION) {
+            control_allocation_answer(
+                control, buf_slice(mail_data_call_of(content)->own.bytes));
+            break;
+        }
+        /* fall through */
     case MAIL_DATA_FOLLOW:
         data_mail(control, from, content);
         break;

@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "lease/lease.h"
 #include "member/member.h"
+#include "node/control/allocation.h"
 #include "node/control/control_calls.h"
 #include "node/control/data.h"
 #include "node/machine/machine.h"
@@ -18,6 +19,7 @@
 #include "node/control/remember_data.h"
 #include "node/control/remember_events.h"
 #include "node/control/shard_data.h"
+#include "node/control/shard_locations.h"
 #include "node/control/turn.h"
 #include "node/peers/actor_names.h"
 #include "resolver/resolver.h"
@@ -30,6 +32,8 @@ struct control_type {
     struct singleton *singleton; /* null if this node lacks the type's role or only has a proxy */
     struct coordinator *coordinator; /* null unless this node is the oldest */
     struct state_calls state_store;
+    uint64_t coordinators; /* of this node, so far */
+    struct timed_strategy strategy; /* of the program; else all zero */
     struct type_remembering remembering;
     struct active_limit active_limit; /* of this node's region */
     uint32_t active_limit_shards; /* among which the lanes divide it; 0: not sent yet */

@@ -248,6 +248,8 @@ static bool begin(struct control *control, uint64_t token, enum data_verb verb,
     case DATA_RELEASE:
         replicator_release(replicator, token, call->key);
         break;
+    case DATA_ALLOCATION:
+        check_failed(__FILE__, __LINE__, "a call of distributed data");
     }
     return false;
 }
@@ -263,31 +265,42 @@ static void begin_again(struct control *control, uint64_t token)
     data_call_fini(&call);
 }
 
-static struct buf *body_new(struct slice key, const struct dd_value *value)
+static struct buf *body_new(struct slice key)
 {
     struct buf *body = mem_alloc(sizeof *body);
 
-    face_put_body(body, key, value);
+    face_put_body(body, key, NULL);
+    return body;
+}
+
+/* With all values of the news. */
+static struct buf *body_of(const struct control *control, struct slice key,
+                           const struct replicator_news *news)
+{
+    const struct replicator *replicator = control->data.replicator;
+    struct buf *body = body_new(key);
+    const struct dd_value *value;
+
+    for (uint32_t i = 0; (value = replicator_news_value(replicator, news, i)); i++)
+        face_put_value(body, value);
     return body;
 }
 
 static void post_answer(struct control *control, const struct asker *to,
-                        enum sherd_data_message msg, struct slice key,
-                        const struct dd_value *value)
+                        enum sherd_data_message msg, struct buf *body)
 {
     struct mail_content content =
         MAIL(data_answer, .actor = to->actor, .tag = to->tag, .msg = msg,
-             .own = { body_new(key, value) });
+             .own = { body });
 
     outputs_post(&control->machine->outputs, to->lane + 1, &content);
 }
 
 static void post_changed(struct control *control, uint32_t lane,
-                         enum sherd_data_message msg, struct slice key,
-                         const struct dd_value *value)
+                         enum sherd_data_message msg, struct buf *body)
 {
     struct mail_content content =
-        MAIL(data_changed, .msg = msg, .own = { body_new(key, value) });
+        MAIL(data_changed, .msg = msg, .own = { body });
 
     outputs_post(&control->machine->outputs, lane + 1, &content);
 }
@@ -297,7 +310,7 @@ static void unfollow(struct control *control, uint32_t lane, uint64_t actor,
                      struct slice key)
 {
     struct mail_content content = MAIL(data_refused, .actor = actor,
-                                       .own = { body_new(key, NULL) });
+                                       .own = { body_new(key) });
 
     outputs_post(&control->machine->outputs, lane + 1, &content);
 }
@@ -315,7 +328,7 @@ static void ask(struct control *control, const struct asker *from,
     if (verb == DATA_UPDATE &&
         data->waiting_size + bytes->size > DATA_WAITING_SIZE_MAX) {
         data->refused++;
-        post_answer(control, from, SHERD_DATA_REFUSED, call.key, NULL);
+        post_answer(control, from, SHERD_DATA_REFUSED, body_new(call.key));
         data_call_fini(&call);
         return;
     }
@@ -385,7 +398,7 @@ static void refuse(struct control *control, uint32_t lane,
     made = mail_data_call_of(content);
     from = (struct asker){ made->actor, made->tag, lane };
     data_call_read(&call, made->verb, buf_slice(made->own.bytes));
-    post_answer(control, &from, SHERD_DATA_REFUSED, call.key, NULL);
+    post_answer(control, &from, SHERD_DATA_REFUSED, body_new(call.key));
     data_call_fini(&call);
 }
 
@@ -504,8 +517,9 @@ static void answer(struct control *control, const struct replicator_news *news)
         unfollow(control, asked->by.lane, asked->by.actor, key);
     else if (asked->verb != DATA_FOLLOW ||
              (what != SHERD_DATA_NOT_FOUND && what != SHERD_DATA_HELD))
-        post_answer(control, &asked->by, what, key,
-                    is_write(asked) ? NULL : news->value);
+        post_answer(control, &asked->by, what,
+                    is_write(asked) ? body_new(key)
+                                    : body_of(control, key, news));
     drop_asked(&control->data, asked);
 }
 
@@ -528,6 +542,10 @@ void data_wire(struct control *control)
 
     while (control->data.is_stirred &&
            replicator_next_news(replicator, &news)) {
+        if (shard_locations_has(news.token)) {
+            shard_locations_news(control, &news);
+            continue;
+        }
         switch (news.kind) {
         case REPLICATOR_NEWS_ANSWER:
             answer(control, &news);
@@ -541,11 +559,11 @@ void data_wire(struct control *control)
                          news.kind == REPLICATOR_NEWS_CHANGED && news.value
                              ? SHERD_DATA_CHANGED
                              : SHERD_DATA_DELETED,
-                         news.key, news.value);
+                         body_of(control, news.key, &news));
             break;
         case REPLICATOR_NEWS_EXPIRED:
             post_changed(control, (uint32_t)news.token - 1,
-                         SHERD_DATA_EXPIRED, news.key, NULL);
+                         SHERD_DATA_EXPIRED, body_new(news.key));
             break;
         case REPLICATOR_NEWS_MODIFY:
             begin_again(control, news.token);

@@ -24,7 +24,8 @@ static void add_replicator(const struct replicator *replicator,
     counters[SHERD_MESSAGES_MALFORMED] += data->malformed + data->unknown;
     counters[SHERD_VALUES_UNMERGED] += data->unmerged;
     counters[SHERD_VALUES_TOO_LARGE] += data->too_large;
-    counters[SHERD_VALUES_REFUSED] += data->too_many;
+    counters[SHERD_VALUES_BESIDE] += data->siblings;
+    counters[SHERD_VALUES_REFUSED] += data->too_many + data->siblings_full;
     counters[SHERD_VALUES_UNSENT] += data->unsent;
     counters[SHERD_DELTAS_LOST] += data->deltas_lost;
     counters[SHERD_VALUES_GOSSIP_DROPPED] += data->gossip_dropped;

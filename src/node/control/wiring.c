@@ -524,7 +524,9 @@ static void start_coordinator(struct control *control, uint32_t index)
 
     if (of->coordinator)
         return;
+    control_allocation_options(control, index, &options);
     of->coordinator = coordinator_new(&options, machine->now);
+    control_locations_begin(control, index);
     turn_walked(&control->turn, member_count(control->member)); /* it hears of all */
     shard_data_begin(control, index);
     for (uint32_t i = 0; i < member_count(control->member); i++) {
@@ -642,6 +644,7 @@ static void wire_coordinator(struct control *control, uint32_t index)
             region_shutdown(type->region, machine->now, NEVER);
             break;
         case COORDINATOR_NEWS_STOPPED:
+            control_locations_end(control, index);
             coordinator_free(type->coordinator);
             type->coordinator = NULL;
             control_orphan_shards_end(control, index);

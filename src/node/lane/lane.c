@@ -29,6 +29,8 @@ struct lane *lane_new(struct machine *machine)
         .clock = settings->clock,
         .slow_handler = settings->slow_handler,
         .now = settings->now,
+        .identity = machine->self,
+        .locations_ms = settings->locations_timeout / MS,
         .restart_ms = settings->entity_restart_backoff / MS,
         .idle_interval = settings->passivate_interval,
         .large_max = large_any_max(settings),

@@ -104,6 +104,7 @@
     OWNS(MAIL_TELL, tell) \
     OWNS(MAIL_COMMAND, command) \
     LENT(MAIL_REGION_LIMIT, region_limit) \
+    OWNS(MAIL_ALLOCATION, allocation) \
     OWNS(MAIL_QUERY, query) \
     OWNS(MAIL_TYPE_CALL, type_call) \
     OWNS(MAIL_STATUS, status) \
@@ -612,6 +613,13 @@ struct mail_command {
 /* Type: the limit of its region on this node. */
 struct mail_region_limit {
     struct active_limit limit;
+};
+
+/* An answer to a request of a coordinator for an allocation. */
+struct mail_allocation {
+    struct {
+        struct buf *bytes; /* of allocation_call_put */
+    } own;
 };
 
 /* Type. */

@@ -201,6 +201,9 @@ void mail_content_free(struct mail_content *content)
     case MAIL_COMMAND:
         mem_free(content->command.own.address);
         break;
+    case MAIL_ALLOCATION:
+        free_buf(content->allocation.own.bytes);
+        break;
     case MAIL_QUERY:
         mem_free(content->query.own.part);
         break;

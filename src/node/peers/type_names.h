@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/shard_rule.h"
+#include "shard/allocation.h"
 
 /* The names of a type in paths and refs, the same on every machine. */
 struct type_names {
@@ -24,6 +25,7 @@ struct type_names {
     bool remembers_in_data; /* in distributed data, not in the journal */
     uint32_t shards;
     struct shard_rule rule; /* owns its names */
+    enum allocation_kind allocation;
 };
 
 #endif

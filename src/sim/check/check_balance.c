@@ -73,7 +73,8 @@ void check_balance_judge(struct verdict *verdict, struct world *world,
         uint32_t regions = count_shards(world, i, centers, rows, &types);
 
         for (uint32_t j = 0; regions && j < types; j++)
-            if (!check_balance_holds(&limits, rows + j * nodes, regions, text,
+            if (options_allocation(options, j) == ALLOCATION_LEAST_SHARD &&
+                !check_balance_holds(&limits, rows + j * nodes, regions, text,
                                      sizeof text))
                 violation(verdict, "shard-balance", VERDICT_NO_NODE,
                           "in the quiet, of type %u in data center %u: %s", j,

@@ -27,7 +27,7 @@ struct check_balance_limits {
 bool check_balance_holds(const struct check_balance_limits *limits,
                          const uint32_t *shards, uint32_t regions, char *text,
                          size_t size);
-/* Judges all types by the shards that live nodes report, each data center by itself. Between two
+/* Judges all types with the strategy least-shard by the shards that live nodes report, each data center by itself. Between two
  * turns of the world. */
 void check_balance_judge(struct verdict *verdict, struct world *world,
                          const struct options *options);

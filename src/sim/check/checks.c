@@ -98,6 +98,7 @@ static void count_pauses(struct checks *checks)
         if (!world_node(checks->world, i)->is_paused)
             continue;
         check_entity_paused(checks->entity, i, passed);
+        check_allocation_paused(checks->allocation, i, passed);
         outside_nodes_paused(checks->outside, i, passed);
         if (checks->ends[i].by)
             checks->ends[i].by += passed;
@@ -163,6 +164,7 @@ void checks_look(struct checks *checks)
     look_at_ends(checks);
     check_entity_look(checks->entity, world_now(checks->world));
     check_liveness_look(checks->live, world_now(checks->world));
+    check_allocation_look(checks->allocation, world_now(checks->world));
 }
 
 static void node_started(void *user, uint32_t node, uint64_t uid)
@@ -202,6 +204,7 @@ static void node_ended(void *user, uint32_t node, bool crashed, int error)
     check_lease_node_ended(checks->lease, node);
     check_state_quorum_node_ended(checks->quorum, node);
     check_resolver_node_ended(checks->partition, node);
+    check_allocation_node_ended(checks->allocation, node);
 }
 
 /* CHECK_NODES_MAX: it has ended. */
@@ -269,6 +272,8 @@ static void probe(void *user, uint32_t node, uint32_t machine,
     check_state_store_probe(checks->stored, node, probe);
     check_state_quorum_probe(checks->quorum, node, probe);
     check_margin_probe(checks->margin, node, probe);
+    check_allocation_probe(checks->allocation, world_now(checks->world), node,
+                           probe);
     if (probe->kind == PROBE_FENCES_READ &&
         !check_state_quorum_is_bound(checks->quorum, node, probe->type))
         check_state_store_forget(checks->stored, probe->type);
@@ -430,6 +435,7 @@ struct checks *checks_new(struct world *world, uint64_t stop_ns)
     checks->safety.are_together = are_together;
     checks->safety.user = checks;
     checks->live = check_liveness_new(verdict);
+    checks->allocation = check_allocation_new(verdict);
     checks->homes = check_homes_new(verdict);
     checks->lease = check_lease_new(verdict, clock_of, checks);
     checks->stored = check_state_store_new(verdict, &checks->safety);
@@ -458,6 +464,7 @@ void checks_free(struct checks *checks)
     check_state_quorum_free(checks->quorum);
     check_resolver_free(checks->partition);
     check_margin_free(checks->margin);
+    check_allocation_free(checks->allocation);
     outside_nodes_free(checks->outside);
     mem_free(checks);
 }

@@ -6,6 +6,7 @@
 #ifndef SHERD_SIM_CHECK_CHECKS_H
 #define SHERD_SIM_CHECK_CHECKS_H
 
+#include "sim/check/check_allocation.h"
 #include "sim/check/check_coordinator.h"
 #include "sim/check/check_entity.h"
 #include "sim/check/check_incarnation.h"
@@ -48,6 +49,7 @@ struct checks {
     struct check_state_quorum *quorum;
     struct check_resolver *partition;
     struct check_margin *margin;
+    struct check_allocation *allocation;
     struct check_safety safety;
     struct outside_nodes *outside;
     struct world *world;

@@ -10,6 +10,7 @@
 #include "sim/world/disk_backend.h"
 #include "sim/faults/nemesis.h"
 #include "sim/seed/streams.h"
+#include "sim/workload/workload_allocation.h"
 #include "sim/workload/workload_data.h"
 #include "sim/workload/workload_follow.h"
 #include "sim/workload/workload_world.h"
@@ -38,7 +39,7 @@ static void set_life(void *user, struct node_settings *settings)
     if (run->follow)
         set_role(settings);
     if (run->data)
-        data_load_expiring(run->data, settings);
+        data_load_set(run->data, settings);
     if (!run->settings->looks_on)
         settings->trace_level = TRACE_WARNING; /* more lines only for observers */
     else if (run->settings->is_verbose)
@@ -72,6 +73,7 @@ static void work_of_world(const struct run *run, struct run_work *work)
     work->members = check_member_counts(run->checks->member);
     work->seen = check_gossip_seen_counts(run->checks->gossip_seen);
     work->entities = check_entity_counts(run->checks->entity);
+    work->choices = check_allocation_counts(run->checks->allocation);
     work->byte_modes = run->options->value[OPTION_BYTE_MODE] != 0;
 }
 
@@ -118,6 +120,8 @@ static void finish(struct run *run)
         result->work.store = kvstore_load_counts(run->store);
     if (run->follow)
         result->work.follow = follow_load_counts(run->follow);
+    if (run->allocation)
+        result->work.allocation = allocation_load_counts(run->allocation);
     if (run->requests)
         result->work.requests = request_load_counts(run->requests);
     work_of_world(run, &result->work);
@@ -171,6 +175,9 @@ static struct workload_settings load_settings(const struct options *options)
 
     if (value[OPTION_REMEMBER])
         load.types = (1u << WORKLOAD_TYPE_COUNT) - 1;
+    for (uint32_t i = 0; i < WORKLOAD_TYPE_COUNT; i++)
+        load.allocations[i] = options_allocation(options, i);
+    load.custom = &allocation_load_strategy;
     for (int i = 0; i < WORKLOAD_OP_COUNT; i++)
         if (value[OPTION_OPS] >> i & 1)
             load.weights[i] =
@@ -192,6 +199,7 @@ static struct data_load *data_of(const struct run *run)
         .in_step = value[OPTION_DATA_STEP],
         .is_durable = value[OPTION_DATA_DURABLE],
         .expire_after_ms = value[OPTION_DATA_EXPIRE],
+        .unknown = (uint32_t)value[OPTION_DATA_UNKNOWN],
         .speaks_late = options_data_forgets(run->options),
     };
 
@@ -222,6 +230,21 @@ static struct follow_load *follow_of(const struct run *run)
     };
 
     return follow_load_new(run->world, &settings);
+}
+
+static struct allocation_load *allocation_of(const struct run *run)
+{
+    const uint64_t *value = run->options->value;
+    struct allocation_load_settings settings = {
+        .shards = (uint32_t)value[OPTION_SHARDS],
+        .load_bound = (double)value[OPTION_LOAD_BOUND] / 100,
+        .nodes = (uint32_t)value[OPTION_NODES],
+        .centers = (uint32_t)value[OPTION_CENTERS],
+    };
+
+    settings.types = workload_types(workload_world_of(run->load),
+                                    &settings.type_count);
+    return allocation_load_new(run->world, &settings);
 }
 
 static struct request_load *requests_of(const struct run *run)
@@ -273,6 +296,8 @@ static void make_world(struct run *run)
         run->store = store_of(run);
     if (value[OPTION_FOLLOWERS])
         run->follow = follow_of(run);
+    if (value[OPTION_ALLOCATION] && !value[OPTION_NO_ENTITIES])
+        run->allocation = allocation_of(run);
     if (value[OPTION_REQUESTS])
         run->requests = requests_of(run);
     /* A downed node waits some ticks of its leader until the others have heard of it. */
@@ -351,6 +376,7 @@ void run_seed(const struct run_settings *settings, struct run_result *result)
     data_load_free(run.data);
     kvstore_load_free(run.store);
     follow_load_free(run.follow);
+    allocation_load_free(run.allocation);
     request_load_free(run.requests);
     checks_free(run.checks);
     nemesis_free(run.nemesis);

@@ -19,6 +19,7 @@
 #include "sim/seed/options.h"
 #include "sim/faults/schedule.h"
 #include "sim/check/check_message.h"
+#include "sim/check/check_allocation.h"
 #include "sim/check/check_coordinator.h"
 #include "sim/check/check_entity.h"
 #include "sim/check/check_cluster_events.h"
@@ -31,6 +32,7 @@
 #include "sim/faults/nemesis.h"
 #include "sim/world/verdict.h"
 #include "sim/workload/workload.h"
+#include "sim/workload/workload_allocation.h"
 #include "sim/workload/workload_data.h"
 #include "sim/workload/workload_kvstore.h"
 #include "sim/workload/workload_requests.h"
@@ -69,6 +71,8 @@ struct run_work {
     struct data_load_counts data;
     struct kvstore_load_counts store;
     struct check_cluster_events_counts follow;
+    struct allocation_load_counts allocation;
+    struct check_allocation_counts choices; /* of allocation strategies */
     struct request_load_counts requests;
     struct nemesis_kinds kinds;
     struct disk_counters disk; /* of all journal backends */

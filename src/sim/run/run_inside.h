@@ -33,6 +33,7 @@ struct run {
     struct data_load *data; /* null: no distributed data */
     struct kvstore_load *store; /* null: no N/R/W store */
     struct follow_load *follow; /* null: no followers */
+    struct allocation_load *allocation; /* null: only the strategy least-shard */
     struct request_load *requests; /* null: no requests of threads */
     struct checks *checks;
     struct growth growth; /* of the silent minute */

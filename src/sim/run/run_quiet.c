@@ -11,6 +11,7 @@
 #include "sim/check/check_remember.h"
 #include "sim/check/checks.h"
 #include "sim/world/disk_backend.h"
+#include "sim/workload/workload_allocation.h"
 #include "sim/workload/workload_data.h"
 #include "sim/workload/workload_follow.h"
 #include "sim/workload/workload_world.h"
@@ -58,6 +59,8 @@ void run_liveness(struct run *run)
         return;
     check_liveness_quiet(run->checks->live, world_now(run->world), true);
     workload_world_quiet(run->load, true);
+    if (run->allocation)
+        allocation_load_quiet(run->allocation, true);
     (void)coordinates(run,
                       "in the liveness phase, no coordinator that all know and that tells all homes");
 }
@@ -213,6 +216,40 @@ static uint64_t rest_bound(const struct options *options)
            TRIES * CHECK_LIVENESS_TRIED_NS;
 }
 
+static bool are_located(struct run *run, char *text, size_t size)
+{
+    return allocation_load_holds(run->allocation, ALLOCATION_EXTERNAL,
+                                 run->checks->live, text, size);
+}
+
+static bool are_placed(struct run *run, char *text, size_t size)
+{
+    return allocation_load_holds(run->allocation, ALLOCATION_CONSISTENT_HASHING,
+                                 run->checks->live, text, size) &&
+           allocation_load_holds(run->allocation, ALLOCATION_CUSTOM,
+                                 run->checks->live, text, size);
+}
+
+/* Time for the last locations to reach all members, and then for all moves. */
+static uint64_t place_bound(const struct options *options)
+{
+    return rest_bound(options) +
+           20 * (options->value[OPTION_DATA_GOSSIP] +
+                 options->value[OPTION_GOSSIP]) * MS;
+}
+
+/* location-honoured, and shard-balance of strategies that want a shard at one region. */
+static bool settle_allocation(struct run *run)
+{
+    return run_until_holds(run, are_located, "location-honoured",
+                           place_bound(run->options),
+                           "in the quiet phase, all shards at their locations") &&
+           run_until_holds(run, are_placed, "shard-balance",
+                           place_bound(run->options),
+                           "in the quiet phase, all shards where their strategy "
+                           "wants them");
+}
+
 /* A minute without requests. no-leak: the limit for each node and pair of nodes is below one leaked
  * piece for each heartbeat. If links are slower than the detectors tolerate, more is in flight. */
 static void silence(struct run *run, bool is_steady)
@@ -245,6 +282,8 @@ void run_roll_call(struct run *run)
                quiet_answer_bound(run->options) +
                    workload_world_roll_time(run->load));
     run_until(run, world_now(run->world) + quiet_settle_bound(run->options));
+    if (run->allocation && is_steady && !settle_allocation(run))
+        return;
     if (!run_until_holds(run, shards_rest, "quiet-cluster-rests", rest_bound(run->options),
                          "in the quiet phase, shards stay where they are"))
         return;

@@ -129,6 +129,21 @@ static void put_kinds(const struct run_work *work, struct buf *text)
     buf_put_text(text, "\n");
 }
 
+static void put_allocation(const struct run_work *work, struct buf *text)
+{
+    const uint64_t *ended = work->choices.ended;
+
+    buf_put_text(text, "\nallocate");
+    put(text, "requests", work->choices.asked);
+    put(text, "answered", ended[PROBE_ALLOCATION_ANSWERED]);
+    put(text, "refused", ended[PROBE_ALLOCATION_REFUSED]);
+    put(text, "late", ended[PROBE_ALLOCATION_LATE]);
+    put(text, "needless", ended[PROBE_ALLOCATION_NEEDLESS]);
+    put(text, "answers at once", work->allocation.now);
+    put(text, "later", work->allocation.later);
+    put(text, "locations set", work->allocation.set_done);
+}
+
 static void put_cluster(const struct run_work *work, struct buf *text)
 {
     const struct check_coordinator_counts *shards = &work->shards;
@@ -152,6 +167,7 @@ static void put_cluster(const struct run_work *work, struct buf *text)
     put(text, "given up", shards->given_up);
     put(text, "forced", shards->forced);
     put(text, "stale directives refused", shards->stale);
+    put_allocation(work, text);
     buf_put_text(text, "\nentities");
     put(text, "overlaps with excluded nodes", work->entities.overlaps);
     (void)snprintf(line, sizeof line, "  the longest %.1f s\n",

@@ -247,11 +247,18 @@ enum sim_resolver {
     X(ACTIVE_STRATEGY, "active_strategy", 0, 0, 0, 1, 2, 3, 4, 5)              \
     X(IDLE_INTERVAL, "idle_interval_ms", 0, SELDOM(0, 10, 1000, 30000))        \
     X(REQUESTS, "requests_load", 0, 0, 0, 0, 2, 10)                            \
+    X(DATA_UNKNOWN, "data_unknown", 0, SELDOM(0, 0, 1, 2))                     \
+    X(ALLOCATION, "allocation", 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4)               \
+    X(HASHING_LIMIT, "hashing_rebalance_limit", 0, 0, 0, 1, 5)                 \
+    X(LOAD_BOUND, "hashing_load_bound_percent", 0, 0, 0, 100, 125, 200)                       \
     X(TEXT_SHARDS, "text_shards", 0, 0, 0, 0, 1)
 
 /* Meanings that the names do not tell:
  *
+ *   - allocation: the strategy of all types as enum allocation_kind; 4: each type has another one.
  *   - data_durable: half of the keys' types are stored on each node's disk.
+ *   - data_unknown: n of n + 1 nodes do not know the type of one key, as if it were a JVM program's
+ *     own; then no node sends deltas. 0: all know it.
  *   - data_expire_ms: counters and the OR-set expire when they are unused for that time, where
  *     clocks are exact; 0: never.
  *   - remember: entities of two more types are remembered; 0 = no, else how they start again: 1 =
@@ -342,6 +349,9 @@ void options_settings(const struct options *options,
                       struct node_settings *settings);
 /* time of changes before a resolver downs all; 0: never */
 uint64_t options_unstable_ms(const struct options *options);
+/* The allocation strategy of the type with that index. */
+enum allocation_kind options_allocation(const struct options *options,
+                                        uint32_t type);
 /* round trip through a third node with two writes */
 uint64_t options_answer_ms(const struct options *options);
 bool options_remember_in_data(const struct options *options);

@@ -15,6 +15,7 @@
  *   - type.rebalance_absolute_limit, type.rebalance_relative_limit: a type without them uses the
  *     node's
  *   - type.active_entity_limit, type.active_byte_limit: likewise
+ *   - locations_timeout: of a call whose answer no checker judges
  *   - type.stop_msg, type.remember, type.proxy: define a type (traffic.h)
  *   - remember.shard_count: the type's
  *   - remember.move_again: the node's retry_interval, which is drawn
@@ -77,6 +78,17 @@ uint64_t options_unstable_ms(const struct options *options)
     if (!options->value[OPTION_UNSTABLE])
         return 0;
     return share > UNSTABLE_MIN_MS ? share : UNSTABLE_MIN_MS;
+}
+
+enum allocation_kind options_allocation(const struct options *options,
+                                        uint32_t type)
+{
+    uint64_t drawn = options->value[OPTION_ALLOCATION];
+
+    return drawn < ALLOCATION_KIND_COUNT
+               ? (enum allocation_kind)drawn
+               : (enum allocation_kind)((type + options->seed) %
+                                        ALLOCATION_KIND_COUNT);
 }
 
 static void strategy_settings(const struct options *options,
@@ -293,6 +305,8 @@ void options_settings(const struct options *options,
         number(options, OPTION_REBALANCE_THRESHOLD);
     settings->max_simultaneous_rebalance =
         number(options, OPTION_REBALANCE_MAX);
+    settings->hashing_limit = number(options, OPTION_HASHING_LIMIT);
+    settings->load_bound = share(options, OPTION_LOAD_BOUND);
     settings->retry_interval = ms(options, OPTION_RETRY);
     settings->handoff_timeout = ms(options, OPTION_HANDOFF);
     settings->shard_start_timeout = ms(options, OPTION_SHARD_START);

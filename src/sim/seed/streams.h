@@ -27,6 +27,7 @@ enum stream_purpose {
     STREAM_SEEDS, /* index: the looking node's; a higher one for its owner */
     STREAM_FOLLOW, /* index: the node's, for its actors; a higher one for entities */
     STREAM_REQUESTS, /* the workload of clients of threads */
+    STREAM_ALLOCATION, /* index: the node's; a higher one for programs that set locations */
 };
 
 struct rng stream_rng(uint64_t seed, enum stream_purpose purpose,

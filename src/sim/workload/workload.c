@@ -90,7 +90,10 @@ static void add_type(struct workload *workload, uint32_t type)
 {
     const struct workload_settings *settings = &workload->settings;
     struct sherd_entity_type *of = &workload->types[workload->type_count];
+    enum allocation_kind kind = settings->allocations[workload->type_count];
 
+    of->allocation = allocation_kind_text(kind);
+    of->strategy = kind == ALLOCATION_CUSTOM ? settings->custom : NULL;
     workload->type_of[workload->type_count++] = (uint8_t)type;
     of->name = types[type].text;
     of->behavior = types[type].persists ? workload_entity_persistent

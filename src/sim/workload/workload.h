@@ -31,6 +31,7 @@
 #include <sherd/sherd.h>
 
 #include "base/bytes.h"
+#include "shard/allocation.h"
 #include "sim/check/check_message.h"
 #include "sim/seed/traffic.h"
 
@@ -62,6 +63,10 @@ struct workload_settings {
     bool callers_start;    /* they start entities, too */
     /* Time that one entity in sixteen takes to stop, if longer than slow_stop_ms; 0: no such entity. */
     uint32_t stubborn_ms;
+    /* The kind of each type, by its index; all zero: least shards. custom: the strategy of
+     * ALLOCATION_CUSTOM, lent for life. */
+    enum allocation_kind allocations[WORKLOAD_TYPE_COUNT];
+    const struct sherd_allocation_strategy *custom;
 };
 
 /* Null members are skipped, except violation and now. */

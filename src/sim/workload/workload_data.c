@@ -15,6 +15,7 @@
 #define WRITES_MAX 120  /* of one key; then another one takes its place */
 #define FOLLOWS_MAX 4   /* keys of one client */
 #define COUNT_MAX 1000
+#define UNKNOWN_KEYS "data-3-*" /* the first slot of a G_SET */
 
 static struct data_load *current;
 
@@ -63,13 +64,36 @@ bool data_key_is_durable(const struct data_load *load, uint32_t key)
     return is_one_of(load, key, traffic_durable_keys, TRAFFIC_DURABLE_KEYS);
 }
 
-void data_load_expiring(const struct data_load *load,
+/* The last digit of a node's host decides what it knows. */
+static void set_unknown(const struct data_load *load,
                         struct node_settings *settings)
 {
+    const char *host = settings->identity.node.address.host;
+    uint32_t digit = (uint32_t)(host[strlen(host) - 1] - '0');
+
+    if (!load->settings.unknown)
+        return;
+    settings->data.deltas_off = true; /* a set's deltas look like sets */
+    if (digit % (load->settings.unknown + 1))
+        settings->data.unknown_key = UNKNOWN_KEYS;
+}
+
+void data_load_set(const struct data_load *load,
+                   struct node_settings *settings)
+{
+    set_unknown(load, settings);
     if (!load->settings.expire_after_ms)
         return;
     settings->data_expiries = load->expiries;
     settings->data_expiry_count = EXPIRIES;
+}
+
+/* Whether the node can change the key: it knows its type. */
+static bool is_known(const struct data_load *load, uint32_t node,
+                     uint32_t key)
+{
+    return !world_node(load->world, node)->settings.data.unknown_key ||
+           strncmp(data_key_text(load, key), UNKNOWN_KEYS, strlen(UNKNOWN_KEYS) - 1);
 }
 
 bool data_key_expires(const struct data_load *load, uint32_t key)
@@ -390,7 +414,7 @@ static void act(struct data_load *load, struct sherd_ctx *ctx,
     struct slot *slot = &load->slots[index];
     uint64_t what = rng_below(&load->rng, 100);
 
-    if (what < 60)
+    if (what < 60 && is_known(load, client->node, slot->key))
         update(load, ctx, client, slot);
     else if (what < 92)
         read_key(load, ctx, client, slot);

@@ -39,7 +39,8 @@ struct data_load_settings {
     uint64_t timeout_ms;   /* the longest time-out of calls; default 5,000 */
     uint32_t levels;       /* a set of 1 << enum sherd_level; 0: all */
     bool is_durable;       /* nodes have the keys of traffic_durable_keys */
-    uint64_t expire_after_ms; /* nodes have those of data_load_expiring; 0: no key expires */
+    uint64_t expire_after_ms; /* nodes have those of data_load_set; 0: no key expires */
+    uint32_t unknown; /* this many of one more nodes do not know the G_SET's type */
     bool keeps_keys;       /* none is deleted */
     bool in_step;          /* clients call at the same times, so that writes coincide */
     bool speaks_late;      /* pruning marks end during the run, so it is not silent */
@@ -71,9 +72,10 @@ uint64_t data_load_bound(const struct data_load *load, uint32_t nodes,
                          const struct replicator_settings *settings);
 /* Judges replicas that agree. */
 void data_load_judge(struct data_load *load);
-/* Makes the counting types and the OR-set expire. settings live as long as the load. */
-void data_load_expiring(const struct data_load *load,
-                        struct node_settings *settings);
+/* Settings of a node: makes the counting types and the OR-set expire, and a type unknown. They live
+ * as long as the load. */
+void data_load_set(const struct data_load *load,
+                   struct node_settings *settings);
 /* Notes what all replicas show of durable keys, in the quiet phase. data_load_is_kept: after a loss
  * of power everywhere, all live ones still show it (no-lost-update). False: text has one that does
  * not. */

@@ -123,6 +123,9 @@ void data_read(struct data_load *load, const struct check_data_read *read,
                const struct sherd_msg *msg); /* an answer to the read */
 void data_notice(struct data_load *load, const struct client *client,
                  struct follow *follow, const struct sherd_msg *msg);
+/* Appends the body of an answer with all values of a key. False: it has none. */
+bool data_put_body(const struct replicator *replicator, struct slice key,
+                   struct buf *body);
 /* The replicas that acknowledged a write have it. */
 void data_look_up(struct data_load *load, const struct call *call,
                   uint32_t node);

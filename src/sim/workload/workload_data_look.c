@@ -9,6 +9,7 @@
 #include "base/timers.h"
 #include "ddata/face.h"
 #include "ddata/message.h"
+#include "ddata/opaque.h"
 #include "sim/check/check_member.h"
 #include "sim/world/durable.h"
 #include "sim/world/verdict.h"
@@ -19,6 +20,7 @@
 struct shown {
     struct check_data_value value;
     VEC(int64_t) elements;
+    bool is_set;
 };
 
 static int by_number(const void *left, const void *right)
@@ -49,7 +51,7 @@ static void show(struct shown *shown, const struct sherd_value *value)
 {
     struct sherd_item item;
 
-    *shown = (struct shown){ .value = { .is_on = sherd_value_flag(value) } };
+    shown->value.is_on = sherd_value_flag(value);
     switch (sherd_value_type(value)) {
     case SHERD_FLAG:
         break;
@@ -59,6 +61,7 @@ static void show(struct shown *shown, const struct sherd_value *value)
         break;
     case SHERD_G_SET:
     case SHERD_OR_SET:
+        shown->is_set = true;
         for (uint32_t at = 0; sherd_value_next(value, &at, &item);)
             vec_push(&shown->elements, item.number);
         break;
@@ -73,10 +76,23 @@ static void show(struct shown *shown, const struct sherd_value *value)
         break;
     case SHERD_OR_MULTIMAP_DELTAS: /* not used */
     case SHERD_OR_MAP:
+    case SHERD_CUSTOM:
         break;
     }
+}
+
+/* Several values of a set are one to the checks. */
+static void show_end(struct shown *shown)
+{
+    uint32_t kept = 0;
+
     sort_stable(shown->elements.items, shown->elements.count,
                 sizeof(int64_t), by_number);
+    for (uint32_t i = 0; shown->is_set && i < shown->elements.count; i++)
+        if (!kept || shown->elements.items[kept - 1] != shown->elements.items[i])
+            shown->elements.items[kept++] = shown->elements.items[i];
+    if (shown->is_set)
+        shown->elements.count = kept;
     shown->value.size = shown->elements.count;
     shown->value.elements = shown->elements.items;
 }
@@ -88,17 +104,23 @@ static bool show_body(struct data_load *load, uint32_t key, uint32_t node,
     const struct sherd_msg msg = { .kind = SHERD_DATA,
                                    .msg = SHERD_DATA_FOUND,
                                    .body = body };
-    struct sherd_value *value = sherd_data_value(&msg);
-    bool good = value && sherd_value_type(value) ==
-                             check_data_type(load->check, key);
+    struct sherd_value *value;
+    uint32_t at = 0, count = 0;
+    bool good = true;
 
+    *shown = (struct shown){ .is_set = false };
+    for (; (value = sherd_data_next_value(&msg, &at)) && good; count++) {
+        good = sherd_value_type(value) == check_data_type(load->check, key);
+        if (good)
+            show(shown, value);
+        sherd_value_free(value);
+    }
+    good = good && count;
     if (good)
-        show(shown, value);
+        show_end(shown);
     else
-        violation(load->verdict, "value-integrity", node, "key %s has a value of type %d",
-                  data_key_text(load, key),
-                  value ? (int)sherd_value_type(value) : -1);
-    sherd_value_free(value);
+        violation(load->verdict, "value-integrity", node, "key %s has another type, or no value",
+                  data_key_text(load, key));
     return good;
 }
 
@@ -161,6 +183,33 @@ static struct slice key_slice(const struct data_load *load, uint32_t key)
     return slice_text(data_key_text(load, key));
 }
 
+bool data_put_body(const struct replicator *replicator, struct slice key,
+                   struct buf *body)
+{
+    const struct dd_value *value = replicator_look(replicator, key);
+
+    face_put_body(body, key, value);
+    for (uint32_t i = 1; value && replicator_look_at(replicator, key, i); i++)
+        face_put_value(body, replicator_look_at(replicator, key, i));
+    return value != NULL;
+}
+
+/* A node may not know the type. */
+static bool set_has(const struct dd_value *value,
+                    const struct dd_element *element)
+{
+    struct buf unused = { 0 };
+    struct dd_value *known;
+    bool is_there;
+
+    if (dd_kind_of(value) != DD_OPAQUE)
+        return dd_set_has(value, element);
+    check(dd_decode(dd_encode(value, &unused), &known) == DD_OK);
+    is_there = dd_set_has(known, element);
+    dd_free(known);
+    return is_there;
+}
+
 static bool has_element(const struct data_load *load, uint32_t node,
                         const struct call *call)
 {
@@ -169,12 +218,15 @@ static bool has_element(const struct data_load *load, uint32_t node,
     struct buf bytes = { 0 };
     const struct dd_value *value;
     bool is_there;
+    uint32_t at = 0;
 
     if (!replicator)
         return false;
-    value = replicator_look(replicator, key_slice(load, call->key));
-    if (value)
-        return dd_set_has(value, &element);
+    while ((value = replicator_look_at(replicator, key_slice(load, call->key), at++)))
+        if (set_has(value, &element))
+            return true;
+    if (at > 1)
+        return false;
     is_there = replicator_bytes(replicator, key_slice(load, call->key), &bytes);
     buf_fini(&bytes);
     return is_there; /* deleted since */
@@ -198,10 +250,11 @@ static bool has_stored(const struct data_load *load, uint32_t node,
 
     if (!world_durable_value(load->world, node, key_slice(load, call->key),
                              &bytes) ||
-        !envelope_decode(bytes, &envelope))
+        !envelope_decode_stored(bytes, &envelope))
         return false;
-    is_there = envelope_is_deleted(&envelope) ||
-               dd_set_has(envelope.value, &element);
+    is_there = envelope_is_deleted(&envelope);
+    for (uint32_t i = 0; !is_there && i < opaque_count(&envelope); i++)
+        is_there = dd_set_has(opaque_look(&envelope, i)->value, &element);
     envelope_fini(&envelope);
     return is_there;
 }
@@ -296,6 +349,8 @@ static void look_at_laws(struct data_load *load, const replica_list *list,
         if (replica->replicator)
             values[found] =
                 replicator_look(replica->replicator, key_slice(load, key));
+        if (values[found] && dd_kind_of(values[found]) == DD_OPAQUE)
+            values[found] = NULL; /* it does not merge there */
         found += values[found] != NULL;
     }
     if (found)
@@ -394,17 +449,15 @@ static bool is_told(const struct data_load *load, const struct client *client,
         workload_replicator(load, client->node);
     struct slice key = key_slice(load, follow->key);
     struct buf body = { 0 };
-    const struct dd_value *value;
-    bool good;
+    bool good, has_value;
 
     if (!replicator || !replicator_bytes(replicator, key, &body)) {
         buf_fini(&body);
         return true; /* there is nothing to report */
     }
     buf_clear(&body);
-    value = replicator_look(replicator, key);
-    face_put_body(&body, key, value);
-    good = follow->is_told && follow->is_deleted == !value &&
+    has_value = data_put_body(replicator, key, &body);
+    good = follow->is_told && follow->is_deleted == !has_value &&
            slice_equal(buf_slice(&body), buf_slice(&follow->last));
     buf_fini(&body);
     return good;
@@ -491,19 +544,16 @@ void data_load_judge(struct data_load *load)
     list_replicas(load, &list);
     for (uint32_t i = 0; i < load->keys.count && list.count; i++) {
         const struct replicator *replicator = list.items[0].replicator;
-        const struct dd_value *value;
 
         key = key_slice(load, i);
-        value = replicator ? replicator_look(replicator, key) : NULL;
         buf_clear(&body);
-        if (!value) {
+        if (!replicator || !data_put_body(replicator, key, &body)) {
             bool is_there =
                 replicator && replicator_bytes(replicator, key, &body);
 
             check_data_settled(load->check, i, is_there ? &deleted : NULL);
             continue;
         }
-        face_put_body(&body, key, value);
         if (!show_body(load, i, list.items[0].index,
                        (struct sherd_bytes){ body.data, body.size }, &shown))
             continue;
@@ -529,20 +579,20 @@ static bool note(const struct replicator *replicator, struct slice key,
 {
     struct buf body = { 0 };
     struct sherd_msg msg = { .kind = SHERD_DATA, .msg = SHERD_DATA_FOUND };
-    const struct dd_value *value;
     struct sherd_value *face;
-    struct shown shown;
+    struct shown shown = { .is_set = false };
     bool is_there = replicator && replicator_bytes(replicator, key, &body);
+    bool has_value;
+    uint32_t at = 0;
 
     buf_clear(&body);
-    value = is_there ? replicator_look(replicator, key) : NULL;
-    noted->is_deleted = is_there && !value;
-    if (value) {
-        face_put_body(&body, key, value);
+    has_value = is_there && data_put_body(replicator, key, &body);
+    noted->is_deleted = is_there && !has_value;
+    if (has_value) {
         msg.body = (struct sherd_bytes){ body.data, body.size };
-        face = sherd_data_value(&msg);
-        show(&shown, face);
-        sherd_value_free(face);
+        for (; (face = sherd_data_next_value(&msg, &at)); sherd_value_free(face))
+            show(&shown, face);
+        show_end(&shown);
         noted->count = shown.value.count;
         noted->is_on = shown.value.is_on;
         for (uint32_t i = 0; i < shown.elements.count; i++)

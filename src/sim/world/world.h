@@ -184,6 +184,11 @@ void world_down(struct world *world, uint32_t node, uint32_t which);
  * ignored. */
 void world_active_limit(struct world *world, uint32_t node, const char *type,
                         uint32_t entities, uint64_t bytes);
+/* Answers a request of a coordinator on the running node, as a thread of the program does by
+ * sherd_system_allocation_answer. An address that is none is ignored. */
+struct sherd_allocation_choice;
+void world_allocate(struct world *world, uint32_t node,
+                    const struct sherd_allocation_choice *choice);
 
 /* Adds a type to a node that runs, or shuts a region down; an answer follows. At most two types can be
  * added to an incarnation. Texts and functions are lent until the node's end. */

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include <sherd/allocation.h>
+
 #include "base/check.h"
 #include "sim/seed/streams.h"
 
@@ -371,6 +373,16 @@ void world_active_limit(struct world *world, uint32_t node, const char *type,
     if (node_mail_active_limit(world_site(world, node)->face.node, type, entities, bytes,
                                &mail))
         give(world, node, 0, mail);
+}
+
+void world_allocate(struct world *world, uint32_t node,
+                    const struct sherd_allocation_choice *choice)
+{
+    struct address region;
+
+    if (!choice->address || address_parse(&region, choice->address, NULL, NULL))
+        give(world, node, 0,
+             node_mail_allocation(choice, choice->address ? &region : NULL));
 }
 
 static void call_type(struct world *world, uint32_t node, enum type_call call, uint32_t type)

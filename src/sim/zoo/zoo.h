@@ -17,7 +17,9 @@ enum zoo_world {
     WORLD_DURABLE,       /* the same with durable keys */
     WORLD_STORE,         /* the N/R/W store under load */
     WORLD_LIMIT,         /* active entities are limited */
+    WORLD_ALLOCATION,    /* types have all allocation strategies */
     WORLD_CLIENT,        /* threads of programs make requests */
+    WORLD_UNKNOWN,       /* distributed data under load; some nodes do not know a type */
 };
 
 struct zoo_entry {

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/gzip.h"
 #include "ddata/message.h"
+#include "ddata/opaque.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -15,6 +16,38 @@ static bool is_performed(const struct pruning *pruning)
     return false;
 }
 
+/* A replicator names the origin of each state. */
+static void name_origin(struct envelope *envelope)
+{
+    static const struct node_id node = { { "a", 2552 }, 1 };
+
+    if (!envelope->origin)
+        envelope->origin = origin_new(&node, ORIGIN_STATE);
+}
+
+/* As a durable file contains it, with siblings. */
+static void check_stored(struct slice bytes)
+{
+    struct envelope envelope = { 0 };
+    struct envelope again = { 0 };
+    struct buf once = { 0 };
+    struct buf twice = { 0 };
+
+    if (!envelope_decode_stored(bytes, &envelope)) {
+        check(!envelope.value && !envelope.siblings.count);
+        return;
+    }
+    envelope_encode(&once, &envelope, NULL, ENVELOPE_STORED);
+    check(envelope_decode_stored(buf_slice(&once), &again));
+    check(opaque_count(&envelope) == opaque_count(&again));
+    envelope_encode(&twice, &again, NULL, ENVELOPE_STORED);
+    check(slice_equal(buf_slice(&once), buf_slice(&twice)));
+    envelope_fini(&envelope);
+    envelope_fini(&again);
+    buf_fini(&once);
+    buf_fini(&twice);
+}
+
 static void check_envelope(struct slice bytes)
 {
     struct envelope envelope = { 0 };
@@ -22,6 +55,7 @@ static void check_envelope(struct slice bytes)
     struct buf once = { 0 };
     struct buf twice = { 0 };
 
+    check_stored(bytes);
     if (!envelope_decode(bytes, &envelope)) {
         check(!envelope.value);
         return;
@@ -38,10 +72,16 @@ static void check_envelope(struct slice bytes)
         /* a mark that ends at INT64_MIN is dropped */
         bool may_change = is_performed(&envelope.pruning);
 
+        if (opaque_is_needed(&envelope, &again)) {
+            name_origin(&envelope);
+            name_origin(&again);
+        }
         if (envelope_merge(&envelope, &again, INT64_MIN) != ENVELOPE_SAME)
             check(may_change);
         envelope_fini(&again);
         check(envelope_decode(buf_slice(&once), &again));
+        if (opaque_is_needed(&envelope, &again))
+            name_origin(&again);
         check(envelope_merge(&envelope, &again, INT64_MIN) == ENVELOPE_SAME);
     }
     envelope_fini(&envelope);

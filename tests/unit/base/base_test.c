@@ -48,6 +48,25 @@ static void a_broken_invariant_names_its_place(void **state)
                         "broken invariant at src/file.c:7: a thing holds");
 }
 
+static void lack_of_memory_is_no_broken_invariant(void **state)
+{
+    volatile size_t size = SIZE_MAX / 4;
+    (void)state;
+
+#if defined(__SANITIZE_ADDRESS__)
+    skip(); /* it ends the process first */
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+    skip();
+#endif
+#endif
+    check_set_hook(keep_hook_text);
+    if (setjmp(hook_back) == 0)
+        mem_free(mem_resize(NULL, size));
+    check_set_hook(NULL);
+    assert_non_null(strstr(hook_text, "out of memory: no 4611686018427387903 bytes"));
+}
+
 static void hashes_agree_with_the_jvm(void **state)
 {
     (void)state;
@@ -821,6 +840,7 @@ int main(void)
         cmocka_unit_test(probes_are_bounded),
         cmocka_unit_test(sorting_is_stable),
         cmocka_unit_test(a_broken_invariant_names_its_place),
+        cmocka_unit_test(lack_of_memory_is_no_broken_invariant),
         cmocka_unit_test(every_error_code_has_a_text_of_its_own),
         cmocka_unit_test(gzip_output_equals_the_jdks),
         cmocka_unit_test(gzip_can_store_bytes_uncompressed),

@@ -510,6 +510,98 @@ static void wrong_keys_are_refused_with_the_nearest_key(void **state)
             3, 1, "unknown key akka.cluster.sharding.distributed-data.use-lease");
 }
 
+/* A key whose sections are not all there, or are too many. */
+static void a_key_in_a_wrong_section_is_refused_with_the_right_one(void **state)
+{
+    (void)state;
+    refused("akka.remote.artery.hostname = a", 1, 1,
+            "did you mean akka.remote.artery.canonical.hostname?");
+    refused("akka.remote.port = 1", 1, 1,
+            "did you mean akka.remote.artery.canonical.port?");
+    refused("sherd.journal.path = a", 1, 1,
+            "did you mean sherd.journal.sqlite.path?");
+    refused("akka.split-brain-resolver.active-strategy = a", 1, 1,
+            "did you mean akka.cluster.split-brain-resolver.active-strategy?");
+    refused("akka.cluster.coordinated-shutdown.phases.cluster-exiting.timeout = 1 s",
+            1, 1,
+            "did you mean akka.coordinated-shutdown.phases.cluster-exiting.timeout?");
+    refused("akka.cluster.sharding.passivation-strategy.idle-entity.timeout = 1 s",
+            1, 1,
+            "did you mean akka.cluster.sharding.passivation."
+            "default-idle-strategy.idle-entity.timeout?");
+    refused("akka.cluster.x.y.z.timeout = 1 s", 1, 1, "remove it");
+    refused("sherd.nope = 1", 1, 1, "remove it"); /* not akka.home */
+    refused("AKKA.cluster.roles = [a]", 1, 1,
+            "unknown section AKKA; did you mean akka?");
+    refused("Pekko.lanes = 1", 1, 1, "unknown section Pekko; did you mean pekko?");
+}
+
+/* Returns the names of one kind, each with a comma. */
+static const char *names_of(const struct config *config,
+                             enum config_unread_kind kind)
+{
+    static char names[512];
+    struct config_unread unread;
+    uint32_t at = 0;
+
+    names[0] = '\0';
+    while (config_next_unread(config, &at, &unread)) {
+        size_t size = strlen(names);
+
+        if (unread.kind == kind)
+            snprintf(names + size, sizeof names - size, "%s%s%s,", unread.name,
+                     unread.meant ? "=" : "", unread.meant ? unread.meant : "");
+    }
+    return names;
+}
+
+static void settings_at_the_root_are_listed(void **state)
+{
+    struct config *config = read_all("cluster { seed-nodes = [\"a:1\"], name = x }\n"
+                                     "remote.artery.canonical { port = 1, x = 2 }\n"
+                                     "journal.plugin = sqlite\ncluster.y.roles = 1");
+    (void)state;
+
+    assert_string_equal(names_of(config, CONFIG_BARE),
+                        "cluster.seed-nodes,remote.artery.canonical.port,");
+    assert_string_equal(names_of(config, CONFIG_OWN), "cluster,remote,journal,");
+    config_free(config);
+}
+
+static void variables_that_resemble_settings_are_listed(void **state)
+{
+    static const char *const variables[] = {
+        "SHERD_LANES=1", "SHERD_CLUSTER_SEED_NODES=a:1",
+        "CONFIG_FORCE_akka_cluster_roles_0=a", "CONFIG_FORCE_pekko_loglevel=INFO",
+        "CONFIG_FORCE_mine_lanes=1", "SHERD_HOME=/x", "SHERDLANES=1",
+        "AKKA_LANES=1", "SHERD_LANES_0=1", "sherd__lanes=2", NULL,
+    };
+    struct config *config = config_new();
+    (void)state;
+
+    config_environment(config, variables);
+    assert_true(config_finish(config, &problem));
+    assert_string_equal(names_of(config, CONFIG_VARIABLE),
+                        "SHERD_LANES=SHERD__LANES,"
+                        "SHERD_CLUSTER_SEED_NODES=SHERD__CLUSTER__SEED_NODES,"
+                        "CONFIG_FORCE_akka_cluster_roles_0=SHERD__CLUSTER__ROLES,"
+                        "CONFIG_FORCE_pekko_loglevel=SHERD__LOGLEVEL,");
+    assert_int_equal(config_int(config, "lanes"), 2);
+    config_free(config);
+}
+
+static void a_byte_that_no_text_has_is_named(void **state)
+{
+    static const uint8_t text[] = "akka.lanes = 1\0";
+    struct config *config = config_new();
+    (void)state;
+
+    assert_false(config_read(config, slice_of(text, sizeof text - 1), "t", &problem));
+    assert_string_equal(problem.text,
+                        "t:1:15: the byte 0x00 cannot stand in a bare value; remove it");
+    config_free(config);
+}
+
 /* A name that resembles a key with an effect is an error in any section. */
 static void misspelled_keys_are_refused_in_all_sections(void **state)
 {
@@ -569,7 +661,7 @@ static void names_of_the_user_are_accepted(void **state)
 
     while (config_next_ineffective(config, &at, &setting))
         foreign += setting.is_jvm;
-    assert_int_equal(foreign, 14);
+    assert_int_equal(foreign, 15);
     config_free(config);
 }
 
@@ -999,13 +1091,14 @@ static void includes_are_read_where_they_stand(void **state)
         const char *wanted;
     } wrong[] = {
         {"include \"loop\"", "loop.conf:1:1: includes nest deeper than 8"},
-        {"include required(\"none\")", "t:1:1: cannot read the include none"},
+        {"include required(\"none\")",
+         "t:1:1: cannot read the include none: there is no such file"},
         {"include file(\"wrong.conf\")", "wrong.conf:2:5: expected a value"},
         {"include file(\"x\"", "t:1:17: expected )"},
     };
     struct config *config = config_new();
     struct config_origin origin;
-    const char *name;
+    const char *name, *why;
     uint32_t at = 0;
     int calls = 0;
     (void)state;
@@ -1018,14 +1111,15 @@ static void includes_are_read_where_they_stand(void **state)
                             "t", &problem));
     assert_true(config_finish(config, &problem));
     assert_int_equal(calls, 9); /* one file by its whole name, and four tries for each of the others */
-    assert_true(config_next_missing(config, &at, &name, &origin));
+    assert_true(config_next_missing(config, &at, &name, &why, &origin));
     assert_string_equal(name, "none");
+    assert_string_equal(why, "there is no such file");
     assert_string_equal(origin.source, "t");
     assert_int_equal(origin.line, 2);
-    assert_true(config_next_missing(config, &at, &name, &origin));
+    assert_true(config_next_missing(config, &at, &name, &why, &origin));
     assert_string_equal(name, "also none");
     assert_int_equal(origin.line, 3);
-    assert_false(config_next_missing(config, &at, &name, &origin));
+    assert_false(config_next_missing(config, &at, &name, &why, &origin));
     assert_string_equal(config_list_at(config, "cluster.roles", 0), "included");
     assert_string_equal(config_origin(config, "cluster.roles").source,
                         "roles.conf");
@@ -1121,6 +1215,10 @@ int main(void)
         cmocka_unit_test(later_keys_win_and_sections_merge),
         cmocka_unit_test(amounts_are_read_with_their_units),
         cmocka_unit_test(wrong_keys_are_refused_with_the_nearest_key),
+        cmocka_unit_test(a_key_in_a_wrong_section_is_refused_with_the_right_one),
+        cmocka_unit_test(settings_at_the_root_are_listed),
+        cmocka_unit_test(variables_that_resemble_settings_are_listed),
+        cmocka_unit_test(a_byte_that_no_text_has_is_named),
         cmocka_unit_test(misspelled_keys_are_refused_in_all_sections),
         cmocka_unit_test(names_of_the_user_are_accepted),
         cmocka_unit_test(keys_of_other_modules_are_listed),

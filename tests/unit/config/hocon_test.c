@@ -190,7 +190,7 @@ static void an_include_without_an_ending_means_three_files(void **state)
         { NULL, NULL },
     };
     struct config *config;
-    const char *name;
+    const char *name, *why;
     struct config_origin origin;
     uint32_t at = 0;
     (void)state;
@@ -208,13 +208,13 @@ static void an_include_without_an_ending_means_three_files(void **state)
     is_refused("include \"wrong\"", files,
                "etc/wrong.conf:1:11: nothing may follow");
     is_refused("include required(\"none\")", files,
-               "cannot read the include etc/none");
+               "cannot read the include etc/none: there is no such file");
     is_refused("include \"http://x/y.conf\"", files,
                "\"http://x/y.conf\" is not a file");
     is_refused("include url(\"z\")", files, "is not a file");
     config = read_files("etc/node.conf", "include \"none\"\nlog = 1", files);
     assert_non_null(config);
-    assert_true(config_next_missing(config, &at, &name, &origin));
+    assert_true(config_next_missing(config, &at, &name, &why, &origin));
     assert_string_equal(name, "etc/none");
     config_free(config);
 }

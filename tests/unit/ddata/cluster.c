@@ -88,8 +88,12 @@ static void send(struct cluster *cluster, uint32_t from,
         out->manifest.data[0] == (uint8_t)cluster->dropped ||
         rng_below(&cluster->rng, 100) < cluster->loss_percent)
         return;
+    if (cluster->is_ordered && at <= cluster->last_arrival[from][to])
+        at = cluster->last_arrival[from][to] + 1;
+    cluster->last_arrival[from][to] = at;
     flying = mem_alloc(sizeof *flying);
     flying->from = from;
+    flying->from_uid = cluster->nodes[from].identity.node.uid;
     flying->to = to;
     flying->to_uid = out->to.uid;
     buf_put_slice(&flying->bytes, out->sender);
@@ -349,6 +353,7 @@ static void arrive(struct cluster *cluster, struct flying *flying)
     };
     const uint8_t *at = flying->bytes.data;
 
+    inbound.from.uid = flying->from_uid;
     inbound.sender = slice_of(at, flying->sizes[0]);
     inbound.recipient = slice_of(at += flying->sizes[0], flying->sizes[1]);
     inbound.manifest = slice_of(at += flying->sizes[1], flying->sizes[2]);

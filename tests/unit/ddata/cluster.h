@@ -40,6 +40,7 @@ struct stored {
 
 struct flying {
     uint32_t from;
+    uint64_t from_uid;
     uint32_t to;
     uint64_t to_uid;
     struct buf bytes; /* sender, recipient, manifest, payload */
@@ -77,6 +78,8 @@ struct cluster {
     const struct replicator_expiry *expiries;
     uint32_t expiry_count;
     char dropped; /* messages of this manifest are lost */
+    bool is_ordered; /* messages of one node to another arrive in order, as in a connection */
+    uint64_t last_arrival[CLUSTER_NODES_MAX][CLUSTER_NODES_MAX]; /* from, to */
     /* Receives what others send to a node, and passes it on; null: cluster_hand_over. */
     void (*deliver)(struct cluster *cluster, uint32_t index,
                     const struct inbound *inbound);

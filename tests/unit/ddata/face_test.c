@@ -259,6 +259,74 @@ static void a_key_of_another_serializer_finds_its_value(void **state)
     dd_free(map);
 }
 
+static struct dd_value *custom_of(const char *text)
+{
+    struct dd_value *value;
+
+    assert_int_equal(dd_decode((struct dd_other){ .serializer = 77,
+                                                  .manifest = slice_text("names"),
+                                                  .bytes = slice_text(text) },
+                               &value),
+                     DD_OK);
+    return value;
+}
+
+static void assert_custom(struct sherd_value *value, const char *text)
+{
+    struct sherd_item item;
+
+    assert_non_null(value);
+    assert_int_equal(sherd_value_type(value), SHERD_CUSTOM);
+    assert_int_equal(sherd_value_custom(value, &item), 1);
+    assert_int_equal(item.kind, SHERD_ITEM_OTHER);
+    assert_int_equal(item.serializer, 77);
+    assert_true(slice_is(slice_of(item.manifest.data, item.manifest.size), "names"));
+    assert_true(slice_is(slice_of(item.text.data, item.text.size), text));
+    assert_int_equal(sherd_value_size(value), 0);
+    sherd_value_free(value);
+}
+
+/* Types of a JVM program: all values of a key, and values inside a map. */
+static void custom_values_are_read_with_serializer_and_manifest(void **state)
+{
+    struct dd_writer writer = { .node = self };
+    struct dd_element key = { .kind = DD_OTHER, .serializer = 78, .text = slice_text("key") };
+    struct sherd_msg msg = { .kind = SHERD_DATA, .msg = SHERD_DATA_FOUND };
+    struct dd_value *values[3] = { custom_of("last"), dd_new(DD_ORMAP), custom_of("first") };
+    struct sherd_value *value;
+    struct sherd_item item;
+    struct sherd_change change = { .verb = SHERD_ADD, .item = sherd_text("x") };
+    struct buf body = { 0 };
+    uint32_t at = 0, in = 0;
+
+    (void)state;
+    assert_true(dd_ormap_put(values[1], &writer, &key, custom_of("inside")));
+    face_put_body(&body, slice_text("key"), values[0]);
+    face_put_value(&body, values[1]);
+    face_put_value(&body, values[2]);
+    msg.body = (struct sherd_bytes){ body.data, body.size };
+    assert_custom(sherd_data_value(&msg), "last");
+    assert_custom(sherd_data_next_value(&msg, &at), "last");
+    value = sherd_data_next_value(&msg, &at);
+    assert_non_null(value);
+    assert_int_equal(sherd_value_type(value), SHERD_OR_MAP);
+    assert_int_equal(sherd_value_custom(value, &item), 0);
+    assert_int_equal(sherd_value_next(value, &in, &item), 1);
+    assert_custom(sherd_value_inside(value, &item), "inside");
+    sherd_value_free(value);
+    assert_custom(sherd_data_next_value(&msg, &at), "first");
+    assert_null(sherd_data_next_value(&msg, &at));
+    msg.msg = SHERD_DATA_KEYS;
+    at = 0;
+    assert_null(sherd_data_next_value(&msg, &at));
+    /* an update cannot name the type, nor change such a value */
+    assert_null(face_change(NULL, SHERD_CUSTOM, &change, 1, &writer, 1));
+    assert_null(face_change(values[0], SHERD_OR_SET, &change, 1, &writer, 1));
+    for (int i = 0; i < 3; i++)
+        dd_free(values[i]);
+    buf_fini(&body);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +335,7 @@ int main(void)
         cmocka_unit_test(equal_numbers_of_two_kinds_are_not_in_one_value),
         cmocka_unit_test(changes_of_both_kinds_are_not_sure),
         cmocka_unit_test(a_key_of_another_serializer_finds_its_value),
+        cmocka_unit_test(custom_values_are_read_with_serializer_and_manifest),
     };
 
     return cmocka_run_group_tests_name("ddata_face", tests, NULL, NULL);

@@ -445,88 +445,6 @@ static void only_asked_replicas_count_as_answers(void **state)
     cluster_free(c);
 }
 
-/* A node that cannot tell which value is newer does not acknowledge it. */
-static void foreign_values_are_passed_on(void **state)
-{
-    struct replicator_settings settings = { .gossip_off = true };
-    struct lone *lone = lone_new(&settings);
-    static const char first[] = "\x0a\x09\x0a\x03one\x10\x63\x22\x00";
-    static const char second[] = "\x0a\x09\x0a\x03two\x10\x63\x22\x00";
-    struct message_entry entry = { slice_text("k"), slice_of(first, 11), 0, 0, 0 };
-    struct message write = { .kind = MESSAGE_WRITE,
-                             .entries = &entry,
-                             .count = 1,
-                             .from = lone->peer };
-    struct message answer;
-    struct trace_line line;
-    (void)state;
-
-    lone_receive(lone, &write);
-    assert_true(lone_next(lone, &answer));
-    assert_int_equal(answer.kind, MESSAGE_WRITE_ACK);
-    message_fini(&answer);
-    entry.bytes = slice_of(second, 11);
-    lone_receive(lone, &write);
-    assert_true(lone_next(lone, &answer));
-    assert_int_equal(answer.kind, MESSAGE_WRITE_NACK);
-    message_fini(&answer);
-    assert_int_equal(replicator_counters(lone->replicator)->unmerged, 1);
-    assert_int_equal(
-        dd_kind_of(replicator_look(lone->replicator, slice_text("k"))),
-        DD_OPAQUE);
-    write.kind = MESSAGE_READ;
-    lone_receive(lone, &write);
-    assert_true(lone_next(lone, &answer));
-    assert_int_equal(answer.kind, MESSAGE_READ_RESULT);
-    assert_memory_equal(answer.entries[0].bytes.data + 4, "two", 3);
-    message_fini(&answer);
-    assert_true(trace_next(lone->trace, &line));
-    assert_int_equal(line.level, TRACE_WARNING);
-    assert_non_null(strstr(line.text, "custom type replaced"));
-    assert_non_null(strstr(line.text, "key=\"k\""));
-    assert_false(trace_next(lone->trace, &line));
-    lone_free(lone);
-}
-
-/* A map with such values stays as it is. */
-static void a_map_with_foreign_values_is_refused_with_a_reason(void **state)
-{
-    struct replicator_settings settings = { .gossip_off = true };
-    struct lone *lone = lone_new(&settings);
-    struct message_entry part = { .key = slice_text("m") };
-    struct message write = { .kind = MESSAGE_WRITE,
-                             .entries = &part,
-                             .count = 1,
-                             .from = lone->peer };
-    struct dd_element key = dd_text("k");
-    struct trace_line line;
-    (void)state;
-
-    for (int i = 0; i < 3; i++) {
-        struct dd_writer writer = { .node = lone->peer, .versions = i };
-        struct envelope envelope = { .value = dd_new(DD_ORMAP) };
-        struct dd_value *inside = NULL;
-        struct buf bytes = { 0 };
-
-        assert_int_equal(dd_decode((struct dd_other){ .serializer = 99,
-                                                      .bytes = slice_of(&"abc"[i], 1) },
-                                   &inside),
-                         DD_OK);
-        assert_true(dd_ormap_put(envelope.value, &writer, &key, inside));
-        envelope_encode(&bytes, &envelope, NULL, ENVELOPE_WHOLE);
-        part.bytes = buf_slice(&bytes);
-        lone_receive(lone, &write);
-        assert_int_equal(lone_next_kind(lone), i ? MESSAGE_WRITE_NACK : MESSAGE_WRITE_ACK);
-        buf_fini(&bytes);
-        envelope_fini(&envelope);
-    }
-    assert_true(trace_next(lone->trace, &line)); /* once */
-    assert_non_null(strstr(line.text, "inside it is a value of a custom type"));
-    assert_non_null(strstr(line.text, "key=\"m\""));
-    assert_false(trace_next(lone->trace, &line));
-    lone_free(lone);
-}
-
 /* The value, given, is received in a write, and refused. */
 static void refuse(struct lone *lone, struct slice key, struct dd_value *value)
 {
@@ -749,8 +667,6 @@ int main(void)
         cmocka_unit_test(each_dropped_message_is_counted),
         cmocka_unit_test(a_key_that_is_not_utf8_is_dropped),
         cmocka_unit_test(only_asked_replicas_count_as_answers),
-        cmocka_unit_test(foreign_values_are_passed_on),
-        cmocka_unit_test(a_map_with_foreign_values_is_refused_with_a_reason),
         cmocka_unit_test(a_refused_value_is_logged),
         cmocka_unit_test(a_removed_member_is_pruned),
         cmocka_unit_test(elements_taken_over_are_added_again),

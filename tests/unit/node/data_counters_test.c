@@ -166,6 +166,27 @@ static void come_unreadable(struct bench *bench)
                            &bench->outbox);
 }
 
+/* Writes of two values of a type that only a JVM program knows: key, then serializer 99. */
+static void come_beside_another(struct bench *bench)
+{
+    static const char *const writes[] = {
+        "\x0a\x06" "custom" "\x12\x0b\x0a\x09\x0a\x03" "one" "\x10\x63\x22",
+        "\x0a\x06" "custom" "\x12\x0b\x0a\x09\x0a\x03" "two" "\x10\x63\x22",
+    };
+
+    for (int i = 0; i < 2; i++)
+        replicator_receive(bench->users, 0,
+                           &(struct inbound){
+                               .from = other.node,
+                               .recipient = slice_text(PATH),
+                               .manifest = slice_text("I"),
+                               /* the last byte is the empty manifest's size */
+                               .payload = slice_of(writes[i], strlen(writes[i]) + 1),
+                               .serializer = REPLICATOR_SERIALIZER,
+                           },
+                           &bench->outbox);
+}
+
 /* The status adds the count of sharding's replicator. */
 static void be_too_large(struct bench *bench)
 {
@@ -271,12 +292,13 @@ static void the_status_counts_each_refusal(void **state)
         uint64_t count;
     } cases[] = {
         { SHERD_VALUES_UNMERGED, come_of_another_type, 1 },
+        { SHERD_VALUES_BESIDE, come_beside_another, 1 },
         { SHERD_MESSAGES_MALFORMED, come_unreadable, 2 },
         { SHERD_VALUES_TOO_LARGE, be_too_large, 2 },
         { SHERD_VALUES_UNSENT, be_larger_than_a_message, 2 }, /* the change, and the whole */
         { SHERD_DELTAS_LOST, change_too_fast, REPLICATOR_DELTAS_MAX },
         { SHERD_VALUES_GOSSIP_DROPPED, compare_too_much, 1 },
-        { SHERD_VALUES_REFUSED, be_too_many, 5 }, /* as many were there */
+        { SHERD_VALUES_REFUSED, be_too_many, 6 }, /* as many were there */
         { SHERD_REPLICAS_REFUSED, be_too_many_members, 1 },
         { SHERD_GOSSIP_LEFT_OUT, gossip_too_fast, 2 },
         { SHERD_VALUES_LEFT_OUT, differ_too_much, 1 },

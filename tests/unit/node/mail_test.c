@@ -160,6 +160,8 @@ static struct mail_content make(enum mail_kind kind)
         return MAIL(tell, .own = { telling() });
     case MAIL_COMMAND:
         return MAIL(command, .own = { mem_copy(&node.address, sizeof node.address) });
+    case MAIL_ALLOCATION:
+        return MAIL(allocation, .own = { text("answer") });
     case MAIL_LOOKED:
         return MAIL(looked, .own = { text("records") });
     case MAIL_QUERY:

@@ -27,6 +27,9 @@ void settings_expect_coordinator(const struct coordinator *coordinator,
     assert_true(settings->relative_limit == 0.32);
     assert_int_equal(settings->threshold, 306);
     assert_int_equal(settings->simultaneous_max, 307);
+    assert_int_equal(settings->allocation, ALLOCATION_CONSISTENT_HASHING);
+    assert_int_equal(settings->hashing_limit, 308);
+    assert_true(settings->load_bound == 1.5);
     assert_int_equal(settings->min_members, 1);
     assert_int_equal(settings->number_of_shards, shards);
 }

@@ -52,6 +52,9 @@ static struct node_settings set(struct world *world)
     node.rebalance_relative_limit = 0.32;
     node.rebalance_threshold = 306;
     node.max_simultaneous_rebalance = 307;
+    node.allocation = ALLOCATION_CONSISTENT_HASHING;
+    node.hashing_limit = 308;
+    node.load_bound = 1.5;
     return node;
 }
 

@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include <sherd/allocation.h>
+
 #include "base/check.h"
 #include "node/entity_type.h"
 
@@ -69,6 +71,69 @@ static void a_name_is_a_text(void **state)
     assert_non_null(strstr(entity_type_fault(&one), "UTF-8"));
 }
 
+static int region_zero(void *user, const struct sherd_allocation_request *request)
+{
+    (void)user;
+    (void)request;
+    return 0;
+}
+
+static void expect_fault(const char *allocation, const struct sherd_allocation_strategy *strategy,
+                         const char *fault, const char *meant)
+{
+    struct sherd_entity_type one = type("A", NULL);
+    const char *found;
+
+    one.allocation = allocation;
+    one.strategy = strategy;
+    found = entity_type_fault(&one);
+    if (fault)
+        assert_non_null(strstr(found, fault));
+    else
+        assert_null(found);
+    found = entity_type_meant(&one);
+    if (meant)
+        assert_string_equal(found, meant);
+    else
+        assert_null(found);
+}
+
+static void unknown_allocation_strategies_are_refused(void **state)
+{
+    (void)state;
+    expect_fault("extrenal", NULL, "is unknown", "external");
+    expect_fault("leastshard", NULL, "is unknown", "least-shard");
+    expect_fault("consistent-hash", NULL, "is unknown", "consistent-hashing");
+    expect_fault("costum", NULL, "is unknown", "custom");
+    expect_fault("", NULL, "is unknown", NULL);
+    expect_fault("round-robin", NULL, "is unknown", NULL);
+    expect_fault("least-shard", NULL, NULL, NULL);
+    expect_fault("external", NULL, NULL, NULL);
+}
+
+static void a_custom_strategy_needs_its_functions(void **state)
+{
+    struct sherd_allocation_strategy strategy = { .allocate = region_zero };
+    struct sherd_entity_type one = type("A", NULL);
+    struct node_settings settings = { .allocation = ALLOCATION_EXTERNAL };
+    (void)state;
+
+    expect_fault("custom", NULL, "no function allocate", NULL);
+    expect_fault("external", &strategy, "is not custom", NULL);
+    expect_fault("custom", &strategy, NULL, NULL);
+    expect_fault(NULL, &strategy, NULL, NULL);
+    strategy.timeout_ms = 3600001;
+    expect_fault(NULL, &strategy, "above an hour", NULL);
+    strategy.allocate = NULL;
+    expect_fault(NULL, &strategy, "no function allocate", NULL);
+    assert_int_equal(entity_type_allocation(&settings, &one), ALLOCATION_EXTERNAL);
+    one.allocation = "least-shard";
+    assert_int_equal(entity_type_allocation(&settings, &one), ALLOCATION_LEAST_SHARD);
+    one.allocation = NULL;
+    one.strategy = &strategy;
+    assert_int_equal(entity_type_allocation(&settings, &one), ALLOCATION_CUSTOM);
+}
+
 static void names_and_paths_must_differ(void **state)
 {
     (void)state;
@@ -127,6 +192,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_is_a_text),
+        cmocka_unit_test(unknown_allocation_strategies_are_refused),
+        cmocka_unit_test(a_custom_strategy_needs_its_functions),
         cmocka_unit_test(names_and_paths_must_differ),
         cmocka_unit_test(different_types_may_coexist),
         cmocka_unit_test(a_replicator_keeps_its_path),

@@ -33,6 +33,7 @@ struct sent {
 
 struct scene {
     struct identity identity;
+    const struct sherd_allocation_strategy *strategy; /* of the next coordinator */
     struct coordinator *coordinator;
     struct outbox outbox;
     struct trace *trace;
@@ -155,21 +156,30 @@ static inline void scene_coordinator(struct scene *scene,
             .settings = settings ? *settings
                                  : (struct coordinator_settings){ 0 },
             .trace = scene->trace,
+            .strategy = scene->strategy,
             .seed = 1 },
         scene->now);
 }
 
 static inline struct scene *
-scene_unread(const struct coordinator_settings *settings)
+scene_unread_by(const struct coordinator_settings *settings,
+                const struct sherd_allocation_strategy *strategy)
 {
     struct scene *scene = mem_alloc(sizeof *scene);
 
+    scene->strategy = strategy;
     scene->now = SECOND;
     scene->identity =
         (struct identity){ .protocol = "akka", .system = "S", .node = node_of(0) };
     scene->trace = trace_new(TRACE_WARNING);
     scene_coordinator(scene, settings);
     return scene;
+}
+
+static inline struct scene *
+scene_unread(const struct coordinator_settings *settings)
+{
+    return scene_unread_by(settings, NULL);
 }
 
 static inline struct scene *scene_new(const struct coordinator_settings *settings)
@@ -402,12 +412,8 @@ static inline bool has_news(struct scene *scene,
     return found;
 }
 
-/* A coordinator on n0 with `count` nodes, all registered, active with term 1. */
-static inline struct scene *
-scene_with(int count, const struct coordinator_settings *settings)
+static inline struct scene *scene_begin(struct scene *scene, int count)
 {
-    struct scene *scene = scene_new(settings);
-
     for (int n = 0; n < count; n++)
         peer_up(scene, n);
     give_term(scene, 1);
@@ -416,6 +422,13 @@ scene_with(int count, const struct coordinator_settings *settings)
     play(scene);
     forget_sent(scene);
     return scene;
+}
+
+/* A coordinator on n0 with `count` nodes, all registered, active with term 1. */
+static inline struct scene *
+scene_with(int count, const struct coordinator_settings *settings)
+{
+    return scene_begin(scene_new(settings), count);
 }
 
 #endif

@@ -23,7 +23,7 @@ static void start(uint32_t node)
     struct node_settings of = world_node_settings(world, node, NULL, 0);
 
     of.data = settings;
-    data_load_expiring(load, &of);
+    data_load_set(load, &of);
     of.probes = true;
     world_start(world, node, &of);
 }

@@ -54,6 +54,7 @@ import scala.jdk.javaapi.DurationConverters;
  *
  * TYPE    flag gcounter pncounter gset orset register lwwmap countermap multimap multimapdeltas
  *         ormap
+ *         custom growing ordered (only this program: types that nodes of the library do not know)
  * LEVEL   local N majority plusN all; :MS after it sets another time than 30 s; majorityN: at
  *         least N (only this program)
  * CHANGE  VERB ITEM VALUE AMOUNT [TYPE of the value inside an ormap]
@@ -184,6 +185,8 @@ final class Data {
             case "multimap" -> ORMultiMap.create();
             case "multimapdeltas" -> ORMultiMap.emptyWithValueDeltas();
             case "ormap" -> ORMap.create();
+            case "custom" -> Names.NONE;
+            case "growing", "ordered" -> GrowingNames.none(type.equals("ordered"));
             default -> throw new IllegalArgumentException(type);
         };
     }
@@ -214,6 +217,12 @@ final class Data {
         }
         if (value instanceof GSet<?> set) {
             return ((GSet<Object>) set).add(item);
+        }
+        if (value instanceof Names names) {
+            return names.add((String) item);
+        }
+        if (value instanceof GrowingNames names) {
+            return names.add((String) item);
         }
         if (value instanceof LWWRegister<?> register) {
             return ((LWWRegister<Object>) register).withValue(self, change.value());
@@ -294,6 +303,12 @@ final class Data {
         }
         if (value instanceof ORSet<?> set) {
             return all(set.getElements(), between);
+        }
+        if (value instanceof Names names) {
+            return all(names.names(), between);
+        }
+        if (value instanceof GrowingNames names) {
+            return all(names.names(), between);
         }
         if (value instanceof LWWRegister<?> register) {
             return word(register.getValue());

@@ -1,0 +1,86 @@
+/* Notes environment variables that resemble the name of a setting, and have no effect. */
+#include <string.h>
+
+#include "config/state.h"
+
+/* Reads the next letter of a name: a capital, or one underscore for any signs in a row. Zero at the
+ * end. */
+static char next_letter(const char **at, const char *end)
+{
+    char letter;
+
+    if (*at == end)
+        return '\0';
+    letter = *(*at)++;
+    if (letter == '.' || letter == '-' || letter == '_') {
+        while (*at < end && (**at == '.' || **at == '-' || **at == '_'))
+            (*at)++;
+        return '_';
+    }
+    return (char)(letter >= 'a' && letter <= 'z' ? letter - 'a' + 'A' : letter);
+}
+
+static bool is_spelling_of(struct slice name, const char *key)
+{
+    const char *at = (const char *)name.data;
+    const char *end = at + name.size;
+    const char *key_end = key + strlen(key);
+    char letter;
+
+    do {
+        letter = next_letter(&at, end);
+        if (letter != next_letter(&key, key_end))
+            return false;
+    } while (letter);
+    return true;
+}
+
+/* Returns what follows a prefix; an empty slice if the name has another one. */
+static struct slice after(struct slice name, const char *prefix)
+{
+    size_t size = strlen(prefix);
+
+    return name.size > size && memcmp(name.data, prefix, size) == 0
+               ? slice_of(name.data + size, name.size - size)
+               : slice_of(name.data, 0);
+}
+
+/* Cuts _0 and so on off the name of a list's item. */
+static struct slice without_number(struct slice name)
+{
+    size_t size = name.size;
+
+    while (size && name.data[size - 1] >= '0' && name.data[size - 1] <= '9')
+        size--;
+    return size && size < name.size && name.data[size - 1] == '_'
+               ? slice_of(name.data, size - 1)
+               : name;
+}
+
+void config_note_variable(struct config *config, struct slice name,
+                          const char *source)
+{
+    static const char *const prefixes[] = {
+        "SHERD_", "CONFIG_FORCE_akka_", "CONFIG_FORCE_pekko_",
+        "CONFIG_FORCE_sherd_",
+    };
+    struct slice rest = { 0 };
+    struct buf meant = { 0 };
+
+    for (size_t i = 0; !rest.size && i < sizeof prefixes / sizeof *prefixes; i++)
+        rest = after(name, prefixes[i]);
+    for (uint32_t i = 0; rest.size && i < known_count(); i++) {
+        const struct row *row = known_row(i);
+
+        if (!row->has_effect ||
+            !is_spelling_of(row->type == ROW_LIST ? without_number(rest) : rest,
+                            row->key))
+            continue;
+        config_put_variable(&meant, row->key);
+        config_add_unread(config, CONFIG_VARIABLE, source,
+                          (const char *)meant.data,
+                          (struct place){ .source = source });
+        buf_fini(&meant);
+        return;
+    }
+}
