@@ -294,7 +294,8 @@ enum sim_resolver {
  *     bursts of requests of programs' threads, per second, of all nodes together. With requests
  *     counters of nodes cannot be compared exactly.
  *   - text_shards: the types have an extractor: shards have texts as ids, every other tell goes to
- *     the region, and starts of entities are acknowledged. The number of shards stays.
+ *     the region, and starts of entities are acknowledged. The number of shards stays. Not with
+ *     allocation.
  *   - data_levels: a set of bits of enum sherd_level.
  *   - data_pruning_marker_s, also of durable keys: where clocks are exact; otherwise longer than
  *     any run.
