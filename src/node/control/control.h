@@ -205,7 +205,7 @@ bool control_has_role(const struct control *control,
  * type no longer has it; the second call logs the counts. term: from the journal, or 0. */
 struct remembered_shards {
     uint32_t orphans;  /* shards above the number of shards */
-    uint32_t unknown; /* ids that are not numbers */
+    uint32_t unknown; /* no numbers, or texts beyond the number of shards */
 };
 void control_remembered(struct control *control, uint32_t type,
                         struct slice id, uint64_t term,

@@ -40,9 +40,9 @@ void control_remembered_all(struct control *control, uint32_t type,
                   names->name, names->shards, counts->orphans);
     if (counts->unknown)
         trace_put(control->machine->trace, TRACE_WARNING, "coordinator",
-                  "stored shards have ids that are not numbers: their entities "
+                  "stored shards have ids that the type cannot have: their entities "
                   "do not start type=%s count=%u "
-                  "hint=\"use numeric shard ids, as HashCodeMessageExtractor does\"",
+                  "hint=\"give the type the extractor that named them, and enough shards\"",
                   names->name, counts->unknown);
 }
 
