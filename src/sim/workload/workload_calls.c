@@ -203,7 +203,7 @@ static void start_entity(struct workload *workload, struct sherd_ctx *ctx)
 
     if (workload_type_remembers(workload->type_of[at]))
         return;
-    if (workload->settings.text_shards)
+    if (workload->settings.extractor)
         sherd_entity_start_ask(ctx, workload_type_text(workload->type_of[at]),
                                workload_id(text, id), id, START_MS);
     else

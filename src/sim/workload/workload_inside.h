@@ -175,8 +175,7 @@ void workload_acknowledge(struct workload *workload, uint32_t node,
 /* The order of messages from one lane of a node's incarnation. */
 uint64_t workload_stream(struct sherd_ref self);
 
-/* ---- workload_extract.c ---- */
-const struct sherd_extractor *workload_extractor(const struct workload *workload); /* or null */
+/* ---- workload.c: extractors ---- */
 /* Checks the id of a shard that an entity of that node has, in worlds with text shards. */
 void workload_shard_is(struct workload *workload, uint32_t node, struct slice id,
                        struct slice shard);

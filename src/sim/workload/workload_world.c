@@ -217,7 +217,7 @@ static bool is_there(void *user, uint32_t node)
 static struct slice shard_id(const struct workload_world *of, int32_t shard,
                              char text[SIM_SHARD_MAX])
 {
-    return workload_settings_of(of->workload)->text_shards ? sim_shard_text(shard, text)
+    return workload_settings_of(of->workload)->extractor ? sim_shard_text(shard, text)
                                                            : shard_text(shard, text);
 }
 
