@@ -394,6 +394,7 @@ static void report_slow(struct actors *actors, uint64_t took,
     const char *label = handled > 1 ? "last_message" : "message";
     const char *kind = message_kind_text(actors->handled_kind);
     uint64_t ms = took / MS;
+    char number[SHARD_TEXT_MAX];
 
     actors->counts.slow_handlers++;
     if (count != 1)
@@ -406,13 +407,13 @@ static void report_slow(struct actors *actors, uint64_t took,
                   actors->handled_msg, kind, (unsigned long long)ms, handled);
     else
         trace_put(actors->settings.trace, TRACE_WARNING, "actor",
-                  "handler took long behavior=%s type=%s shard=%d id=%.*s "
+                  "handler took long behavior=%s type=%s shard=%s id=%.*s "
                   "%s=%u kind=\"%s\" ms=%llu messages=%u",
                   behavior_of(actors, slot)->face.name
                       ? behavior_of(actors, slot)->face.name
                       : "",
                   slot_type(actors, slot),
-                  (int)actors->rows.items[slot->row].shard,
+                  (const char *)slot_shard(actors, slot, number).data,
                   (int)slot_id(slot).size, (const char *)slot_id(slot).data,
                   label, actors->handled_msg, kind, (unsigned long long)ms,
                   handled);

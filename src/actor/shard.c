@@ -162,14 +162,16 @@ static void force_row(struct actors *actors, uint32_t row)
 {
     struct row *here = &actors->rows.items[row];
     uint32_t named = 0, counts[LATE_COUNT] = { 0 };
-    char text[TRACE_TEXT_MAX];
+    char text[TRACE_TEXT_MAX], number[SHARD_TEXT_MAX];
 
     for (uint32_t i = 0; i < here->slots.count; i++)
         counts[late_of(slot_at(actors, here->slots.items[i]))]++;
     line_format(text, sizeof text,
                 "entities did not stop in time, stopped by force type=%s "
-                "shard=%d entities=%u",
-                actors->types[here->type].name, here->shard, here->slots.count);
+                "shard=%s entities=%u",
+                actors->types[here->type].name,
+                shard_label(actors->types[here->type].rule.names, here->shard, number),
+                here->slots.count);
     trace_late(actors, text, counts);
     here->deadline = 0;
     here->over = true;
@@ -241,6 +243,7 @@ void actors_shard_fenced(struct actors *actors, uint16_t type, int32_t shard)
 {
     uint32_t row = shard_row_find(actors, type, shard);
     struct row *here;
+    char number[SHARD_TEXT_MAX];
 
     check(!actors->ctx.slot);
     entity_flush(actors);
@@ -254,9 +257,11 @@ void actors_shard_fenced(struct actors *actors, uint16_t type, int32_t shard)
     here->deadline = 0; /* no ACTORS_SHARD_EMPTY */
     trace_put(actors->settings.trace, TRACE_WARNING, "actor",
               "shard fenced, its entities stopped: another node owns it "
-              "type=%s shard=%d entities=%u "
+              "type=%s shard=%s entities=%u "
               "hint=\"check whether this process was suspended or cut off\"",
-              actors->types[type].name, shard, here->slots.count);
+              actors->types[type].name,
+              shard_label(actors->types[type].rule.names, shard, number),
+              here->slots.count);
     while (here->slots.count) {
         uint32_t index = here->slots.items[here->slots.count - 1];
         struct slot *slot = slot_at(actors, index);

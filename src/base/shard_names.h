@@ -31,6 +31,12 @@ uint32_t shard_names_count(const struct shard_names *names);
  * `text` if names is null. */
 struct slice shard_name(const struct shard_names *names, int32_t shard,
                         char text[SHARD_TEXT_MAX]);
+/* The same for a log line: with a zero byte. */
+static inline const char *shard_label(const struct shard_names *names, int32_t shard,
+                                      char text[SHARD_TEXT_MAX])
+{
+    return (const char *)shard_name(names, shard, text).data;
+}
 /* Finds the number of an id. Returns false if it is none of the type. */
 bool shard_number(struct shard_names *names, struct slice id, int32_t *shard);
 

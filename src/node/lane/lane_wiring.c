@@ -108,9 +108,10 @@ static void fenced(struct lane *lane, uint32_t type,
 
     trace_put(lane->machine->trace, TRACE_ERROR, "shard",
               "shard fenced, its entities stop: another node owns it, or will "
-              "at once type=%s shard=%d "
+              "at once type=%s shard=%s "
               "hint=\"check whether this process was suspended or cut off\"",
-              lane->machine->node->names[type].name, news->shard);
+              lane->machine->node->names[type].name,
+              shard_label(lane_shard_names(lane, type), news->shard, text));
     lane_drain(lane);
     actors_shard_fenced(lane->actors, (uint16_t)type, news->shard);
     while ((message = actors_take_out(lane->actors))) {

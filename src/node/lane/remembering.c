@@ -53,6 +53,7 @@ void lane_remember_init(struct lane *lane, uint32_t type)
     options.shard_count = names->shards;
     options.trace = lane->machine->trace;
     options.type = names->name;
+    options.names = names->rule.names;
     lane->remembers = true;
     options.changes_only = names->remembers_in_data;
     options.move_again = lane->machine->settings->retry_interval;
