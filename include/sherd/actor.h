@@ -203,8 +203,7 @@ SHERD_API void sherd_entity_ask_or_fail(struct sherd_ctx *ctx,
  * Sent at most once, in order with the tells to it.
  *
  * type, id: as for sherd_entity_tell. An unknown type and a wrong id are
- * ignored. If you must know that the entity runs, ask it something: it answers
- * after its recovery, and a remembered entity after its start is stored. */
+ * ignored. sherd_entity_start_ask tells when the entity runs. */
 SHERD_API void sherd_entity_start(struct sherd_ctx *ctx, const char *type,
                                   const char *id);
 

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/hash.h"
 #include "base/shard_names.h"
 
 static const char before[] = "shard ", after[] = " of a seed";
@@ -17,7 +18,12 @@ struct slice sim_shard_text(int32_t number, char text[SIM_SHARD_MAX])
 
 bool sim_shard_number(struct slice text, int32_t *number)
 {
+    struct slice inside = text;
+
     if (text.size > BEFORE + AFTER && memcmp(text.data, before, BEFORE) == 0)
-        text = slice_of(text.data + BEFORE, text.size - BEFORE - AFTER);
-    return shard_parse(text, number);
+        inside = slice_of(text.data + BEFORE, text.size - BEFORE - AFTER);
+    if (shard_parse(inside, number))
+        return true;
+    *number = (hash_java(text) & 0x3fffffff) | 0x40000000; /* above all others */
+    return text.size > 0;
 }

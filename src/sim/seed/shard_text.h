@@ -12,7 +12,8 @@
 
 /* "shard 17 of a seed"; text lends it. */
 struct slice sim_shard_text(int32_t number, char text[SIM_SHARD_MAX]);
-/* Reads such a text, or a decimal number. False: it is neither. */
+/* Reads such a text, or a decimal number. Any other text, of a program's own extractor, has a hash as
+ * its number. False: it is empty. */
 bool sim_shard_number(struct slice text, int32_t *number);
 
 #endif
