@@ -12,7 +12,6 @@ struct cart {
     int articles;
 };
 
-/* [entity] */
 /* A message ADD is a text, "TENANT/CART ARTICLE". */
 static int cart_of(void *user, struct sherd_extracted *message)
 {
@@ -28,9 +27,7 @@ static int cart_of(void *user, struct sherd_extracted *message)
     message->body.data = end + 1;
     return 1;
 }
-/* [entity end] */
 
-/* [shard] */
 /* The id alone decides: a start of a cart has no message. */
 static int tenant_of(void *user, const struct sherd_extracted *message,
                      char shard[SHERD_SHARD_MAX + 1])
@@ -42,7 +39,6 @@ static int tenant_of(void *user, const struct sherd_extracted *message,
     shard[size] = 0;
     return 1;
 }
-/* [shard end] */
 
 static enum sherd_next receive(struct sherd_ctx *ctx, void *self, const struct sherd_msg *msg)
 {
@@ -64,7 +60,6 @@ static struct sherd_system *start(void)
     const struct sherd_options options = { .port = SHERD_PORT_ANY,
                                            .alone = 1,
                                            .log_level = SHERD_LOG_WARNING };
-    /* [type] */
     const struct sherd_extractor extractor = { .entity = cart_of, .shard = tenant_of };
     const struct sherd_entity_type carts = {
         .name = "Cart",
@@ -72,7 +67,6 @@ static struct sherd_system *start(void)
         .extractor = &extractor,
         .behavior = { .name = "cart", .state_size = sizeof(struct cart), .receive = receive },
     };
-    /* [type end] */
     struct sherd_system *system;
 
     if (sherd_open(&system, &options))

@@ -103,6 +103,9 @@ enum sherd_error { SHERD_ERRORS(X) };
     X(SHERD_REASON_NO_FORMAT, "no format for the serializer and manifest")     \
     /* The path or pattern of a JVM's ActorSelection. */                       \
     X(SHERD_REASON_NO_MATCH, "the selection matches no actor")                 \
+    /* The entity ended because this node lost its shard's lease               \
+     * (cluster.sharding.use-lease). */                                        \
+    X(SHERD_REASON_LEASE_LOST, "the shard lost its lease")                     \
     /* The message was sent to a region: see sherd_extractor.entity. */        \
     X(SHERD_REASON_NOT_EXTRACTED, "the extractor does not handle the message") \
     /* The type's extractor gave no valid id, or one too many. */              \
@@ -133,7 +136,10 @@ enum sherd_reason { SHERD_REASONS(X) SHERD_REASON_COUNT };
      * stage. */                                                               \
     X(SHERD_STAGE_SENT, "sent to the node, no answer")                         \
     /* receive was called with it. */                                          \
-    X(SHERD_STAGE_DELIVERED, "delivered, not answered")
+    X(SHERD_STAGE_DELIVERED, "delivered, not answered")                        \
+    /* The shard's node does not have the lease (cluster.sharding.use-lease):  \
+     * another node has it, or the lease provider does not answer. */          \
+    X(SHERD_STAGE_LEASING, "the shard waits for its lease")
 
 #define X(name, text) name,
 enum sherd_stage { SHERD_STAGES(X) SHERD_STAGE_COUNT };

@@ -197,7 +197,7 @@ static int refuse(struct sherd_system *system, const struct sherd_entity_type *t
     }
     if ((is_late && comes_too_late(system, type)) || !has_journal(system, type))
         return SHERD_EINVAL;
-    return clashes(system, type) ? SHERD_EEXIST : 0;
+    return clashes(system, type) ? SHERD_EEXIST : system_lease_type(system, type);
 }
 
 static void keep(struct sherd_system *system, const struct sherd_entity_type *type)
@@ -209,6 +209,7 @@ static void keep(struct sherd_system *system, const struct sherd_entity_type *ty
     copy.data_center = mem_text(type->data_center);
     if (type->extractor)
         copy.extractor = mem_copy(type->extractor, sizeof *type->extractor);
+    copy.use_lease = mem_text(type->use_lease);
     copy.allocation = mem_text(type->allocation);
     if (type->strategy)
         copy.strategy = mem_copy(type->strategy, sizeof *type->strategy);

@@ -73,6 +73,7 @@ static void work_of_world(const struct run *run, struct run_work *work)
     work->members = check_member_counts(run->checks->member);
     work->seen = check_gossip_seen_counts(run->checks->gossip_seen);
     work->entities = check_entity_counts(run->checks->entity);
+    work->leases = check_shard_lease_counts(run->checks->shard_lease);
     work->choices = check_allocation_counts(run->checks->allocation);
     work->byte_modes = run->options->value[OPTION_BYTE_MODE] != 0;
 }
@@ -311,6 +312,8 @@ static void make_world(struct run *run)
         data_load_safety(run->data, &run->checks->safety,
                          run->checks->member);
     workload_world_safety(run->load, &run->checks->safety);
+    if (run->options->value[OPTION_SHARD_LEASES] & 1)
+        workload_world_leases(run->load, run->checks->shard_lease);
     if (run->store || run->requests || value[OPTION_CALLERS] > 1)
         check_message_others(workload_check(workload_world_of(run->load)));
     run->cluster.world = run->world;

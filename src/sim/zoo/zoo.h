@@ -21,6 +21,7 @@ enum zoo_world {
     WORLD_CLIENT,        /* threads of programs make requests */
     WORLD_UNKNOWN,       /* distributed data under load; some nodes do not know a type */
     WORLD_FLOOD,         /* strangers shake hands */
+    WORLD_LEASE,         /* shards and coordinators have leases */
 };
 
 struct zoo_entry {
