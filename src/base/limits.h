@@ -168,6 +168,9 @@
 #define SHARD_REF_MAX 1024 /* bytes of a region's or coordinator's ref */
 /* bytes to read one message; a frame is at most 256 KiB */
 #define SHARD_MESSAGE_MEMORY_MAX (8 * 1024 * 1024)
+/* bytes of a registration; a larger one is compressed: 20,000 shards are 480 KiB, and then 110 */
+#define SHARD_REGISTER_PLAIN_MAX (192 * 1024)
+#define SHARD_REGISTER_INFLATE_MAX (4 * 1024 * 1024) /* bytes of such a one: 131,072 shards */
 #define SHARD_HOMES_MAX 500 /* in one message; Akka's */
 /* at a registration; Akka's; other homes are asked for when needed */
 #define SHARD_HOMES_MESSAGES_MAX 10

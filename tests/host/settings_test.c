@@ -481,7 +481,6 @@ static void too_short_times_are_refused(void **state)
 static void a_zero_that_cores_read_as_default_is_refused(void **state)
 {
     static const char *const refused[][2] = {
-        { "akka.cluster.sharding.buffer-size = 0", "buffer-size" },
         { "sherd.journal.sqlite.lock-timeout = 0", "lock-timeout" },
         { "sherd.journal.sqlite.lock-timeout = 999 us", "at least 1 ms" },
     };

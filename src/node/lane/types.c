@@ -47,6 +47,8 @@ void lane_make_type(struct lane *lane, uint32_t index)
     };
 
     pending_budget_init(&type->budget, settings->buffer_size, 0, settings->lanes);
+    if (settings->buffer_size == BUFFER_NONE)
+        type->budget.count_max = 0;
     routes_init(&type->routes, &routes);
     owned_init(&type->owned, &owned);
     lane->leases |= owned.leases;
@@ -58,6 +60,8 @@ void lane_open_type(struct lane *lane, uint32_t index)
     const struct node_settings *settings = lane->machine->settings;
 
     actors_add_type(lane->actors, (uint16_t)index, &settings->types[index]);
+    actors_set_rule(lane->actors, (uint16_t)index,
+                    &lane->machine->node->names[index].rule);
     actors_set_passivation(lane->actors, (uint16_t)index, &settings->passivation);
 }
 
