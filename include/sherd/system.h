@@ -67,7 +67,8 @@ struct sherd_options {
     uint16_t port;
     /* Nodes to join: "host:port" or full addresses, ended by null. */
     const char *const *seed_nodes;
-    /* 1: the node founds a cluster of its own, which others can join. */
+    /* 1: the node founds a cluster of its own, which others can join. With seed
+     * nodes it has no effect, and the node logs a warning. */
     int alone;
     /* The node's roles, ended by null; default none. */
     const char *const *roles;

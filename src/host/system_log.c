@@ -296,6 +296,16 @@ static void list_names(struct sherd_system *system)
                    settings->system_name);
 }
 
+static void list_alone(struct sherd_system *system)
+{
+    const struct node_settings *node = &system->settings.node;
+
+    if (node->alone && (node->seed_node_count || node->finds_seeds))
+        system_log(system, TRACE_WARNING, "config",
+                   "this node is not alone, as it has seed nodes "
+                   "hint=\"set options.alone or seed nodes, not both\"");
+}
+
 /* Nodes of other hosts cannot answer a loopback address, so this node would never join. */
 static void list_loopback(struct sherd_system *system)
 {
@@ -368,6 +378,7 @@ void system_log_ineffective(struct sherd_system *system)
     list_bare(system);
     list_names(system);
     list_loopback(system);
+    list_alone(system);
 }
 
 enum system_state system_refuse_child(struct sherd_system *system)

@@ -24,11 +24,14 @@ static void keep(void *user, enum sherd_log_level level, const char *module,
     (void)snprintf(logged + size, sizeof logged - size, "%s\n", line);
 }
 
+static int alone; /* an option */
+
 /* Opens a node with these settings, and closes it. */
 static void open_with(const char *text)
 {
     const struct sherd_options options = { .port = SHERD_PORT_ANY,
                                            .config_text = text,
+                                           .alone = alone,
                                            .log = keep };
     struct sherd_system *system;
 
@@ -106,6 +109,18 @@ static void an_address_that_seed_nodes_cannot_reach_is_warned_of(void **state)
     tells_not("", words);
 }
 
+static void a_node_alone_with_seed_nodes_is_warned_of(void **state)
+{
+    static const char words[] = "this node is not alone, as it has seed nodes";
+    static const char seeds[] = "akka.cluster.seed-nodes = [\"127.0.0.1:1\"]";
+    (void)state;
+    tells_not(seeds, words);
+    alone = 1;
+    tells(seeds, words);
+    tells_not("", words);
+    alone = 0;
+}
+
 /* A file that a JVM node shares needs them. */
 static void settings_of_the_jvm_are_no_warnings(void **state)
 {
@@ -145,6 +160,7 @@ int main(void)
         cmocka_unit_test(variables_with_wrong_names_are_warned_of),
         cmocka_unit_test(keys_of_both_toolkits_are_warned_of),
         cmocka_unit_test(an_address_that_seed_nodes_cannot_reach_is_warned_of),
+        cmocka_unit_test(a_node_alone_with_seed_nodes_is_warned_of),
         cmocka_unit_test(settings_of_the_jvm_are_no_warnings),
         cmocka_unit_test(a_plain_address_is_refused_with_its_place),
     };
