@@ -254,8 +254,13 @@ static int check_mark(struct sqlite_store *store, char *error)
     enum marked found;
     char *id;
 
-    if (!turn_get_mark(store->turn, &mark) || mark.store != store->mark.store)
-        return 0; /* new, or of another store that was here before */
+    if (!turn_get_mark(store->turn, &mark))
+        return 0; /* new */
+    if (mark.store != store->mark.store)
+        return sqlite_refused(store, error,
+                              "is another journal than the one whose events "
+                              "were stored here; restore the files, or accept "
+                              "the loss by deleting FILE-turn");
     while ((found = find_marked(store, &mark)) == MARKED_MISSING) {
         if (turn_get_mark(store->turn, &later) &&
             memcmp(&later, &mark, sizeof mark) != 0) {

@@ -10,6 +10,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+static uint64_t root_now(void)
+{
+    struct stat found;
+
+    return stat("/", &found) == 0 ? (uint64_t)found.st_ino ^ (uint64_t)found.st_dev << 32 : 0;
+}
+
 static void take(struct kept_file *kept, int result, const struct stat *found)
 {
     *kept = (struct kept_file){ 0 };
@@ -18,6 +25,7 @@ static void take(struct kept_file *kept, int result, const struct stat *found)
     kept->device = (uint64_t)found->st_dev;
     kept->inode = (uint64_t)found->st_ino;
     kept->size = (uint64_t)found->st_size;
+    kept->root = root_now();
 }
 
 void kept_file_take(struct kept_file *kept, int fd)
@@ -34,13 +42,14 @@ void kept_file_take_path(struct kept_file *kept, const char *path)
     take(kept, stat(path, &found), &found);
 }
 
-/* The path wins: another program that opens it shall find the same file. */
-static int look(const char *path, int folder, struct stat *found)
+/* The path wins: another program that opens it shall find the same file. So a folder that was moved
+ * away does not count, unless this process cannot see its path any more. */
+static int look(const struct kept_file *kept, const char *path, int folder, struct stat *found)
 {
     const char *slash = strrchr(path, '/');
     int result = stat(path, found);
 
-    return result != 0 && folder >= 0
+    return result != 0 && folder >= 0 && (errno == EACCES || root_now() != kept->root)
                ? fstatat(folder, slash ? slash + 1 : path, found, 0)
                : result;
 }
@@ -58,7 +67,7 @@ const char *kept_file_change_in(const struct kept_file *kept, int folder,
 
     if (!kept->inode)
         return NULL;
-    if (look(path, folder, &found) != 0)
+    if (look(kept, path, folder, &found) != 0)
         return errno == ENOENT || errno == ENOTDIR ? "deleted"
                                                    : "made inaccessible";
     if ((uint64_t)found.st_dev != kept->device ||

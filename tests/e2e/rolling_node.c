@@ -184,7 +184,7 @@ static void on_up(void *user)
 {
     static const struct sherd_behavior behavior = { .name = "first",
                                                     .receive = first };
-    int error = sherd_system_spawn(node, &behavior, nothing, NULL);
+    int error = sherd_system_spawn(node, &behavior, nothing);
 
     (void)user;
     say(error ? "cannot ask" : "up");
@@ -201,7 +201,7 @@ static void *read_input(void *argument)
     (void)argument;
     if (!fgets(line, sizeof line, stdin))
         return NULL;
-    if (sherd_system_spawn(node, &behavior, nothing, NULL))
+    if (sherd_system_spawn(node, &behavior, nothing))
         say("cannot ask");
     ends = fgets(line, sizeof line, stdin) != NULL;
     return NULL;

@@ -450,7 +450,7 @@ static void a_log_that_another_program_emptied_is_no_damage(void **state)
     drop(&origin);
 }
 
-static void backups_by_another_program_are_complete(void **state)
+static void back_up_with_another_program(bool is_closed)
 {
     struct origin origin;
     char path[260];
@@ -459,9 +459,8 @@ static void backups_by_another_program_are_complete(void **state)
     sqlite3 *from;
     sqlite3 *to;
     sqlite3_backup *backup;
-    (void)state;
 
-    make(&origin, false);
+    make(&origin, is_closed);
     snprintf(path, sizeof path, "%s/copy.db", origin.folder);
     copy_all(origin.path, path);
     snprintf(copy, sizeof copy, "%s-backup", path);
@@ -480,6 +479,46 @@ static void backups_by_another_program_are_complete(void **state)
     expect_complete(&origin, copy);
     expect_complete(&origin, path);
     drop(&origin);
+}
+
+static void backups_by_another_program_are_complete(void **state)
+{
+    (void)state;
+    back_up_with_another_program(false);
+    back_up_with_another_program(true); /* the first page has a checksum, and the backup changes it */
+}
+
+/* What was acknowledged here is in another file. */
+static void a_journal_that_was_emptied_deleted_or_exchanged_is_refused(void **state)
+{
+    struct origin origin, other;
+    struct backend_options options = { .path = origin.path, .cluster = "c" };
+    char error[BACKEND_ERROR_MAX] = "";
+    char turn[300];
+    void *writer;
+    (void)state;
+
+    for (int kind = 0; kind < 3; kind++) {
+        make(&origin, true);
+        make(&other, true);
+        if (kind == 0)
+            assert_int_equal(truncate(origin.path, 0), 0);
+        else if (kind == 1)
+            assert_int_equal(unlink(origin.path), 0);
+        else
+            copy_file(other.path, origin.path);
+        for (int again = 0; again < 2; again++) {
+            assert_null(backend_sqlite.open(&options, BACKEND_WRITER, error));
+            assert_non_null(strstr(error, "is another journal than the one"));
+        }
+        snprintf(turn, sizeof turn, "%s-turn", origin.path);
+        assert_int_equal(unlink(turn), 0);
+        writer = backend_sqlite.open(&options, BACKEND_WRITER, error);
+        assert_non_null(writer);
+        backend_sqlite.close(writer);
+        drop(&origin);
+        drop(&other);
+    }
 }
 
 static void a_missing_log_is_refused(void **state)
@@ -543,6 +582,7 @@ int main(void)
         cmocka_unit_test(no_cut_log_loses_events_silently),
         cmocka_unit_test(a_log_that_another_program_emptied_is_no_damage),
         cmocka_unit_test(backups_by_another_program_are_complete),
+        cmocka_unit_test(a_journal_that_was_emptied_deleted_or_exchanged_is_refused),
         cmocka_unit_test(a_missing_log_is_refused),
         cmocka_unit_test(a_loss_can_be_accepted),
     };

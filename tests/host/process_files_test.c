@@ -87,6 +87,33 @@ static void a_relative_path_is_kept_when_the_folder_changes(void **state)
     remove_folder();
 }
 
+static void move_the_folder(void)
+{
+    struct sherd_system *system = open_node(journal_path, true);
+    char moved[sizeof folder + 8];
+
+    snprintf(moved, sizeof moved, "%s.old", folder);
+    must(sherd_start(system) == 0);
+    await_ready(system);
+    store_an_event(system);
+    must(rename(folder, moved) == 0 && mkdir(folder, 0700) == 0);
+    for (int i = 0; i < 300 && sherd_is_ready(system); i++)
+        doze();
+    must(!sherd_is_ready(system));
+    must(has_logged("deleted"));
+    end_node(system);
+    must(rmdir(folder) == 0 && rename(moved, folder) == 0);
+}
+
+/* The next start would not find the journal under its name. */
+static void a_journal_whose_folder_is_moved_stores_nothing_more(void **state)
+{
+    (void)state;
+    make_folder();
+    assert_good(move_the_folder);
+    remove_folder();
+}
+
 static void open_in_two_folders(void)
 {
     struct sherd_system *first, *second;
@@ -163,6 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_limit_of_file_sizes_is_an_error_of_the_journal),
         cmocka_unit_test(a_relative_path_is_kept_when_the_folder_changes),
+        cmocka_unit_test(a_journal_whose_folder_is_moved_stores_nothing_more),
         cmocka_unit_test(equal_paths_in_two_folders_are_two_journals),
         cmocka_unit_test(a_journal_outside_a_new_root_stays_open),
         cmocka_unit_test(a_journal_without_rights_is_not_called_deleted),
