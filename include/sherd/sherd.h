@@ -16,6 +16,7 @@
 #include <sherd/job.h>
 #include <sherd/sharding.h>
 #include <sherd/shutdown.h>
+#include <sherd/singleton.h>
 #include <sherd/store.h>
 #include <sherd/system.h>
 
