@@ -266,5 +266,13 @@ void run_work_put(const struct run_work *work, struct buf *text)
     put(text, "with memberships", follow->compared);
     put(text, "ends", follow->ends);
     put_requests(&work->requests, text);
+    buf_put_text(text, "\nservices");
+    put(text, "asked", work->services.asked);
+    put(text, "answered", work->services.answered);
+    put(text, "failed", work->services.failed);
+    put(text, "singletons", work->services.check.singletons);
+    put(text, "moves", work->services.check.moves);
+    put(text, "daemons", work->services.check.daemons);
+    put(text, "overlaps with nodes outside", work->services.check.excused);
     buf_put_text(text, "\n");
 }

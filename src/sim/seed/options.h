@@ -250,7 +250,8 @@ enum sim_resolver {
     X(DATA_UNKNOWN, "data_unknown", 0, SELDOM(0, 0, 1, 2))                     \
     X(ALLOCATION, "allocation", 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4)               \
     X(HASHING_LIMIT, "hashing_rebalance_limit", 0, 0, 0, 1, 5)                 \
-    X(LOAD_BOUND, "hashing_load_bound_percent", 0, 0, 0, 100, 125, 200)
+    X(LOAD_BOUND, "hashing_load_bound_percent", 0, 0, 0, 100, 125, 200)            \
+    X(SERVICES, "services_load", 0, 0, 0, 1)
 
 /* Meanings that the names do not tell:
  *
