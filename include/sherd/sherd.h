@@ -10,6 +10,7 @@
 #include <sherd/allocation.h>
 #include <sherd/client.h>
 #include <sherd/cluster.h>
+#include <sherd/daemon.h>
 #include <sherd/ddata.h>
 #include <sherd/entity_ref.h>
 #include <sherd/error.h>

@@ -43,6 +43,8 @@ static inline void deliver_entity(struct actors *actors,
         return;
     }
     message->returned = 0;
+    if (unlikely(actors->types[message->type].is_daemon) && daemon_take(actors, message, index))
+        return;
     if (!index) {
         index = entity_new(actors, message, key, row);
         if (!index) {

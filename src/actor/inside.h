@@ -140,6 +140,8 @@ struct type {
     uint32_t stop_msg;
     uint32_t shards;
     uint32_t running;
+    bool is_daemon;           /* daemon.c */
+    uint32_t daemon_revision; /* the earliest that may start */
     uint32_t *rows; /* by shard + shards; 0 = not here */
     const struct passivation_settings *passivation; /* lent; null: no limit */
     struct active_limit limit; /* of each shard */
@@ -527,6 +529,11 @@ void slot_news_put(struct actors *actors, const struct actors_news *news);
 /* --- cluster.c --- */
 void view_retry(struct actors *actors);
 void view_fini(struct actors *actors);
+
+/* --- daemon.c --- */
+/* Takes a message, given, to a daemon, running or absent (index 0), if it asks for the daemon's end or
+ * comes too late to start it. False: deliver it. */
+bool daemon_take(struct actors *actors, struct message *message, uint32_t index);
 
 /* --- data.c --- */
 void followers_fini(struct actors *actors);

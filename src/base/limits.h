@@ -491,5 +491,9 @@
 #define SINGLETON_RETRIES_MAX 100000 /* the largest min-number-of-hand-over-retries */
 #define SINGLETON_RESTART_MS 200 /* before an instance that ended by itself starts again */
 #define SINGLETON_RESTART_MAX_MS 10000 /* the delay doubles up to this */
+#define DAEMON_KEEP_ALIVE_MS 10000 /* Akka's keep-alive-interval */
+#define DAEMON_PINGS_MAX 100 /* daemons started at a time */
+#define DAEMON_PING_PAUSE_MS 100 /* before the next ones: Pekko's keep-alive-throttle-interval */
+#define DAEMON_STATES_MAX 64 /* stored counts that a write replaces; the next one replaces the rest */
 
 #endif
