@@ -105,7 +105,7 @@ struct active_limit {
 };
 
 /* Sets how entities of a type are chosen that are too many; settings lent until actors_free. The
- * limits are none at first. Ignored for a type that remembers its entities. */
+ * limits are none at first. Ignored for a type that remembers its entities, and for daemons. */
 void actors_set_passivation(struct actors *actors, uint16_t type,
                             const struct passivation_settings *settings);
 /* Changes the limit of the type's shards here, and passivates what is too much. */

@@ -331,6 +331,9 @@ static void make_world(struct run *run)
     run->cluster.checks = run->checks;
     run->cluster.types = workload_types(workload_world_of(run->load),
                                         &run->cluster.type_count);
+    if (run->services)
+        run->cluster.types = services_load_types(run->services, run->cluster.types,
+                                                 run->cluster.type_count++);
     run->cluster.settings = set_life;
     run->cluster.user = run;
     run->cluster.resolves = value[OPTION_RESOLVER] != 0;

@@ -178,7 +178,12 @@ static bool is_reached(struct run *run, char *text, size_t size)
     return services_load_reached(run->services, text, size);
 }
 
-/* singleton-answers. A hand-over that was cut off begins anew after its retries. */
+static bool daemons_run(struct run *run, char *text, size_t size)
+{
+    return services_load_daemons_run(run->services, text, size);
+}
+
+/* singleton-answers, then daemons-run. A hand-over that was cut off begins anew after its retries. */
 static void reach_services(struct run *run)
 {
     uint64_t margin = run->options->value[OPTION_STABLE] * MS *
@@ -188,6 +193,9 @@ static void reach_services(struct run *run)
     (void)run_until_holds(run, is_reached, "singleton-answers",
                           SERVICES_REACHED + 4 * margin,
                           "answers of the singleton to all nodes");
+    if (!run_is_over(run) && !verdict_count(run->verdict))
+        (void)run_until_holds(run, daemons_run, "daemons-run", SERVICES_REACHED + 4 * margin,
+                              "each daemon once");
 }
 
 void run_drain(struct run *run)

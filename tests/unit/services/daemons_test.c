@@ -19,6 +19,7 @@
 /* By number; a daemon of a former count that still runs is `mixed`. */
 static uint32_t running[COUNT_MAX], starts[COUNT_MAX], total, mixed;
 static uint32_t revisions[COUNT_MAX];
+static uint32_t active_limit; /* of the nodes that start next */
 static struct sherd_daemons settings;
 static struct sherd_daemons_type type;
 static uint32_t wanted; /* the count of the next change */
@@ -63,6 +64,7 @@ static void begin(uint32_t count)
     memset(running, 0, sizeof running);
     memset(starts, 0, sizeof starts);
     total = mixed = 0;
+    active_limit = 0;
     settings = (struct sherd_daemons){
         .name = "work",
         .count = count,
@@ -84,6 +86,7 @@ static void start(struct world *world, uint32_t index, const char *const *roles)
     node.roles = roles;
     node.role_count = roles ? 1 : 0;
     node.lanes = 1 + index % 2;
+    node.active_entity_limit = active_limit;
     world_start(world, index, &node);
 }
 
@@ -169,6 +172,22 @@ static void daemons_of_a_crashed_node_start_elsewhere(void **state)
     world_down(world, 1, 0);
     world_run(world, 90 * SECOND);
     expect_running(8);
+    world_free(world);
+}
+
+static void limits_of_active_entities_do_not_end_daemons(void **state)
+{
+    struct player players[NODES];
+    struct world *world;
+
+    (void)state;
+    begin(6);
+    active_limit = 1;
+    world = world_of(7, 1, players);
+    world_run(world, 20 * SECOND);
+    expect_running(6);
+    for (uint32_t i = 0; i < 6; i++)
+        assert_int_equal(starts[i], 1);
     world_free(world);
 }
 
@@ -275,6 +294,7 @@ int main(void)
         cmocka_unit_test(each_daemon_runs_once_over_the_cluster_SHT037_SHT089_PKO021),
         cmocka_unit_test(only_members_with_the_role_run_daemons_SHT039),
         cmocka_unit_test(daemons_of_a_crashed_node_start_elsewhere),
+        cmocka_unit_test(limits_of_active_entities_do_not_end_daemons),
         cmocka_unit_test(a_change_ends_all_daemons_before_the_new_ones_start),
         cmocka_unit_test(the_next_coordinator_finishes_a_change),
         cmocka_unit_test(wrong_settings_are_refused),
