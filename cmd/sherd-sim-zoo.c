@@ -243,6 +243,11 @@ static const struct kind allocation_kinds[] = {
 #define ALLOCATION_KINDS_OF_SEEDS                                              \
     (sizeof allocation_kinds / sizeof *allocation_kinds)
 
+/* For many strangers. */
+static const struct kind flood_kind = {
+    ZOO_NONE, MODE_CHURN, { "fault_flood=20", "strangers_max=10" }
+};
+
 /* For bugs of the N/R/W store. */
 static const struct kind store_kinds[] = {
     { ZOO_NONE, MODE_STORE, { "fault_clog=5", "link_mean_us=10000" } },
@@ -380,6 +385,8 @@ static const struct kind *kind_of(const struct search *search, uint64_t seed)
         return &services_kinds[seed % SERVICES_KINDS];
     case WORLD_ALLOCATION:
         return &allocation_kinds[seed % ALLOCATION_KINDS_OF_SEEDS];
+    case WORLD_FLOOD:
+        return &flood_kind;
     case WORLD_ANY:
         break;
     }

@@ -543,6 +543,9 @@ struct sherd_replica_status {
     X(SHERD_ACTOR_NAMES_REFUSED, "actor names refused")                        \
     /* Downed nodes that are not told so when they come back: too many. */     \
     X(SHERD_REMOVED_FORGOTTEN, "removed forgotten")                            \
+    /* Nodes that never answered at their address, and made room for others.   \
+     * A program that floods the port with handshakes causes this. */          \
+    X(SHERD_STRANGERS_FORGOTTEN, "strangers forgotten")                        \
     /* Failed tries to shorten the journal's log, which is above its limit: a  \
      * process reads the file without an end. */                               \
     X(SHERD_JOURNAL_LOG_KEPT, "journal log kept")                              \

@@ -3,6 +3,7 @@
 
 #include "artery/extension.h"
 #include "artery/association_inside.h"
+#include "artery/link.h"
 #include "base/bound.h"
 #include "base/check.h"
 #include "base/fetch.h"
@@ -65,12 +66,17 @@ struct association *association_find(const struct associations *associations,
 static bool is_full(struct associations *associations,
                     const struct address *address)
 {
+    struct peers *peers = associations->options.peers;
+
     if (associations->all.count < PEERS_MAX ||
-        association_at(associations,
-                       peers_find(associations->options.peers, address)))
+        association_at(associations, peers_find(peers, address)))
         return false;
-    associations->counts.refused++;
-    return true;
+    while (associations->all.count >= PEERS_MAX)
+        if (!peers_forget_stranger(peers)) {
+            associations->counts.refused++;
+            return true;
+        }
+    return false;
 }
 
 struct association *association_add(struct associations *associations,
@@ -107,8 +113,6 @@ static void remove_association(struct associations *associations,
 {
     uint32_t at = 0;
 
-    if (association->uid)
-        peers_forget(associations->options.peers, association->uid);
     while (associations->all.items[at] != association)
         at++;
     vec_remove(&associations->all, at);
@@ -130,6 +134,27 @@ void associations_quarantine(struct associations *associations,
     if (association &&
         (association->uid == node->uid || association->intended == node->uid))
         remove_association(associations, association);
+}
+
+void associations_forget(struct associations *associations,
+                         const struct peer *peer)
+{
+    struct association *association = association_at(associations, peer);
+
+    if (peer->uid) {
+        associations->counts.forgotten++;
+        associations_tell(associations,
+                          &(struct association_news){
+                              .kind = ASSOCIATION_FORGOTTEN,
+                              .peer = peer_node(peer),
+                              .has_watches =
+                                  association &&
+                                  association->sequence.numbered });
+    }
+    if (!association)
+        return;
+    associations->counts.refused += sequence_waiting(&association->sequence);
+    remove_association(associations, association);
 }
 
 uint64_t associations_uid(const struct associations *associations,
@@ -264,20 +289,39 @@ static void report_foreign(struct associations *associations,
 }
 
 static void tell_up(struct associations *associations, const struct peer *peer,
-                    uint64_t replaced)
+                    uint64_t replaced, bool is_verdict)
 {
     associations_tell(associations,
                       &(struct association_news){ .kind = ASSOCIATION_UP,
                                                   .peer = peer_node(peer),
                                                   .replaced = replaced,
                                                   .order = peer->order,
+                                                  .is_verdict = is_verdict,
                                                   .capabilities = peer->capabilities,
                                                   .lanes = peer->lanes });
 }
 
-/* Returns the association of a handshake, now of that incarnation; null when it is not accepted. */
+static void claimed(struct associations *associations, const struct peer *peer,
+                    uint64_t uid)
+{
+    char text[ADDRESS_TEXT_MAX];
+
+    associations->counts.claims++;
+    trace_put(associations->options.trace, TRACE_INFO, "association",
+              "another node claims the address of a peer, which stays until "
+              "that one answers there peer=%s uid=%llu claims=%llu",
+              kept_address_text(peer->address, text, sizeof text),
+              (unsigned long long)peer->uid, (unsigned long long)uid);
+    associations_tell(associations,
+                      &(struct association_news){ .kind = ASSOCIATION_CLAIMED,
+                                                  .peer = peer_node(peer) });
+}
+
+/* Returns the association of a handshake, now of that incarnation; null when it is not accepted.
+ * is_proven: as in peers_learn. */
 static struct association *associate(struct associations *associations,
-                                     const struct handshake *handshake)
+                                     const struct handshake *handshake,
+                                     bool is_proven)
 {
     uint64_t uid = handshake->from.uid;
     struct association *association;
@@ -287,7 +331,7 @@ static struct association *associate(struct associations *associations,
     if (is_full(associations, &handshake->from.address))
         return NULL;
     switch (peers_learn(associations->options.peers, &handshake->from,
-                        handshake->order, &peer)) {
+                        handshake->order, is_proven, &peer)) {
     case PEER_OVER:
         REACHED("a handshake arrives from a quarantined incarnation");
         associations->counts.stale++;
@@ -295,16 +339,20 @@ static struct association *associate(struct associations *associations,
     case PEER_EARLIER:
         REACHED("a handshake of an earlier incarnation arrives after a later one's");
         associations->counts.stale++;
-        tell_up(associations, peer, 0); /* lanes that have read it learn that it is over */
         return NULL;
     case PEER_ELSEWHERE:
         associations->counts.malformed++;
+        return NULL;
+    case PEER_CLAIMS:
+        claimed(associations, peer, uid);
         return NULL;
     case PEER_SAME:
     case PEER_NEW:
         break;
     }
     association = association_add(associations, &handshake->from.address);
+    if (is_proven)
+        peers_answered(associations->options.peers, peer);
     if (handshake->capabilities) /* none: another kind of node may be at this address */
         peer_describe(peer, handshake->capabilities, handshake->lanes);
     if (association->uid == uid)
@@ -338,7 +386,7 @@ void association_renew(struct associations *associations,
     association->tables[0].send_at = association->tables[1].send_at = NEVER;
     association->is_advertised = false;
     association_taken(associations, association, uid, PROBE_TAKEN_HANDSHAKE);
-    tell_up(associations, association->peer, before);
+    tell_up(associations, association->peer, before, false);
     associations_due(associations, sequence_deadline(&association->sequence));
 }
 
@@ -373,7 +421,8 @@ static bool take_request(struct associations *associations, uint64_t now,
                          const struct handshake *handshake,
                          struct outbox *outbox)
 {
-    struct association *association = associate(associations, handshake);
+    struct association *association =
+        associate(associations, handshake, false);
 
     if (!association)
         return false;
@@ -386,11 +435,58 @@ static bool take_request(struct associations *associations, uint64_t now,
     return true;
 }
 
+/* Says to the lanes which incarnation is at the address of a handshake, whatever they have read. */
+static void tell_present(struct associations *associations,
+                         const struct node_id *from)
+{
+    const struct peer *peer =
+        peers_find(associations->options.peers, &from->address);
+
+    if (peer && peer->uid && !peer->over)
+        tell_up(associations, peer, 0, true);
+    else
+        associations_tell(associations,
+                          &(struct association_news){
+                              .kind = ASSOCIATION_FORGOTTEN, .peer = *from });
+}
+
 bool associations_handshake(struct associations *associations, uint64_t now,
+                            enum stream stream,
                             const struct handshake *handshake,
                             struct outbox *outbox)
 {
-    return take_request(associations, now, STREAM_ORDINARY, handshake, outbox);
+    bool accepted =
+        take_request(associations, now, stream, handshake, outbox);
+
+    if (!accepted && stream != STREAM_CONTROL)
+        tell_present(associations, &handshake->from);
+    return accepted;
+}
+
+void associations_claim(struct associations *associations,
+                        const struct handshake *handshake)
+{
+    (void)associate(associations, handshake, false); /* refusals are counted there */
+    tell_present(associations, &handshake->from);
+}
+
+/* Whether a response shows that its sender is at its address: it answers on a connection there. A
+ * response that names none, as a JVM's, could be a stranger's. It counts while an answer is awaited,
+ * but not at the address of a Sherd node, which would name the connection. */
+static bool is_proof(const struct associations *associations,
+                     const struct handshake *response)
+{
+    const struct peer *peer =
+        peers_find(associations->options.peers, &response->from.address);
+    const struct link *link = peer ? peer->links[0] : NULL;
+    enum link_state state = link ? link_state(link) : LINK_IDLE;
+
+    if (response->generation)
+        return (state == LINK_HANDSHAKING || state == LINK_OPEN) &&
+               !response->lane &&
+               response->generation == link_generation(link);
+    return state == LINK_HANDSHAKING &&
+           !(peer->capabilities & CAPABILITY_SHERD);
 }
 
 static bool receive_handshake(struct associations *associations, uint64_t now,
@@ -421,12 +517,12 @@ static bool receive_handshake(struct associations *associations, uint64_t now,
     handshake.order = order;
     if (request)
         return take_request(associations, now, stream, &handshake, outbox);
-    if (!associate(associations, &handshake))
+    if (!associate(associations, &handshake,
+                   is_proof(associations, &handshake)))
         return false;
     associations_tell(associations,
                       &(struct association_news){.kind = ASSOCIATION_ANSWERED,
                                           .peer = handshake.from,
-                                          .order = order,
                                           .lane = handshake.lane,
                                           .generation = handshake.generation});
     return true;
@@ -538,6 +634,8 @@ void associations_tick(struct associations *associations, uint64_t now,
         struct association *association = associations->all.items[i];
 
         if (now >= association->gone_at) {
+            if (association->uid)
+                peers_forget(associations->options.peers, association->uid);
             remove_association(associations, association);
             continue;
         }

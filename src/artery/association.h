@@ -34,6 +34,9 @@ enum association_news_kind {
     ASSOCIATION_FAILED,
     /* an advertised table: `payload` for peer_tables_receive, here and on the lanes */
     ASSOCIATION_TABLE,
+    ASSOCIATION_FORGOTTEN, /* a stranger, or one that is refused: the lanes forget it, too */
+    /* another node claims the peer's address: pass it to link_verify of control's link */
+    ASSOCIATION_CLAIMED,
     /* `watcher` on the peer watches `watchee` here; an unknown one is answered at once */
     ASSOCIATION_WATCH,
     ASSOCIATION_UNWATCH,
@@ -47,12 +50,13 @@ struct association_news {
     uint64_t replaced;     /* UP: the previous UID, 0 = none */
     uint64_t capabilities; /* UP */
     uint32_t lanes;        /* UP: of the peer, 0 = a JVM; FLUSHED: acks of one Flush */
-    /* UP, ANSWERED: the latest connection of that incarnation, see inlet_order; 0 = unknown */
-    uint64_t order;
+    uint64_t order; /* UP: of its latest connection, see inlet_order; 0 = unknown */
     uint32_t lane;         /* ANSWERED */
     uint64_t generation;   /* ANSWERED */
     enum table_kind table; /* TABLE */
     bool existence_confirmed, address_terminated; /* TERMINATED */
+    bool has_watches;      /* FORGOTTEN: system messages were exchanged with it */
+    bool is_verdict;       /* UP: as in peers_heard */
     /* whole ref literal as received: answers must repeat it. Slices are lent until the next
      * drain */
     struct slice watchee;
@@ -71,9 +75,11 @@ struct association_counts {
     uint64_t foreign;      /* handshakes of another system or protocol */
     uint64_t misaddressed; /* meant for another address, or claiming ours */
     uint64_t stale;        /* of a replaced or quarantined incarnation */
+    uint64_t claims;       /* handshakes with the address of a node that answered */
     uint64_t unknown;      /* messages of a UID without handshake */
     uint64_t malformed;
     uint64_t refused;      /* by a full table or queue */
+    uint64_t forgotten;    /* strangers */
     uint64_t system_sent;
     uint64_t system_received; /* delivered as news */
     uint64_t system_resent;
@@ -104,11 +110,17 @@ associations_receive(struct associations *associations, uint64_t now,
                      const struct envelope *envelope,
                      struct selection *selection, struct inbound *inbound,
                      struct outbox *outbox);
-/* Handles a handshake request that a lane read on its connection; control answers. False: not
- * accepted (quarantined, of an older incarnation, or full): close its inlet. */
+/* Handles a handshake request on a connection of that stream, which is read elsewhere or waited as
+ * a claim; control answers. False: not accepted (quarantined, of an older incarnation, a claim, or
+ * full). */
 bool associations_handshake(struct associations *associations, uint64_t now,
+                            enum stream stream,
                             const struct handshake *handshake,
                             struct outbox *outbox);
+/* Handles a handshake request of a lane's connection that waits as a claim there: not answered. The
+ * news say which incarnation is at its address. */
+void associations_claim(struct associations *associations,
+                        const struct handshake *handshake);
 /* A lane saw that peer's ActorSystemTerminating and acknowledged it. */
 void associations_terminating(struct associations *associations, uint64_t now,
                               uint64_t uid);
@@ -156,6 +168,9 @@ associations_place(const struct associations *associations, uint64_t uid);
 /* Names the probable peer of the next message, which is then not looked up. */
 void associations_expect(struct associations *associations,
                          const struct association_place *place);
+/* The registry forgets a stranger: drops what is kept of it, and counts its system messages. */
+void associations_forget(struct associations *associations,
+                         const struct peer *peer);
 /* Every peer notified by associations_terminate answered. */
 bool associations_terminating_acked(const struct associations *associations);
 

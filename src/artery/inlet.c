@@ -15,8 +15,9 @@ struct inlet {
     const struct inlet_options *options;
     uint8_t reason; /* enum inlet_reason */
     uint8_t stream; /* 0 until the preamble is complete */
+    bool is_claimed; /* uid is not accepted yet */
     uint32_t lane;
-    uint64_t uid;       /* 0 until accepted */
+    uint64_t uid;       /* 0 until accepted or claimed */
     struct slice given; /* lent bytes not yet split */
     struct buf kept;    /* a started preamble or frame, length included */
     size_t kept_at;     /* bytes at its front that were handed out */
@@ -35,6 +36,11 @@ struct inlet *inlet_new(uint64_t now, const struct inlet_options *options)
     inlet->options = options;
     inlet->opened_at = now;
     return inlet;
+}
+
+static bool is_accepted(const struct inlet *inlet)
+{
+    return inlet->uid && !inlet->is_claimed;
 }
 
 static void bytes_ended(const struct inlet *inlet, struct slice bytes)
@@ -160,7 +166,7 @@ static bool length_good(struct inlet *inlet, uint32_t size)
         inlet_close(inlet, INLET_FRAME_EMPTY);
     else if (size > known_size_max(inlet))
         inlet_close(inlet, INLET_FRAME_TOO_LARGE);
-    else if (!inlet->uid && size > unknown_size_max(inlet))
+    else if (!is_accepted(inlet) && size > unknown_size_max(inlet))
         inlet_close(inlet, INLET_UNKNOWN_TOO_LARGE);
     return inlet->reason == INLET_OPEN;
 }
@@ -182,7 +188,8 @@ static bool whole_frame(struct inlet *inlet, struct slice bytes,
 
 static uint32_t size_max(const struct inlet *inlet)
 {
-    return inlet->uid ? known_size_max(inlet) : unknown_size_max(inlet);
+    return is_accepted(inlet) ? known_size_max(inlet)
+                              : unknown_size_max(inlet);
 }
 
 /* Splits off the valid frames that lie whole in the given bytes, as most do. next_frame handles the
@@ -219,7 +226,7 @@ static bool complete_kept(struct inlet *inlet, struct slice *frame)
     if (!length_good(inlet, size))
         return false;
     /* one allocation; without an accepted sender, memory grows only with received bytes */
-    if (inlet->uid)
+    if (is_accepted(inlet))
         (void)buf_reserve(&inlet->kept, LENGTH_SIZE + size - inlet->kept.size);
     if (!keep(inlet, LENGTH_SIZE + size))
         return false;
@@ -291,7 +298,7 @@ uint32_t inlet_batch(struct inlet *inlet, struct slice *frames, uint32_t max)
     compact(inlet);
     if (!ready(inlet))
         return 0;
-    if (!inlet->uid && max > 1)
+    if (!is_accepted(inlet) && max > 1)
         max = 1; /* the sender must be accepted before the next frame */
     do {
         if (inlet->kept.size == inlet->kept_at)
@@ -317,8 +324,16 @@ void inlet_accept(struct inlet *inlet, uint64_t uid, uint32_t lane,
 {
     check(uid != 0);
     inlet->uid = uid;
+    inlet->is_claimed = false;
     inlet->lane = lane;
     inlet->generation = generation;
+}
+
+void inlet_claim(struct inlet *inlet, uint64_t uid, uint32_t lane,
+                 uint64_t generation)
+{
+    inlet_accept(inlet, uid, lane, generation);
+    inlet->is_claimed = true;
 }
 
 uint64_t inlet_deadline(const struct inlet *inlet)
@@ -326,7 +341,7 @@ uint64_t inlet_deadline(const struct inlet *inlet)
     uint64_t within = inlet->stream ? inlet->options->handshake_within
                                     : inlet->options->preamble_within;
 
-    if (inlet->reason != INLET_OPEN || inlet->uid)
+    if (inlet->reason != INLET_OPEN || is_accepted(inlet))
         return NEVER;
     if (!within)
         within = (inlet->stream ? INLET_HANDSHAKE_MS : INLET_PREAMBLE_MS) * MS;
@@ -356,6 +371,7 @@ const char *inlet_reason_text(enum inlet_reason reason)
         [INLET_HANDSHAKE_LATE] = "no handshake in time",
         [INLET_OVER] = "that life of the sender is over",
         [INLET_SUPERSEDED] = "a newer connection is in use",
+        [INLET_FORGOTTEN] = "the sender never answered, and too many others came",
         [INLET_NOT_VOUCHED] = "the certificate is not for the sender's address",
         [INLET_REFUSED] = "sender refused",
     };
@@ -370,7 +386,12 @@ int inlet_stream(const struct inlet *inlet)
 
 uint64_t inlet_uid(const struct inlet *inlet)
 {
-    return inlet->uid;
+    return is_accepted(inlet) ? inlet->uid : 0;
+}
+
+uint64_t inlet_claimed(const struct inlet *inlet)
+{
+    return inlet->is_claimed ? inlet->uid : 0;
 }
 
 uint32_t inlet_lane(const struct inlet *inlet)

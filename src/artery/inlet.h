@@ -26,6 +26,7 @@ enum inlet_reason {
     INLET_HANDSHAKE_LATE,    /* no preamble or no accepted sender in time */
     INLET_OVER,              /* the sender's incarnation is over */
     INLET_SUPERSEDED,        /* a newer connection of the same sending lane is in use */
+    INLET_FORGOTTEN,         /* the sender never answered, and made room for others */
     INLET_NOT_VOUCHED,       /* the peer's certificate is not for the claimed address */
     INLET_REFUSED,           /* the node refuses the sender: quarantined, another system, garbage */
 };
@@ -66,6 +67,10 @@ bool inlet_first(struct inlet *inlet, struct slice *frame);
  * lane, generation: from the handshake's extension; 0 for a JVM. */
 void inlet_accept(struct inlet *inlet, uint64_t uid, uint32_t lane,
                   uint64_t generation);
+/* Notes a sender that is not accepted yet: another incarnation is at its address, and stays until
+ * this one answers there. */
+void inlet_claim(struct inlet *inlet, uint64_t uid, uint32_t lane,
+                 uint64_t generation);
 /* Keeps the first reason; drops and counts what is left. */
 void inlet_close(struct inlet *inlet, enum inlet_reason reason);
 void inlet_tick(struct inlet *inlet, uint64_t now);
@@ -75,7 +80,8 @@ enum inlet_reason inlet_reason(const struct inlet *inlet);
 const char *inlet_reason_text(enum inlet_reason reason);
 int inlet_stream(const struct inlet *inlet); /* enum stream; 0 while the preamble is incomplete */
 uint64_t inlet_uid(const struct inlet *inlet); /* 0 while not accepted */
-uint32_t inlet_lane(const struct inlet *inlet);
+uint64_t inlet_claimed(const struct inlet *inlet); /* by inlet_claim; 0 = none, or accepted since */
+uint32_t inlet_lane(const struct inlet *inlet);    /* also of a claim */
 uint64_t inlet_generation(const struct inlet *inlet);
 /* Its place among all connections accepted by this node, from 1; 0 until set. The incarnation of a
  * peer with the higher one is the newer, in whatever order they are read. */

@@ -136,6 +136,9 @@ void link_closed(struct link *link, uint64_t now, const char *reason);
  * another link is ignored. */
 void link_answered(struct link *link, uint64_t now, uint64_t uid, uint32_t lane,
                    uint64_t generation);
+/* Another node claims the peer's address: connects without a long pause. An open link asks its peer
+ * for an answer, and connects again after LINK_DOUBT_MS without one. Frames wait. */
+void link_verify(struct link *link, uint64_t now);
 /* Another incarnation is at the peer's address (ASSOCIATION_UP), and runs: drops what waits for the
  * previous one, closes a connection to it, and connects at once. */
 void link_expect(struct link *link, uint64_t now, uint64_t uid);
@@ -162,6 +165,7 @@ enum link_event {
     LINK_CANNOT_CONNECT,
     LINK_LOST,
     LINK_UNANSWERED, /* the connection ends before the peer's handshake */
+    LINK_DOUBTED,    /* another node claims the address, and the peer does not answer */
     LINK_CONTROL_FULL
 };
 

@@ -21,6 +21,7 @@ static const char *const events[] = {
     [LINK_CANNOT_CONNECT] = "cannot connect",
     [LINK_LOST] = "connection lost",
     [LINK_UNANSWERED] = "handshake not answered",
+    [LINK_DOUBTED] = "peer does not answer, connecting again",
     [LINK_CONTROL_FULL] = "control queue full, frames dropped",
 };
 
@@ -28,6 +29,8 @@ static const char *const hints[] = {
     [LINK_CANNOT_CONNECT] = "check that the node runs and that its address is "
                             "reachable",
     [LINK_LOST] = "check that the node still runs",
+    [LINK_DOUBTED] = "if no node of yours was started with that address, a "
+                     "stranger reaches this port",
     [LINK_CONTROL_FULL] = "check that node's load and the network",
 };
 

@@ -1,13 +1,17 @@
-/* Looks peers up, and keeps for each address the newest incarnation. */
+/* Looks peers up, keeps for each address the newest incarnation, and forgets strangers. */
 #include "artery/peers.h"
 
 #include "base/bound.h"
 #include "base/check.h"
 #include "base/mark.h"
 
+#define LEFT_KEPT 64 /* indexes, as one batch of handshakes may free */
+
 void peers_init(struct peers *peers, const struct peers_options *options)
 {
     *peers = (struct peers){ .options = *options, .version = 1 };
+    if (!peers->options.strangers_max)
+        peers->options.strangers_max = STRANGERS_MAX;
     peers->by_address.is_lent = peers->by_uid.is_lent = true;
 }
 
@@ -26,16 +30,111 @@ void peers_fini(struct peers *peers)
     for (uint32_t i = 0; i < peers->all.count; i++) {
         struct peer *peer = peers->all.items[i];
 
+        if (!peer)
+            continue;
         drop_sender(peers, peer);
         mem_free(peer->address);
         mem_free(peer);
     }
     vec_fini(&peers->all);
-    vec_fini(&peers->retired);
+    vec_fini(&peers->unused);
+    vec_fini(&peers->left);
+    strangers_fini(&peers->strangers);
+    retired_peers_fini(&peers->retired);
     map_fini(&peers->by_address);
     map_fini(&peers->by_uid);
-    map_fini(&peers->retired_by_uid);
     heard_peers_fini(&peers->heard);
+}
+
+static void leave_probe(const struct peers *peers, enum probe_kind kind,
+                        const struct peer *peer, uint64_t by)
+{
+    const struct probe probe = { .kind = kind,
+                                 .type = PROBE_TYPE_NONE,
+                                 .node = peer_node(peer),
+                                 .first = by };
+
+    if (peers->options.probes)
+        probes_put(peers->options.probes, &probe);
+}
+
+/* ---- strangers ---- */
+
+static void is_no_stranger(struct peers *peers, struct peer *peer)
+{
+    if (!peer->is_stranger)
+        return;
+    peer->is_stranger = false;
+    strangers_take(&peers->strangers, peer->index);
+}
+
+static void forget_peer(struct peers *peers, struct peer *peer)
+{
+    leave_probe(peers, PROBE_PEER_FORGOTTEN, peer, 0);
+    if (peers->options.forgotten)
+        peers->options.forgotten(peers->options.user, peer);
+    is_no_stranger(peers, peer);
+    drop_sender(peers, peer);
+    if (peer->uid)
+        map_take(&peers->by_uid, map_u64(&peer->uid));
+    map_take(&peers->by_address, kept_address_key(peer->address));
+    peers->all.items[peer->index] = NULL;
+    vec_push(&peers->left, peer->index);
+    peers->last = NULL;
+    peers->version++;
+    mem_free(peer->address);
+    mem_free(peer);
+}
+
+bool peers_forget_stranger(struct peers *peers)
+{
+    uint32_t index = strangers_oldest(&peers->strangers);
+
+    if (index == STRANGERS_NONE)
+        return false;
+    forget_peer(peers, peers->all.items[index]);
+    return true;
+}
+
+static void make_room(struct peers *peers)
+{
+    while (peers->strangers.count >= peers->options.strangers_max &&
+           peers_forget_stranger(peers))
+        REACHED("a stranger is forgotten");
+}
+
+void peers_reuse(struct peers *peers)
+{
+    for (uint32_t i = 0; i < peers->left.count; i++)
+        vec_push(&peers->unused, peers->left.items[i]);
+    vec_empty(&peers->left, LEFT_KEPT);
+}
+
+/* It is the newest one, so it is not the one that makes room. */
+static void is_stranger(struct peers *peers, struct peer *peer)
+{
+    if (!peers->options.is_control || peer->is_kept)
+        return;
+    is_no_stranger(peers, peer);
+    make_room(peers);
+    peer->is_stranger = true;
+    strangers_put(&peers->strangers, peer->index);
+    BOUNDED("strangers that are known", peers->strangers.count,
+            peers->options.strangers_max);
+}
+
+void peers_answered(struct peers *peers, struct peer *peer)
+{
+    if (!peer->has_answered)
+        leave_probe(peers, PROBE_PEER_ANSWERED, peer, 0);
+    peer->has_answered = true;
+    is_no_stranger(peers, peer);
+}
+
+static void keep(struct peers *peers, struct peer *peer)
+{
+    peer->is_kept = true;
+    is_no_stranger(peers, peer);
 }
 
 /* ---- entries ---- */
@@ -45,10 +144,17 @@ static struct peer *add_peer(struct peers *peers,
 {
     struct peer *peer = mem_alloc(sizeof *peer);
 
+    make_room(peers);
     peer->address = address_keep(address);
-    peer->index = peers->all.count;
-    vec_push(&peers->all, peer);
+    if (peers->unused.count) {
+        peer->index = peers->unused.items[--peers->unused.count];
+        peers->all.items[peer->index] = peer;
+    } else {
+        peer->index = peers->all.count;
+        vec_push(&peers->all, peer);
+    }
     map_put(&peers->by_address, kept_address_key(peer->address), peer);
+    is_stranger(peers, peer);
     return peer;
 }
 
@@ -99,7 +205,10 @@ struct peer *peers_at(struct peers *peers, const struct address *address)
 const struct kept_address *peers_lasting(void *peers,
                                          const struct address *address)
 {
-    return peers_at(peers, address)->address;
+    struct peer *peer = peers_at(peers, address);
+
+    keep(peers, peer);
+    return peer->address;
 }
 
 struct peer *peers_uid(struct peers *peers, uint64_t uid)
@@ -127,61 +236,17 @@ struct peer *peers_of(struct peers *peers, const struct node_id *node)
 
 /* ---- incarnations that are over ---- */
 
-static struct retired_peer *find_retired(const struct peers *peers,
-                                         uint64_t uid)
-{
-    uintptr_t place = (uintptr_t)map_get(&peers->retired_by_uid, map_u64(&uid));
-
-    return place ? &peers->retired.items[place - 1] : NULL;
-}
-
 bool peers_is_over(const struct peers *peers, uint64_t uid)
 {
-    return find_retired(peers, uid) != NULL;
+    return retired_peers_find(&peers->retired, uid) != NULL;
 }
 
 /* An incarnation that is over never returns, unless the one that took its address turns out to be
  * older. */
-static void retire(struct peers *peers, uint64_t uid, uint64_t by)
+static void retire(struct peers *peers, const struct peer *peer, uint64_t by)
 {
-    struct retired_peer *retired;
-    uint32_t index = peers->retired_at;
-
-    if (!uid || find_retired(peers, uid))
-        return;
-    if (peers->retired.count < RETIRED_PEERS_MAX) {
-        index = peers->retired.count;
-        vec_push(&peers->retired, (struct retired_peer){ 0 });
-    } else {
-        peers->retired_at = (peers->retired_at + 1) % RETIRED_PEERS_MAX;
-    }
-    retired = &peers->retired.items[index];
-    if (retired->uid) {
-        map_take(&peers->retired_by_uid, map_u64(&retired->uid));
-        peers->forgotten++;
-    }
-    *retired = (struct retired_peer){ uid, by };
-    map_put(&peers->retired_by_uid, map_u64(&uid),
-            (void *)(uintptr_t)(index + 1));
-}
-
-static void restore(struct peers *peers, struct retired_peer *retired)
-{
-    map_take(&peers->retired_by_uid, map_u64(&retired->uid));
-    *retired = (struct retired_peer){ 0 };
-}
-
-/* The one that leaves counts as the older incarnation at its address: those that it replaced, and
- * that have not left, may return. */
-static void release(struct peers *peers, uint64_t uid)
-{
-    struct retired_peer *own = find_retired(peers, uid);
-
-    for (uint32_t i = 0; i < peers->retired.count; i++)
-        if (peers->retired.items[i].uid && peers->retired.items[i].by == uid)
-            restore(peers, &peers->retired.items[i]);
-    if (own)
-        own->by = 0;
+    retired_peers_put(&peers->retired, peer->uid, by,
+                      !peer->has_answered && !peer->is_kept);
 }
 
 /* ---- the incarnation at an address ---- */
@@ -204,6 +269,7 @@ static void renew(struct peers *peers, struct peer *peer, uint64_t uid)
     peer->capabilities = 0;
     peer->lanes = 0;
     map_put(&peers->by_uid, map_u64(&peer->uid), peer);
+    is_stranger(peers, peer);
     if (peers->options.renewed)
         peers->options.renewed(peers->options.user, peer, before);
 }
@@ -222,46 +288,98 @@ static bool is_earlier(const struct peer *peer, uint64_t uid, uint64_t order)
            order < peer->order;
 }
 
+/* Whether no handshake alone replaces the incarnation. */
+static bool stays(const struct peers *peers, const struct peer *peer)
+{
+    return peer->uid && !peer->gone && !peer->over &&
+           (peer->has_answered || !peers->options.is_control);
+}
+
+/* The incarnation is at the address; true: it is another than before. */
+static bool replace(struct peers *peers, struct peer *peer, uint64_t uid)
+{
+    if (peer->uid == uid && !peer->over)
+        return false;
+    if (peer->has_answered && stays(peers, peer))
+        leave_probe(peers, PROBE_PEER_REPLACED, peer, uid);
+    if (peer->uid != uid)
+        retire(peers, peer, peer->gone ? 0 : uid);
+    renew(peers, peer, uid);
+    return true;
+}
+
+static void meet(struct peer *peer, uint64_t order)
+{
+    peer->met = true;
+    if (order > peer->order)
+        peer->order = order;
+}
+
 enum peer_verdict peers_learn(struct peers *peers, const struct node_id *node,
-                              uint64_t order, struct peer **found)
+                              uint64_t order, bool is_proven,
+                              struct peer **found)
 {
     struct peer *known = peers_uid(peers, node->uid);
     struct peer *peer = peers_find(peers, &node->address);
-    struct retired_peer *retired = find_retired(peers, node->uid);
+    struct retired_peer *retired =
+        retired_peers_find(&peers->retired, node->uid);
     enum peer_verdict verdict = PEER_SAME;
 
     *found = known;
     if (retired && !comes_back(peer, retired, order))
         return PEER_OVER;
-    if (retired)
-        restore(peers, retired);
     if (known && known != peer)
         return PEER_ELSEWHERE;
     if (is_earlier(peer, node->uid, order)) {
         REACHED("an earlier incarnation is seen after a newer one");
-        retire(peers, node->uid, peer->uid);
+        retired_peers_put(&peers->retired, node->uid, peer->uid, true);
         *found = peer;
         return PEER_EARLIER;
     }
-    *found = peer = peer ? peer : add_peer(peers, &node->address);
-    if (peer->uid != node->uid || peer->over) {
-        if (peer->uid != node->uid)
-            retire(peers, peer->uid, peer->gone ? 0 : node->uid);
-        renew(peers, peer, node->uid);
-        verdict = PEER_NEW;
+    if (peer && peer->uid != node->uid && !is_proven && stays(peers, peer)) {
+        REACHED("a handshake names an address where another incarnation answered");
+        *found = peer;
+        return PEER_CLAIMS;
     }
-    peer->met = true;
-    if (order > peer->order)
-        peer->order = order;
+    if (retired)
+        retired_peers_restore(&peers->retired, retired);
+    *found = peer = peer ? peer : add_peer(peers, &node->address);
+    if (replace(peers, peer, node->uid))
+        verdict = PEER_NEW;
+    else if (peer->is_stranger)
+        is_stranger(peers, peer); /* now the newest */
+    meet(peer, order);
     return verdict;
 }
 
+static void adopt(struct peers *peers, struct peer *peer,
+                  const struct heard_peer *node, uint64_t order,
+                  bool is_verdict)
+{
+    uint64_t uid = node->node.uid;
+    struct peer *known = peers_uid(peers, uid);
+    struct retired_peer *retired = retired_peers_find(&peers->retired, uid);
+
+    if ((known && known != peer) ||
+        (!is_verdict && is_earlier(peer, uid, order)))
+        return;
+    if (retired)
+        retired_peers_restore(&peers->retired, retired);
+    (void)replace(peers, peer, uid);
+    meet(peer, order);
+    peer_describe(peer, node->capabilities, node->lanes);
+}
+
 void peers_heard(struct peers *peers, const struct heard_peer *node,
-                 uint64_t order)
+                 uint64_t order, bool is_verdict)
 {
     struct peer *peer = known_at(peers, &node->node.address);
+    const struct retired_peer *retired =
+        retired_peers_find(&peers->retired, node->node.uid);
     struct heard_peer before;
 
+    if (retired && !retired->by)
+        return; /* control has removed it since */
     if (!peer) {
         /* the entry is needed to remember the replaced incarnation */
         if (!heard_peers_take_at(&peers->heard, &node->node.address, &before) ||
@@ -269,17 +387,16 @@ void peers_heard(struct peers *peers, const struct heard_peer *node,
             heard_peers_put(&peers->heard, node);
             return;
         }
-        (void)add_heard(peers, &before);
+        peer = add_heard(peers, &before);
     }
-    (void)peers_learn(peers, &node->node, order, &peer);
-    if (peer && peer->uid == node->node.uid)
-        peer_describe(peer, node->capabilities, node->lanes);
+    adopt(peers, peer, node, order, is_verdict);
 }
 
 struct peer *peers_meant(struct peers *peers, const struct node_id *node)
 {
     struct peer *peer = peers_at(peers, &node->address);
 
+    keep(peers, peer); /* the caller may keep its index */
     if (!node->uid || peer->uid == node->uid)
         return peer;
     if ((peer->met && !peer->gone) || peers_is_over(peers, node->uid)) {
@@ -287,9 +404,20 @@ struct peer *peers_meant(struct peers *peers, const struct node_id *node)
         return NULL;
     }
     if (peer->gone)
-        retire(peers, peer->uid, 0);
+        retire(peers, peer, 0);
     renew(peers, peer, node->uid);
     return peer;
+}
+
+void peers_stranger_gone(struct peers *peers, const struct node_id *node)
+{
+    struct peer *peer = map_get(&peers->by_uid, map_u64(&node->uid));
+    struct heard_peer heard;
+
+    if (!peer)
+        (void)heard_peers_take(&peers->heard, node->uid, &heard);
+    else if (!peer->is_kept)
+        forget_peer(peers, peer);
 }
 
 void peers_leaves(struct peers *peers, const struct node_id *node)
@@ -304,7 +432,7 @@ void peers_gone(struct peers *peers, const struct node_id *node)
 {
     struct peer *peer = peers_uid(peers, node->uid);
 
-    release(peers, node->uid);
+    retired_peers_release(&peers->retired, node->uid);
     if (peer) {
         peer->gone = true;
         return;
@@ -312,7 +440,7 @@ void peers_gone(struct peers *peers, const struct node_id *node)
     peer = peers_find(peers, &node->address);
     /* its last handshake may still be in flight */
     if (peer && peer->uid)
-        retire(peers, node->uid, 0);
+        retired_peers_put(&peers->retired, node->uid, 0, false);
 }
 
 void peers_forget(struct peers *peers, uint64_t uid)
@@ -320,14 +448,30 @@ void peers_forget(struct peers *peers, uint64_t uid)
     struct peer *peer = peers_uid(peers, uid);
 
     check(uid != 0);
-    release(peers, uid);
+    retired_peers_release(&peers->retired, uid);
     /* an unknown one, too: its handshake may still come, after that of the next incarnation */
-    retire(peers, uid, 0);
+    retired_peers_put(&peers->retired, uid, 0, peer && peer->is_stranger);
     if (peer)
         peer->over = true;
 }
 
 /* ---- connections ---- */
+
+/* Control hears removed incarnations only as long as there is room. */
+static bool silence_a_removed_one(struct peers *peers)
+{
+    for (uint32_t i = 0; i < peers->all.count; i++) {
+        uint32_t at = (peers->silenced_at + i) % peers->all.count;
+        struct peer *peer = peers->all.items[at];
+
+        if (!peer || !peer->over || !peer->sender)
+            continue;
+        drop_sender(peers, peer);
+        peers->silenced_at = at;
+        return true;
+    }
+    return false;
+}
 
 static bool is_full(struct peers *peers, const struct node_id *node)
 {
@@ -336,25 +480,18 @@ static bool is_full(struct peers *peers, const struct node_id *node)
     if (peers->sender_count < PEERS_MAX)
         return false;
     peer = peers_find(peers, &node->address);
-    return !peer || !peer->sender;
+    if (peer && peer->sender)
+        return false;
+    while (peers->sender_count >= PEERS_MAX)
+        if (!silence_a_removed_one(peers) && !peers_forget_stranger(peers))
+            return true;
+    return false;
 }
 
-bool peers_accept(struct peers *peers, enum stream stream,
-                  const struct handshake *handshake)
+/* False: the connection is older than the newest of its sending lane. */
+static bool connect(struct peers *peers, struct peer *peer, enum stream stream,
+                    const struct handshake *handshake)
 {
-    enum peer_verdict verdict;
-    struct peer *peer;
-
-    if (handshake->lane >= PEER_LANES_MAX || is_full(peers, &handshake->from)) {
-        peers->refused++;
-        return false;
-    }
-    verdict = peers_learn(peers, &handshake->from, handshake->order, &peer);
-    if (verdict > PEER_NEW &&
-        !(verdict == PEER_OVER && peer && peers->options.hears_removed))
-        return false;
-    if (verdict != PEER_OVER && handshake->capabilities)
-        peer_describe(peer, handshake->capabilities, handshake->lanes);
     if (!peer->sender) {
         peer->sender = sender_new();
         peers->sender_count++;
@@ -370,6 +507,41 @@ bool peers_accept(struct peers *peers, enum stream stream,
     default:
         return true;
     }
+}
+
+enum peer_acceptance peers_accept(struct peers *peers, enum stream stream,
+                                  const struct handshake *handshake)
+{
+    enum peer_verdict verdict;
+    struct peer *peer;
+
+    if (handshake->lane >= PEER_LANES_MAX || is_full(peers, &handshake->from)) {
+        peers->refused++;
+        return PEER_REFUSED;
+    }
+    verdict = peers_learn(peers, &handshake->from, handshake->order, false,
+                          &peer);
+    if (verdict == PEER_CLAIMS)
+        return PEER_WAITS;
+    if (verdict > PEER_NEW &&
+        !(verdict == PEER_OVER && peer && peers->options.is_control))
+        return PEER_REFUSED;
+    if (verdict != PEER_OVER && handshake->capabilities)
+        peer_describe(peer, handshake->capabilities, handshake->lanes);
+    return connect(peers, peer, stream, handshake) ? PEER_ACCEPTED
+                                                   : PEER_REFUSED;
+}
+
+bool peers_accept_claim(struct peers *peers, enum stream stream,
+                        const struct handshake *handshake)
+{
+    bool has_room = !is_full(peers, &handshake->from);
+    struct peer *peer = peers_uid(peers, handshake->from.uid);
+
+    if (!peer || peer->over || !has_room)
+        return false;
+    meet(peer, handshake->order);
+    return connect(peers, peer, stream, handshake);
 }
 
 struct peer *peers_sender(struct peers *peers, uint64_t uid)

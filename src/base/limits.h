@@ -131,6 +131,9 @@
  * precaution: another incarnation has other connections, and a peer that has quarantined this node
  * gets nothing more. */
 #define LINK_REQUEST_NAMED_MS 3600000
+/* for a peer's answer, after another node claimed its address: the peer is gone or very slow */
+#define LINK_DOUBT_MS 2000
+#define LINK_HURRY_MS 100 /* from a failure to the next connection, if a node claims the address */
 /* doubles up to the next line, plus up to 10 % at random to spread peers */
 #define LINK_BACKOFF_MIN_MS 1000
 #define LINK_BACKOFF_MAX_MS 5000
@@ -139,8 +142,14 @@
 #define INLET_PREAMBLE_MS 5000 /* for the first five bytes */
 #define INLET_HANDSHAKE_MS 5000 /* until the sender is accepted. Akka's handshake-timeout is 20 s */
 #define PEERS_MAX 8192 /* peers that send to a machine: 5,000 members and some that left */
+/* peers of control that are no members and never answered at their address; the oldest is forgotten
+ * first. A flood of 10,000 handshakes a second leaves a joiner 100 ms for its answer */
+#define STRANGERS_MAX 1024
+#define CLAIMS_MAX 64 /* connections of a machine that wait: see inlet_claim; the oldest is closed */
+#define STRANGERS_CLOSE_MS 100 /* between searches for connections of forgotten strangers */
 #define PEER_LANES_MAX (LANES_MAX + 1) /* a peer's machines: control and lanes */
 #define RETIRED_PEERS_MAX 16384 /* ended incarnations of a machine; the oldest is forgotten first */
+#define RETIRED_STRANGERS_MAX 1024 /* of these, besides: incarnations that never answered */
 /* between turns; beyond it system messages are not acknowledged, so the peer resends */
 #define ASSOCIATION_NEWS_MAX 65536
 #define ASSOCIATION_NEWS_SIZE_MAX (16 * 1024 * 1024) /* bytes */

@@ -87,6 +87,12 @@
     X(PROBE_LEADER_ACTED, "leader acted") \
     /* control accepts it. node: the sender's incarnation; first: enum probe_taken */ \
     X(PROBE_TAKEN, "taken from a peer") \
+    /* on a connection to its address, for the first time. node */ \
+    X(PROBE_PEER_ANSWERED, "peer answered") \
+    /* control has too many strangers. node */ \
+    X(PROBE_PEER_FORGOTTEN, "peer forgotten") \
+    /* it had answered. node: the former incarnation; first: UID of the one that is there now */ \
+    X(PROBE_PEER_REPLACED, "peer replaced") \
     /* or renewed, by this node's resolver. first: token; second: its end by this node's clock */ \
     X(PROBE_LEASE_HELD, "lease held") \
     X(PROBE_LEASE_ENDED, "lease ended") /* lost, or released */ \

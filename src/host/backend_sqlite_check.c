@@ -37,8 +37,7 @@ static const char *const check_sql[CHECK_COUNT] = {
     [CHECK_LAST] = "SELECT max(id) FROM entity",
     [CHECK_ROW] = "SELECT pid FROM entity WHERE id = ?",
     [CHECK_INDEX] = "SELECT id FROM entity WHERE pid = ?",
-    [CHECK_EVENTS] = "SELECT seq, record FROM event"
-                     " WHERE entity = ? AND seq > ? ORDER BY seq",
+    [CHECK_EVENTS] = "SELECT seq, record FROM event WHERE entity = ? AND seq > ? ORDER BY seq",
 };
 
 /* Reads every column, as a count alone would skip some pages. */

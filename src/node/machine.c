@@ -88,6 +88,8 @@ bool machine_pending(struct machine *machine, uint64_t link,
     struct link *object =
         peer_links_find(&machine->links, link, &peer, &stream);
 
+    if (!object)
+        return false;
     if (link_pending(object, machine->now, bytes))
         return true;
     peer_way(&machine->links, peer, link_index(stream))->writing =
@@ -100,20 +102,25 @@ void machine_wrote(struct machine *machine, uint64_t now, uint64_t link,
 {
     struct peer *peer;
     enum stream stream;
+    struct link *object =
+        peer_links_find(&machine->links, link, &peer, &stream);
 
     machine->now = now;
-    link_wrote(peer_links_find(&machine->links, link, &peer, &stream), now,
-               size);
+    if (object)
+        link_wrote(object, now, size);
 }
 
 void machine_connected(struct machine *machine, uint64_t now, uint64_t link)
 {
     struct peer *peer;
     enum stream stream;
+    struct link *object =
+        peer_links_find(&machine->links, link, &peer, &stream);
 
     machine->now = now;
-    link_connected(peer_links_find(&machine->links, link, &peer, &stream),
-                   now);
+    if (!object)
+        return;
+    link_connected(object, now);
     peer_touched(&machine->links, peer, stream);
 }
 
@@ -126,6 +133,8 @@ void machine_failed(struct machine *machine, uint64_t now, uint64_t link,
         peer_links_find(&machine->links, link, &peer, &stream);
 
     machine->now = now;
+    if (!object)
+        return;
     peer_way(&machine->links, peer, link_index(stream))->writing =
         false;
     if (link_state(object) == LINK_CONNECTING)
@@ -173,42 +182,13 @@ void machine_vouched(struct machine *machine, uint64_t conn,
     slot->guard->voucher = *voucher;
 }
 
-static void free_slot(struct inlet_slot *slot)
-{
-    inlet_free(slot->inlet);
-    mem_free(slot->remote);
-    mem_free(slot->guard);
-    mem_free(slot);
-}
-
-static void free_inlet(struct machine *machine, struct inlet_slot *slot)
-{
-    map_take(&machine->inlets, map_u64(&slot->conn));
-    free_slot(slot);
-}
-
 void machine_conn_closed(struct machine *machine, uint64_t now, uint64_t conn)
 {
     struct inlet_slot *slot = map_get(&machine->inlets, map_u64(&conn));
 
     machine->now = now;
     if (slot)
-        free_inlet(machine, slot);
-}
-
-static void close_conn(struct machine *machine, struct inlet_slot *slot)
-{
-    struct driver_request request = { .kind = DRIVER_CLOSE_CONN, .conn = slot->conn };
-    enum inlet_reason reason = inlet_reason(slot->inlet);
-    bool is_usual = reason == INLET_SUPERSEDED || reason == INLET_OVER;
-
-    machine->closed += reason != INLET_SUPERSEDED;
-    trace_put(machine->trace, is_usual ? TRACE_INFO : TRACE_WARNING, "artery",
-              "connection closed from=%s reason=\"%s\"%s", slot->remote,
-              inlet_reason_text(reason),
-              is_usual ? "" : " hint=\"check the program and the transport there\"");
-    outputs_request(&machine->outputs, &request);
-    free_inlet(machine, slot);
+        machine_free_conn(machine, slot);
 }
 
 static bool is_handshake(const struct envelope *envelope)
@@ -349,13 +329,15 @@ void machine_fetch(const struct machine *machine, uint32_t step)
 
 void machine_fetch_place(const struct inlet_slot *slot, uint32_t step)
 {
+    bool knows = slot->peer && slot->checked == slot->machine->peers.version;
+
     machine_fetch(slot->machine, step);
-    if (step == 1 && slot->peer)
+    if (step == 1 && knows)
         peer_fetch(&slot->machine->links, slot->peer);
     if (step > 0)
         return;
     fetch_memory(slot->inlet, FETCH_INLET);
-    if (slot->peer)
+    if (knows)
         fetch_memory(slot->peer, sizeof *slot->peer);
     if (slot->association.association)
         fetch_memory(slot->association.association, FETCH_ASSOCIATION);
@@ -379,9 +361,12 @@ void machine_bytes_at(struct machine *machine, uint64_t now,
                       struct inlet_slot *slot, struct slice bytes)
 {
     struct slice frames[FRAMES_MAX];
+    bool was_claimed = inlet_claimed(slot->inlet);
     uint32_t count;
 
     machine->now = now;
+    if (slot->checked != machine->peers.version)
+        slot->peer = NULL; /* perhaps freed since */
     machine->peers.last = slot->peer;
     if (machine->control)
         control_expect(machine->control, &slot->association);
@@ -394,7 +379,9 @@ void machine_bytes_at(struct machine *machine, uint64_t now,
         look_if_newest(machine, slot);
     }
     if (inlet_reason(slot->inlet) != INLET_OPEN)
-        close_conn(machine, slot);
+        machine_close_conn(machine, slot);
+    else if (!was_claimed && inlet_claimed(slot->inlet))
+        machine_claimed(machine, slot);
 }
 
 void machine_bytes(struct machine *machine, uint64_t now, uint64_t conn,
@@ -415,9 +402,10 @@ void machine_close(struct machine *machine)
     uint32_t at = 0;
 
     while (map_next(&machine->inlets, &at, &entry))
-        free_slot(entry.value);
+        inlet_slot_free(entry.value);
     map_fini(&machine->inlets);
     vec_fini(&machine->unknown);
+    vec_fini(&machine->claims);
     peer_links_end(&machine->links);
     for (uint32_t i = 0; i < machine->node->machine_count; i++) {
         struct mail_queue *queue = &machine->outputs.mail[i];
@@ -431,33 +419,6 @@ void machine_close(struct machine *machine)
         }
         mail_queue_fini(queue);
     }
-}
-
-/* An inlet's deadline only moves away, and ends once the sender is known. */
-static void tick_inlets(struct machine *machine)
-{
-    uint32_t kept = 0;
-
-    if (machine->now < machine->inlets_deadline)
-        return;
-    machine->inlets_deadline = NEVER;
-    for (uint32_t i = 0; i < machine->unknown.count; i++) {
-        uint64_t conn = machine->unknown.items[i];
-        struct inlet_slot *slot = map_get(&machine->inlets, map_u64(&conn));
-
-        if (!slot || inlet_deadline(slot->inlet) == NEVER)
-            continue;
-        if (inlet_deadline(slot->inlet) <= machine->now) {
-            inlet_tick(slot->inlet, machine->now);
-            if (inlet_reason(slot->inlet) != INLET_OPEN)
-                close_conn(machine, slot);
-            continue;
-        }
-        machine->unknown.items[kept++] = conn;
-        if (inlet_deadline(slot->inlet) < machine->inlets_deadline)
-            machine->inlets_deadline = inlet_deadline(slot->inlet);
-    }
-    machine->unknown.count = kept;
 }
 
 /* ---- turns ---- */
@@ -526,7 +487,7 @@ bool machine_turn(struct machine *machine, uint64_t now, int64_t wall_ms)
     machine->now = now;
     machine->wall_ms = wall_ms;
     peer_links_tick(&machine->links);
-    tick_inlets(machine);
+    machine_inlets_tick(machine);
     more = machine->control ? control_turn(machine->control)
                             : lane_turn(machine->lane);
     peer_links_flush(&machine->links);
@@ -538,7 +499,7 @@ uint64_t machine_deadline(const struct machine *machine)
     uint64_t deadline = machine->control ? control_deadline(machine->control)
                                          : lane_deadline(machine->lane);
     uint64_t links = peer_links_deadline(&machine->links);
-    uint64_t inlets = machine->inlets_deadline;
+    uint64_t inlets = machine_inlets_deadline(machine);
 
     deadline = links < deadline ? links : deadline;
     return inlets < deadline ? inlets : deadline;

@@ -277,12 +277,24 @@ static void peer_renewed(void *user, struct peer *peer, uint64_t before)
         lane_peer_renewed(machine->lane, peer->index);
 }
 
+/* Its connections are closed later, many at a time. */
+static void peer_forgotten(void *user, struct peer *peer)
+{
+    struct machine *machine = user;
+
+    if (peer->sender && machine->close_forgotten_at == NEVER)
+        machine->close_forgotten_at = machine->now + STRANGERS_CLOSE_MS * MS;
+    peer_links_forget(&machine->links, peer);
+    if (machine->control)
+        control_peer_forgotten(machine->control, peer);
+}
+
 static struct machine *make_machine(struct node *node, uint32_t index)
 {
     struct machine *machine = mem_alloc(sizeof *machine);
 
     machine->node = node;
-    machine->inlets_deadline = NEVER;
+    machine->inlets_deadline = machine->close_forgotten_at = NEVER;
     machine->settings = &node->settings;
     machine->self = &node->identity;
     machine->index = index;
@@ -291,9 +303,13 @@ static struct machine *make_machine(struct node *node, uint32_t index)
     machine->probes = node->settings.probes ? probes_new() : NULL;
     outputs_init(&machine->outputs, index, node->machine_count);
     peers_init(&machine->peers,
-               &(struct peers_options){ .renewed = peer_renewed,
-                                        .user = machine,
-                                        .hears_removed = !index });
+               &(struct peers_options){
+                   .renewed = peer_renewed,
+                   .forgotten = peer_forgotten,
+                   .user = machine,
+                   .is_control = !index,
+                   .strangers_max = node->settings.strangers_max,
+                   .probes = index ? NULL : machine->probes });
     peer_links_init(&machine->links,
                     &(struct peer_links_options){
                         .peers = &machine->peers,

@@ -174,6 +174,7 @@ struct node_settings {
     uint32_t unknown_size_max;
     uint64_t preamble_within, handshake_within; /* of an accepted connection */
     uint32_t outbound_queue, outbound_control_queue;
+    uint32_t strangers_max; /* 0: STRANGERS_MAX */
     const char *const *large_destinations; /* see node/machine/large.h; at most LARGE_DESTINATIONS_MAX */
     uint32_t large_destination_count;
     uint32_t large_frame_size; /* bytes; 0: FRAME_LARGE_SIZE */

@@ -1,8 +1,10 @@
 """Attacks a cluster without TLS, as a program can that reaches its ports: joins for addresses where
-nobody listens, silent connections, and a flood of handshakes. The members stay, a new node joins,
-and every command counts once."""
+nobody listens, silent connections, handshakes in a member's name, and a flood of handshakes. The
+members stay, a new node and a restarted one join, and every command counts once."""
+import itertools
 import socket
 import sys
+import threading
 import time
 
 import wire
@@ -11,7 +13,8 @@ from cluster import free_port, main, wait
 SYSTEM = "Airports"
 FAKES = 20
 SILENT = 64  # more than one address may have
-FLOOD = 1000
+FLOOD = 9000  # more than a node has places for peers
+HELD = 512    # connections that strangers hold open
 
 
 def profile(node):
@@ -69,15 +72,82 @@ def silent_connections(cluster, target):
     print(f"a node joined beside {SILENT} silent connections", flush=True)
 
 
+def connect(target, index):
+    """Connects from one of many addresses of this host: each may have a few connections that say nothing yet."""
+    sock = socket.socket()
+    sock.settimeout(10)
+    sock.bind((f"127.9.{index >> 8 & 255}.{1 + index % 254}", 0))
+    sock.connect((target.host, target.port))
+    return sock
+
+
+def hello(stranger, target, stream=wire.CONTROL):
+    return wire.PREAMBLE + bytes([stream]) + wire.handshake(stranger, target)
+
+
 def flood(cluster, target):
+    """Handshakes of more nodes than the target can keep, on connections for control and for lanes. A new node joins during them."""
     began = time.monotonic()
+    held = []
     for index in range(FLOOD):
-        stranger = wire.Node(SYSTEM, 1 + index, 0x7300000000000000 + index, host="127.0.0.9")
-        with socket.create_connection((target.host, target.port), timeout=10) as sock:
-            sock.sendall(wire.PREAMBLE + bytes([wire.CONTROL]) + wire.handshake(stranger, target))
-        if index % 50 == 0:
+        stranger = wire.Node(SYSTEM, 1 + index % 999, 0x7300000000000000 + index, host=f"127.7.{index >> 8}.{1 + index % 254}")
+        sock = connect(target, index)
+        sock.sendall(hello(stranger, target, wire.ORDINARY if index % 2 else wire.CONTROL))
+        held.append(sock)
+        if len(held) > HELD:
+            held.pop(0).close()
+        if index % 500 == 0:
             cluster.feed_some()
+        if index == FLOOD - 2000:
+            cluster.start("n4")
     print(f"{FLOOD} handshakes of strangers in {time.monotonic() - began:.1f} s", flush=True)
+    cluster.wait_up()
+    log = cluster.log(cluster.nodes[0])
+    cluster.expect("too many nodes that do not answer, the oldest are forgotten" in log, "the node does not log that it forgets strangers")
+    for sock in held:
+        sock.close()
+    cluster.check_members()
+
+
+def claim(target, address, ended):
+    """Names a node's address with ever new uids, and answers for it, until the end."""
+    for index in itertools.count():
+        if ended.is_set():
+            return
+        stranger = wire.Node(SYSTEM, address.port, 0x7400000000000000 + index)
+        stream = wire.ORDINARY if index % 4 == 3 else wire.CONTROL
+        try:
+            with connect(target, index) as sock:
+                sock.sendall(hello(stranger, target, stream) + (answer(stranger) if stream == wire.CONTROL else b""))
+                time.sleep(0.005)
+        except OSError:
+            pass
+
+
+def claims(cluster, target):
+    """Handshakes in a member's name cut it off from no member. When it is killed and started again, it joins in spite of them."""
+    node = cluster.nodes[1]
+    address = wire.Node(SYSTEM, node.port, 0)
+    ended = threading.Event()
+    stranger = threading.Thread(target=claim, args=(target, address, ended), daemon=True)
+    stranger.start()
+    try:
+        for _ in range(5):
+            cluster.feed_some()
+            time.sleep(0.2)
+        cluster.check_members()
+        log = cluster.log(cluster.nodes[0])
+        cluster.expect("another node claims the address of a peer" in log, "the node does not log the claims")
+        for text in ("new incarnation", "connection lost"):
+            cluster.expect(text not in log, f"the node logs '{text}'")
+        cluster.crash(node)
+        began = time.monotonic()
+        cluster.start(node.name, port=node.port)
+        cluster.wait_up()
+        print(f"a killed member started again and joined in {time.monotonic() - began:.1f} s", flush=True)
+    finally:
+        ended.set()
+        stranger.join()
     cluster.check_members()
 
 
@@ -89,6 +159,7 @@ def test(cluster):
     fake_joins(cluster, target)
     fake_restart(cluster, target, other)
     stranger_downs(cluster, target, other)
+    claims(cluster, target)
     silent_connections(cluster, target)
     flood(cluster, target)
     cluster.feed_all()

@@ -118,7 +118,7 @@ function(sherd_install)
     endforeach()
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR}
         FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN man EXCLUDE PATTERN plan.md EXCLUDE)
-    install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/guide DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
         FILES_MATCHING PATTERN "*.c")
     install(EXPORT sherd NAMESPACE sherd:: FILE sherdTargets.cmake DESTINATION ${package})
     configure_package_config_file(

@@ -112,8 +112,11 @@ void control_frame(struct control *control, enum stream stream,
     struct selection selection;
     struct inbound inbound;
 
-    if (inlet && !machine_handshake(machine, stream, envelope, inlet)) /* null: a lane did it */
+    if (inlet && !machine_handshake(machine, stream, envelope, inlet)) { /* null: a lane did it */
+        if (control->removed.count)
+            control_tell_refused(control, envelope);
         return;
+    }
     if (control->removed.count)
         control_tell_removed(control, envelope);
     if (associations_receive(control->associations, machine->now, stream,
@@ -226,6 +229,20 @@ static void watch_mail(struct control *control, const struct mail_watch *watch)
     }
 }
 
+/* A lane has read it. Refused: counted there, and the lane is told. */
+static void take_handshake(struct control *control,
+                           const struct mail_handshake *mail)
+{
+    struct machine *machine = control->machine;
+
+    if (mail->is_claim)
+        associations_claim(control->associations, mail->own.handshake);
+    else
+        (void)associations_handshake(control->associations, machine->now,
+                                     STREAM_ORDINARY, mail->own.handshake,
+                                     &machine->outbox);
+}
+
 /* A lane gets no connection to the node. A member may come back, or will be removed; of any other
  * node no event comes. */
 static void suspect_home(struct control *control, uint32_t lane,
@@ -259,10 +276,7 @@ void control_mail(struct control *control, uint32_t from,
                       mail_frame_of(content)->own.envelope, NULL);
         break;
     case MAIL_HANDSHAKE:
-        /* refused: traced there; the lane drops its frames */
-        (void)associations_handshake(
-            control->associations, now,
-            mail_handshake_of(content)->own.handshake, &machine->outbox);
+        take_handshake(control, mail_handshake_of(content));
         break;
     case MAIL_TERMINATING:
         associations_terminating(control->associations, now,

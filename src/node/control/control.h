@@ -106,6 +106,8 @@ struct control {
     VEC(struct departed) departed; /* ordered by `until` */
     uint64_t removed_forgotten; /* entries of `removed` dropped at REMOVED_MAX */
     uint64_t notified_at;    /* when the last Quarantined was sent */
+    uint64_t strangers_unlogged;  /* forgotten since the last log line */
+    uint64_t strangers_logged_at; /* time of the next line, at the earliest */
     bool is_ready; /* as in the last DRIVER_READY */
     bool was_healthy; /* the configured types were registered */
     enum shutdown_step shutdown;
@@ -171,6 +173,9 @@ void control_tell_all(struct control *control);
 /* Wires a turn's share of member events. Called before anything that may change the membership,
  * because changes that wait would be merged or lost. */
 void control_tell_changes(struct control *control);
+/* Passes a member to the region of a type. */
+void control_tell_region(struct control *control,
+                         const struct member_view *view, uint32_t type);
 /* Passes the shards that came with a term to the type's coordinator. */
 void control_listed(struct control *control, uint32_t type,
                     const struct journal_request *request);
@@ -178,6 +183,9 @@ void control_listed(struct control *control, uint32_t type,
 void control_tell_region(struct control *control, const struct member_view *view, uint32_t type);
 /* Returns the path, with "#uid", that answers Identify here; empty: none. Lent. */
 struct slice control_identified(struct control *control, struct slice path);
+
+/* association_wiring.c */
+void control_wire_associations(struct control *control);
 
 /* one_store.c */
 /* Sends the identity of this node's journal. */
@@ -273,6 +281,9 @@ void control_condemn(struct control *control, uint64_t uid);
 /* All removals are wired: decides which side was the larger one. */
 void control_judge_removed(struct control *control);
 void control_tell_removed(struct control *control,
+                          const struct envelope *envelope);
+/* The frame's connection is refused: that incarnation is over, and was never met. */
+void control_tell_refused(struct control *control,
                           const struct envelope *envelope);
 void control_removed_fini(struct control *control);
 

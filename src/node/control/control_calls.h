@@ -27,6 +27,9 @@ void control_found(struct control *control, const struct seed_list *list);
 bool control_turn(struct control *control);
 uint64_t control_deadline(const struct control *control);
 
+/* association_wiring.c: the entry of a peer ends. */
+void control_peer_forgotten(struct control *control, const struct peer *peer);
+
 /* data_durable.c */
 void control_durable(struct control *control, struct durable_request *request);
 

@@ -1,8 +1,9 @@
-/* Tells a node that was downed and removed, and goes on, of its removal. A Sherd node ends when
- * enough others tell it (member_refused); a JVM with a split brain resolver at the first message.
- * See docs/protocol/gossip.md, Quarantined. */
+/* Tells a node that was downed and removed, and goes on, of its removal. It may connect here for the
+ * first time after that. A Sherd node ends when enough others tell it (member_refused); a JVM with a
+ * split brain resolver at the first message. See docs/protocol/gossip.md, Quarantined. */
 #include "node/control/control.h"
 
+#include "artery/control.h"
 #include "artery/extension.h"
 #include "artery/unique_address.h"
 
@@ -113,30 +114,69 @@ static void tell(struct control *control, const struct node_id *node)
     buf_fini(&payload);
 }
 
+static void tell_life(struct control *control, struct removed_life *life,
+                      const struct node_id *node, uint64_t capabilities)
+{
+    if (!(capabilities & CAPABILITY_SHERD) &&
+        (!life->is_lost || !may_end_jvms(control)))
+        return;
+    if (!life->is_reported)
+        trace_put(control->machine->trace, TRACE_INFO, "node",
+                  "removed member still runs, told that it was removed "
+                  "peer=%s:%u",
+                  node->address.host, node->address.port);
+    life->is_reported = true;
+    tell(control, node);
+}
+
+/* Returns null if the incarnation was not removed, or a notice was sent a short time ago. */
+static struct removed_life *life_to_tell(const struct control *control,
+                                         uint64_t uid)
+{
+    struct removed_life *life = find_life(control, uid);
+
+    return life && life->is_gone &&
+                   control->machine->now >= control->notified_at + SECOND
+               ? life
+               : NULL;
+}
+
 void control_tell_removed(struct control *control,
                           const struct envelope *envelope)
 {
-    struct machine *machine = control->machine;
-    struct removed_life *life = find_life(control, envelope->origin);
+    struct removed_life *life = life_to_tell(control, envelope->origin);
     const struct peer *peer;
     struct node_id node;
 
-    if (!life || !life->is_gone || machine->now < control->notified_at + SECOND ||
+    if (!life ||
         envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_QUARANTINED) ||
         envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_HEARTBEAT))
         return;
-    peer = peers_uid(&machine->peers, envelope->origin);
-    if (!peer || (!(peer->capabilities & CAPABILITY_SHERD) &&
-                  (!life->is_lost || !may_end_jvms(control))))
+    peer = peers_uid(&control->machine->peers, envelope->origin);
+    if (!peer)
         return;
     node = peer_node(peer);
-    if (!life->is_reported)
-        trace_put(machine->trace, TRACE_INFO, "node",
-                  "removed member still runs, told that it was removed "
-                  "peer=%s:%u",
-                  node.address.host, node.address.port);
-    life->is_reported = true;
-    tell(control, &node);
+    tell_life(control, life, &node, peer->capabilities);
+}
+
+/* Another incarnation at its address must not get the notice. */
+void control_tell_refused(struct control *control,
+                          const struct envelope *envelope)
+{
+    struct machine *machine = control->machine;
+    struct removed_life *life = life_to_tell(control, envelope->origin);
+    struct handshake handshake;
+    const struct peer *peer;
+
+    if (!life ||
+        !envelope_is(envelope, SERIALIZER_ARTERY, ARTERY_HANDSHAKE_REQUEST) ||
+        handshake_request_read(machine->self, envelope->payload, &handshake,
+                               NULL) != HANDSHAKE_OK ||
+        handshake.from.uid != envelope->origin)
+        return;
+    peer = peers_find(&machine->peers, &handshake.from.address);
+    if (!peer || !peer->uid || peer->over)
+        tell_life(control, life, &handshake.from, handshake.capabilities);
 }
 
 void control_removed_fini(struct control *control)

@@ -353,7 +353,8 @@ static bool links_empty(const struct control *control, bool perhaps)
     const struct peers *peers = &control->machine->peers;
 
     for (uint32_t i = 0; i < peers->all.count; i++)
-        if (frames_waiting(control, peers->all.items[i], perhaps))
+        if (peers->all.items[i] &&
+            frames_waiting(control, peers->all.items[i], perhaps))
             return false;
     return true;
 }
@@ -366,7 +367,7 @@ static void name_late_links(struct control *control)
     control->late++;
     for (uint32_t i = 0; i < peers->all.count; i++) {
         const struct peer *peer = peers->all.items[i];
-        uint32_t count = frames_waiting(control, peer, false);
+        uint32_t count = peer ? frames_waiting(control, peer, false) : 0;
 
         if (count)
             trace_put_all(control->machine->trace, TRACE_WARNING, "node",

@@ -54,6 +54,7 @@ static void put_counters(const struct control *control, uint64_t *counters)
     counters[SHERD_VALUES_LEFT_OUT] = links->left_out[REPEATS_VALUES];
     counters[SHERD_CHANGES_MERGED] = member->changes_merged;
     counters[SHERD_REMOVED_FORGOTTEN] = control->removed_forgotten;
+    counters[SHERD_STRANGERS_FORGOTTEN] = counts.forgotten;
     for (uint32_t i = 0; i < control->type_count; i++) {
         const struct region_counters *region =
             region_counters(control->types[i].region);

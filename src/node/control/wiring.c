@@ -1,5 +1,5 @@
 /* Connects control's cores: each event of one with the function of another. Read it with
- * lane_wiring.c. */
+ * association_wiring.c and lane_wiring.c. */
 #include "node/control/control.h"
 
 #include "actor/message.h"
@@ -315,164 +315,6 @@ static void wire_downing(struct control *control)
     downing_probe_lease(control);
 }
 
-/* ---- associations ---- */
-
-static void association_up(struct control *control,
-                           const struct association_news *news)
-{
-    struct machine *machine = control->machine;
-    const struct member_view *view;
-    struct mail_content content =
-        MAIL(peer, .capabilities = news->capabilities, .order = news->order,
-             .lanes = news->lanes, .own = { mail_node(&news->peer) });
-
-    outputs_post_lanes(&machine->outputs, &content);
-    if (news->capabilities & CAPABILITY_STORE)
-        control_store_tell(control, &news->peer);
-    if (news->capabilities)
-        return;
-    control->has_jvm_peer = true;
-    control_check_jvm_peer(control);
-    view = member_find(control->member, &news->peer);
-    for (uint32_t i = 0; view && i < control->type_count; i++)
-        control_tell_region(control, view, i);
-    for (uint32_t i = 0; i < control->type_count; i++)
-        if (control->types[i].coordinator) {
-            turn_stir(&control->turn);
-            coordinator_peer_jvm(control->types[i].coordinator,
-                                     machine->now, &news->peer,
-                                     &machine->outbox);
-        }
-}
-
-static void peer_table(struct control *control,
-                       const struct association_news *news)
-{
-    struct machine *machine = control->machine;
-
-    peer_links_table(&machine->links, &news->peer, news->table, news->payload);
-    for (uint32_t i = 1; i < machine->node->machine_count; i++) {
-        struct buf *payload = mem_alloc(sizeof *payload);
-        struct mail_content content =
-            MAIL(table, .kind = news->table,
-                 .own = { mail_node(&news->peer), payload });
-
-        buf_put_slice(payload, news->payload);
-        outputs_post(&machine->outputs, i, &content);
-    }
-}
-
-/* Whether control answers: the path names no lane's actor. A path of the node itself lives as long
- * as the node; a path that does not exist has ended. */
-static bool watch_ends_here(struct control *control,
-                            const struct association_news *news)
-{
-    struct machine *machine = control->machine;
-    struct address address;
-    struct slice path;
-
-    if (!ref_parse(machine->self, news->watchee, &address, &path))
-        return true;
-    if (control_actor_at(control, path))
-        return false;
-    if (!control_identified(control, path_plain(path)).size)
-        associations_terminated(control->associations, machine->now,
-                                &news->peer, news->watchee, news->watcher,
-                                false, false, &machine->outbox);
-    return true;
-}
-
-/* Each lane sees by the ref whether the actor is its own. */
-static void remote_watch(struct control *control,
-                         const struct association_news *news,
-                         enum watch_verb verb)
-{
-    if (verb == WATCH_START && watch_ends_here(control, news))
-        return;
-    for (uint32_t i = 1; i < control->machine->node->machine_count; i++) {
-        struct watching *watching = mem_alloc(sizeof *watching);
-        struct mail_content content =
-            MAIL(watched, .verb = verb, .own = { watching });
-
-        watching->peer = news->peer;
-        buf_put_slice(&watching->watchee_text, news->watchee);
-        buf_put_slice(&watching->watcher_text, news->watcher);
-        outputs_post(&control->machine->outputs, i, &content);
-    }
-}
-
-/* An answer that names a link is for that link alone, because links are answered again and
- * again. */
-static void answered(struct machine *machine,
-                     const struct association_news *news)
-{
-    struct mail_content content;
-
-    if (news->generation &&
-        (!news->lane || news->lane >= machine->node->machine_count))
-        return;
-    content = MAIL(answered, .lane = news->lane, .generation = news->generation,
-                   .order = news->order, .own = { mail_node(&news->peer) });
-    if (news->generation)
-        outputs_post(&machine->outputs, news->lane, &content);
-    else
-        outputs_post_lanes(&machine->outputs, &content);
-}
-
-static void joiner_answered(struct control *control,
-                            const struct node_id *node)
-{
-    struct machine *machine = control->machine;
-
-    if (!member_awaits_answer(control->member, node))
-        return;
-    control_tell_changes(control);
-    member_answered(control->member, machine->now, (uint64_t)machine->wall_ms,
-                    node, &machine->outbox);
-}
-
-static void wire_associations(struct control *control)
-{
-    struct machine *machine = control->machine;
-    struct association_news news;
-
-    while (associations_next_news(control->associations, &news)) {
-        switch (news.kind) {
-        case ASSOCIATION_UP:
-            association_up(control, &news);
-            break;
-        case ASSOCIATION_ANSWERED:
-            peer_links_answered(&machine->links, &news.peer, news.order,
-                              news.lane, news.generation);
-            answered(machine, &news);
-            joiner_answered(control, &news.peer);
-            break;
-        case ASSOCIATION_QUARANTINED_US:
-            member_refused(control->member, machine->now, &news.peer);
-            break;
-        case ASSOCIATION_FAILED:
-            control_tell_changes(control);
-            member_quarantined(control->member, machine->now, &news.peer);
-            break;
-        case ASSOCIATION_TABLE:
-            peer_table(control, &news);
-            break;
-        case ASSOCIATION_WATCH:
-            remote_watch(control, &news, WATCH_START);
-            break;
-        case ASSOCIATION_UNWATCH:
-            remote_watch(control, &news, WATCH_STOP);
-            break;
-        case ASSOCIATION_TERMINATED:
-            remote_watch(control, &news, WATCH_TERMINATED);
-            break;
-        case ASSOCIATION_TERMINATING:
-        case ASSOCIATION_FLUSHED:
-            break; /* membership decides what follows */
-        }
-    }
-}
-
 /* ---- singleton and coordinator ---- */
 
 /* A role has its own minimum; that of all members says nothing about its regions. */
@@ -777,7 +619,7 @@ struct slice control_identified(struct control *control, struct slice path)
 
 void control_wire(struct control *control)
 {
-    wire_associations(control);
+    control_wire_associations(control);
     wire_downing(control);
     wire_member(control, turn_share(&control->turn));
     data_wire(control);

@@ -149,61 +149,6 @@ static void take_route(struct lane *lane, const struct mail_content *content)
     lane_open(lane, content->type, content->shard);
 }
 
-void lane_peer_renewed(struct lane *lane, uint32_t peer)
-{
-    for (uint32_t i = 0; i < lane->type_count; i++) {
-        routes_peer_gone(&lane->types[i].routes, peer);
-        routes_ask_again(&lane->types[i].routes);
-    }
-}
-
-static void forget(struct lane *lane, uint64_t uid)
-{
-    peers_forget(&lane->machine->peers, uid);
-    peers_silence(&lane->machine->peers, uid);
-}
-
-static void node_gone(struct lane *lane, const struct mail_gone *gone)
-{
-    const struct node_id *node = gone->own.node;
-    struct peer *peer =
-        peers_uid(&lane->machine->peers, node->uid);
-
-    lane_reach_gone(lane, node->uid);
-    actors_node_gone(lane->actors, node->uid);
-    watchers_node_gone(&lane->watchers, node->uid);
-    names_node_gone(&lane->names, node->uid);
-    for (uint32_t i = 0; i < lane->type_count; i++) {
-        if (peer)
-            routes_peer_gone(&lane->types[i].routes, peer->index);
-        routes_ask_again(&lane->types[i].routes); /* control has forgotten its homes there */
-        owned_node_gone(&lane->types[i].owned, lane->machine->now, node->uid);
-    }
-    peer_links_gone(&lane->machine->links, node);
-    if (!gone->is_heard)
-        forget(lane, node->uid);
-}
-
-static void learn_peer(struct lane *lane, const struct mail_peer *peer)
-{
-    const struct heard_peer heard = { *peer->own.node, peer->capabilities,
-                                      peer->lanes };
-
-    peers_heard(&lane->machine->peers, &heard, peer->order);
-}
-
-static void answered(struct lane *lane, const struct mail_answered *answer)
-{
-    peer_links_answered(&lane->machine->links, answer->own.node, answer->order,
-                      answer->lane, answer->generation);
-}
-
-static void take_table(struct lane *lane, const struct mail_table *table)
-{
-    peer_links_table(&lane->machine->links, table->own.node, table->kind,
-                   buf_slice(table->own.payload));
-}
-
 /* Returns the ref of a watcher that is no Sherd actor. watches: false: it stops watching. */
 static struct sherd_ref jvm_watcher(struct lane *lane,
                                         const struct watching *watching,
@@ -400,7 +345,7 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
         lane_ask_stage_read(lane, mail_stage_of(content));
         break;
     case MAIL_PEER:
-        learn_peer(lane, mail_peer_of(content));
+        lane_peer(lane, mail_peer_of(content));
         break;
     case MAIL_LEAVES:
         peers_leaves(&machine->peers, mail_leaves_of(content)->own.node);
@@ -409,20 +354,23 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
         lane_reach(lane, mail_reach_of(content));
         break;
     case MAIL_GONE:
-        node_gone(lane, mail_gone_of(content));
+        lane_node_gone(lane, mail_gone_of(content));
         break;
     case MAIL_OVER:
-        forget(lane, mail_over_of(content)->own.node->uid);
+        lane_peer_over(lane, mail_over_of(content)->own.node->uid);
+        break;
+    case MAIL_STRANGER:
+        lane_stranger_gone(lane, mail_stranger_of(content));
         break;
     case MAIL_NO_MEMBER:
         peer_links_no_member(&machine->links,
                           mail_no_member_of(content)->own.node);
         break;
     case MAIL_ANSWERED:
-        answered(lane, mail_answered_of(content));
+        lane_peer_answered(lane, mail_answered_of(content));
         break;
     case MAIL_TABLE:
-        take_table(lane, mail_table_of(content));
+        lane_peer_table(lane, mail_table_of(content));
         break;
     case MAIL_ROUTE:
         take_route(lane, content);

@@ -178,6 +178,14 @@ static inline enum stream lane_stream(const struct lane *lane, uint32_t type)
 /* Called by actors, and for messages of the program's threads. */
 bool lane_is_large(void *lane, const struct destination *destination);
 
+/* ---- peer_mail.c ---- */
+void lane_peer(struct lane *lane, const struct mail_peer *peer);
+void lane_peer_answered(struct lane *lane, const struct mail_answered *answer);
+void lane_peer_table(struct lane *lane, const struct mail_table *table);
+void lane_node_gone(struct lane *lane, const struct mail_gone *gone);
+void lane_peer_over(struct lane *lane, uint64_t uid); /* its frames are no longer accepted */
+void lane_stranger_gone(struct lane *lane, const struct mail_stranger *stranger);
+
 /* ---- outside.c ---- */
 void lane_spawned(struct lane *lane, struct spawning *spawning); /* MAIL_SPAWN */
 void lane_told(struct lane *lane, const struct tell_content *tell); /* MAIL_TELL */

@@ -54,13 +54,51 @@ static void refuse_handshake(struct machine *machine, struct inlet *inlet,
     inlet_close(inlet, INLET_REFUSED);
 }
 
+void machine_post_handshake(struct machine *machine,
+                            const struct handshake *handshake, bool is_claim)
+{
+    struct mail_content content =
+        mail_from(machine->index - 1,
+                  MAIL(handshake, .is_claim = is_claim,
+                       .own = { mem_copy(handshake, sizeof *handshake) }));
+
+    outputs_post(&machine->outputs, 0, &content);
+}
+
+/* Returns what the registry says, and notes it in the inlet. */
+static enum peer_acceptance accept(struct machine *machine, enum stream stream,
+                                   const struct handshake *handshake,
+                                   struct inlet *inlet)
+{
+    enum peer_acceptance acceptance =
+        peers_accept(&machine->peers, stream, handshake);
+
+    switch (acceptance) {
+    case PEER_ACCEPTED:
+        inlet_accept(inlet, handshake->from.uid, handshake->lane,
+                     handshake->generation);
+        break;
+    case PEER_WAITS:
+        inlet_claim(inlet, handshake->from.uid, handshake->lane,
+                    handshake->generation);
+        break;
+    case PEER_REFUSED:
+        machine->refused++;
+        inlet_close(inlet, peers_is_over(&machine->peers, handshake->from.uid)
+                               ? INLET_OVER
+                               : INLET_SUPERSEDED);
+        break;
+    }
+    return acceptance;
+}
+
 /* Returns false if the frame is used up. Control passes its frames on to the associations, which
  * answer or report the fault. */
 static bool take_handshake(struct machine *machine, enum stream stream,
                            const struct envelope *envelope,
                            struct inlet *inlet)
 {
-    struct mail_content content;
+    enum peer_acceptance acceptance = PEER_ACCEPTED;
     char why[HANDSHAKE_TEXT_MAX] = "";
     struct handshake handshake;
     enum handshake_fault fault = handshake_request_read(
@@ -69,26 +107,16 @@ static bool take_handshake(struct machine *machine, enum stream stream,
                  handshake.from.uid == envelope->origin;
 
     handshake.order = inlet_order(inlet);
-    if (right && !peers_accept(&machine->peers, stream, &handshake)) {
-        machine->refused++;
-        inlet_close(inlet, peers_is_over(&machine->peers, handshake.from.uid)
-                               ? INLET_OVER
-                               : INLET_SUPERSEDED);
-        return false;
-    }
     if (right)
-        inlet_accept(inlet, handshake.from.uid, handshake.lane,
-                     handshake.generation);
+        acceptance = accept(machine, stream, &handshake, inlet);
+    if (acceptance == PEER_REFUSED)
+        return false;
     if (machine->control)
         return true;
-    if (!right) {
+    if (right)
+        machine_post_handshake(machine, &handshake, acceptance == PEER_WAITS);
+    else
         refuse_handshake(machine, inlet, fault, &handshake.from.address, why);
-        return false;
-    }
-    content = mail_from(machine->index - 1,
-                        MAIL(handshake, .own = { mem_copy(&handshake,
-                                                          sizeof handshake) }));
-    outputs_post(&machine->outputs, 0, &content);
     return false;
 }
 

@@ -66,6 +66,8 @@ struct machine {
     struct map inlets;        /* conn -> struct inlet_slot */
     VEC(uint64_t) unknown;    /* inlets of unknown senders, and some others */
     uint64_t inlets_deadline; /* not later than that of any of them */
+    VEC(uint64_t) claims; /* inlets that wait, see inlet_claim, and some others; in order of arrival */
+    uint64_t close_forgotten_at; /* connections of forgotten strangers; NEVER: there are none */
 
     uint64_t malformed;   /* unreadable frames */
     uint64_t refused;     /* frames of unknown or former senders */
@@ -75,6 +77,23 @@ struct machine {
 };
 
 void machine_close(struct machine *machine);
+
+/* ---- inlets.c ---- */
+void inlet_slot_free(struct inlet_slot *slot);
+/* The driver has closed the connection. */
+void machine_free_conn(struct machine *machine, struct inlet_slot *slot);
+/* Closes the connection; its inlet has the reason. */
+void machine_close_conn(struct machine *machine, struct inlet_slot *slot);
+/* The connection waits as a claim. The one that waits for longest is closed at a limit. */
+void machine_claimed(struct machine *machine, struct inlet_slot *slot);
+/* This incarnation is at its address: accepts the next connection that has waited for that, and
+ * returns its handshake, which is not answered yet. False: none is left. */
+bool machine_next_claim(struct machine *machine, const struct node_id *node,
+                        struct handshake *handshake, enum stream *stream);
+void machine_inlets_tick(struct machine *machine);
+uint64_t machine_inlets_deadline(const struct machine *machine);
+
+/* ---- undelivered.c ---- */
 /* Leaves the probe of a dropped frame of an ordinary stream. */
 void machine_frame_ended(struct machine *machine, enum sherd_reason reason,
                          struct slice frame);
@@ -87,15 +106,21 @@ void machine_message_ended(struct machine *machine, enum sherd_reason reason,
 void machine_envelope_ended(struct machine *machine, enum sherd_reason reason,
                             const struct envelope *envelope,
                             struct slice frame);
+
+/* ---- flush.c ---- */
 /* Sends messages for other nodes; calls `own` for those to this node. */
 void machine_flush_outbox(struct machine *machine,
                           void (*own)(struct machine *,
                                       const struct outbound *));
 
+/* ---- handshake.c ---- */
 /* Handles a handshake, and the first frame of a known sender. A lane reports a handshake to
  * control. False: the frame is used up (a lane's handshake) or dropped (unknown sender). */
 bool machine_handshake(struct machine *machine, enum stream stream,
                        const struct envelope *envelope, struct inlet *inlet);
+/* A lane: passes a handshake to control, which answers. */
+void machine_post_handshake(struct machine *machine,
+                            const struct handshake *handshake, bool is_claim);
 
 static inline uint32_t shard_lane(uint32_t type, int32_t shard, uint32_t lanes)
 {

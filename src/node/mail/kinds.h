@@ -62,6 +62,7 @@
     OWNS(MAIL_REACH, reach) \
     OWNS(MAIL_GONE, gone) \
     OWNS(MAIL_OVER, over) \
+    OWNS(MAIL_STRANGER, stranger) \
     OWNS(MAIL_NO_MEMBER, no_member) \
     OWNS(MAIL_ANSWERED, answered) \
     OWNS(MAIL_TABLE, table) \
@@ -169,6 +170,7 @@ struct mail_frame {
 };
 
 struct mail_handshake {
+    bool is_claim; /* its connection waits, see inlet_claim */
     struct {
         struct handshake *handshake;
     } own;
@@ -342,7 +344,8 @@ struct mail_looked {
 struct mail_peer {
     uint64_t capabilities;
     uint64_t order;
-    uint32_t lanes; /* of the node */
+    uint32_t lanes;  /* of the node */
+    bool is_verdict; /* as in peers_heard */
     struct {
         struct node_id *node;
     } own;
@@ -378,6 +381,14 @@ struct mail_over {
     } own;
 };
 
+/* Control has forgotten a node that never answered and is no member. */
+struct mail_stranger {
+    bool has_watches; /* it has sent system messages */
+    struct {
+        struct node_id *node;
+    } own;
+};
+
 /* Answers MAIL_SUSPECT: the node is no member. */
 struct mail_no_member {
     struct {
@@ -388,7 +399,6 @@ struct mail_no_member {
 /* The node answered a handshake. */
 struct mail_answered {
     uint64_t generation; /* of the link that was answered */
-    uint64_t order;      /* of the answer's connection */
     uint32_t lane;       /* of the link */
     struct {
         struct node_id *node;

@@ -143,6 +143,9 @@ void mail_content_free(struct mail_content *content)
     case MAIL_OVER:
         mem_free(content->over.own.node);
         break;
+    case MAIL_STRANGER:
+        mem_free(content->stranger.own.node);
+        break;
     case MAIL_NO_MEMBER:
         mem_free(content->no_member.own.node);
         break;
@@ -253,6 +256,9 @@ struct mail_content mail_copy(const struct mail_content *content)
         break;
     case MAIL_OVER:
         copy.over.own.node = mail_node(content->over.own.node);
+        break;
+    case MAIL_STRANGER:
+        copy.stranger.own.node = mail_node(content->stranger.own.node);
         break;
     case MAIL_NO_MEMBER:
         copy.no_member.own.node = mail_node(content->no_member.own.node);

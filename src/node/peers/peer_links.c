@@ -1,6 +1,7 @@
 /* Keeps the links to peers, and passes the links' requests on to the driver. */
 #include "node/peers/peer_links.h"
 
+#include "artery/control.h"
 #include "artery/extension.h"
 #include "base/check.h"
 #include "base/fetch.h"
@@ -72,6 +73,8 @@ void peer_links_fini(struct peer_links *links)
     for (uint32_t i = 0; i < links->options.peers->all.count; i++) {
         struct peer *peer = links->options.peers->all.items[i];
 
+        if (!peer)
+            continue;
         link_free(peer->links[0]);
         link_free(peer->links[1]);
         drop_heads(peer);
@@ -93,8 +96,8 @@ void peer_links_end(struct peer_links *links)
 {
     for (uint32_t i = 0; i < links->options.peers->all.count; i++)
         for (uint32_t j = 1; j < PEER_LINKS; j++) {
-            struct link *link =
-                peer_link_at(links, links->options.peers->all.items[i], j);
+            const struct peer *peer = links->options.peers->all.items[i];
+            struct link *link = peer ? peer_link_at(links, peer, j) : NULL;
 
             if (link)
                 link_end_waiting(link);
@@ -168,20 +171,74 @@ void peer_links_no_member(struct peer_links *links, const struct node_id *node)
     }
 }
 
-/* Returns the peer if it is that incarnation, else null. */
-static struct peer *learned(struct peer_links *links,
-                            const struct node_id *node, uint64_t order)
+static void request_close(struct peer_links *links, uint32_t number)
 {
-    struct peer *peer;
+    outputs_request(links->options.outputs,
+                    &(struct driver_request){ .kind = DRIVER_CLOSE_LINK,
+                                              .link = number + 1 });
+}
 
-    (void)peers_learn(links->options.peers, node, order, &peer);
-    return peer && peer->uid == node->uid ? peer : NULL;
+/* Leaves out the numbers of a peer's links. */
+#define leave_out(numbers, peer)                                       \
+    do {                                                               \
+        uint32_t kept = 0;                                             \
+                                                                       \
+        for (uint32_t i = 0; i < (numbers)->count; i++)                \
+            if ((numbers)->items[i] / PEER_LINKS != (peer)->index)     \
+                (numbers)->items[kept++] = (numbers)->items[i];        \
+        (numbers)->count = kept;                                       \
+    } while (0)
+
+void peer_links_forget(struct peer_links *links, struct peer *peer)
+{
+    bool has_links = false;
+
+    for (uint32_t i = 0; i < PEER_LINKS; i++) {
+        struct link *link = peer_link_at(links, peer, i);
+
+        if (!link)
+            continue;
+        has_links = true;
+        link_drop(link, *links->options.now);
+        while (link_next_request(link) == LINK_REQUEST_CLOSE)
+            request_close(links, peer->index * PEER_LINKS + i);
+        link_free(link);
+    }
+    if (peer->has_large)
+        mem_free(map_take(&links->large,
+                          slice_of(&peer->index, sizeof peer->index)));
+    drop_heads(peer);
+    drop_tables(peer);
+    if (!has_links)
+        return;
+    leave_out(&links->touched, peer);
+    leave_out(&links->timed, peer);
+}
+
+void peer_links_verify(struct peer_links *links, const struct node_id *node)
+{
+    struct peer *peer = peers_find(links->options.peers, &node->address);
+
+    if (!peer)
+        return;
+    link_verify(peer_link(links, peer, STREAM_CONTROL), *links->options.now);
+    peer_touched(links, peer, STREAM_CONTROL);
+}
+
+/* Returns the peer if it is that incarnation, else null. */
+static struct peer *present(struct peer_links *links,
+                            const struct node_id *node)
+{
+    struct peer *peer = peers_uid(links->options.peers, node->uid);
+
+    return peer && kept_address_equal(peer->address, &node->address) ? peer
+                                                                     : NULL;
 }
 
 void peer_links_answered(struct peer_links *links, const struct node_id *node,
-                         uint64_t order, uint32_t lane, uint64_t generation)
+                         uint32_t lane, uint64_t generation)
 {
-    struct peer *peer = learned(links, node, order);
+    struct peer *peer = present(links, node);
 
     for (uint32_t i = 0; peer && i < PEER_LINKS; i++) {
         struct link *link = peer_link_at(links, peer, i);
@@ -190,7 +247,8 @@ void peer_links_answered(struct peer_links *links, const struct node_id *node,
             continue;
         link_answered(link, *links->options.now, node->uid, lane,
                       generation);
-        peer->has_answered |= link_state(link) == LINK_OPEN;
+        if (link_state(link) == LINK_OPEN)
+            peers_answered(links->options.peers, peer);
         peer_touched(links, peer, stream_of(i));
     }
 }
@@ -198,7 +256,7 @@ void peer_links_answered(struct peer_links *links, const struct node_id *node,
 void peer_links_table(struct peer_links *links, const struct node_id *node,
                       enum table_kind kind, struct slice payload)
 {
-    struct peer *peer = learned(links, node, 0);
+    struct peer *peer = present(links, node);
 
     if (!peer)
         return;
@@ -343,14 +401,28 @@ static bool is_for_former(const struct peer_links *links,
            peers_is_over(links->options.peers, message->to.uid);
 }
 
+/* Whether a message of an association is for a stranger that was forgotten in the same turn. Only a
+ * removed node is told of its removal without an association. */
+static bool is_for_forgotten(const struct peer_links *links,
+                             const struct outbound *message)
+{
+    return message->serializer == SERIALIZER_ARTERY &&
+           !slice_is(message->manifest, ARTERY_QUARANTINED) &&
+           !peers_find(links->options.peers, &message->to.address);
+}
+
 void peer_links_send(struct peer_links *links, const struct outbound *message)
 {
-    struct peer *peer = peers_of(links->options.peers, &message->to);
     enum stream stream =
         message->stream == STREAM_CONTROL ? STREAM_CONTROL : STREAM_ORDINARY;
-    struct link *link = peer_link(links, peer, stream);
     const struct peer_tables *tables = NULL;
+    struct peer *peer;
+    struct link *link;
 
+    if (is_for_forgotten(links, message))
+        return; /* the node repeats its handshake */
+    peer = peers_of(links->options.peers, &message->to);
+    link = peer_link(links, peer, stream);
     if (stream == STREAM_ORDINARY && is_for_former(links, peer, message)) {
         REACHED("a frame for an earlier incarnation is not sent to the next one");
         link_refuse_stale(link);
@@ -368,7 +440,7 @@ bool peer_links_waiting(const struct peer_links *links)
     for (uint32_t i = 0; i < links->options.peers->all.count; i++) {
         const struct peer *peer = links->options.peers->all.items[i];
 
-        for (uint32_t j = 1; j < PEER_LINKS && !peer->gone; j++) {
+        for (uint32_t j = 1; j < PEER_LINKS && peer && !peer->gone; j++) {
             const struct link *link = peer_link_at(links, peer, j);
 
             if (link && link_waiting(link))
@@ -387,6 +459,8 @@ struct link *peer_links_find(struct peer_links *links, uint64_t number,
 
     check(number && at / PEER_LINKS < links->options.peers->all.count);
     *peer = links->options.peers->all.items[at / PEER_LINKS];
+    if (!*peer)
+        return NULL;
     *stream = stream_of(index);
     link = peer_link_at(links, *peer, index);
     check(link != NULL);
@@ -447,6 +521,17 @@ static void suspect_homes(const struct peer_links *links,
     outputs_post(links->options.outputs, 0, &content);
 }
 
+/* The connection failed or broke. A stranger that wants an answer repeats its handshake, so the node
+ * does not dial thousands of them again and again. */
+static void lost(struct peer_links *links, struct peer *peer,
+                 uint32_t index, struct link *link)
+{
+    if (index)
+        suspect_homes(links, peer, link);
+    else if (peer->is_stranger && !link_waiting(link))
+        link_drop(link, *links->options.now);
+}
+
 static void look(struct peer_links *links, struct peer *peer,
                  uint32_t index)
 {
@@ -471,8 +556,8 @@ static void look(struct peer_links *links, struct peer *peer,
         outputs_request(outputs, &request);
     }
     while (link_next_news(link, &news)) {
-        if (news.kind == LINK_NEWS_LOST && index)
-            suspect_homes(links, peer, link);
+        if (news.kind == LINK_NEWS_LOST)
+            lost(links, peer, index, link);
     }
     if (!way->writing && link_pending(link, *links->options.now, &bytes)) {
         way->writing = true;
@@ -481,8 +566,10 @@ static void look(struct peer_links *links, struct peer *peer,
     note(links, peer, index);
 }
 
+/* The driver takes all requests before it can name a link of a new peer. */
 void peer_links_flush(struct peer_links *links)
 {
+    peers_reuse(links->options.peers);
     for (uint32_t i = 0; i < links->touched.count; i++) {
         uint32_t number = links->touched.items[i];
         struct peer *peer = links->options.peers->all.items[number / PEER_LINKS];

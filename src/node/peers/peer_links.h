@@ -74,9 +74,13 @@ void peer_links_gone(struct peer_links *links, const struct node_id *node);
 /* Drops and counts messages that wait for a connection to the node: it is no member, and will never
  * be removed. */
 void peer_links_no_member(struct peer_links *links, const struct node_id *node);
-/* Learns the node, then passes the answer of a handshake to its links. */
+/* The peer's entry ends: its links end, their messages are counted, and all else is freed. */
+void peer_links_forget(struct peer_links *links, struct peer *peer);
+/* Another node claims the address: control's link shows which one is there. */
+void peer_links_verify(struct peer_links *links, const struct node_id *node);
+/* Passes the answer of a handshake to the links of its node. */
 void peer_links_answered(struct peer_links *links, const struct node_id *node,
-                         uint64_t order, uint32_t lane, uint64_t generation);
+                         uint32_t lane, uint64_t generation);
 void peer_links_table(struct peer_links *links, const struct node_id *node,
                       enum table_kind kind, struct slice payload);
 
@@ -152,7 +156,8 @@ void peer_fetch(const struct peer_links *links,
 /* Sends a message of the control plane. */
 void peer_links_send(struct peer_links *links, const struct outbound *message);
 
-/* Finds a link by its number in requests to the driver. */
+/* Finds a link by its number in requests to the driver. Null: its peer was forgotten, and the driver
+ * will see the request to close it. */
 struct link *peer_links_find(struct peer_links *links, uint64_t number,
                              struct peer **peer, enum stream *stream);
 void peer_links_tick(struct peer_links *links);

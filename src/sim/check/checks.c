@@ -182,6 +182,7 @@ static void node_started(void *user, uint32_t node, uint64_t uid)
     check_member_node_started(checks->member, node, uid);
     check_gossip_seen_node_started(checks->gossip_seen, node, uid);
     check_incarnation_node_started(checks->incarnation, node, uid);
+    check_peers_node_started(checks->peers, node, uid);
     check_state_store_node_started(checks->stored, node);
     check_margin_node_started(
         checks->margin, node, uid,
@@ -267,6 +268,7 @@ static void probe(void *user, uint32_t node, uint32_t machine,
     check_member_probe(checks->member, node, probe);
     check_gossip_seen_probe(checks->gossip_seen, node, probe);
     check_incarnation_probe(checks->incarnation, node, probe);
+    check_peers_probe(checks->peers, world_now(checks->world), node, probe);
     check_liveness_probe(checks->live, world_now(checks->world), node, probe);
     check_lease_probe(checks->lease, node, probe);
     check_state_store_probe(checks->stored, node, probe);
@@ -432,6 +434,7 @@ struct checks *checks_new(struct world *world, uint64_t stop_ns)
     checks->member = check_member_new(verdict);
     checks->gossip_seen = check_gossip_seen_new(verdict);
     checks->incarnation = check_incarnation_new(verdict);
+    checks->peers = check_peers_new(verdict);
     checks->safety.are_together = are_together;
     checks->safety.user = checks;
     checks->live = check_liveness_new(verdict);
@@ -457,6 +460,7 @@ void checks_free(struct checks *checks)
     check_member_free(checks->member);
     check_gossip_seen_free(checks->gossip_seen);
     check_incarnation_free(checks->incarnation);
+    check_peers_free(checks->peers);
     check_liveness_free(checks->live);
     check_homes_free(checks->homes);
     check_lease_free(checks->lease);

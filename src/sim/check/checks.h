@@ -10,6 +10,7 @@
 #include "sim/check/check_coordinator.h"
 #include "sim/check/check_entity.h"
 #include "sim/check/check_incarnation.h"
+#include "sim/check/check_peers.h"
 #include "sim/check/check_homes.h"
 #include "sim/check/check_state_quorum.h"
 #include "sim/check/check_lease.h"
@@ -42,6 +43,7 @@ struct checks {
     struct check_member *member;
     struct check_gossip_seen *gossip_seen;
     struct check_incarnation *incarnation;
+    struct check_peers *peers;
     struct check_liveness *live;
     struct check_homes *homes;
     struct check_lease *lease;

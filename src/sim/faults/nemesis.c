@@ -276,7 +276,8 @@ static bool down(struct nemesis *nemesis, uint32_t node)
     X(POWER, "losses of power")                                                \
     X(POWER_OFF, "writes cut off")                                             \
     X(FOREIGN, "handshakes refused")                                           \
-    X(FAKE_JOINS, "joins refused")
+    X(FAKE_JOINS, "joins refused")                                             \
+    X(FLOOD, "strangers forgotten")
 
 static const char *const effect_texts[FAULT_VERBS] = {
 #define X(id, text) [FAULT_VERB_##id] = (text),
@@ -354,6 +355,7 @@ static uint64_t harm_of(struct nemesis *nemesis, const struct fault *fault)
     case FAULT_VERB_POWER_OFF:
     case FAULT_VERB_FOREIGN:
     case FAULT_VERB_FAKE_JOINS:
+    case FAULT_VERB_FLOOD:
         return nemesis->hands.harm(nemesis->hands.user, fault->verb);
     case FAULT_VERBS:
         break;
@@ -467,6 +469,10 @@ static bool begin(struct nemesis *nemesis, const struct fault *fault)
     case FAULT_VERB_FAKE_JOINS:
         if (is_alive)
             nemesis->hands.fake_joins(nemesis->hands.user, fault->node);
+        return is_alive;
+    case FAULT_VERB_FLOOD:
+        if (is_alive)
+            nemesis->hands.flood(nemesis->hands.user, fault->node);
         return is_alive;
     case FAULT_VERBS:
         break;

@@ -38,7 +38,10 @@ struct nemesis_hands {
     bool (*foreign)(void *user, uint32_t node, bool on);
     /* A stranger that listens nowhere asks the running node to join, under many addresses. */
     void (*fake_joins)(void *user, uint32_t node);
-    /* Effects so far of storage faults, "foreign", "fake-joins", "power-off" or "down". */
+    /* Strangers shake hands with the running node, more than it keeps, and some claim the addresses
+     * of other nodes. */
+    void (*flood)(void *user, uint32_t node);
+    /* Effects so far of storage faults, "foreign", "fake-joins", "flood", "power-off" or "down". */
     uint64_t (*harm)(void *user, enum fault_verb verb);
     /* The states of a node, as machine_states (node/states.h), empty if none runs. May be null. */
     uint64_t (*states)(void *user, uint32_t node);

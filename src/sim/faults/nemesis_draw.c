@@ -335,10 +335,10 @@ static void draw_foreign(struct drawer *drawer)
     comes_back(drawer, fault.node, fault.at + fault.length);
 }
 
-/* It lasts until the node gives up on the stranger. */
-static void draw_fake_joins(struct drawer *drawer)
+/* It lasts until the node gives up on the strangers. */
+static void draw_strangers(struct drawer *drawer, enum fault_verb verb)
 {
-    struct fault fault = fault_now(drawer, FAULT_VERB_FAKE_JOINS);
+    struct fault fault = fault_now(drawer, verb);
 
     if (!draw_victim(drawer, &fault.node))
         return;
@@ -676,7 +676,10 @@ static void draw_fault(struct drawer *drawer, enum sim_option kind)
         draw_foreign(drawer);
         break;
     case OPTION_FAKE_JOINS:
-        draw_fake_joins(drawer);
+        draw_strangers(drawer, FAULT_VERB_FAKE_JOINS);
+        break;
+    case OPTION_FLOOD:
+        draw_strangers(drawer, FAULT_VERB_FLOOD);
         break;
     case OPTION_POWER_OFF:
         draw_power_off(drawer);

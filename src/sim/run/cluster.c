@@ -16,6 +16,7 @@
 #define APPEARS (5 * SECOND) /* most ns */
 #define FOREIGN_SYSTEM "Other" /* system name of the foreign cluster */
 #define FAKE_JOINS 20 /* of a stranger at a time */
+#define FLOOD_MORE 10 /* strangers than the node keeps */
 #define LOOK (MS / 4) /* between two looks whether a disk writes */
 #define VANISHES (40 * SECOND)
 
@@ -401,18 +402,56 @@ static bool hand_foreign(void *user, uint32_t node, bool on)
 }
 
 /* No node listens at these addresses. */
+static struct node_id invent(struct cluster *cluster)
+{
+    struct node_id claimed = { .uid = UINT64_C(1) << 62 | ++cluster->strangers };
+    char host[16];
+
+    (void)snprintf(host, sizeof host, "x%u", cluster->strangers);
+    check(address_set(&claimed.address, host, strlen(host), 2551));
+    check_member_stranger(cluster->checks->member, claimed.uid);
+    return claimed;
+}
+
 static void hand_fake_joins(void *user, uint32_t node)
 {
     struct cluster *cluster = user;
 
     for (uint32_t i = 0; i < FAKE_JOINS; i++) {
-        struct node_id claimed = { .uid = UINT64_C(1) << 62 | ++cluster->strangers };
-        char host[16];
+        struct node_id claimed = invent(cluster);
 
-        (void)snprintf(host, sizeof host, "x%u", cluster->strangers);
-        check(address_set(&claimed.address, host, strlen(host), 2551));
-        check_member_stranger(cluster->checks->member, claimed.uid);
         world_fake_join(cluster->world, node, &claimed);
+    }
+}
+
+/* The addresses of running nodes, with other uids. */
+static void claim_addresses(struct cluster *cluster, uint32_t node,
+                            enum stream stream)
+{
+    for (uint32_t i = 0; i < cluster->nodes; i++) {
+        struct node_id claimed;
+
+        if (i == node || !cluster_lives(cluster, i))
+            continue;
+        claimed = invent(cluster);
+        set_address(&claimed.address, i);
+        world_shake(cluster->world, node, &claimed, stream);
+    }
+}
+
+static void hand_flood(void *user, uint32_t node)
+{
+    struct cluster *cluster = user;
+    uint32_t count =
+        world_node(cluster->world, node)->settings.strangers_max + FLOOD_MORE;
+
+    claim_addresses(cluster, node, STREAM_CONTROL);
+    claim_addresses(cluster, node, STREAM_ORDINARY);
+    for (uint32_t i = 0; i < count; i++) {
+        struct node_id claimed = invent(cluster);
+
+        world_shake(cluster->world, node, &claimed,
+                    i % 2 ? STREAM_ORDINARY : STREAM_CONTROL);
     }
 }
 
@@ -426,6 +465,8 @@ static uint64_t hand_harm(void *user, enum fault_verb verb)
         return cluster->refused;
     if (verb == FAULT_VERB_FAKE_JOINS)
         return cluster->fake_joins;
+    if (verb == FAULT_VERB_FLOOD)
+        return check_peers_forgotten(cluster->checks->peers);
     return backend_harm(cluster->world, verb) +
            (verb == FAULT_VERB_POWER && cluster->power.until); /* planned */
 }
@@ -454,6 +495,7 @@ struct nemesis_hands cluster_hands(struct cluster *cluster, uint64_t delay_min,
                                    .power_off = hand_power_off,
                                    .foreign = hand_foreign,
                                    .fake_joins = hand_fake_joins,
+                                   .flood = hand_flood,
                                    .harm = hand_harm,
                                    .states = hand_states };
 }

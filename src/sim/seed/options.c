@@ -15,6 +15,7 @@
 #define WEIGHT_MAX 100 /* of a fault set by hand */
 #define SLOW_STORE 500000 /* us */
 #define DATA_CALLS_MAX 10000 /* in one run */
+#define STRANGERS_OF_A_FLOOD 10 /* a node keeps no more of them during a flood */
 
 struct choice {
     const char *name;
@@ -39,7 +40,7 @@ bool option_is_fault(enum sim_option option)
     return (option >= OPTION_CRASH && option < OPTION_FAULTS_END) ||
            option == OPTION_RESTART || option == OPTION_CRASH_SEVERAL ||
            option == OPTION_POWER_OFF || option == OPTION_FOREIGN ||
-           option == OPTION_FAKE_JOINS;
+           option == OPTION_FAKE_JOINS || option == OPTION_FLOOD;
 }
 
 static bool is_setting(enum sim_option option)
@@ -92,7 +93,8 @@ static bool mode_is_unusual(enum sim_mode mode, enum sim_option option)
         return mode == MODE_CENTERS;
     if (option == OPTION_SHARDS_AFTER)
         return mode == MODE_SWARM || mode == MODE_STORAGE;
-    if (option == OPTION_FOREIGN || option == OPTION_FAKE_JOINS)
+    if (option == OPTION_FOREIGN || option == OPTION_FAKE_JOINS ||
+        option == OPTION_FLOOD)
         return mode == MODE_SWARM || mode == MODE_CHURN;
     if (option == OPTION_POWER_OFF)
         return mode == MODE_SWARM || mode == MODE_STORAGE || mode == MODE_DATA;
@@ -409,14 +411,17 @@ static void keep_kept(const struct options *options, uint64_t *value)
     at_least(&value[OPTION_KEPT_SPREAD], spread);
 }
 
-/* An unknown node must identify itself in time, and a large body must pass a pipe in a few
- * pieces. */
+/* An unknown node must identify itself in time, and a large body must pass a pipe in a few pieces.
+ * All nodes may start at once, and ask each other. */
 static void keep_connections(uint64_t *value)
 {
     uint64_t way = value[OPTION_LINK_MIN] + value[OPTION_LINK_MEAN];
 
     at_least(&value[OPTION_PREAMBLE], 10 * way / 1000);
     at_least(&value[OPTION_HANDSHAKE], value[OPTION_PREAMBLE]);
+    if (value[OPTION_FLOOD])
+        limit(&value[OPTION_STRANGERS], STRANGERS_OF_A_FLOOD);
+    at_least(&value[OPTION_STRANGERS], value[OPTION_NODES] + 2);
     limit(&value[OPTION_BODY], 4 * value[OPTION_PIPE]);
 }
 

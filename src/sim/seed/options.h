@@ -250,7 +250,9 @@ enum sim_resolver {
     X(DATA_UNKNOWN, "data_unknown", 0, SELDOM(0, 0, 1, 2))                     \
     X(ALLOCATION, "allocation", 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4)               \
     X(HASHING_LIMIT, "hashing_rebalance_limit", 0, 0, 0, 1, 5)                 \
-    X(LOAD_BOUND, "hashing_load_bound_percent", 0, 0, 0, 100, 125, 200)            \
+    X(LOAD_BOUND, "hashing_load_bound_percent", 0, 0, 0, 100, 125, 200)        \
+    X(STRANGERS, "strangers_max", 1024, SELDOM(1024, 5, 10, 65))               \
+    X(FLOOD, "fault_flood", 0, SELDOM(0, 0, 0, 0, 0, 0, 1))            \
     X(SERVICES, "services_load", 0, 0, 0, 1)
 
 /* Meanings that the names do not tell:
@@ -275,6 +277,7 @@ enum sim_resolver {
  *     3 = most recent, 4 = least frequent, 5 = with dynamic aging.
  *   - power_waits: a loss of power waits for a moment in which a backend writes.
  *   - stores_much: backends are slow, many entities store events, and power fails often.
+ *   - fault_flood: with few strangers_max.
  *   - fault_power_off: only for nodes with durable keys, which have disks.
  *   - split: with a resolver, the run begins with a clean partition, judged by the promise of the
  *     strategy.

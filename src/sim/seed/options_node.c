@@ -248,6 +248,7 @@ static void artery_settings(const struct options *options,
     settings->outbound_large_queue = number(options, OPTION_LARGE_QUEUE);
     settings->outbound_queue = number(options, OPTION_QUEUE);
     settings->outbound_control_queue = number(options, OPTION_CONTROL_QUEUE);
+    settings->strangers_max = number(options, OPTION_STRANGERS);
 }
 
 /* The default strategy stays the node's; others have a main area alone. */

@@ -48,21 +48,28 @@ static void put_join(struct buf *bytes, const struct identity *from,
     profile_drop(profile);
 }
 
-void stranger_put(struct buf *bytes, const struct identity *from,
-                  const struct identity *to)
+void stranger_shake(struct buf *bytes, const struct identity *from,
+                    const struct identity *to, enum stream stream)
 {
     const struct handshake handshake = { 0 };
     struct buf payload = { 0 };
 
     buf_put_text(bytes, "AKKA");
-    buf_put_u8(bytes, STREAM_CONTROL);
+    buf_put_u8(bytes, (uint8_t)stream);
     handshake_request_put(&payload, from, &to->node.address, &handshake);
     put_frame(bytes, from, "", "", ARTERY_HANDSHAKE_REQUEST, SERIALIZER_ARTERY,
               &payload);
     buf_clear(&payload);
     handshake_response_put(&payload, from, &handshake);
-    put_frame(bytes, from, "", "", ARTERY_HANDSHAKE_RESPONSE, SERIALIZER_ARTERY,
-              &payload);
+    if (stream == STREAM_CONTROL)
+        put_frame(bytes, from, "", "", ARTERY_HANDSHAKE_RESPONSE,
+                  SERIALIZER_ARTERY, &payload);
     buf_fini(&payload);
+}
+
+void stranger_join(struct buf *bytes, const struct identity *from,
+                   const struct identity *to)
+{
+    stranger_shake(bytes, from, to, STREAM_CONTROL);
     put_join(bytes, from, to);
 }

@@ -5,9 +5,12 @@
 #include "base/bytes.h"
 #include "base/outbox.h"
 
-/* All of a connection of `from` to the control machine of `to`. It answers the handshake that the
- * node will send before that comes. */
-void stranger_put(struct buf *bytes, const struct identity *from,
-                  const struct identity *to);
+/* The preamble of a connection of `from`, and a handshake. On a control stream it also answers the
+ * handshake that the node will send, before that comes. */
+void stranger_shake(struct buf *bytes, const struct identity *from,
+                    const struct identity *to, enum stream stream);
+/* The same on a control stream, and a request to join. */
+void stranger_join(struct buf *bytes, const struct identity *from,
+                   const struct identity *to);
 
 #endif

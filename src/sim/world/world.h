@@ -174,6 +174,10 @@ void world_leave(struct world *world, uint32_t node);
  * unasked, asks to join, and hangs up. It listens nowhere. */
 void world_fake_join(struct world *world, uint32_t node,
                      const struct node_id *claimed);
+/* A stranger shakes hands with the running node on a connection that it holds open. On a control
+ * stream it also answers the node's handshake unasked, as a JVM. */
+void world_shake(struct world *world, uint32_t node,
+                 const struct node_id *claimed, enum stream stream);
 void world_leave_from(struct world *world, uint32_t node,
                       enum sherd_phase from);
 void world_prepare_shutdown(struct world *world, uint32_t node);

@@ -21,6 +21,7 @@ enum zoo_world {
     WORLD_CLIENT,        /* threads of programs make requests */
     WORLD_UNKNOWN,       /* distributed data under load; some nodes do not know a type */
     WORLD_SERVICES,      /* every node opens a singleton */
+    WORLD_FLOOD,         /* strangers shake hands */
 };
 
 struct zoo_entry {

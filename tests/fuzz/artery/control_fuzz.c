@@ -71,7 +71,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     peers_init(&peers, &(struct peers_options){0});
     associations = associations_new(&options);
     own_tables_set(&own, TABLE_REFS, &text, 1);
-    (void)associations_handshake(associations, now, &handshake, &outbox);
+    (void)associations_handshake(associations, now, STREAM_ORDINARY, &handshake,
+                                 &outbox);
     for (int i = 0; i < 64 && cursor_left(&cursor); i++) {
         char manifest = (char)cursor_u8(&cursor);
         uint8_t flags = cursor_u8(&cursor);

@@ -62,7 +62,7 @@ static void side_open(struct side *side, uint64_t uid, uint16_t port,
     side->next_watch = 1;
     options.self = &side->self;
     options.tables = &side->own;
-    peers_init(&side->peers, &(struct peers_options){ .hears_removed = true });
+    peers_init(&side->peers, &(struct peers_options){ .is_control = true });
     options.peers = &side->peers;
     side->associations = associations_new(&options);
     side->there = address_keep(&(struct address){"h", peer_port});
@@ -162,6 +162,8 @@ static void take_news(struct side *side, uint64_t now)
             side->terminating++;
             break;
         case ASSOCIATION_UNWATCH:
+        case ASSOCIATION_FORGOTTEN:
+        case ASSOCIATION_CLAIMED:
             break;
         }
     }
@@ -184,7 +186,7 @@ static void receive(struct side *side, uint64_t now, int i, struct slice frame)
                                                 &handshake, NULL),
                          HANDSHAKE_OK);
         handshake.order = inlet_order(side->inlets[i]);
-        if (!peers_accept(&side->peers, stream, &handshake)) {
+        if (peers_accept(&side->peers, stream, &handshake) != PEER_ACCEPTED) {
             inlet_close(side->inlets[i], INLET_SUPERSEDED);
             return;
         }
@@ -536,11 +538,13 @@ static void a_quarantined_uid_is_refused(void **state)
     assert_true(associations_counts(a.associations).stale > 0);
     handshake.from = b.self.node;
     assert_false(
-        associations_handshake(a.associations, now, &handshake, &outbox));
+        associations_handshake(a.associations, now, STREAM_ORDINARY, &handshake,
+                                    &outbox));
     assert_int_equal(outbox.count, 0);
     handshake.from.uid = 201;
     assert_true(
-        associations_handshake(a.associations, now, &handshake, &outbox));
+        associations_handshake(a.associations, now, STREAM_ORDINARY, &handshake,
+                                    &outbox));
     outbox_fini(&outbox);
     side_close(&a);
     side_close(&b);
@@ -552,6 +556,13 @@ static struct identity me = {"akka", "S", {{"h", 1}, 100}};
 static struct identity you = {"akka", "S", {{"h", 2}, 200}};
 
 static struct peers alone_peers; /* of the associations that a test has */
+static struct associations *alone_one;
+
+static void forgotten(void *user, struct peer *peer)
+{
+    (void)user;
+    associations_forget(alone_one, peer);
+}
 
 static struct associations *alone_new(const struct association_options *options)
 {
@@ -559,8 +570,10 @@ static struct associations *alone_new(const struct association_options *options)
 
     all.self = &me;
     all.peers = &alone_peers;
-    peers_init(&alone_peers, &(struct peers_options){ 0 });
-    return associations_new(&all);
+    peers_init(&alone_peers, &(struct peers_options){ .is_control = true,
+                                                      .forgotten = forgotten });
+    alone_one = associations_new(&all);
+    return alone_one;
 }
 
 static void alone_free(struct associations *associations)
@@ -613,7 +626,8 @@ static struct associations *met(struct trace *trace)
     struct outbox outbox = {0};
     struct association_news news;
 
-    assert_true(associations_handshake(associations, 1, &handshake, &outbox));
+    assert_true(associations_handshake(associations, 1, STREAM_ORDINARY, &handshake,
+                                    &outbox));
     while (associations_next_news(associations, &news))
         ;
     outbox_fini(&outbox);
@@ -631,7 +645,8 @@ static bool says_hello_by(struct associations *associations, uint64_t uid,
     bool taken;
 
     handshake.from.uid = uid;
-    taken = associations_handshake(associations, 1, &handshake, &outbox);
+    taken = associations_handshake(associations, 1, STREAM_ORDINARY, &handshake,
+                                    &outbox);
     while (associations_next_news(associations, &news))
         ;
     outbox_fini(&outbox);
@@ -783,15 +798,14 @@ static void an_older_incarnations_handshake_reports_the_present_one(void **state
 
     assert_true(says_hello_by(associations, 2, 7));
     assert_false(
-        associations_handshake(associations, 1, &handshake, &outbox));
+        associations_handshake(associations, 1, STREAM_ORDINARY, &handshake,
+                                    &outbox));
     assert_true(associations_next_news(associations, &news));
     assert_int_equal(news.kind, ASSOCIATION_UP);
     assert_int_equal(news.peer.uid, 2);
     assert_int_equal(news.order, 7);
     assert_false(associations_next_news(associations, &news));
-    assert_false( /* once */
-        associations_handshake(associations, 1, &handshake, &outbox));
-    assert_false(associations_next_news(associations, &news));
+    assert_true(news.is_verdict); /* whatever the lane has read */
     assert_int_equal(outbox.count, 0);
     outbox_fini(&outbox);
     alone_free(associations);
@@ -979,7 +993,8 @@ static void a_handshake_must_be_its_senders_own(void **state)
                      ASSOCIATION_DROPPED);
     /* A known UID under another address. */
     handshake.from.address.port = 77;
-    assert_false(associations_handshake(associations, 1, &handshake, &outbox));
+    assert_false(associations_handshake(associations, 1, STREAM_ORDINARY, &handshake,
+                                    &outbox));
     /* A response outside the control stream. */
     buf_clear(&payload);
     handshake_response_put(&payload, &you, &(struct handshake){0});
@@ -1321,9 +1336,13 @@ static void the_table_of_peers_is_bounded(void **state)
         handshake.from.address.port = (uint16_t)(2 + i);
         handshake.from.uid = 1000 + i;
         assert_int_equal(
-            associations_handshake(associations, 1, &handshake, &outbox),
+            associations_handshake(associations, 1, STREAM_ORDINARY, &handshake,
+                                   &outbox),
             i < PEERS_MAX);
         outbox_fini(&outbox);
+        if (i < PEERS_MAX) /* a stranger would make room */
+            peers_answered(&alone_peers,
+                           peers_uid(&alone_peers, handshake.from.uid));
     }
     assert_int_equal(associations_counts(associations).refused, 1);
     while (associations_next_news(associations, &news))
@@ -1333,9 +1352,35 @@ static void the_table_of_peers_is_bounded(void **state)
         handshake.from.uid = 1000000 + uid;
         associations_quarantine(associations, &handshake.from);
     }
-    assert_int_equal(alone_peers.forgotten, 1);
+    assert_int_equal(alone_peers.retired.forgotten, 1);
     assert_false(peers_is_over(&alone_peers, 1000001));
     assert_true(peers_is_over(&alone_peers, 1000002));
+    alone_free(associations);
+}
+
+/* It has sent a watch, and one of an actor here is still on its way to it. */
+static void a_forgotten_stranger_leaves_nothing(void **state)
+{
+    struct associations *associations = met(NULL);
+    struct outbox outbox = { 0 };
+    struct association_news news;
+    (void)state;
+
+    associations_watch(associations, 2, &you.node, slice_text("/user/a#1"),
+                       slice_text("/user/b#2"), &outbox);
+    assert_true(peers_forget_stranger(&alone_peers));
+    assert_true(associations_next_news(associations, &news));
+    assert_int_equal(news.kind, ASSOCIATION_FORGOTTEN);
+    assert_int_equal(news.peer.uid, you.node.uid);
+    assert_true(news.has_watches);
+    assert_int_equal(associations_counts(associations).forgotten, 1);
+    assert_int_equal(associations_counts(associations).refused, 1); /* the message */
+    assert_int_equal(associations_uid(associations, &you.node.address), 0);
+    assert_int_equal(associations_deadline(associations), SECOND + 2);
+    associations_tick(associations, 2 * SECOND, &outbox);
+    assert_int_equal(associations_deadline(associations), NEVER);
+    assert_true(says_hello(associations, you.node.uid)); /* it may come again */
+    outbox_fini(&outbox);
     alone_free(associations);
 }
 
@@ -1399,6 +1444,7 @@ int main(void)
         cmocka_unit_test(a_quarantine_by_a_peer_is_reported),
         cmocka_unit_test(the_table_of_peers_is_bounded),
         cmocka_unit_test(an_expected_peer_does_not_change_lookups),
+        cmocka_unit_test(a_forgotten_stranger_leaves_nothing),
         cmocka_unit_test(every_peer_is_notified_of_termination),
     };
 

@@ -301,18 +301,24 @@ static void the_newest_connection_of_a_lane_counts(void **state)
 
     peers_init(&peers, &(struct peers_options){ 0 });
     assert_null(peers_sender(&peers, 10));
-    assert_true(peers_accept(&peers, STREAM_ORDINARY, &handshake));
-    assert_true(peers_accept(&peers, STREAM_ORDINARY, &handshake));
-    assert_true(peers_accept(&peers, STREAM_ORDINARY, &other));
+    assert_int_equal(peers_accept(&peers, STREAM_ORDINARY, &handshake),
+                     PEER_ACCEPTED);
+    assert_int_equal(peers_accept(&peers, STREAM_ORDINARY, &handshake),
+                     PEER_ACCEPTED);
+    assert_int_equal(peers_accept(&peers, STREAM_ORDINARY, &other),
+                     PEER_ACCEPTED);
     assert_true(peers_is_newest(&peers, 10, STREAM_ORDINARY, 2, 100));
-    assert_true(peers_accept(&peers, STREAM_ORDINARY, &newer));
+    assert_int_equal(peers_accept(&peers, STREAM_ORDINARY, &newer),
+                     PEER_ACCEPTED);
     assert_false(peers_is_newest(&peers, 10, STREAM_ORDINARY, 2, 100));
     assert_true(peers_is_newest(&peers, 10, STREAM_ORDINARY, 2, 200));
     assert_true(peers_is_newest(&peers, 10, STREAM_ORDINARY, 3, 50));
-    assert_true(peers_accept(&peers, STREAM_LARGE, &handshake)); /* streams are independent */
+    assert_int_equal(peers_accept(&peers, STREAM_LARGE, &handshake),
+                     PEER_ACCEPTED); /* streams are independent */
     assert_true(peers_is_newest(&peers, 10, STREAM_LARGE, 2, 100));
     assert_true(peers_is_newest(&peers, 10, STREAM_ORDINARY, 2, 200));
-    assert_false(peers_accept(&peers, STREAM_ORDINARY, &handshake));
+    assert_int_equal(peers_accept(&peers, STREAM_ORDINARY, &handshake),
+                     PEER_REFUSED);
     assert_int_equal(peers_sender(&peers, 10)->address->port, 1);
     peers_fini(&peers);
 }
@@ -325,18 +331,24 @@ static void a_new_incarnation_replaces_the_old_one_permanently(void **state)
     struct handshake thief = from(2, 11, 1, 2);
     (void)state;
 
-    peers_init(&peers, &(struct peers_options){ 0 });
-    assert_true(peers_accept(&peers, STREAM_ORDINARY, &old));
-    assert_true(peers_accept(&peers, STREAM_ORDINARY, &young));
+    peers_init(&peers, &(struct peers_options){ .is_control = true });
+    assert_int_equal(peers_accept(&peers, STREAM_ORDINARY, &old),
+                     PEER_ACCEPTED);
+    assert_int_equal(peers_accept(&peers, STREAM_ORDINARY, &young),
+                     PEER_ACCEPTED);
     assert_null(peers_sender(&peers, 10));
     assert_non_null(peers_sender(&peers, 11));
-    assert_false(peers_accept(&peers, STREAM_ORDINARY, &old));
+    assert_int_equal(peers_accept(&peers, STREAM_ORDINARY, &old),
+                     PEER_REFUSED);
     assert_non_null(peers_sender(&peers, 11));
-    assert_false(peers_accept(&peers, STREAM_ORDINARY, &thief));
+    assert_int_equal(peers_accept(&peers, STREAM_ORDINARY, &thief),
+                     PEER_REFUSED);
+    peers.options.is_control = false; /* control would hear it */
     peers_forget(&peers, 11);
     peers_silence(&peers, 11);
     assert_null(peers_sender(&peers, 11));
-    assert_false(peers_accept(&peers, STREAM_ORDINARY, &young));
+    assert_int_equal(peers_accept(&peers, STREAM_ORDINARY, &young),
+                     PEER_REFUSED);
     peers_fini(&peers);
 }
 
@@ -350,7 +362,7 @@ static void the_table_of_senders_is_bounded(void **state)
         struct handshake handshake = from((uint16_t)(i + 1), i + 1, 0, 0);
 
         assert_int_equal(peers_accept(&peers, STREAM_ORDINARY, &handshake),
-                         i < PEERS_MAX);
+                         i < PEERS_MAX ? PEER_ACCEPTED : PEER_REFUSED);
     }
     assert_int_equal(peers.refused, 1);
     peers_fini(&peers);

@@ -33,7 +33,20 @@ static bool learn(struct peers *peers, uint64_t uid, uint32_t lane)
 {
     struct handshake handshake = from(1, uid, lane);
 
-    return peers_accept(peers, STREAM_ORDINARY, &handshake);
+    return peers_accept(peers, STREAM_ORDINARY, &handshake) == PEER_ACCEPTED;
+}
+
+/* Each replaces the previous one, which had answered. */
+static enum peer_verdict proves(struct peers *peers, uint64_t uid)
+{
+    struct handshake handshake = from(1, uid, 0);
+    struct peer *peer;
+    enum peer_verdict verdict =
+        peers_learn(peers, &handshake.from, 0, true, &peer);
+
+    if (verdict == PEER_NEW)
+        peers_answered(peers, peer);
+    return verdict;
 }
 
 /* A ring: the incarnation that was retired first would be accepted again. */
@@ -42,15 +55,58 @@ static void the_number_of_retired_incarnations_is_limited(void **state)
     struct peers peers;
     (void)state;
 
-    peers_init(&peers, &(struct peers_options){ 0 });
+    peers_init(&peers, &(struct peers_options){ .is_control = true });
     for (uint64_t uid = 1; uid <= RETIRED_PEERS_MAX + 1; uid++)
-        assert_true(learn(&peers, uid, 0)); /* each replaces the previous one */
-    assert_false(learn(&peers, 1, 0));
-    assert_int_equal(peers.forgotten, 0);
-    assert_true(learn(&peers, RETIRED_PEERS_MAX + 2, 0));
-    assert_int_equal(peers.forgotten, 1);
-    assert_false(learn(&peers, 2, 0));
-    assert_true(learn(&peers, 1, 0));
+        assert_int_equal(proves(&peers, uid), PEER_NEW);
+    assert_int_equal(proves(&peers, 1), PEER_OVER);
+    assert_int_equal(peers.retired.forgotten, 0);
+    assert_int_equal(proves(&peers, RETIRED_PEERS_MAX + 2), PEER_NEW);
+    assert_int_equal(peers.retired.forgotten, 1);
+    assert_int_equal(proves(&peers, 2), PEER_OVER);
+    assert_int_equal(proves(&peers, 1), PEER_NEW);
+    peers_fini(&peers);
+}
+
+/* However many strangers come, a removed member does not return. */
+static void retired_strangers_have_a_limit_of_their_own(void **state)
+{
+    struct peers peers;
+    (void)state;
+
+    peers_init(&peers, &(struct peers_options){ .is_control = true });
+    peers_forget(&peers, 1);
+    for (uint64_t uid = 2; uid <= RETIRED_STRANGERS_MAX + 3; uid++)
+        assert_true(learn(&peers, uid, 0));
+    assert_false(peers_is_over(&peers, 2));
+    assert_true(peers_is_over(&peers, 3));
+    for (uint64_t uid = 2; uid <= RETIRED_PEERS_MAX; uid++)
+        assert_true(learn(&peers, 100000 + uid, 0));
+    assert_true(peers_is_over(&peers, 1));
+    assert_int_equal(peers.retired.forgotten, 0);
+    peers_forget(&peers, 100000 + RETIRED_PEERS_MAX - 1); /* it is more than a stranger */
+    for (uint64_t uid = 2; uid <= RETIRED_STRANGERS_MAX + 3; uid++)
+        assert_true(learn(&peers, 200000 + uid, 0));
+    assert_true(peers_is_over(&peers, 100000 + RETIRED_PEERS_MAX - 1));
+    peers_fini(&peers);
+}
+
+/* They never answer. */
+static void the_number_of_strangers_is_limited(void **state)
+{
+    struct handshake handshake = from(1, 1, 0);
+    struct peers peers;
+    (void)state;
+
+    peers_init(&peers, &(struct peers_options){ .is_control = true });
+    for (uint32_t i = 0; i <= STRANGERS_MAX; i++) {
+        handshake.from.uid = 1 + i;
+        handshake.from.address.port = (uint16_t)(1 + i);
+        assert_int_equal(peers.sender_count, i);
+        assert_int_equal(peers_accept(&peers, STREAM_CONTROL, &handshake),
+                         PEER_ACCEPTED);
+    }
+    assert_int_equal(peers.sender_count, STRANGERS_MAX);
+    assert_null(peers_uid(&peers, 1));
     peers_fini(&peers);
 }
 
@@ -152,7 +208,8 @@ static struct associations *met(struct trace *trace)
     struct outbox outbox = { 0 };
     struct association_news news;
 
-    assert_true(associations_handshake(associations, 1, &handshake, &outbox));
+    assert_true(associations_handshake(associations, 1, STREAM_ORDINARY, &handshake,
+                                    &outbox));
     while (associations_next_news(associations, &news))
         ;
     outbox_fini(&outbox);
@@ -286,7 +343,8 @@ static void advertisements_of_a_table_are_limited(void **state)
     own_tables_set(&own, TABLE_REFS, refs, 2);
     associations =
         alone_new(&(struct association_options){ .tables = &own });
-    assert_true(associations_handshake(associations, 1, &handshake, &outbox));
+    assert_true(associations_handshake(associations, 1, STREAM_ORDINARY, &handshake,
+                                    &outbox));
     for (uint64_t now = 1; now < 2 * ADVERTISE_MAX * ADVERTISE_MS * MS;
          now += ADVERTISE_MS * MS) {
         associations_tick(associations, now, &outbox);
@@ -429,6 +487,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_number_of_retired_incarnations_is_limited),
+        cmocka_unit_test(retired_strangers_have_a_limit_of_their_own),
+        cmocka_unit_test(the_number_of_strangers_is_limited),
         cmocka_unit_test(the_lanes_of_a_sender_are_limited),
         cmocka_unit_test(unacknowledged_bytes_have_a_limit),
         cmocka_unit_test(the_number_of_news_is_limited),

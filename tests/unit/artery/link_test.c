@@ -456,6 +456,104 @@ static void a_link_connects_at_once_when_its_peer_has_started(void **state)
     link_free(link);
 }
 
+/* ---- another node claims the address ---- */
+
+static struct link *open_link(struct seen *seen)
+{
+    struct link *link = make(STREAM_ORDINARY);
+
+    send_text(link, SECOND, "one");
+    link_connected(link, SECOND);
+    answer(link, SECOND);
+    flush(link, SECOND, seen, 1000, SIZE_MAX);
+    return link;
+}
+
+static void a_peer_that_answers_once_more_keeps_its_connection(void **state)
+{
+    struct seen seen = { 0 };
+    struct link *link = open_link(&seen);
+    uint64_t now = 2 * SECOND;
+    (void)state;
+
+    for (int i = 0; i < 3; i++) {
+        link_verify(link, now);
+        link_verify(link, now); /* one request for all claims */
+        assert_int_equal(link_deadline(link), now + LINK_DOUBT_MS * MS);
+        send_text(link, now, "two");
+        flush(link, now, &seen, 1000, SIZE_MAX);
+        assert_int_equal(seen.requests, 2 + i);
+        link_answered(link, now, PEER_UID, 3, link_generation(link) - 1);
+        assert_int_equal(link_deadline(link), now + LINK_DOUBT_MS * MS);
+        answer(link, now);
+        assert_true(link_deadline(link) == NEVER);
+    }
+    link_tick(link, now + 3600 * SECOND);
+    assert_int_equal(link_state(link), LINK_OPEN);
+    assert_int_equal(link_next_request(link), LINK_REQUEST_NOTHING);
+    assert_string_equal(seen.text, "one two two two ");
+    inlet_free(seen.inlet);
+    link_free(link);
+}
+
+/* Frames that wait go to the peer if it answers on the next connection, and else to nobody. */
+static void a_silent_peer_is_connected_again(void **state)
+{
+    for (uint64_t uid = PEER_UID; uid <= PEER_UID + 1; uid++) {
+        struct seen before = { 0 }, after = { 0 };
+        struct link *link = open_link(&before);
+        uint64_t now = 2 * SECOND;
+        (void)state;
+
+        send_text(link, now, "two");
+        link_verify(link, now);
+        now += LINK_DOUBT_MS * MS;
+        link_tick(link, now - 1);
+        assert_int_equal(link_state(link), LINK_OPEN);
+        link_tick(link, now);
+        assert_int_equal(link_next_request(link), LINK_REQUEST_CLOSE);
+        assert_int_equal(link_next_request(link), LINK_REQUEST_CONNECT);
+        link_connected(link, now);
+        flush(link, now, &after, 1000, SIZE_MAX);
+        assert_int_equal(after.requests, 1);
+        link_answered(link, now, uid, 3, link_generation(link));
+        assert_int_equal(link_state(link), LINK_OPEN);
+        assert_true(link_deadline(link) == NEVER);
+        flush(link, now, &after, 1000, SIZE_MAX);
+        assert_string_equal(after.text, uid == PEER_UID ? "two " : "");
+        inlet_free(before.inlet);
+        inlet_free(after.inlet);
+        link_free(link);
+    }
+}
+
+/* A stranger's claims alone do not cause many connections. */
+static void a_claim_shortens_the_pause_before_a_connection(void **state)
+{
+    struct link *link = make(STREAM_ORDINARY);
+    uint64_t now = SECOND;
+    (void)state;
+
+    link_verify(link, now); /* nothing waits */
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(link_next_request(link), LINK_REQUEST_CONNECT);
+        link_verify(link, now);
+        assert_int_equal(link_next_request(link), LINK_REQUEST_NOTHING);
+        link_failed(link, now, "refused");
+        link_verify(link, now);
+        link_verify(link, now);
+        assert_int_equal(link_deadline(link), now + LINK_HURRY_MS * MS);
+        now = link_deadline(link);
+        link_tick(link, now);
+    }
+    link_failed(link, now, "refused");
+    now = link_deadline(link);
+    assert_true(now > LINK_BACKOFF_MIN_MS * MS);
+    link_tick(link, now);
+    assert_int_equal(link_state(link), LINK_IDLE); /* no claim since */
+    link_free(link);
+}
+
 static void a_stale_message_is_not_sent(void **state)
 {
     struct link *link = make(STREAM_ORDINARY);
@@ -782,6 +880,9 @@ int main(void)
         cmocka_unit_test(a_frame_written_in_part_is_sent_whole_again),
         cmocka_unit_test(another_incarnation_gets_no_frames_of_the_old_one),
         cmocka_unit_test(a_link_connects_at_once_when_its_peer_has_started),
+        cmocka_unit_test(a_peer_that_answers_once_more_keeps_its_connection),
+        cmocka_unit_test(a_silent_peer_is_connected_again),
+        cmocka_unit_test(a_claim_shortens_the_pause_before_a_connection),
         cmocka_unit_test(a_stale_message_is_not_sent),
         cmocka_unit_test(responses_are_sent_without_waiting),
         cmocka_unit_test(system_messages_are_not_kept_while_closed),

@@ -19,6 +19,7 @@ struct scene {
     struct peers peers;
     struct node_id first, second, third; /* incarnations, one after the other */
     uint64_t renewed, before;            /* of the last change at the address */
+    uint32_t gone;                       /* forgotten strangers */
 };
 
 static void renewed(void *user, struct peer *peer, uint64_t before)
@@ -29,15 +30,35 @@ static void renewed(void *user, struct peer *peer, uint64_t before)
     scene->before = before;
 }
 
+static void forgotten(void *user, struct peer *peer)
+{
+    struct scene *scene = user;
+
+    assert_false(peer->has_answered || peer->is_kept);
+    scene->gone++;
+}
+
 static struct scene *scene_new(void)
 {
     struct scene *scene = mem_alloc(sizeof *scene);
 
     peers_init(&scene->peers,
-               &(struct peers_options){ .renewed = renewed, .user = scene });
+               &(struct peers_options){ .renewed = renewed,
+                                        .forgotten = forgotten,
+                                        .user = scene,
+                                        .is_control = true });
     scene->first = life(1);
     scene->second = life(2);
     scene->third = life(3);
+    return scene;
+}
+
+/* A lane follows control. */
+static struct scene *lane_new(void)
+{
+    struct scene *scene = scene_new();
+
+    scene->peers.options.is_control = false;
     return scene;
 }
 
@@ -52,7 +73,7 @@ static enum peer_verdict verdict_of(struct scene *scene,
 {
     struct peer *peer;
 
-    return peers_learn(&scene->peers, node, order, &peer);
+    return peers_learn(&scene->peers, node, order, false, &peer);
 }
 
 /* Returns the incarnation that is then at the address. */
@@ -198,15 +219,102 @@ static void a_later_connection_restores_an_incarnation(void **state)
 /* The lane has read the former incarnation's handshake. */
 static void control_sends_the_later_incarnation_to_a_lane(void **state)
 {
-    struct scene *scene = scene_new();
+    struct scene *scene = lane_new();
     const struct heard_peer second = { scene->second, 3, 4 };
     (void)state;
 
-    peers_heard(&scene->peers, &second, 7);
     assert_int_equal(learned_by(scene, &scene->first, 6), 1);
-    peers_heard(&scene->peers, &second, 7);
+    peers_heard(&scene->peers, &second, 7, false);
     assert_int_equal(peers_at(&scene->peers, &scene->first.address)->uid, 2);
     assert_non_null(peers_meant(&scene->peers, &scene->second));
+    scene_free(scene);
+}
+
+/* The lane has read the later one, which control has not heard of yet. */
+static void a_lane_keeps_what_it_has_read_until_control_has_compared(void **state)
+{
+    struct scene *scene = lane_new();
+    const struct heard_peer first = { scene->first, 3, 4 };
+    (void)state;
+
+    assert_int_equal(learned_by(scene, &scene->second, 7), 2);
+    peers_heard(&scene->peers, &first, 6, false);
+    assert_int_equal(peers_at(&scene->peers, &scene->first.address)->uid, 2);
+    peers_heard(&scene->peers, &first, 6, true);
+    assert_int_equal(peers_at(&scene->peers, &scene->first.address)->uid, 1);
+    peers_forget(&scene->peers, 1);
+    peers_heard(&scene->peers, &first, 9, true); /* it was on its way */
+    assert_true(peers_at(&scene->peers, &scene->first.address)->over);
+    scene_free(scene);
+}
+
+/* ---- claims ---- */
+
+static struct peer *proven(struct scene *scene, const struct node_id *node,
+                           uint64_t order)
+{
+    struct peer *peer;
+
+    assert_int_equal(peers_learn(&scene->peers, node, order, true, &peer),
+                     PEER_NEW);
+    peers_answered(&scene->peers, peer);
+    return peer;
+}
+
+static void a_node_that_answered_stays_until_another_answers(void **state)
+{
+    struct scene *scene = scene_new();
+    const struct handshake claim = { .from = scene->second, .order = 7 };
+    struct peer *peer = proven(scene, &scene->first, 6);
+    (void)state;
+
+    scene->renewed = 0;
+    assert_int_equal(verdict_of(scene, &scene->second, 7), PEER_CLAIMS);
+    assert_int_equal(peers_accept(&scene->peers, STREAM_CONTROL, &claim),
+                     PEER_WAITS);
+    assert_false(peers_accept_claim(&scene->peers, STREAM_CONTROL, &claim));
+    assert_int_equal(scene->renewed, 0);
+    assert_false(peers_is_over(&scene->peers, 2));
+    assert_int_equal(peer->uid, 1);
+    assert_ptr_equal(proven(scene, &scene->second, 7), peer);
+    assert_int_equal(scene->before, 1);
+    assert_true(peers_is_over(&scene->peers, 1));
+    assert_true(peers_accept_claim(&scene->peers, STREAM_CONTROL, &claim));
+    assert_non_null(peers_sender(&scene->peers, 2));
+    assert_int_equal(verdict_of(scene, &scene->first, 8), PEER_CLAIMS); /* it comes back */
+    assert_true(peers_is_over(&scene->peers, 1));
+    assert_ptr_equal(proven(scene, &scene->first, 8), peer);
+    assert_false(peers_is_over(&scene->peers, 1));
+    scene_free(scene);
+}
+
+/* A restart need not wait if nobody is in its place. */
+static void an_incarnation_that_ended_or_never_answered_does_not_stay(void **state)
+{
+    struct scene *scene = scene_new();
+    (void)state;
+
+    (void)proven(scene, &scene->first, 6);
+    peers_gone(&scene->peers, &scene->first);
+    assert_int_equal(verdict_of(scene, &scene->second, 7), PEER_NEW);
+    assert_int_equal(verdict_of(scene, &scene->third, 8), PEER_NEW);
+    scene_free(scene);
+}
+
+static void a_lane_leaves_claims_to_control(void **state)
+{
+    struct scene *scene = lane_new();
+    const struct heard_peer second = { scene->second, 3, 4 };
+    const struct handshake claim = { .from = scene->second, .order = 7 };
+    (void)state;
+
+    assert_int_equal(verdict_of(scene, &scene->first, 6), PEER_NEW);
+    assert_int_equal(peers_accept(&scene->peers, STREAM_ORDINARY, &claim),
+                     PEER_WAITS);
+    peers_heard(&scene->peers, &second, 7, false);
+    assert_true(peers_accept_claim(&scene->peers, STREAM_ORDINARY, &claim));
+    assert_null(peers_sender(&scene->peers, 1));
+    assert_non_null(peers_sender(&scene->peers, 2));
     scene_free(scene);
 }
 
@@ -277,14 +385,14 @@ static void heard_peers_are_found_by_uid_and_by_address(void **state)
 
 static void a_heard_peer_has_no_entry(void **state)
 {
-    struct scene *scene = scene_new();
+    struct scene *scene = lane_new();
     const struct heard_peer one = heard_of(1, 11), two = heard_of(2, 12);
     const struct peer *peer;
     (void)state;
 
-    peers_heard(&scene->peers, &one, 0);
-    peers_heard(&scene->peers, &two, 0);
-    peers_heard(&scene->peers, &one, 0);
+    peers_heard(&scene->peers, &one, 0, false);
+    peers_heard(&scene->peers, &two, 0, false);
+    peers_heard(&scene->peers, &one, 0, false);
     assert_int_equal(scene->peers.all.count, 0);
     peer = peers_uid(&scene->peers, 12);
     assert_non_null(peer);
@@ -305,15 +413,15 @@ static void a_heard_peer_has_no_entry(void **state)
 /* A heard peer acts as if it always had an entry. */
 static void a_heard_peer_counts_as_learned(void **state)
 {
-    struct scene *scene = scene_new();
+    struct scene *scene = lane_new();
     const struct heard_peer first = { scene->first, 1, 2 };
     const struct heard_peer second = { scene->second, 3, 4 };
     const struct peer *peer;
     (void)state;
 
-    peers_heard(&scene->peers, &first, 0);
+    peers_heard(&scene->peers, &first, 0, false);
     assert_null(peers_meant(&scene->peers, &scene->second));
-    peers_heard(&scene->peers, &second, 0);
+    peers_heard(&scene->peers, &second, 0, false);
     peer = peers_find(&scene->peers, &scene->first.address);
     assert_int_equal(peer->uid, 2);
     assert_true(peers_is_over(&scene->peers, 1));
@@ -324,13 +432,13 @@ static void a_heard_peer_counts_as_learned(void **state)
 
 static void a_newer_incarnation_replaces_a_heard_peer(void **state)
 {
-    struct scene *scene = scene_new();
+    struct scene *scene = lane_new();
     const struct heard_peer first = { scene->first, 1, 2 };
     const struct heard_peer second = { scene->second, 3, 4 };
     (void)state;
 
-    peers_heard(&scene->peers, &first, 0);
-    peers_heard(&scene->peers, &second, 0);
+    peers_heard(&scene->peers, &first, 0, false);
+    peers_heard(&scene->peers, &second, 0, false);
     assert_int_equal(learned(scene, &scene->first), 2);
     assert_null(peers_meant(&scene->peers, &scene->first));
     scene_free(scene);
@@ -338,11 +446,11 @@ static void a_newer_incarnation_replaces_a_heard_peer(void **state)
 
 static void a_heard_peer_may_be_removed(void **state)
 {
-    struct scene *scene = scene_new();
+    struct scene *scene = lane_new();
     const struct heard_peer first = { scene->first, 1, 2 };
     (void)state;
 
-    peers_heard(&scene->peers, &first, 0);
+    peers_heard(&scene->peers, &first, 0, false);
     peers_gone(&scene->peers, &scene->first);
     assert_int_equal(
         peers_meant(&scene->peers, &scene->second)->uid, 2);
@@ -361,7 +469,8 @@ static bool accept_by(struct scene *scene, uint64_t uid, uint64_t order)
 
     assert_true(address_set(&handshake.from.address, "n1", 2, 2551));
     handshake.from.uid = uid;
-    return peers_accept(&scene->peers, STREAM_CONTROL, &handshake);
+    return peers_accept(&scene->peers, STREAM_CONTROL, &handshake) ==
+           PEER_ACCEPTED;
 }
 
 static bool accept(struct scene *scene, uint64_t uid)
@@ -502,6 +611,7 @@ static void an_incarnation_that_left_may_send_last_messages(void **state)
     assert_true(accept(scene, 5));
     left(scene, 5);
     forget(scene, 5);
+    scene->peers.options.is_control = false; /* control hears a removed one */
     assert_false(accept(scene, 5));
     scene_free(scene);
 }
@@ -516,7 +626,8 @@ static bool accept_connection(struct scene *scene, uint32_t lane,
 
     assert_true(address_set(&handshake.from.address, "n1", 2, 2551));
     handshake.from.uid = 1;
-    return peers_accept(&scene->peers, STREAM_ORDINARY, &handshake);
+    return peers_accept(&scene->peers, STREAM_ORDINARY, &handshake) ==
+           PEER_ACCEPTED;
 }
 
 static void each_lane_keeps_its_newest_connection(void **state)
@@ -557,8 +668,9 @@ static void a_removed_incarnation_may_connect_to_control(void **state)
 
     assert_true(accept(scene, 1));
     peers_forget(&scene->peers, 1);
+    scene->peers.options.is_control = false;
     assert_false(accept(scene, 1));
-    scene->peers.options.hears_removed = true;
+    scene->peers.options.is_control = true;
     assert_true(accept(scene, 1));
     assert_true(accept(scene, 2));
     assert_false(accept(scene, 1)); /* no longer at its address */
@@ -583,6 +695,181 @@ static void a_newer_connection_changes_the_version(void **state)
     scene_free(scene);
 }
 
+/* ---- strangers ---- */
+
+#define STRANGERS 3 /* the limit */
+
+static struct scene *control_new(void)
+{
+    struct scene *scene = scene_new();
+
+    scene->peers.options.strangers_max = STRANGERS;
+    return scene;
+}
+
+/* Another address for each uid. */
+static struct node_id at_port(uint64_t uid)
+{
+    struct node_id node = life(uid);
+
+    node.address.port = (uint16_t)(3000 + uid);
+    return node;
+}
+
+static struct peer *shakes(struct scene *scene, uint64_t uid)
+{
+    const struct node_id node = at_port(uid);
+
+    (void)verdict_of(scene, &node, 0);
+    return peers_uid(&scene->peers, uid);
+}
+
+static bool is_known(struct scene *scene, uint64_t uid)
+{
+    const struct node_id node = at_port(uid);
+
+    return peers_find(&scene->peers, &node.address) != NULL;
+}
+
+static void control_forgets_the_oldest_stranger_beyond_the_limit(void **state)
+{
+    struct scene *scene = control_new();
+    uint64_t version = scene->peers.version;
+    uint32_t first;
+    (void)state;
+
+    first = shakes(scene, 1)->index;
+    for (uint64_t uid = 2; uid <= STRANGERS; uid++)
+        (void)shakes(scene, uid);
+    assert_int_equal(scene->gone, 0);
+    assert_int_equal(scene->peers.version, version);
+    assert_int_equal(shakes(scene, STRANGERS + 1)->index, STRANGERS);
+    peers_reuse(&scene->peers); /* the driver has closed its connections */
+    assert_int_equal(scene->gone, 1);
+    assert_true(scene->peers.version > version); /* its connections are looked at */
+    assert_false(is_known(scene, 1));
+    assert_null(peers_uid(&scene->peers, 1));
+    assert_false(peers_is_over(&scene->peers, 1));
+    assert_int_equal(shakes(scene, STRANGERS + 2)->index, first);
+    assert_int_equal(scene->gone, 2);
+    assert_false(is_known(scene, 2));
+    assert_true(is_known(scene, 3));
+    assert_int_equal(scene->peers.strangers.count, STRANGERS);
+    scene_free(scene);
+}
+
+static void a_repeated_handshake_makes_a_stranger_the_newest(void **state)
+{
+    struct scene *scene = control_new();
+    (void)state;
+
+    for (uint64_t uid = 1; uid <= STRANGERS; uid++)
+        (void)shakes(scene, uid);
+    (void)shakes(scene, 1);
+    (void)shakes(scene, STRANGERS + 1);
+    assert_true(is_known(scene, 1));
+    assert_false(is_known(scene, 2));
+    scene_free(scene);
+}
+
+static void members_and_nodes_that_answered_are_never_forgotten(void **state)
+{
+    struct scene *scene = control_new();
+    const struct node_id member = at_port(1), answered = at_port(2);
+    const struct kept_address *lent;
+    (void)state;
+
+    (void)shakes(scene, 1);
+    lent = peers_lasting(&scene->peers, &member.address);
+    peers_answered(&scene->peers, shakes(scene, 2));
+    for (uint64_t uid = 3; uid < 100; uid++) {
+        (void)shakes(scene, uid);
+        peers_reuse(&scene->peers);
+    }
+    assert_int_equal(peers_uid(&scene->peers, 1)->uid, 1);
+    assert_ptr_equal(peers_lasting(&scene->peers, &member.address), lent);
+    assert_true(peers_find(&scene->peers, &answered.address)->has_answered);
+    assert_int_equal(scene->peers.all.count, 2 + STRANGERS + 1);
+    while (peers_forget_stranger(&scene->peers))
+        ;
+    assert_true(is_known(scene, 1) && is_known(scene, 2));
+    assert_false(is_known(scene, 99));
+    scene_free(scene);
+}
+
+/* Its former incarnation had answered. */
+static void a_new_incarnation_that_never_answered_is_a_stranger(void **state)
+{
+    struct scene *scene = control_new();
+    const struct node_id next = { at_port(1).address, 50 };
+    (void)state;
+
+    peers_answered(&scene->peers, shakes(scene, 1));
+    peers_forget(&scene->peers, 1);
+    assert_int_equal(learned(scene, &next), 50);
+    assert_int_equal(scene->peers.strangers.count, 1);
+    for (uint64_t uid = 2; uid <= STRANGERS + 1; uid++)
+        (void)shakes(scene, uid);
+    assert_false(is_known(scene, 1));
+    scene_free(scene);
+}
+
+/* A lane keeps the index of a home. */
+static void a_lane_forgets_what_control_forgets_but_no_home(void **state)
+{
+    struct scene *scene = lane_new();
+    const struct node_id home = at_port(1), heard = at_port(2),
+                         sender = at_port(3), other = { home.address, 9 };
+    (void)state;
+
+    assert_non_null(peers_meant(&scene->peers, &home));
+    peers_heard(&scene->peers, &(struct heard_peer){ .node = heard }, 1,
+                false);
+    assert_int_equal(peers_accept(&scene->peers, STREAM_ORDINARY,
+                                  &(struct handshake){ .from = sender }),
+                     PEER_ACCEPTED);
+    peers_stranger_gone(&scene->peers, &home);
+    peers_stranger_gone(&scene->peers, &heard);
+    peers_stranger_gone(&scene->peers, &sender);
+    peers_stranger_gone(&scene->peers, &other); /* never known */
+    assert_int_equal(peers_uid(&scene->peers, 1)->index, 0);
+    assert_int_equal(scene->peers.heard.uids.count, 0);
+    assert_null(peers_sender(&scene->peers, 3));
+    assert_int_equal(scene->peers.sender_count, 0);
+    scene_free(scene);
+}
+
+/* Removed nodes of a cluster whose nodes get new addresses must keep no new node out. */
+static void removed_and_unknown_senders_make_room_on_control(void **state)
+{
+    struct scene *scene = control_new();
+    struct handshake handshake = { .from = life(1) };
+    (void)state;
+
+    for (uint32_t i = 0; i < PEERS_MAX; i++) {
+        handshake.from = life(1 + i);
+        handshake.from.address.port = (uint16_t)(1 + i);
+        assert_int_equal(peers_accept(&scene->peers, STREAM_CONTROL, &handshake),
+                         PEER_ACCEPTED);
+        peers_answered(&scene->peers, peers_uid(&scene->peers, 1 + i));
+    }
+    assert_int_equal(scene->peers.sender_count, PEERS_MAX);
+    handshake.from = at_port(20000);
+    assert_int_equal(peers_accept(&scene->peers, STREAM_CONTROL, &handshake),
+                     PEER_REFUSED);
+    assert_int_equal(scene->peers.refused, 1);
+    peers_forget(&scene->peers, 7);
+    assert_int_equal(peers_accept(&scene->peers, STREAM_CONTROL, &handshake),
+                     PEER_ACCEPTED);
+    assert_null(peers_sender(&scene->peers, 7));
+    handshake.from = at_port(20001);
+    assert_int_equal(peers_accept(&scene->peers, STREAM_CONTROL, &handshake),
+                     PEER_ACCEPTED);
+    assert_null(peers_uid(&scene->peers, 20000));
+    assert_int_equal(scene->peers.sender_count, PEERS_MAX);
+    scene_free(scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -598,6 +885,10 @@ int main(void)
         cmocka_unit_test(the_incarnation_with_the_later_connection_stays),
         cmocka_unit_test(a_later_connection_restores_an_incarnation),
         cmocka_unit_test(control_sends_the_later_incarnation_to_a_lane),
+        cmocka_unit_test(a_lane_keeps_what_it_has_read_until_control_has_compared),
+        cmocka_unit_test(a_node_that_answered_stays_until_another_answers),
+        cmocka_unit_test(an_incarnation_that_ended_or_never_answered_does_not_stay),
+        cmocka_unit_test(a_lane_leaves_claims_to_control),
         cmocka_unit_test(a_removed_incarnation_is_not_learned),
         cmocka_unit_test(heard_peers_are_found_by_uid_and_by_address),
         cmocka_unit_test(a_heard_peer_has_no_entry),
@@ -615,6 +906,12 @@ int main(void)
         cmocka_unit_test(the_first_connection_may_come_from_a_later_lane),
         cmocka_unit_test(a_removed_incarnation_may_connect_to_control),
         cmocka_unit_test(a_newer_connection_changes_the_version),
+        cmocka_unit_test(control_forgets_the_oldest_stranger_beyond_the_limit),
+        cmocka_unit_test(a_repeated_handshake_makes_a_stranger_the_newest),
+        cmocka_unit_test(members_and_nodes_that_answered_are_never_forgotten),
+        cmocka_unit_test(a_new_incarnation_that_never_answered_is_a_stranger),
+        cmocka_unit_test(a_lane_forgets_what_control_forgets_but_no_home),
+        cmocka_unit_test(removed_and_unknown_senders_make_room_on_control),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

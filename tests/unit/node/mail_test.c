@@ -126,6 +126,8 @@ static struct mail_content make(enum mail_kind kind)
         return MAIL(gone, .own = { mail_node(&node) });
     case MAIL_OVER:
         return MAIL(over, .own = { mail_node(&node) });
+    case MAIL_STRANGER:
+        return MAIL(stranger, .own = { mail_node(&node) });
     case MAIL_NO_MEMBER:
         return MAIL(no_member, .own = { mail_node(&node) });
     case MAIL_ANSWERED:

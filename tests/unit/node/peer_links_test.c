@@ -61,7 +61,7 @@ static uint64_t learned(struct scene *scene, const struct node_id *node)
 {
     struct peer *peer;
 
-    (void)peers_learn(&scene->peers, node, 0, &peer);
+    (void)peers_learn(&scene->peers, node, 0, true, &peer);
     return peer->uid;
 }
 

@@ -1003,6 +1003,25 @@ static void joins_of_a_stranger_change_nothing(void **state)
     assert_int_equal(result.work.members.joined, 4);
 }
 
+/* Nor can more of them than a node keeps, or claims of the nodes' addresses. */
+static void a_flood_of_strangers_changes_nothing(void **state)
+{
+    static const char faults[] = "at 5s flood 0 for 10s\n"
+                                 "at 20s flood 2 for 10s\n";
+    struct run_result result;
+    struct options options;
+
+    (void)state;
+    set(&options, 8);
+    options.value[OPTION_LENGTH] = 60;
+    options.value[OPTION_STRANGERS] = 6;
+    run_with_faults(&options, faults, &result);
+    assert_int_equal(result.faults[FAULT_VERB_FLOOD], 2);
+    assert_int_equal(result.faults_skipped, 0);
+    assert_true(result.effects[FAULT_VERB_FLOOD].harm >= 2);
+    assert_int_equal(result.work.members.joined, 4);
+}
+
 /* A node that is cut off while it leaves does not wait forever to see itself exiting. */
 static void shutdown_completes_a_node_that_waits_for_ever_is_found(void **state)
 {
@@ -1075,6 +1094,7 @@ int main(void)
         cmocka_unit_test(faults_of_own_disks_are_counted),
         cmocka_unit_test(a_node_of_another_cluster_is_refused),
         cmocka_unit_test(joins_of_a_stranger_change_nothing),
+        cmocka_unit_test(a_flood_of_strangers_changes_nothing),
         cmocka_unit_test(
             no_lost_update_a_disk_that_loses_acknowledged_updates_is_found),
         cmocka_unit_test(shutdown_completes_a_node_that_waits_for_ever_is_found),
