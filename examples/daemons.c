@@ -31,6 +31,7 @@ static enum sherd_next worker_receive(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
+/* [daemons] */
 /* The same on all nodes; `count` holds until the first change. */
 static const struct sherd_daemons workers = {
     .name = "workers",
@@ -40,6 +41,7 @@ static const struct sherd_daemons workers = {
                   .receive = worker_receive },
     .keep_alive_ms = 1000,
 };
+/* [daemons end] */
 
 /* Opens the daemons on this node, and changes their number. Its state is their reference. */
 static enum sherd_next manager_receive(struct sherd_ctx *ctx, void *self,

@@ -21,6 +21,7 @@ static void say(const char *what, unsigned number)
     (void)fflush(stdout); /* so that the reader of a pipe sees the line now */
 }
 
+/* [desk] */
 /* The desk's state is the number of the last ticket. */
 static enum sherd_next desk_receive(struct sherd_ctx *ctx, void *self,
                                     const struct sherd_msg *msg)
@@ -39,11 +40,13 @@ static enum sherd_next desk_receive(struct sherd_ctx *ctx, void *self,
     sherd_reply(ctx, TICKET, (struct sherd_bytes){ last, sizeof *last });
     return SHERD_CONTINUE;
 }
+/* [desk end] */
 
 /* A visitor: its state is the reference of the desk, which stays valid when the desk moves. */
 static enum sherd_next visitor_receive(struct sherd_ctx *ctx, void *self,
                                        const struct sherd_msg *msg)
 {
+    /* [open] */
     static const struct sherd_singleton desk = {
         .name = "desk",
         .behavior = { .name = "desk",
@@ -63,6 +66,7 @@ static enum sherd_next visitor_receive(struct sherd_ctx *ctx, void *self,
     case SHERD_TIMER:
         sherd_ask(ctx, *ref, TICKET, (struct sherd_bytes){ NULL, 0 }, 0, 2000);
         return SHERD_CONTINUE;
+        /* [open end] */
     case SHERD_ANSWER:
         memcpy(&number, msg->body.data, sizeof number);
         say("ticket", number);

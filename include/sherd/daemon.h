@@ -54,7 +54,7 @@ struct sherd_daemons {
     uint64_t keep_alive_ms;
 };
 
-/* The entity type of daemons. `type` points into this struct: do not move it. */
+/* The entity type of daemons. `type` points into the struct: do not move it. */
 struct sherd_daemons_type {
     char name[SHERD_TYPE_MAX + 1];
     struct sherd_entity_type type;
@@ -75,8 +75,9 @@ sherd_daemons_type(const struct sherd_daemons *daemons,
  * one of those with the role starts the daemons. It ends with the node.
  *
  * daemons: copied. ref: gets a reference for sherd_daemons_set_count.
- * Result: 0; SHERD_EINVAL: a field is wrong, the log explains it; SHERD_ENOTYPE:
- * this node has not registered the type; SHERD_EFULL: too many actors. */
+ * Result: 0; SHERD_EINVAL: a field is wrong, the log explains it;
+ * SHERD_ENOTYPE: this node has not registered the type; SHERD_EFULL: too many
+ * actors. */
 SHERD_API SHERD_MUST_USE int
 sherd_daemons_open(struct sherd_ctx *ctx, const struct sherd_daemons *daemons,
                    struct sherd_ref *ref);

@@ -19,8 +19,8 @@ struct daemons_state {
 
 void daemons_state_put(char text[DAEMONS_STATE_MAX], const struct daemons_state *state);
 bool daemons_state_read(struct slice text, struct daemons_state *state); /* false: another form */
-/* Takes the other state if it is later. Of one revision the complete one is later, then the larger
- * count: two coordinators may have acted on two sides of a split. */
+/* Takes the other state if it is later. A complete state is later than another one of its revision,
+ * then a larger count is: two coordinators may have acted on two sides of a split. */
 void daemons_state_merge(struct daemons_state *state, const struct daemons_state *other);
 
 #endif
