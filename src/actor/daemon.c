@@ -1,11 +1,12 @@
-/* Ends entities that are sharded daemons without starting absent ones, for a change of their count. */
+/* Decides what becomes of messages to entities that are sharded daemons: a change of their count ends
+ * them, without starting absent ones. */
 #include "actor/inside.h"
 
 #include "base/daemon_id.h"
 #include "base/mark.h"
 
 /* Turns the request into its answer. It was handled here, and the answer is a new message. */
-static void answer(struct actors *actors, struct message *message, uint32_t what)
+static void make_answer(struct actors *actors, struct message *message, uint32_t what)
 {
     struct sherd_ref asker = message->sender;
 
@@ -18,7 +19,6 @@ static void answer(struct actors *actors, struct message *message, uint32_t what
     message->sender = (struct sherd_ref){ 0, 0 };
     message->body_size = 0;
     message->id_size = 0;
-    effects_route(actors, message);
 }
 
 static void end(struct actors *actors, uint32_t index, struct slot *slot)
@@ -30,27 +30,23 @@ static void end(struct actors *actors, uint32_t index, struct slot *slot)
         mailbox_mark(actors, index, slot);
 }
 
-bool daemon_take(struct actors *actors, struct message *message, uint32_t index)
+enum daemon_fate daemon_take(struct actors *actors, struct message *message, uint32_t index)
 {
     struct type *type = &actors->types[message->type];
     struct daemon_id id;
 
     if (!daemon_id_parse(message_id(message), &id))
-        return false;
+        return DAEMON_DELIVERS;
     if (message->kind == MESSAGE_TELL && message->msg == DAEMON_END && message->ask) {
         if (type->daemon_revision <= id.revision)
             type->daemon_revision = id.revision + 1;
         if (index)
             end(actors, index, slot_at(actors, index));
-        answer(actors, message, index ? DAEMON_ENDS : DAEMON_ENDED);
-        return true;
+        make_answer(actors, message, index ? DAEMON_ENDS : DAEMON_ENDED);
+        return DAEMON_ANSWERS;
     }
     if (index || id.revision >= type->daemon_revision)
-        return false;
+        return DAEMON_DELIVERS;
     REACHED("a daemon of a former count is not started");
-    if (message_counts(message))
-        mailbox_undelivered(actors, message, SHERD_REASON_NO_SUCH_ACTOR);
-    else
-        message_free(actors, message);
-    return true;
+    return DAEMON_DROPS;
 }

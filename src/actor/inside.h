@@ -531,9 +531,14 @@ void view_retry(struct actors *actors);
 void view_fini(struct actors *actors);
 
 /* --- daemon.c --- */
-/* Takes a message, given, to a daemon, running or absent (index 0), if it asks for the daemon's end or
- * comes too late to start it. False: deliver it. */
-bool daemon_take(struct actors *actors, struct message *message, uint32_t index);
+enum daemon_fate {
+    DAEMON_DELIVERS, /* as to any entity */
+    DAEMON_ANSWERS,  /* it asked for the daemon's end, and is now the answer */
+    DAEMON_DROPS     /* it would start a daemon of a former count */
+};
+
+/* Decides about a message to a daemon, running or absent (index 0). */
+enum daemon_fate daemon_take(struct actors *actors, struct message *message, uint32_t index);
 
 /* --- data.c --- */
 void followers_fini(struct actors *actors);

@@ -82,6 +82,15 @@ static bool sharding(struct control *control, const struct inbound *inbound)
     return false;
 }
 
+static bool singletons(struct control *control, const struct inbound *inbound)
+{
+    if (!user_singletons_take(control, inbound))
+        return false;
+    control_tell_all(control);
+    user_singletons_receive(control, inbound);
+    return true;
+}
+
 void control_dispatch(struct control *control, const struct inbound *inbound)
 {
     struct machine *machine = control->machine;
@@ -99,7 +108,7 @@ void control_dispatch(struct control *control, const struct inbound *inbound)
     else if (!data_receive(control, inbound) &&
              !shard_data_receive(control, inbound) &&
              !relays_receive(control, inbound) &&
-             !user_singletons_receive(control, inbound) &&
+             !singletons(control, inbound) &&
              !queries_answered(control, inbound) &&
              !sharding(control, inbound))
         control_unclaimed(control, inbound);
@@ -345,6 +354,7 @@ void control_mail(struct control *control, uint32_t from,
             break;
         }
         if (mail_data_call_of(content)->verb == DATA_SINGLETON) {
+            control_tell_all(control); /* waiting events are earlier than the call */
             user_singletons_call(control, from, mail_data_call_of(content));
             break;
         }

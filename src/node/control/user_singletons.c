@@ -203,7 +203,6 @@ static void open_singleton(struct control *control, uint32_t lane, uint64_t keep
         refuse(control, lane, keeper, call);
         return;
     }
-    control_tell_all(control); /* waiting events are earlier than the singleton */
     item = mem_alloc(sizeof *item);
     item->keeper = keeper;
     item->lane = lane;
@@ -274,7 +273,6 @@ static void do_call(struct control *control, struct user_singleton *item,
         break;
     case KEEPER_ENDED:
         instance_is(item, 0);
-        control_tell_all(control);
         if (item->manager)
             singleton_stopped(item->manager, machine->now, &machine->outbox);
         break;
@@ -319,29 +317,39 @@ static void identified(struct control *control, struct user_singleton *item,
     buf_fini(&literal);
 }
 
-bool user_singletons_receive(struct control *control, const struct inbound *inbound)
+static bool is_answer(const struct inbound *inbound)
 {
-    struct machine *machine = control->machine;
-    bool is_answer = inbound->serializer == SERIALIZER_MISC && slice_is(inbound->manifest, "B");
+    return inbound->serializer == SERIALIZER_MISC && slice_is(inbound->manifest, "B");
+}
 
-    if (!is_answer && inbound->serializer != SINGLETON_SERIALIZER)
-        return false;
+static struct user_singleton *receiver(const struct control *control, const struct inbound *inbound)
+{
     for (uint32_t i = 0; i < control->singletons.items.count; i++) {
         struct user_singleton *item = control->singletons.items.items[i];
 
-        if (is_answer && is_path(inbound->recipient, &item->proxy_path)) {
-            turn_stir(&control->turn);
-            identified(control, item, inbound);
-            return true;
-        }
-        if (is_answer || !item->manager || !is_path(inbound->recipient, &item->manager_path))
-            continue;
-        turn_stir(&control->turn);
-        control_tell_all(control);
-        singleton_receive(item->manager, machine->now, inbound, &machine->outbox);
-        return true;
+        if (is_answer(inbound) ? is_path(inbound->recipient, &item->proxy_path)
+                               : item->manager && is_path(inbound->recipient, &item->manager_path))
+            return item;
     }
-    return false;
+    return NULL;
+}
+
+bool user_singletons_take(const struct control *control, const struct inbound *inbound)
+{
+    return (is_answer(inbound) || inbound->serializer == SINGLETON_SERIALIZER) &&
+           receiver(control, inbound) != NULL;
+}
+
+void user_singletons_receive(struct control *control, const struct inbound *inbound)
+{
+    struct machine *machine = control->machine;
+    struct user_singleton *item = receiver(control, inbound);
+
+    turn_stir(&control->turn);
+    if (is_answer(inbound))
+        identified(control, item, inbound);
+    else
+        singleton_receive(item->manager, machine->now, inbound, &machine->outbox);
 }
 
 struct slice user_singletons_identified(const struct control *control, struct slice path)

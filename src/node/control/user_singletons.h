@@ -18,7 +18,7 @@ struct user_singletons {
 };
 
 void user_singletons_fini(struct control *control);
-/* A call of a keeper (DATA_SINGLETON). */
+/* A call of a keeper (DATA_SINGLETON). All member events have been wired, also for receive. */
 void user_singletons_call(struct control *control, uint32_t lane,
                           const struct mail_data_call *call);
 
@@ -27,8 +27,9 @@ void user_singletons_peer(struct control *control, const struct member_view *vie
 void user_singletons_peer_removed(struct control *control, const struct node_id *node,
                                   bool has_left);
 void user_singletons_peers_done(struct control *control);
-/* Takes a manager's message, or the answer to a proxy's Identify. False: it is for another part. */
-bool user_singletons_receive(struct control *control, const struct inbound *inbound);
+/* Whether it is a manager's message, or the answer to a proxy's Identify, for receive. */
+bool user_singletons_take(const struct control *control, const struct inbound *inbound);
+void user_singletons_receive(struct control *control, const struct inbound *inbound);
 /* Returns the path that answers Identify about an instance here; empty: none. Lent. */
 struct slice user_singletons_identified(const struct control *control, struct slice path);
 void user_singletons_step(struct control *control);

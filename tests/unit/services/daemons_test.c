@@ -11,9 +11,12 @@
 #include "cast.h"
 
 #include <sherd/daemon.h>
+#include <sherd/ddata.h>
+
+#include "base/limits.h"
 
 #define NODES 3
-#define COUNT_MAX 64
+#define COUNT_MAX (DAEMON_PINGS_MAX + 50)
 #define STOPPER 77
 
 /* By number; a daemon of a former count that still runs is `mixed`. */
@@ -234,6 +237,58 @@ static void a_change_ends_all_daemons_before_the_new_ones_start(void **state)
     world_free(world);
 }
 
+static void many_daemons_are_started_in_steps_PKO023(void **state)
+{
+    struct player players[NODES];
+    struct world *world;
+
+    (void)state;
+    begin(COUNT_MAX);
+    world = world_of(8, 1, players);
+    world_run(world, 2 * SECOND);
+    expect_running(COUNT_MAX);
+    world_free(world);
+}
+
+/* States as of many changes, none of which was replaced. */
+static void write_states(struct sherd_ctx *ctx, struct player *player)
+{
+    struct sherd_change changes[DAEMON_STATES_MAX + 10];
+    char texts[DAEMON_STATES_MAX + 10][16];
+    uint32_t count = DAEMON_STATES_MAX + 10;
+
+    (void)player;
+    for (uint32_t i = 0; i < count; i++) {
+        (void)snprintf(texts[i], sizeof texts[i], "c%u|3|2", i + 1);
+        changes[i] = (struct sherd_change){ .verb = SHERD_ADD, .item = sherd_text(texts[i]) };
+    }
+    sherd_data_update(ctx, type.name, SHERD_OR_SET, changes, count, NULL, 1);
+}
+
+static void the_latest_of_many_states_counts(void **state)
+{
+    struct player player;
+    struct world *world;
+
+    (void)state;
+    begin(2);
+    world = cast_new(9);
+    start(world, 0, NULL);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    player_spawn(&player, world, 0, 0);
+    player_do(&player, write_states);
+    world_run(world, 2 * SECOND);
+    player_do(&player, open_act);
+    world_run(world, 10 * SECOND);
+    expect_running(3);
+    assert_int_equal(revisions[0], DAEMON_STATES_MAX + 10);
+    change(&player, 5);
+    assert_non_null(player_hears(&player, 60 * SECOND));
+    world_run(world, 10 * SECOND);
+    expect_running(5);
+    world_free(world);
+}
+
 static void the_next_coordinator_finishes_a_change(void **state)
 {
     struct player players[NODES];
@@ -296,6 +351,8 @@ int main(void)
         cmocka_unit_test(daemons_of_a_crashed_node_start_elsewhere),
         cmocka_unit_test(limits_of_active_entities_do_not_end_daemons),
         cmocka_unit_test(a_change_ends_all_daemons_before_the_new_ones_start),
+        cmocka_unit_test(many_daemons_are_started_in_steps_PKO023),
+        cmocka_unit_test(the_latest_of_many_states_counts),
         cmocka_unit_test(the_next_coordinator_finishes_a_change),
         cmocka_unit_test(wrong_settings_are_refused),
     };

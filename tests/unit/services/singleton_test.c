@@ -304,6 +304,61 @@ static void without_a_buffer_messages_end_at_once(void **state)
     world_free(world);
 }
 
+static void send_large(struct sherd_ctx *ctx, struct player *player)
+{
+    static uint8_t body[SHERD_BODY_MAX];
+
+    for (uint32_t i = 0; i < KEPT_QUEUE_BYTES_MAX / SHERD_BODY_MAX + 5; i++)
+        sherd_tell(ctx, player->other, NUMBERED, (struct sherd_bytes){ body, sizeof body });
+}
+
+static void buffers_have_a_limit_of_bytes(void **state)
+{
+    struct player proxy;
+    struct world *world;
+
+    (void)state;
+    begin();
+    world = world_of(11, 1);
+    settings.proxy = 1;
+    open_on(&proxy, world, 0);
+    proxy.count = 0;
+    player_do(&proxy, send_large);
+    world_run(world, SECOND);
+    assert_in_range(proxy.count, 4, 6);
+    assert_int_equal(player_last(&proxy)->reason, SHERD_REASON_BUFFER_FULL);
+    world_free(world);
+}
+
+static void open_many(struct sherd_ctx *ctx, struct player *player)
+{
+    struct sherd_singleton singleton = settings;
+    char name[16];
+
+    singleton.init = (struct sherd_bytes){ &player->node, sizeof player->node };
+    singleton.name = name;
+    singleton.proxy = 1;
+    for (uint32_t i = 0; i <= USER_SINGLETONS_MAX; i++) {
+        (void)snprintf(name, sizeof name, "s%u", i);
+        assert_int_equal(sherd_singleton_open(ctx, &singleton, &player->other), 0);
+    }
+}
+
+static void a_node_has_a_limit_of_singletons(void **state)
+{
+    struct player player;
+    struct world *world;
+
+    (void)state;
+    begin();
+    world = world_of(12, 1);
+    player_spawn(&player, world, 0, 0);
+    player_do(&player, open_many);
+    world_run(world, SECOND);
+    assert_true(world_logged(world, 0, "the node has too many name=s256"));
+    world_free(world);
+}
+
 static void an_instance_that_fails_starts_again_later(void **state)
 {
     struct player players[2];
@@ -401,6 +456,8 @@ int main(void)
             each_data_center_has_its_own_and_a_proxy_reaches_the_other_SGT036_SGT039_SGT040),
         cmocka_unit_test(full_buffers_end_the_oldest_messages_and_keep_the_order),
         cmocka_unit_test(without_a_buffer_messages_end_at_once),
+        cmocka_unit_test(buffers_have_a_limit_of_bytes),
+        cmocka_unit_test(a_node_has_a_limit_of_singletons),
         cmocka_unit_test(an_instance_that_fails_starts_again_later),
         cmocka_unit_test(a_crashed_node_is_followed_after_its_removal),
         cmocka_unit_test(wrong_settings_are_refused),
