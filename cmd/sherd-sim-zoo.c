@@ -232,6 +232,21 @@ static const struct kind limit_kinds[] = {
 
 #define LIMIT_KINDS (sizeof limit_kinds / sizeof *limit_kinds)
 
+/* For leases of shards and coordinators. */
+static const struct kind lease_kinds[] = {
+    /* nodes are cut off from the provider for long, and others get their shards */
+    { ZOO_NONE, MODE_CHURN,
+      { "shard_leases=3", "fault_lease_cut=20", "fault_crash=3", "fault_down=3", "fault_length_s=40",
+        "lease_ttl_ms=8000", "lease_interval_ms=1000", "lease_retry_ms=1000",
+        "number_of_shards=8", "store_us=2000", "link_mean_us=1000" } },
+    /* shards move */
+    { ZOO_NONE, MODE_HANDOFF,
+      { "shard_leases=1", "number_of_shards=8", "rebalance_interval_ms=1000",
+        "store_us=2000", "link_mean_us=1000" } },
+};
+
+#define LEASE_KINDS (sizeof lease_kinds / sizeof *lease_kinds)
+
 /* For allocation strategies: nodes come and go, and shards move at once. */
 static const struct kind allocation_kinds[] = {
     { ZOO_NONE, MODE_SWARM, { "allocation=4", "rebalance_interval_ms=1000" } },
@@ -379,6 +394,8 @@ static const struct kind *kind_of(const struct search *search, uint64_t seed)
         return &client_kinds[seed % CLIENT_KINDS];
     case WORLD_LIMIT:
         return &limit_kinds[seed % LIMIT_KINDS];
+    case WORLD_LEASE:
+        return &lease_kinds[seed % LEASE_KINDS];
     case WORLD_UNKNOWN:
         return &unknown_kinds[seed % UNKNOWN_KINDS];
     case WORLD_SERVICES:

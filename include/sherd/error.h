@@ -102,7 +102,10 @@ enum sherd_error { SHERD_ERRORS(X) };
      * sherd_options.formats does not have. */                                 \
     X(SHERD_REASON_NO_FORMAT, "no format for the serializer and manifest")     \
     /* The path or pattern of a JVM's ActorSelection. */                       \
-    X(SHERD_REASON_NO_MATCH, "the selection matches no actor")
+    X(SHERD_REASON_NO_MATCH, "the selection matches no actor")                 \
+    /* The entity ended because this node lost its shard's lease               \
+     * (cluster.sharding.use-lease). */                                        \
+    X(SHERD_REASON_LEASE_LOST, "the shard lost its lease")
 
 #define X(name, text) name,
 enum sherd_reason { SHERD_REASONS(X) SHERD_REASON_COUNT };
@@ -129,7 +132,10 @@ enum sherd_reason { SHERD_REASONS(X) SHERD_REASON_COUNT };
      * stage. */                                                               \
     X(SHERD_STAGE_SENT, "sent to the node, no answer")                         \
     /* receive was called with it. */                                          \
-    X(SHERD_STAGE_DELIVERED, "delivered, not answered")
+    X(SHERD_STAGE_DELIVERED, "delivered, not answered")                        \
+    /* The shard's node does not have the lease (cluster.sharding.use-lease):  \
+     * another node has it, or the lease provider does not answer. */          \
+    X(SHERD_STAGE_LEASING, "the shard waits for its lease")
 
 #define X(name, text) name,
 enum sherd_stage { SHERD_STAGES(X) SHERD_STAGE_COUNT };

@@ -188,6 +188,14 @@ struct sherd_entity_type {
     /* For "custom": the strategy of the program. Its functions and what `user`
      * points to must stay valid until sherd_close returns. */
     const struct sherd_allocation_strategy *strategy;
+    /* Each shard runs only while its node holds the shard's lease at this
+     * provider: "etcd", "file", "memory", or "" for none. Default (null): as
+     * configured (cluster.sharding.use-lease; none). The same on all nodes.
+     * Guide: docs/guide/leases.md. */
+    const char *use_lease;
+    /* Milliseconds until a lease that this node could not get is asked for
+     * again; default: as configured (5,000). */
+    uint64_t lease_retry_ms;
 };
 
 /* Remembered entities. The existence of an entity is stored before its first
@@ -208,10 +216,11 @@ struct sherd_entity_type {
  * type: copied, with its texts. The behavior's name and functions must stay
  * valid until sherd_close returns.
  * Result: 0. SHERD_EINVAL: a field is wrong, or a persistent type has no
- * journal. SHERD_EEXIST: another type has the name or one of the paths.
- * SHERD_EFULL: it would be the 257th type. SHERD_ESTATE: also of a node that
- * shuts down. SHERD_ETIME: a lane did not answer within 5 s; the type follows
- * when it does. The log explains all but the last two.
+ * journal. SHERD_ESTORE: its lease provider cannot be used. SHERD_EEXIST:
+ * another type has the name or one of the paths. SHERD_EFULL: it would be the
+ * 257th type. SHERD_ESTATE: also of a node that shuts down. SHERD_ETIME: a lane
+ * did not answer within 5 s; the type follows when it does. The log explains
+ * all but the last two.
  * A type NAME has the paths NAME, NAMEProxy, NAMECoordinator and
  * NAME-DATA_CENTER. Akka's replicators have the paths replicator and
  * ROLEReplicator.

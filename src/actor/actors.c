@@ -24,6 +24,7 @@ struct actors *actors_new(const struct actors_settings *settings)
 
     check(settings->node != 0 && settings->lane < settings->lanes);
     check(settings->lanes < MESSAGE_OWNER_NONE);
+    actors->end_of_leases = NEVER;
     actors->settings = *settings;
     actors_limits(&actors->settings);
     actors->node = settings->node;

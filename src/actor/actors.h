@@ -96,6 +96,9 @@ void actors_free(struct actors *actors);
  * functions. */
 void actors_add_type(struct actors *actors, uint16_t index,
                      const struct sherd_entity_type *type);
+/* No actor runs any more from that time on: a lease of entities here is over. Needs settings.clock;
+ * it is read once for about 64 messages. NEVER: no limit. */
+void actors_set_end_of_leases(struct actors *actors, uint64_t until);
 /* The limit of the active entities of each shard; UINT32_MAX, UINT64_MAX: none. */
 struct active_limit {
     uint32_t entities;
@@ -260,6 +263,8 @@ void actors_shard_stop(struct actors *actors, uint16_t type, int32_t shard,
  * wait for durability, gives askers of such replies SHERD_REASON_FENCED, and returns waiting
  * messages as `returned`. No ACTORS_SHARD_EMPTY follows. */
 void actors_shard_fenced(struct actors *actors, uint16_t type, int32_t shard);
+/* The same because the shard lost its lease: SHERD_REASON_LEASE_LOST. */
+void actors_shard_unleased(struct actors *actors, uint16_t type, int32_t shard);
 uint32_t actors_shard_entities(const struct actors *actors, uint16_t type,
                                int32_t shard); /* slots in use */
 /* Lists the ids of a shard's entities; start with *at = 0. False at the end. Id lent until the next

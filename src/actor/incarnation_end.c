@@ -90,6 +90,7 @@ static void trace_end(const struct actors *actors, const struct slot *slot,
         [END_BY_ITSELF] = "by-itself",
         [END_STOP_TIMEOUT] = "stop-timeout",
         [END_FENCED] = "fenced",
+        [END_LEASE_LOST] = "lease-lost",
         [END_NOT_STORED] = "not-stored",
         [END_RECOVERY_FAILED] = "recovery-failed",
     };

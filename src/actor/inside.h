@@ -58,6 +58,7 @@ enum end_cause {
     END_BY_ITSELF,
     END_STOP_TIMEOUT,
     END_FENCED,
+    END_LEASE_LOST,
     END_NOT_STORED,
     END_RECOVERY_FAILED
 };
@@ -347,6 +348,7 @@ struct actors {
     uint32_t queue_count;
     VEC(uint32_t) parked;
     bool room;
+    uint64_t end_of_leases; /* no actor runs from then on */
     uint32_t exact_left; /* messages after each of which the clock is read */
     uint32_t handled_msg; /* of the last message that was handled */
     uint8_t handled_kind; /* enum message_kind */

@@ -459,7 +459,7 @@ static uint32_t run_timed(struct actors *actors, uint32_t budget)
     uint64_t before = begin;
     uint32_t handled = 0;
 
-    while (handled < budget && actors->queue_count) {
+    while (handled < budget && actors->queue_count && before < actors->end_of_leases) {
         uint32_t count;
         uint32_t piece =
             run_some(actors, actors->exact_left ? 1 : ACTOR_RUN_MESSAGES,
@@ -508,6 +508,11 @@ static uint32_t run_all(struct actors *actors, uint32_t budget)
         }
         handled += run_some(actors, budget - handled, &count);
     }
+}
+
+void actors_set_end_of_leases(struct actors *actors, uint64_t until)
+{
+    actors->end_of_leases = until;
 }
 
 uint32_t actors_run(struct actors *actors, uint64_t now, int64_t wall_ms,

@@ -237,7 +237,25 @@ uint64_t shards_deadline(const struct actors *actors)
     return earliest;
 }
 
-void actors_shard_fenced(struct actors *actors, uint16_t type, int32_t shard)
+enum shard_loss { SHARD_FENCED, SHARD_LEASE_LOST };
+
+static void trace_loss(const struct actors *actors, const struct row *row, uint16_t type,
+                       int32_t shard, enum shard_loss loss)
+{
+    if (loss == SHARD_FENCED)
+        trace_put(actors->settings.trace, TRACE_WARNING, "actor",
+                  "shard fenced, its entities stopped: another node owns it "
+                  "type=%s shard=%d entities=%u "
+                  "hint=\"check whether this process was suspended or cut off\"",
+                  actors->types[type].name, shard, row->slots.count);
+    else
+        trace_put(actors->settings.trace, row->slots.count ? TRACE_WARNING : TRACE_INFO, "actor",
+                  "shard lost its lease, its entities stopped type=%s shard=%d entities=%u "
+                  "hint=\"it starts again when the lease can be had\"",
+                  actors->types[type].name, shard, row->slots.count);
+}
+
+static void end_at_once(struct actors *actors, uint16_t type, int32_t shard, enum shard_loss loss)
 {
     uint32_t row = shard_row_find(actors, type, shard);
     struct row *here;
@@ -252,26 +270,34 @@ void actors_shard_fenced(struct actors *actors, uint16_t type, int32_t shard)
     here->state = ROW_STOPPING;
     active_stop(actors, here);
     here->deadline = 0; /* no ACTORS_SHARD_EMPTY */
-    trace_put(actors->settings.trace, TRACE_WARNING, "actor",
-              "shard fenced, its entities stopped: another node owns it "
-              "type=%s shard=%d entities=%u "
-              "hint=\"check whether this process was suspended or cut off\"",
-              actors->types[type].name, shard, here->slots.count);
+    trace_loss(actors, here, type, shard, loss);
     while (here->slots.count) {
         uint32_t index = here->slots.items[here->slots.count - 1];
         struct slot *slot = slot_at(actors, index);
 
         SOMETIMES("an entity is fenced off with effects held",
                   slot->flags & FLAG_UNDURABLE);
-        effects_drop_held(actors, slot, SHERD_REASON_FENCED);
+        effects_drop_held(actors, slot,
+                          loss == SHARD_FENCED ? SHERD_REASON_FENCED : SHERD_REASON_LEASE_LOST);
         if (slot_has_incarnation(slot))
-            incarnation_close(actors, index, slot, END_FENCED);
+            incarnation_close(actors, index, slot,
+                              loss == SHARD_FENCED ? END_FENCED : END_LEASE_LOST);
         else
             slot->generation++;
         mailbox_hand_back(actors, slot);
         entity_release(actors, index, slot);
     }
     shard_row_free(actors, row);
+}
+
+void actors_shard_fenced(struct actors *actors, uint16_t type, int32_t shard)
+{
+    end_at_once(actors, type, shard, SHARD_FENCED);
+}
+
+void actors_shard_unleased(struct actors *actors, uint16_t type, int32_t shard)
+{
+    end_at_once(actors, type, shard, SHARD_LEASE_LOST);
 }
 
 void actors_stop_all(struct actors *actors, uint64_t deadline)

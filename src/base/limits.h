@@ -228,6 +228,8 @@
 #define OWNED_STOP_TIMEOUT (25 * 1000000000ull)
 /* ns between attempts to raise a fence; doubles up to eight times */
 #define OWNED_CLAIM_RETRY 1000000000ull
+/* ns between tries to get a shard's lease: Akka's lease-retry-interval */
+#define OWNED_LEASE_RETRY 5000000000ull
 
 /* actor: for each lane */
 #define ACTOR_TYPES_MAX 256 /* entity types of a node */
@@ -414,8 +416,12 @@
 
 /* lease */
 #define LEASE_SETTLE_MS 3000 /* before a lease in a new file counts: a holder looks at its file each second */
-#define LEASES_MAX 4096 /* of one in-memory lease provider; a node asks for one */
-#define ETCD_REPLY_MAX (64 * 1024) /* expected ones have less than 2 KiB */
+#define LEASES_MAX 4096 /* of one in-memory lease provider; a node asks for two */
+#define LEASE_REQUESTS_MAX 7 /* of a node: the resolver's, and two for each provider */
+#define LEASES_BOUND_MAX 262144 /* taken ones there: of 26 types with 10,000 shards */
+/* bound leases of one request: etcd allows 128 comparisons in a transaction, two for each and one */
+#define LEASE_BIND_MAX 60
+#define ETCD_REPLY_MAX (128 * 1024) /* 60 keys of the longest names have 80 KiB */
 #define ETCD_VALUE_MAX 512 /* base64, with the zero: an owner is shorter */
 #define ETCD_TOKEN_MAX 4096 /* with the zero; a JWT has less than 1 KiB */
 #define ETCD_PREFIX_MAX 256 /* bytes before the leases' names */

@@ -96,6 +96,13 @@
     /* or renewed, by this node's resolver. first: token; second: its end by this node's clock */ \
     X(PROBE_LEASE_HELD, "lease held") \
     X(PROBE_LEASE_ENDED, "lease ended") /* lost, or released */ \
+    /* the session of shards' leases; the same fields. type, shard and fence are not set */ \
+    X(PROBE_SESSION_HELD, "session held") \
+    X(PROBE_SESSION_ENDED, "session ended") \
+    /* the shard holds its lease, and may start. type, shard, fence */ \
+    X(PROBE_SHARD_LEASED, "shard leased") \
+    /* no longer: it was lost, or is given up, and no entity is left. Same fields */ \
+    X(PROBE_SHARD_UNLEASED, "shard unleased") \
     /* precedes its downings. node: this one; first: members; bytes: its view, struct \
      * probe_side, then struct probe_unreached */ \
     X(PROBE_RESOLVED, "resolver decided") \

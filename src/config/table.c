@@ -68,8 +68,9 @@
             "asks the previous oldest again after this time")                   \
     COUNT(at ".min-number-of-hand-over-retries", retries, NULL, 1, 100000, effect, \
           "asks at least this often before it starts over")                     \
-    TEXT(at ".use-lease", lease, NOT_YET, "lease to hold while active")         \
-    TIME(at ".lease-retry-interval", lease_retry, NULL, NOT_YET,                \
+    TEXT(at ".use-lease", lease, YES, "lease that coordinators hold while they run: `etcd`, `file`, " \
+         "`memory`; empty: none")                                               \
+    SPAN_MS(at ".lease-retry-interval", lease_retry, NULL, YES,                 \
          "tries to get the lease again after this time")
 
 /* Distributed data, the users' or sharding's; d("...") names the key whose value is the default. */
@@ -531,10 +532,9 @@ static const struct row rows[] = {
     DDATA(SHARDING "distributed-data", DDATA_GENERAL, "on", "5",
           "[\"shard-*\"]", NOT_YET)
     IGNORED(SHARDING "use-dispatcher")
-    TEXT(SHARDING "use-lease", "", NOT_YET,
-         "lease that each shard holds while it runs")
-    TIME(SHARDING "lease-retry-interval", "5s", NULL, NOT_YET,
-         "tries to get it again after this time")
+    TEXT(SHARDING "use-lease", "", YES,
+         "lease that each shard holds while it runs: `etcd`, `file`, `memory`; empty: none")
+    SPAN_MS(SHARDING "lease-retry-interval", "5s", NULL, YES, "tries to get it again after this time")
     SWITCH(SHARDING "verbose-debug-logging", "off", NOT_YET,
            "logs every routed message")
     SWITCH(SHARDING "fail-on-invalid-entity-state-transition", "off", NOT_YET,

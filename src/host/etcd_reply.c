@@ -70,23 +70,52 @@ static bool get_key(const json_t *entry, const char *key, struct etcd_key *out)
            get_text(entry, "value", out->value, sizeof out->value);
 }
 
-bool etcd_read_range(struct slice body, const char *key, struct etcd_key *out)
+/* Reads the keys of a range that has one or none. */
+static bool get_range(const json_t *range, const char *key, uint64_t revision,
+                      struct etcd_key *out)
 {
-    json_t *root = read_object(body);
-    const json_t *entries = json_object_get(root, "kvs");
-    uint64_t revision;
+    const json_t *entries = json_object_get(range, "kvs");
     bool good = false;
 
     memset(out, 0, sizeof *out);
-    if (!get_revision(root, &revision))
-        good = false;
-    else if (!entries)
-        good = !json_object_get(root, "count");
+    if (!entries)
+        good = !json_object_get(range, "count");
     else if (json_array_size(entries) == 1)
         good = get_key(json_array_get(entries, 0), key, out) &&
                out->mod_revision <= revision;
     if (!good)
         memset(out, 0, sizeof *out);
+    return good;
+}
+
+bool etcd_read_range(struct slice body, const char *key, struct etcd_key *out)
+{
+    json_t *root = read_object(body);
+    uint64_t revision;
+    bool good = get_revision(root, &revision) && get_range(root, key, revision, out);
+
+    if (!good)
+        memset(out, 0, sizeof *out);
+    json_decref(root);
+    return good;
+}
+
+bool etcd_read_ranges(struct slice body, const char *const *keys, uint32_t count,
+                      struct etcd_key *out)
+{
+    json_t *root = read_object(body);
+    const json_t *responses = json_object_get(root, "responses");
+    uint64_t revision;
+    bool good = get_revision(root, &revision) && json_is_true(json_object_get(root, "succeeded")) &&
+                json_array_size(responses) == count;
+
+    for (uint32_t i = 0; good && i < count; i++) {
+        const json_t *range = json_object_get(json_array_get(responses, i), "response_range");
+
+        good = json_is_object(range) && get_range(range, keys[i], revision, &out[i]);
+    }
+    if (!good)
+        memset(out, 0, count * sizeof *out);
     json_decref(root);
     return good;
 }
@@ -160,4 +189,43 @@ void etcd_put_base64(struct buf *buf, struct slice bytes)
         buf_put_u8(buf, (uint8_t)(left > 1 ? digits[bits >> 6 & 63] : '='));
         buf_put_u8(buf, (uint8_t)(left > 2 ? digits[bits & 63] : '='));
     }
+}
+
+static int digit_of(char letter)
+{
+    if (letter >= 'A' && letter <= 'Z')
+        return letter - 'A';
+    if (letter >= 'a' && letter <= 'z')
+        return letter - 'a' + 26;
+    if (letter >= '0' && letter <= '9')
+        return letter - '0' + 52;
+    return letter == '+' ? 62 : letter == '/' ? 63 : -1;
+}
+
+bool etcd_get_base64(struct buf *buf, const char *text)
+{
+    size_t size = strlen(text), before = buf->size;
+    size_t padding = 0;
+
+    while (padding < 2 && padding < size && text[size - 1 - padding] == '=')
+        padding++;
+    if (size % 4)
+        return false;
+    for (size_t i = 0; i < size; i += 4) {
+        uint32_t bits = 0;
+        size_t bytes = i + 4 == size ? 3 - padding : 3;
+
+        for (size_t k = 0; k < 4; k++) {
+            int digit = k > bytes ? 0 : digit_of(text[i + k]);
+
+            if (digit < 0) {
+                buf->size = before;
+                return false;
+            }
+            bits = bits << 6 | (uint32_t)digit;
+        }
+        for (size_t k = 0; k < bytes; k++)
+            buf_put_u8(buf, (uint8_t)(bits >> (16 - 8 * k)));
+    }
+    return true;
 }

@@ -23,6 +23,9 @@ struct etcd_key {
 
 /* `key`: the requested one in base64; another one is refused. False: no such reply. */
 bool etcd_read_range(struct slice body, const char *key, struct etcd_key *out);
+/* The same for the answer to a transaction of `count` ranges of one key each, in their order. */
+bool etcd_read_ranges(struct slice body, const char *const *keys, uint32_t count,
+                      struct etcd_key *out);
 bool etcd_read_grant(struct slice body, uint64_t *lease, uint64_t *ttl_s);
 bool etcd_read_txn(struct slice body, bool *succeeded, uint64_t *revision);
 bool etcd_read_token(struct slice body, char token[ETCD_TOKEN_MAX]);
@@ -32,5 +35,7 @@ void etcd_read_error(struct slice body, char *text, size_t size);
 
 /* Appends bytes in base64. */
 void etcd_put_base64(struct buf *buf, struct slice bytes);
+/* Appends the bytes of a text in base64, with padding. False: it is none, and nothing is appended. */
+bool etcd_get_base64(struct buf *buf, const char *text);
 
 #endif

@@ -12,17 +12,11 @@
 #include "base/check.h"
 #include "base/timers.h"
 #include "host/etcd_reply.h"
+#include "host/lease_etcd_inside.h"
 
 #define JSON_MAX 4096 /* bytes of a request */
 /* before the third and further tries; the second goes to another endpoint at once */
 #define PAUSE_MS 50
-
-struct lease_etcd {
-    struct etcd_calls *calls;
-    char *prefix;
-    uint64_t patience;
-    uint64_t idle; /* an etcd lease without a key; 0: none */
-};
 
 /* A request and its progress. */
 struct turn {
@@ -156,22 +150,49 @@ static void grant(struct turn *turn, uint64_t token)
     turn->lease = 0; /* a key uses it */
 }
 
+static bool is_own(const struct turn *turn, const struct etcd_key *key)
+{
+    const struct lease_request *request = turn->request;
+
+    return key->found && strcmp(key->value, text_of(&turn->owner)) == 0 &&
+           (!request->token || request->verb == LEASE_BEGIN ||
+            request->token == key->create_revision);
+}
+
+/* A session has the revision at which its key was created, so the next one needs a new key. */
+static bool delete_former(struct turn *turn, struct etcd_key *key)
+{
+    char operation[JSON_MAX / 2];
+    uint64_t revision;
+
+    (void)snprintf(operation, sizeof operation, "{\"request_delete_range\":{\"key\":\"%s\"}}",
+                   text_of(&turn->key));
+    if (!write_key(turn, key, operation, &revision))
+        return false;
+    turn->etcd->idle = key->lease;
+    *key = (struct etcd_key){ .found = false };
+    return true;
+}
+
 static bool take(struct turn *turn)
 {
     char operation[JSON_MAX / 2];
+    bool renews = turn->request->verb == LEASE_TAKE && turn->request->token;
     struct etcd_key key;
     uint64_t revision;
 
     if (!read_key(turn, &key))
         return false;
-    if (key.found && strcmp(key.value, text_of(&turn->owner)) != 0) {
-        turn->request->answer = LEASE_REFUSED;
-        return true;
-    }
     if (turn->lease && key.lease == turn->lease) {
         grant(turn, key.create_revision); /* the write was done, only the reply was lost */
         return true;
     }
+    if (!is_own(turn, &key) && (key.found || renews)) {
+        turn->request->answer = LEASE_REFUSED;
+        return true;
+    }
+    if (turn->request->verb == LEASE_BEGIN && key.found && !delete_former(turn, &key))
+        return false;
     if (!turn->lease && !take_etcd_lease(turn))
         return false;
     (void)snprintf(operation, sizeof operation,
@@ -181,7 +202,8 @@ static bool take(struct turn *turn)
     if (!write_key(turn, &key, operation, &revision))
         return false;
     grant(turn, key.found ? key.create_revision : revision);
-    turn->etcd->idle = key.lease;
+    if (key.lease)
+        turn->etcd->idle = key.lease;
     return true;
 }
 
@@ -193,7 +215,7 @@ static bool give_up(struct turn *turn)
 
     if (!read_key(turn, &key))
         return false;
-    if (key.found && strcmp(key.value, text_of(&turn->owner)) == 0) {
+    if (is_own(turn, &key)) {
         (void)snprintf(operation, sizeof operation,
                        "{\"request_delete_range\":{\"key\":\"%s\"}}",
                        text_of(&turn->key));
@@ -205,7 +227,7 @@ static bool give_up(struct turn *turn)
     return true;
 }
 
-static void put_name(struct buf *buf, const char *first, const char *second)
+void lease_etcd_put_name(struct buf *buf, const char *first, const char *second)
 {
     struct buf whole = { 0 };
 
@@ -217,12 +239,23 @@ static void put_name(struct buf *buf, const char *first, const char *second)
 }
 
 /* Tells whether to try again. */
-static bool go_on(const struct turn *turn, uint32_t tries)
+static bool go_on(const struct lease_etcd *etcd, uint64_t until, uint32_t tries)
 {
     if (tries > 1)
         uv_sleep(PAUSE_MS);
-    return uv_hrtime() + MS < turn->until &&
-           !etcd_calls_stopped(turn->etcd->calls);
+    return uv_hrtime() + MS < until && !etcd_calls_stopped(etcd->calls);
+}
+
+static bool bind_all(struct lease_etcd *etcd, struct lease_request *request)
+{
+    uint64_t until = uv_hrtime() + etcd->patience;
+    bool done = false;
+    uint32_t tries = 0;
+
+    do
+        done = lease_etcd_bind(etcd, until, request);
+    while (!done && go_on(etcd, until, ++tries));
+    return done;
 }
 
 bool lease_etcd_do(struct lease_etcd *etcd, struct lease_request *request)
@@ -233,12 +266,14 @@ bool lease_etcd_do(struct lease_etcd *etcd, struct lease_request *request)
     bool done = false;
     uint32_t tries = 0;
 
+    if (request->verb == LEASE_BIND)
+        return bind_all(etcd, request);
     request->answer = LEASE_UNKNOWN;
-    put_name(&turn.key, etcd->prefix, request->name);
-    put_name(&turn.owner, request->owner, "");
+    lease_etcd_put_name(&turn.key, etcd->prefix, request->name);
+    lease_etcd_put_name(&turn.owner, request->owner, "");
     do
-        done = request->verb == LEASE_TAKE ? take(&turn) : give_up(&turn);
-    while (!done && go_on(&turn, ++tries));
+        done = request->verb == LEASE_GIVE_UP ? give_up(&turn) : take(&turn);
+    while (!done && go_on(etcd, turn.until, ++tries));
     /* The request was refused. Revoking its etcd lease also stops a write that is still on its way.
      * After an unknown result, an earlier grant may depend on it. */
     if (request->answer == LEASE_REFUSED && turn.lease)
@@ -269,10 +304,10 @@ bool lease_etcd_look(struct lease_etcd *etcd)
     bool found = false;
     uint32_t tries = 0;
 
-    put_name(&turn.key, etcd->prefix, "");
+    lease_etcd_put_name(&turn.key, etcd->prefix, "");
     do
         found = read_key(&turn, &key);
-    while (!found && go_on(&turn, ++tries));
+    while (!found && go_on(etcd, turn.until, ++tries));
     buf_fini(&turn.key);
     return found;
 }

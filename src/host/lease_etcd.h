@@ -4,7 +4,11 @@
  * time. Each renewal takes a new etcd lease: a majority of the servers agrees on grants and writes,
  * while a deposed leader may answer a keep-alive. The token is the revision at which the key was
  * created. After an unknown result, the key is read again until the patience is over. A lease is
- * granted only by what a majority read or wrote after the request came. */
+ * granted only by what a majority read or wrote after the request came.
+ *
+ * A bound lease is a key with the session's name and token as its value, tied to no etcd lease. It is
+ * free when the session's key does not exist, or was created at another revision than the token. A
+ * batch is read in one transaction and written in another (lease_etcd_bind.c). */
 #ifndef SHERD_HOST_LEASE_ETCD_H
 #define SHERD_HOST_LEASE_ETCD_H
 

@@ -2,7 +2,7 @@
  *
  * No sync: a host's crash ends its leases anyway. An empty file has no lease: it is new, or was cut. */
 #define _GNU_SOURCE
-#include "host/lease_provider.h"
+#include "host/lease_file_inside.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,14 +12,15 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
-#define BOOT_MAX 40 /* bytes of the kernel's boot id, with the zero */
 #define LOCK_TRIES 200 /* each waits 10 ms; a lock is held for two system calls */
 #define LOCK_WAIT_US 10000
 #define OPEN_TRIES 10 /* until the locked file is the one with the name */
 
-static bool read_boot(char boot[BOOT_MAX])
+bool lease_boot_read(char boot[LEASE_BOOT_MAX])
 {
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
     bool good;
@@ -33,9 +34,9 @@ static bool read_boot(char boot[BOOT_MAX])
 
 /* The file's name has letters, digits, dots and hyphens of the lease's name, and %xx for the
  * rest. */
-static bool put_path(const char *directory, const char *name, char *path,
-                     size_t size)
+bool lease_path_put(const char *directory, const char *name, char path[LEASE_PATH_SIZE])
 {
+    const size_t size = LEASE_PATH_SIZE;
     size_t used = (size_t)snprintf(path, size, "%s/", directory);
 
     for (; *name && used + 12 < size; name++) {
@@ -69,7 +70,7 @@ static bool lock(int fd)
 bool lease_file_read(struct slice file, const char *boot,
                      struct lease_entry *entry)
 {
-    char text[LEASE_FILE_SIZE + 1], written[BOOT_MAX], owner[LEASE_TEXT_MAX];
+    char text[LEASE_FILE_SIZE + 1], written[LEASE_BOOT_MAX], owner[LEASE_TEXT_MAX];
     size_t size = file.size < LEASE_FILE_SIZE ? file.size : LEASE_FILE_SIZE;
     uint64_t until, token;
 
@@ -99,24 +100,30 @@ void lease_file_write(char text[LEASE_FILE_SIZE], const char *boot,
     text[LEASE_FILE_SIZE - 1] = '\n';
 }
 
-static bool read_entry(int fd, const char *boot, struct lease_entry *entry)
+bool lease_entry_read(int fd, const char *boot, struct lease_entry *entry, bool *is_new)
 {
     char text[LEASE_FILE_SIZE];
     ssize_t size = pread(fd, text, sizeof text, 0);
 
+    *is_new = size == 0;
     return size >= 0 &&
            lease_file_read(slice_of(text, (size_t)size), boot, entry);
 }
 
 /* One write of less than a block: a part of it means a full disk. */
+bool lease_text_write(int fd, const char text[LEASE_FILE_SIZE])
+{
+    errno = ENOSPC;
+    return pwrite(fd, text, LEASE_FILE_SIZE, 0) == (ssize_t)LEASE_FILE_SIZE;
+}
+
 static bool write_entry(int fd, const char *boot,
                         const struct lease_entry *entry)
 {
     char text[LEASE_FILE_SIZE];
 
     lease_file_write(text, boot, entry);
-    errno = ENOSPC;
-    return pwrite(fd, text, sizeof text, 0) == (ssize_t)sizeof text;
+    return lease_text_write(fd, text);
 }
 
 void lease_file_forget(struct lease_file *file)
@@ -141,19 +148,29 @@ static void keep(struct lease_file *file, int fd)
         (void)close(fd); /* its state is unknown */
 }
 
+/* A session in a file that was made anew has a higher token than those in the deleted one, as bound
+ * leases name it. */
+static uint64_t first_token(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now); /* the clock exists */
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
 /* Reads, changes and writes the entry of a locked file. False: it is not the lease's file. */
 static bool locked(struct lease_file *file, int fd, uint64_t now,
                    struct lease_request *request)
 {
-    char boot[BOOT_MAX];
+    char boot[LEASE_BOOT_MAX];
     struct lease_entry entry;
     struct stat found;
 
-    if (fstat(fd, &found) != 0 || !read_boot(boot)) {
+    if (fstat(fd, &found) != 0 || !lease_boot_read(boot)) {
         file->why = strerror(errno);
         return false;
     }
-    if (!read_entry(fd, boot, &entry)) {
+    if (!lease_entry_read(fd, boot, &entry, &file->is_new)) {
         file->why = "it has no lease; delete it";
         return false;
     }
@@ -161,21 +178,21 @@ static bool locked(struct lease_file *file, int fd, uint64_t now,
         request->answer = LEASE_REFUSED; /* replaced since the look */
         return false;
     }
-    file->is_new = !found.st_size;
+    if (request->verb == LEASE_BEGIN && entry.token < first_token())
+        entry.token = first_token();
     if (lease_entry_do(&entry, now, request) &&
         !write_entry(fd, boot, &entry)) {
         request->answer = LEASE_UNKNOWN;
         file->why = strerror(errno);
         return false;
     }
-    file->is_held = request->verb == LEASE_TAKE &&
+    file->is_held = request->verb != LEASE_GIVE_UP &&
                     request->answer == LEASE_GRANTED;
     /* An empty file stays empty if a lease is given up. */
-    return !file->is_new || request->verb == LEASE_TAKE;
+    return !file->is_new || request->verb != LEASE_GIVE_UP;
 }
 
-/* Opens and locks the file that has the name when the lock is taken. -1: none. */
-static int open_locked(const char *path, int flags)
+int lease_file_lock(const char *path, int flags)
 {
     for (int i = 0; i < OPEN_TRIES; i++) {
         int fd = open(path, O_RDWR | O_CLOEXEC | flags, 0666);
@@ -203,7 +220,7 @@ static bool put_file(struct lease_file *file, const char *directory,
 {
     char path[LEASE_PATH_SIZE];
 
-    if (!put_path(directory, name, path, sizeof path))
+    if (!lease_path_put(directory, name, path))
         return false;
     if (strcmp(path, file->path) != 0) {
         lease_file_forget(file);
@@ -217,15 +234,15 @@ bool lease_file_make(struct lease_file *file, const char *directory,
                      const char *name, char *why, size_t size)
 {
     const struct lease_entry none = { .until = 0 };
-    char boot[BOOT_MAX];
+    char boot[LEASE_BOOT_MAX];
     struct stat found;
     int fd;
 
     errno = ENAMETOOLONG;
-    fd = put_file(file, directory, name) ? open_locked(file->path, O_CREAT)
+    fd = put_file(file, directory, name) ? lease_file_lock(file->path, O_CREAT)
                                          : -1;
     if (fd >= 0 && fstat(fd, &found) == 0 && !found.st_size &&
-        (!read_boot(boot) || !write_entry(fd, boot, &none))) {
+        (!lease_boot_read(boot) || !write_entry(fd, boot, &none))) {
         (void)close(fd); /* the error is reported */
         fd = -1;
     }
@@ -245,6 +262,8 @@ void lease_file_do(struct lease_file *file, const char *directory, uint64_t now,
 
     request->answer = LEASE_UNKNOWN;
     if (strpbrk(request->owner, " \t\n") || !request->owner[0] ||
+        /* the files of its bound leases would have the name */
+        (request->verb == LEASE_BEGIN && strpbrk(request->name, " \t\n")) ||
         !put_file(file, directory, request->name)) {
         request->answer = LEASE_REFUSED;
         return;
@@ -255,7 +274,7 @@ void lease_file_do(struct lease_file *file, const char *directory, uint64_t now,
         request->answer = LEASE_REFUSED; /* lease_file_look tells how */
         return;
     }
-    fd = open_locked(file->path, request->verb == LEASE_TAKE ? O_CREAT : 0);
+    fd = lease_file_lock(file->path, request->verb == LEASE_GIVE_UP ? 0 : O_CREAT);
     if (fd < 0 && request->verb == LEASE_GIVE_UP && errno == ENOENT)
         request->answer = LEASE_GRANTED; /* it is free */
     else if (fd < 0)
@@ -296,4 +315,36 @@ enum lease_file_news lease_file_look(struct lease_file *file, const char **what)
         return LEASE_FILE_SAME;
     file->is_changed = false;
     return LEASE_FILE_BACK;
+}
+
+/* ---- the directory ---- */
+
+/* Types of file systems that other hosts share (statfs(2)). */
+static const uint32_t network_types[] = {
+    0x6969,     /* NFS */
+    0x517b,     /* SMB */
+    0xff534d42, /* CIFS */
+    0xfe534d42, /* SMB2 */
+    0x564c,     /* NCP */
+    0x5346414f, /* AFS */
+    0x6b414653, /* kAFS */
+    0x00c36400, /* Ceph */
+    0x01161970, /* GFS2 */
+    0x7461636f, /* OCFS2 */
+    0x0bd00bd0, /* Lustre */
+    0x47504653, /* GPFS */
+    0x19830326, /* BeeGFS */
+};
+
+const char *lease_directory_fault(const char *directory)
+{
+    struct statfs about;
+
+    if (statfs(directory, &about) != 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof network_types / sizeof *network_types; i++)
+        if ((uint32_t)about.f_type == network_types[i])
+            return "it is on a network file system, and leases in files protect the processes of "
+                   "one host only: use etcd";
+    return NULL;
 }

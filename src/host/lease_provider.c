@@ -17,6 +17,7 @@
 #include "base/line.h"
 #include "base/vec.h"
 #include "host/lease_etcd.h"
+#include "host/lease_file.h"
 #include "lease/book.h"
 
 #define PATIENCE_NS UINT64_C(2000000000) /* of lease_provider_close */
@@ -26,7 +27,9 @@
 struct leases {
     struct lease_provider_options options;
     char *directory;
-    struct lease_file file; /* the thread's */
+    struct lease_file files[LEASE_USE_COUNT]; /* the thread's, like the next */
+    struct lease_bound_files bound;
+    uint64_t looked_at; /* the bound ones, last */
     struct lease_etcd *etcd;
     pthread_t thread;
     uv_mutex_t mutex;   /* guards everything below */
@@ -67,13 +70,23 @@ static void warn_of_etcd(struct leases *leases)
     warn(leases, text);
 }
 
-static void warn_of_file(struct leases *leases)
+/* Null, or why an answer is unknown. */
+static const char *why_of(const struct leases *leases, const struct lease_request *request)
+{
+    if (leases->etcd || !leases->directory)
+        return NULL;
+    return request->verb == LEASE_BIND ? leases->bound.why : leases->files[request->use].why;
+}
+
+static void warn_of_file(struct leases *leases, const struct lease_request *request)
 {
     char text[LEASE_PATH_SIZE + 160];
 
     line_format(text, sizeof text,
                 "lease file cannot be used file=\"%s\" why=\"%s\" hint=\"%s\"",
-                leases->file.path, leases->file.why,
+                request->verb == LEASE_BIND ? leases->bound.path
+                                            : leases->files[request->use].path,
+                why_of(leases, request),
                 "check the directory of the leases, its rights and space");
     warn(leases, text);
 }
@@ -95,14 +108,26 @@ static bool end_asking(struct leases *leases)
     return !leases->is_left;
 }
 
-/* False: the answer is unknown, and etcd or the file has a reason. */
+static void ask_files(struct leases *leases, uint64_t now, struct lease_request *request)
+{
+    if (request->verb == LEASE_BIND) {
+        lease_bound_files_do(&leases->bound, &leases->files[request->use], leases->directory, now,
+                             request);
+        return;
+    }
+    lease_file_do(&leases->files[request->use], leases->directory, now, request);
+    if (request->use == LEASE_USE_GROUP)
+        lease_bound_files_session(&leases->bound, now, request);
+}
+
+/* False: the answer is unknown, and etcd or a file has a reason. */
 static bool do_request(struct leases *leases, struct lease_request *request)
 {
     if (leases->etcd)
         return lease_etcd_do(leases->etcd, request);
     if (leases->directory) {
-        lease_file_do(&leases->file, leases->directory, uv_hrtime(), request);
-        return !leases->file.why;
+        ask_files(leases, uv_hrtime(), request);
+        return !why_of(leases, request);
     } else {
         uv_mutex_lock(&book_mutex);
         lease_book_do(&book, uv_hrtime(), request);
@@ -114,8 +139,10 @@ static bool do_request(struct leases *leases, struct lease_request *request)
 /* The thread reports what it finds, without the mutex. */
 struct finding {
     enum lease_file_news news;
+    enum lease_use use;
     const char *what;
     bool is_held; /* before */
+    const char *path;
 };
 
 static void report(struct leases *leases, const struct finding *finding)
@@ -125,27 +152,63 @@ static void report(struct leases *leases, const struct finding *finding)
     if (!leases->options.changed || finding->news == LEASE_FILE_SAME)
         return;
     (void)snprintf(why, sizeof why, "lease file %s was %s under this node",
-                   leases->file.path, finding->what ? finding->what : ""); /* fits */
+                   finding->path, finding->what ? finding->what : ""); /* fits */
     if (finding->news == LEASE_FILE_BACK)
-        leases->options.changed(leases->options.context, NULL, false);
+        leases->options.changed(leases->options.context, finding->use, NULL, false);
     else
-        leases->options.changed(leases->options.context, why,
+        leases->options.changed(leases->options.context, finding->use, why,
                                 finding->is_held);
 }
 
-/* Under the mutex, as the next two. False: the thread was left behind. */
-static bool look_at_file(struct leases *leases)
+static void look(struct leases *leases, struct finding findings[LEASE_USE_COUNT + 1])
 {
-    struct finding finding = { .is_held = leases->file.is_held };
+    struct finding *bound = &findings[LEASE_USE_COUNT];
+    uint64_t now = uv_hrtime();
+
+    for (int i = 0; i < LEASE_USE_COUNT; i++) {
+        struct lease_file *file = &leases->files[i];
+
+        findings[i] = (struct finding){ .use = (enum lease_use)i, .path = file->path,
+                                        .is_held = file->is_held };
+        findings[i].news = lease_file_look(file, &findings[i].what);
+    }
+    *bound = (struct finding){ .use = LEASE_USE_GROUP, .path = leases->bound.path,
+                               .is_held = true };
+    if (findings[LEASE_USE_GROUP].news == LEASE_FILE_CHANGED)
+        lease_bound_files_fini(&leases->bound); /* they ended with it */
+    if (now - leases->looked_at < LOOK_NS)
+        return;
+    leases->looked_at = now;
+    bound->what = lease_bound_files_look(&leases->bound, now);
+    bound->news = bound->what ? LEASE_FILE_CHANGED : LEASE_FILE_SAME;
+}
+
+/* A changed file of a bound lease ends the session, whose own file is there. */
+static void report_all(struct leases *leases, const struct finding findings[LEASE_USE_COUNT + 1])
+{
+    struct finding back = findings[LEASE_USE_COUNT];
+
+    for (int i = 0; i <= LEASE_USE_COUNT; i++)
+        report(leases, &findings[i]);
+    if (back.news == LEASE_FILE_SAME || leases->files[LEASE_USE_GROUP].is_changed)
+        return;
+    back.news = LEASE_FILE_BACK;
+    report(leases, &back);
+}
+
+/* Under the mutex, as the next two. False: the thread was left behind. */
+static bool look_at_files(struct leases *leases)
+{
+    struct finding findings[LEASE_USE_COUNT + 1];
 
     if (!leases->directory || leases->etcd)
         return true;
     begin_asking(leases);
-    finding.news = lease_file_look(&leases->file, &finding.what);
+    look(leases, findings);
     if (!end_asking(leases))
         return false;
     uv_mutex_unlock(&leases->mutex);
-    report(leases, &finding);
+    report_all(leases, findings);
     uv_mutex_lock(&leases->mutex);
     return true;
 }
@@ -157,8 +220,8 @@ static bool settle(struct leases *leases, struct lease_request *request)
     uint64_t until = uv_hrtime() + LEASE_SETTLE_MS * UINT64_C(1000000);
     uint64_t now;
 
-    if (!leases->file.is_new || request->verb != LEASE_TAKE ||
-        request->answer != LEASE_GRANTED)
+    if (!leases->files[request->use].is_new || request->verb == LEASE_GIVE_UP ||
+        request->verb == LEASE_BIND || request->answer != LEASE_GRANTED)
         return true;
     while (!leases->closing && (now = uv_hrtime()) < until)
         (void)uv_cond_timedwait(&leases->changed, &leases->mutex, until - now);
@@ -171,35 +234,38 @@ static bool settle(struct leases *leases, struct lease_request *request)
     return end_asking(leases);
 }
 
+/* False: as before. */
 static bool answer(struct leases *leases)
 {
-    struct lease_request *request;
-    struct lease_request copy;
+    struct lease_request *request = leases->waiting.items[0]; /* it stays so */
+    struct lease_request *copy;
     bool is_known;
 
     /* A holder's request is refused first. */
-    if (!leases->file.is_held && !look_at_file(leases))
+    if (!leases->files[request->use].is_held && !look_at_files(leases))
         return false;
-    request = leases->waiting.items[0];
-    copy = *request;
+    copy = lease_request_copy(request);
     vec_remove(&leases->waiting, 0);
     leases->asked = request;
     begin_asking(leases);
-    is_known = do_request(leases, &copy);
-    if (!end_asking(leases) || !settle(leases, &copy))
+    is_known = do_request(leases, copy);
+    if (!end_asking(leases) || !settle(leases, copy)) {
+        mem_free(copy);
         return false;
+    }
     leases->asked = NULL;
     uv_mutex_unlock(&leases->mutex);
-    *request = copy;
-    is_known = is_known && !leases->file.why; /* also after settle */
+    lease_request_set(request, copy);
+    mem_free(copy);
+    is_known = is_known && !why_of(leases, request); /* also after settle */
     if (!is_known && leases->etcd)
         warn_of_etcd(leases);
     else if (!is_known)
-        warn_of_file(leases);
+        warn_of_file(leases, request);
     leases->options.done(leases->options.context, request);
     uv_mutex_lock(&leases->mutex);
     if (!leases->etcd)
-        return look_at_file(leases);
+        return look_at_files(leases);
     begin_asking(leases);
     lease_etcd_tidy(leases->etcd);
     return end_asking(leases);
@@ -227,7 +293,9 @@ static void lease_provider_free(struct leases *leases)
     uv_mutex_destroy(&leases->mutex);
     vec_fini(&leases->waiting);
     lease_etcd_close(leases->etcd);
-    lease_file_forget(&leases->file);
+    for (int i = 0; i < LEASE_USE_COUNT; i++)
+        lease_file_forget(&leases->files[i]);
+    lease_bound_files_fini(&leases->bound);
     mem_free(leases->directory);
     mem_free(leases);
 }
@@ -244,11 +312,12 @@ static void *run(void *arg)
     while (goes_on && (!leases->closing || leases->waiting.count)) {
         if (leases->waiting.count) {
             goes_on = answer(leases);
-        } else if (!leases->file.path[0]) {
+        } else if (!leases->files[LEASE_USE_RESOLVER].path[0] &&
+                   !leases->files[LEASE_USE_GROUP].path[0]) {
             uv_cond_wait(&leases->changed, &leases->mutex);
         } else if (uv_cond_timedwait(&leases->changed, &leases->mutex,
                                      LOOK_NS) == UV_ETIMEDOUT) {
-            goes_on = look_at_file(leases);
+            goes_on = look_at_files(leases);
         }
     }
     leases->has_ended = true;
@@ -270,6 +339,8 @@ static bool usable(const char *directory, char *error, size_t size)
         (void)snprintf(error, size, "%s: not a directory", directory);
     else if (access(directory, W_OK | X_OK) != 0)
         (void)snprintf(error, size, "%s: %s", directory, strerror(errno));
+    else if (lease_directory_fault(directory))
+        (void)snprintf(error, size, "%s: %s", directory, lease_directory_fault(directory));
     else
         return true;
     return false;
@@ -291,7 +362,7 @@ int lease_provider_open(struct leases **opened, const struct lease_provider_opti
         return -1;
     leases = mem_alloc(sizeof *leases);
     if (!etcd && options->directory && options->name &&
-        !lease_file_make(&leases->file, options->directory, options->name,
+        !lease_file_make(&leases->files[LEASE_USE_RESOLVER], options->directory, options->name,
                          error, size)) {
         mem_free(leases);
         return -1;
@@ -300,7 +371,8 @@ int lease_provider_open(struct leases **opened, const struct lease_provider_opti
     leases->options = *options;
     leases->etcd = etcd;
     leases->directory = mem_text(options->directory);
-    leases->file.is_left = &leases->is_left;
+    for (int i = 0; i < LEASE_USE_COUNT; i++)
+        leases->files[i].is_left = &leases->is_left;
     check(uv_mutex_init(&leases->mutex) == 0);
     check(uv_cond_init(&leases->changed) == 0);
     check(uv_cond_init(&leases->settled) == 0);
@@ -312,6 +384,16 @@ int lease_provider_open(struct leases **opened, const struct lease_provider_opti
     }
     *opened = leases;
     return 0;
+}
+
+int lease_provider_prepare(struct leases *leases, const char *name, char *error, size_t size)
+{
+    struct lease_file file = { .path = "" };
+    bool is_made = !leases->directory || leases->etcd ||
+                   lease_file_make(&file, leases->directory, name, error, size);
+
+    lease_file_forget(&file);
+    return is_made ? 0 : -1;
 }
 
 void lease_provider_submit(struct leases *leases, struct lease_request *request)
@@ -357,7 +439,7 @@ static void leave_behind(struct leases *leases)
     uv_mutex_unlock(&leases->mutex); /* the thread owns it now */
     check(pthread_detach(thread) == 0);
     for (uint32_t i = 0; i < open.count; i++) {
-        open.items[i]->answer = LEASE_UNKNOWN;
+        lease_request_answer_all(open.items[i], LEASE_UNKNOWN);
         options.done(options.context, open.items[i]);
     }
     vec_fini(&open);

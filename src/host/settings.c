@@ -300,7 +300,7 @@ static int read_downing(struct settings *settings, char *error, size_t size)
                       "must be set for active-strategy = static-quorum");
     }
     if (strategy->kind == STRATEGY_LEASE_MAJORITY &&
-        !settings_read_lease(settings, error, size))
+        !settings_read_lease_majority(settings, error, size))
         return SHERD_ECONFIG;
     strategy->quorum_size = quorum == CONFIG_WORD ? 0 : (uint32_t)quorum;
     strategy->keeps_alone =
@@ -390,7 +390,9 @@ static void make_join_config(struct settings *settings)
                    (unsigned)settings->node.number_of_shards);
     buf_put_text(&buf, ",\"number-of-shards\":");
     buf_put_text(&buf, number);
-    buf_put_text(&buf, "}}}}");
+    buf_put_text(&buf, "}}}");
+    settings_put_lease_scope(&buf, settings);
+    buf_put_u8(&buf, '}');
     settings->join_config = mem_copy(buf.data, buf.size);
     settings->node.join_config = settings->join_config;
     buf_fini(&buf);
@@ -511,6 +513,8 @@ int settings_read(struct settings *settings,
         result = read_addresses(settings, error, size);
     if (result == 0)
         result = settings_read_seeds(settings, error, size);
+    if (result == 0)
+        result = settings_read_leases(settings, error, size);
     if (result == 0)
         result = read_downing(settings, error, size);
     if (result == 0)

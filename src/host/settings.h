@@ -48,9 +48,8 @@ struct settings {
     const char *durable_dir; /* as configured */
     uint64_t durable_map_size;
     uint32_t durable_write_behind_ms; /* 0: none */
-    const char *lease_directory; /* of lease files; null: in memory */
-    bool has_etcd; /* leases are in etcd */
-    struct etcd_options etcd;
+    const char *lease_directory; /* of lease files */
+    struct etcd_options etcd;    /* of leases */
     VEC(const char *) etcd_endpoints;
     struct discovery_options discovery; /* sources of seed nodes, without functions */
     char *dns_name, *dns_servers;
@@ -124,8 +123,16 @@ int settings_refuse(const struct settings *settings, char *error, size_t size,
                     const char *key, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* settings_lease.c: lease-majority. False, with the reason in error. */
-bool settings_read_lease(struct settings *settings, char *error, size_t size);
+/* settings_lease.c: leases of shards and coordinators, and the times of all. Before the next one,
+ * which is for lease-majority; false, with the reason in error. */
+int settings_read_leases(struct settings *settings, char *error, size_t size);
+bool settings_read_lease_majority(struct settings *settings, char *error, size_t size);
+/* False, with the reason: the provider's settings do not fit together. */
+bool settings_check_lease(const struct settings *settings, enum lease_provider_kind provider,
+                          char *error, size_t size);
+/* Appends the member of the join configuration that says which nodes share the leases, after a comma;
+ * nothing without leases. The data center must be known. */
+void settings_put_lease_scope(struct buf *json, const struct settings *settings);
 /* Returns the ns that a winner must keep the lease; 0: no lease decides. The other side may begin
  * as late as changes are waited for, and must still find it taken. */
 uint64_t settings_lease_needs(const struct settings *settings);

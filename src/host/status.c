@@ -26,7 +26,7 @@ int sherd_is_ready(struct sherd_system *system)
         atomic_load(&system->leaving) ||
         atomic_load(&system->durable_fails) ||
         atomic_load(&system->durable_lost) ||
-        atomic_load(&system->lease_broken) ||
+        atomic_load(&system->leases_broken) ||
         (system->tls && !tls_is_usable(system->tls)) ||
         (system->needs_store && (atomic_load(&system->store_lost) ||
                                  atomic_load(&system->store_fails))) ||

@@ -183,66 +183,6 @@ static void set_polling(struct sherd_system *system)
     system->polls_store = may_poll(system, count + 1);
 }
 
-static void leased(void *context, struct lease_request *request)
-{
-    struct thread *thread = system_thread(context, 0);
-
-    inbox_put_leased(&thread->inbox, request);
-    thread_wake(thread);
-}
-
-static void warn_of_leases(void *context, const char *text)
-{
-    system_log(context, TRACE_WARNING, "lease", "%s", text);
-}
-
-static void changed_lease(void *context, const char *why, bool is_held)
-{
-    struct sherd_system *system = context;
-
-    atomic_store(&system->lease_broken, why != NULL);
-    if (!why) {
-        system_log(system, TRACE_INFO, "lease", "lease file is there again");
-        return;
-    }
-    system_log(system, TRACE_ERROR, "lease",
-               "%s: %s hint=\"keep the directory; a node of this host that is "
-               "started again makes a new file\"",
-               why, is_held ? "the lease is lost" : "no lease is held in it");
-    if (!is_held)
-        return;
-    atomic_store_explicit(&system->lease_due, true, memory_order_seq_cst);
-    if (system_has_threads(system))
-        thread_wake(system_thread(system, 0));
-}
-
-static int open_leases(struct sherd_system *system)
-{
-    const struct settings *settings = &system->settings;
-    char name[LEASE_TEXT_MAX];
-    struct lease_provider_options options = {
-        .directory = settings->lease_directory,
-        .etcd = settings->has_etcd ? &settings->etcd : NULL,
-        .done = leased,
-        .warn = warn_of_leases,
-        .changed = changed_lease,
-        .context = system,
-        .name = name,
-    };
-    char error[512];
-
-    if (!settings->node.resolves ||
-        settings->node.resolver.strategy.kind != STRATEGY_LEASE_MAJORITY)
-        return 0;
-    (void)lease_name(name, settings->node.lease_name,
-                     settings->node.identity.system);
-    if (lease_provider_open(&system->leases, &options, error, sizeof error) != 0) {
-        system_log(system, TRACE_ERROR, "lease", "%s", error);
-        return SHERD_ESTORE;
-    }
-    return 0;
-}
-
 static void found(void *context, struct seed_list *list)
 {
     struct thread *thread = system_thread(context, 0);
@@ -342,7 +282,7 @@ static int open_system(struct sherd_system **system,
         result = system_open_store(opened);
     }
     if (result == 0)
-        result = open_leases(opened);
+        result = system_open_leases(opened);
     if (result == 0)
         result = system_open_durable(opened);
     if (result == 0)
@@ -522,6 +462,7 @@ static void free_types(struct sherd_system *system)
         mem_free((void *)(uintptr_t)system->types.items[i].name);
         mem_free((void *)(uintptr_t)system->types.items[i].role);
         mem_free((void *)(uintptr_t)system->types.items[i].data_center);
+        mem_free((void *)(uintptr_t)system->types.items[i].use_lease);
         mem_free((void *)(uintptr_t)system->types.items[i].allocation);
         mem_free((void *)(uintptr_t)system->types.items[i].strategy);
     }
@@ -535,7 +476,8 @@ static void free_system(struct sherd_system *system)
         thread_join(&system->threads[i]);
     system_pool_close(system);
     backend_client_close(system->store);
-    lease_provider_close(system->leases);
+    for (uint32_t i = 0; i < LEASE_PROVIDER_COUNT; i++)
+        lease_provider_close(system->leases[i]);
     durable_close(system->durable);
     discovery_close(system->discovery);
     for (uint32_t i = 0; system->threads && i < system->thread_count; i++)

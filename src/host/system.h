@@ -64,9 +64,9 @@ struct sherd_system {
     bool needs_store; /* a type that this node hosts has events in the journal */
     struct backend_identity store_id;
     char *store_name; /* the journal in log lines */
-    struct leases *leases; /* null: no node needs a lease */
-    _Atomic bool lease_broken; /* its file was deleted or replaced, and there is no other one yet */
-    _Atomic bool lease_due; /* a held lease was lost with its file; control has not been told yet */
+    struct leases *leases[LEASE_PROVIDER_COUNT]; /* null: nothing uses the provider */
+    _Atomic uint32_t leases_broken; /* bits of uses: a lease's file was changed, and there is no other yet */
+    _Atomic uint32_t leases_due; /* likewise: held leases lost with their files; control is not told yet */
     struct pool *pool; /* null until sherd_start */
     struct durable *durable; /* null: no durable keys */
     _Atomic bool durable_fails; /* keys are not loaded, or their last write failed */
@@ -160,6 +160,11 @@ void system_pool_close(struct sherd_system *system);
 /* system_stores.c: opens the file of durable keys, if there are any. 0, or a logged SHERD_E...
  * code. Repeated once the node exists, as its types may have durable keys. */
 int system_open_durable(struct sherd_system *system);
+
+/* system_leases.c: opens the configured lease providers. 0, or a logged SHERD_E... code. */
+int system_open_leases(struct sherd_system *system);
+/* Checks a type's leases, and opens its provider. Likewise. */
+int system_lease_type(struct sherd_system *system, const struct sherd_entity_type *type);
 
 /* Writes a log line; any thread. module must be a literal. */
 void system_log(struct sherd_system *system, enum trace_level level,

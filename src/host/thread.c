@@ -27,14 +27,6 @@
 
 /* ---- waking ---- */
 
-void thread_wake(struct thread *thread)
-{
-    if (atomic_load_explicit(&thread->sleeping, memory_order_seq_cst) == 0)
-        return;
-    if (atomic_exchange_explicit(&thread->sleeping, 0, memory_order_seq_cst))
-        check(uv_async_send(&thread->wake) == 0);
-}
-
 static void wake_other(struct thread *thread, struct thread *other)
 {
     if (atomic_load_explicit(&other->sleeping, memory_order_seq_cst) == 0)
@@ -118,22 +110,26 @@ static void leave(struct thread *thread)
     machine_mail(thread->machines[0], thread->now, &mail, 1);
 }
 
-/* The lease was lost with its file. */
+/* Leases were lost with their files. */
 static bool is_to_forget(struct thread *thread)
 {
-    _Atomic bool *due = &thread->system->lease_due;
+    _Atomic uint32_t *due = &thread->system->leases_due;
 
     return thread->index == 0 &&
            atomic_load_explicit(due, memory_order_seq_cst);
 }
 
-static bool forget_lease(struct thread *thread)
+static bool forget_leases(struct thread *thread)
 {
-    if (!is_to_forget(thread))
-        return false;
-    atomic_store(&thread->system->lease_due, false);
-    machine_lease_forgotten(thread->machines[0], thread->now);
-    return true;
+    uint32_t uses = 0;
+
+    if (is_to_forget(thread))
+        uses = atomic_exchange(&thread->system->leases_due, 0);
+    for (int i = 0; i < LEASE_USE_COUNT; i++)
+        if (uses & 1u << i)
+            machine_lease_forgotten(thread->machines[0], thread->now, LEASE_PROVIDER_FILE,
+                                    (enum lease_use)i);
+    return uses;
 }
 
 /* An empty result does not replace the earlier nodes. */
@@ -147,7 +143,7 @@ static bool take_inbox(struct thread *thread)
 {
     struct inbox_item item;
     bool leaves = is_to_leave(thread);
-    bool any = forget_lease(thread) || leaves;
+    bool any = forget_leases(thread) || leaves;
 
     while (inbox_next(&thread->inbox, &item)) {
         uint32_t index = item.machine - thread->first;
@@ -224,7 +220,7 @@ static bool carry_out(struct thread *thread, uint32_t index)
             backend_submit(system->store, request.journal);
             break;
         case DRIVER_LEASE:
-            lease_provider_submit(system->leases, request.lease);
+            lease_provider_submit(system->leases[request.lease->provider], request.lease);
             break;
         case DRIVER_JOB:
             pool_submit(system->pool, request.job);

@@ -195,7 +195,7 @@ static int refuse(struct sherd_system *system, const struct sherd_entity_type *t
     }
     if ((is_late && comes_too_late(system, type)) || !has_journal(system, type))
         return SHERD_EINVAL;
-    return clashes(system, type) ? SHERD_EEXIST : 0;
+    return clashes(system, type) ? SHERD_EEXIST : system_lease_type(system, type);
 }
 
 static void keep(struct sherd_system *system, const struct sherd_entity_type *type)
@@ -205,6 +205,7 @@ static void keep(struct sherd_system *system, const struct sherd_entity_type *ty
     copy.name = mem_text(type->name);
     copy.role = mem_text(type->role);
     copy.data_center = mem_text(type->data_center);
+    copy.use_lease = mem_text(type->use_lease);
     copy.allocation = mem_text(type->allocation);
     if (type->strategy)
         copy.strategy = mem_copy(type->strategy, sizeof *type->strategy);

@@ -18,6 +18,9 @@ struct lease {
     char name[LEASE_TEXT_MAX];
     char owner[LEASE_TEXT_MAX];
     uint64_t ttl, interval, patience;
+    enum lease_provider_kind provider;
+    enum lease_use use;
+    bool is_session;
     struct trace *trace;
     enum lease_state state;
     uint64_t asked_at;    /* ACQUIRING, RELEASING: when it began */
@@ -54,6 +57,9 @@ struct lease *lease_new(const struct lease_options *options)
     if (lease->interval > lease->ttl / 2)
         lease->interval = lease->ttl / 2;
     lease->patience = options->patience ? options->patience : PATIENCE;
+    lease->provider = options->provider;
+    lease->use = options->use;
+    lease->is_session = options->is_session;
     lease->trace = options->trace;
     lease->send_at = NEVER;
     return lease;
@@ -100,6 +106,17 @@ static uint64_t left_ttl(const struct lease *lease, uint64_t now)
     return left + left / 8;
 }
 
+/* A session begins anew with each acquire, and ends with its token. */
+static void choose_verb(const struct lease *lease, struct lease_request *request)
+{
+    if (!lease->is_session)
+        return;
+    if (lease->state == LEASE_ACQUIRING)
+        request->verb = LEASE_BEGIN;
+    else
+        request->token = lease->token;
+}
+
 /* Sends what is due, one request at a time. A holder that leaves releases nothing: its last lease
  * expires. */
 static void settle(struct lease *lease, uint64_t now)
@@ -119,7 +136,10 @@ static void settle(struct lease *lease, uint64_t now)
     memcpy(request->name, lease->name, sizeof request->name);
     memcpy(request->owner, lease->owner, sizeof request->owner);
     request->ttl = is_leaving ? left_ttl(lease, now) : lease->ttl;
+    request->provider = lease->provider;
+    request->use = lease->use;
     request->sent_at = now;
+    choose_verb(lease, request);
     lease->send_at = NEVER;
     lease->is_away = true;
     /* From here on the provider may consider it held. A refusal corrects this. */
@@ -174,6 +194,8 @@ static void granted(struct lease *lease, uint64_t now,
     /* Subtracts an eighth, because clocks differ in speed. */
     uint64_t until = request->sent_at + lease->ttl - lease->ttl / 8;
 
+    if (lease->is_session)
+        lease->token = request->token; /* a session that is not wanted is given up by it */
     if ((lease->state != LEASE_HELD && !is_new) || until <= now)
         return; /* not wanted any more, or too late */
     lease->valid_until = until;
@@ -196,14 +218,25 @@ static void refused(struct lease *lease)
 
 void lease_forgotten(struct lease *lease, uint64_t now)
 {
-    if (lease->state == LEASE_HELD)
+    if (lease->state == LEASE_HELD) {
         refused(lease);
+        /* The renewal under way may be granted anew. A session's token prevents that. */
+        lease->is_owing = lease->is_away && !lease->is_session;
+    }
     settle(lease, now);
+}
+
+/* Whether it is about a session that was lost. Its grant must not begin the next one. */
+static bool is_outdated(const struct lease *lease, const struct lease_request *request)
+{
+    return lease->is_session && lease->state == LEASE_ACQUIRING && request->verb != LEASE_BEGIN;
 }
 
 static void took(struct lease *lease, uint64_t now,
                  const struct lease_request *request)
 {
+    if (is_outdated(lease, request))
+        return;
     switch (request->answer) {
     case LEASE_GRANTED:
         granted(lease, now, request);
@@ -241,7 +274,7 @@ void lease_answered(struct lease *lease, uint64_t now,
 {
     check(lease->is_away);
     lease->is_away = false;
-    if (request->verb == LEASE_TAKE && !lease->left_until)
+    if (request->verb != LEASE_GIVE_UP && !lease->left_until)
         took(lease, now, request);
     else
         gave_up(lease, request);
@@ -256,6 +289,8 @@ void lease_step(struct lease *lease, uint64_t now)
     bool is_late = now >= lease->asked_at + lease->patience;
 
     if (lease->state == LEASE_HELD && now >= lease->valid_until) {
+        /* Bound leases may need the margin until a session expires: nobody gets them before. */
+        lease->is_owing &= !lease->is_session;
         tell(lease, LEASE_NEWS_LOST);
         enter(lease, LEASE_FREE, NEVER);
     } else if (lease->state == LEASE_ACQUIRING && is_late) {

@@ -21,6 +21,9 @@ struct lease_options {
     uint64_t ttl;      /* heartbeat-timeout [120 s] */
     uint64_t interval; /* heartbeat-interval, between renewals [12 s]; at most half of ttl */
     uint64_t patience; /* lease-operation-timeout [5 s] */
+    enum lease_provider_kind provider; /* of requests, as is `use` */
+    enum lease_use use;
+    bool is_session; /* each acquire begins a session (request.h); a renewal never takes another */
     struct trace *trace; /* lent until lease_free; may be null */
 };
 

@@ -10,6 +10,8 @@
 #define DOWNING ".cluster.downing-provider-class"
 #define STORE ".journal.store-id" /* this library's own, under "sherd" */
 #define STORE_CENTER ".journal.data-center"
+#define SHARD_LEASES ".lease.shards" /* likewise: which nodes share the leases */
+#define COORDINATOR_LEASES ".lease.coordinators"
 #define RESOLVER "cluster.sbr.SplitBrainResolverProvider\""
 
 struct reading {
@@ -225,6 +227,8 @@ static const struct rule {
     { ".cluster.sharding.number-of-shards", PRESENT_OR_NOT },
     { ".cluster.typed.receptionist.distributed-key-count", PRESENT_OR_NOT },
     { STORE, PRESENT_OR_NOT },
+    { SHARD_LEASES, PRESENT_OR_NOT },
+    { COORDINATOR_LEASES, PRESENT_OR_NOT },
 };
 
 /* Each data center has a journal of its own. */
@@ -249,6 +253,9 @@ static void put_reason(struct buf *reasons, const struct rule *rule,
     if (strcmp(rule->path, STORE) == 0)
         buf_put_text(reasons, "The journals are not the same: all nodes of a "
                               "data center need one. ");
+    if (strncmp(rule->path, ".lease.", 7) == 0)
+        buf_put_text(reasons, "The leases are not the same, so they protect nothing: all nodes "
+                              "of a data center need one provider that all of them can reach. ");
     buf_put_text(reasons, rule->path + 1);
     buf_put_text(reasons, " is ");
     buf_put_slice(reasons, own->value);

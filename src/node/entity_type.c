@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/near.h"
+#include "node/peers/lease_names.h"
 #include "shard/wire.h"
 
 #define TIME_LIMIT_LONGEST 3600000 /* ms; as in sherd/allocation.h */
@@ -116,6 +117,24 @@ static const char *far_center(const struct node_settings *settings,
     return type->data_center && strcmp(type->data_center, own) != 0
                ? type->data_center
                : NULL;
+}
+
+/* Leases with cut names could be those of other shards. */
+const char *entity_type_lease_fault(const struct node_settings *settings,
+                                    const struct sherd_entity_type *type)
+{
+    enum lease_provider_kind shards = settings->shard_lease;
+    bool is_long;
+
+    if (type->use_lease && !lease_provider_parse(type->use_lease, &shards))
+        return "use_lease is unknown; it must be \"etcd\", \"file\", \"memory\" or \"\"";
+    if (type->proxy || far_center(settings, type))
+        return NULL;
+    is_long = (shards && !lease_names_fit(settings, type->name)) ||
+              (settings->coordinator_lease && !coordinator_lease_name_fits(settings, type->name));
+    return is_long ? "the names of its leases, which have the names of the system and the type, "
+                     "have more than 255 bytes: shorten one of them"
+                   : NULL;
 }
 
 /* The names that only one type may have; empty: none. */

@@ -10,6 +10,10 @@
 
 /* Returns why the type cannot be used, as a literal; null if it can. The type may be null. */
 const char *entity_type_fault(const struct sherd_entity_type *type);
+/* Returns why the leases of its shards and coordinator cannot be had, as a literal; null if they can.
+ * The type must be without faults. */
+const char *entity_type_lease_fault(const struct node_settings *settings,
+                                    const struct sherd_entity_type *type);
 /* Returns the strategy's name that the type's unknown one resembles most; null if its name is known,
  * or resembles none. */
 const char *entity_type_meant(const struct sherd_entity_type *type);

@@ -56,10 +56,20 @@ static void answer_status(struct machine *machine, struct status_part *part)
     outputs_request(&machine->outputs, &request);
 }
 
+/* Whatever a lost lease ends gets no input any more. */
+static void begin_input(struct machine *machine, uint64_t now)
+{
+    machine->now = now;
+    if (machine->control)
+        control_leases_look(machine->control);
+    else
+        lane_leases_look(machine->lane);
+}
+
 void machine_mail(struct machine *machine, uint64_t now,
                   const struct mail *mail, uint32_t count)
 {
-    machine->now = now;
+    begin_input(machine, now);
     for (uint32_t i = 0; i < count; i++) {
         struct mail_content content = mail_open(&mail[i]);
 
@@ -364,7 +374,7 @@ void machine_bytes_at(struct machine *machine, uint64_t now,
     bool was_claimed = inlet_claimed(slot->inlet);
     uint32_t count;
 
-    machine->now = now;
+    begin_input(machine, now);
     if (slot->checked != machine->peers.version)
         slot->peer = NULL; /* perhaps freed since */
     machine->peers.last = slot->peer;
@@ -434,7 +444,7 @@ void machine_start(struct machine *machine, uint64_t now, int64_t wall_ms)
 void machine_stored(struct machine *machine, uint64_t now,
                     struct journal_request *request)
 {
-    machine->now = now;
+    begin_input(machine, now);
     if (machine->control)
         control_stored(machine->control, request);
     else
@@ -449,11 +459,12 @@ void machine_leased(struct machine *machine, uint64_t now,
     control_leased(machine->control, request);
 }
 
-void machine_lease_forgotten(struct machine *machine, uint64_t now)
+void machine_lease_forgotten(struct machine *machine, uint64_t now,
+                             enum lease_provider_kind provider, enum lease_use use)
 {
     check(machine->control != NULL);
     machine->now = now;
-    control_lease_forgotten(machine->control);
+    control_lease_forgotten(machine->control, provider, use);
 }
 
 void machine_job_done(struct machine *machine, uint64_t now, struct job *job)

@@ -88,6 +88,10 @@ static void make_names(struct node *node, uint32_t index)
     names->remembers = type->remember > 0 && !names->is_proxy;
     names->remembers_in_data =
         names->remembers && node->settings.remembers_in_data;
+    if (!names->is_proxy)
+        (void)lease_provider_parse(type->use_lease, &names->lease); /* valid: see settings_error */
+    names->lease_retry = type->lease_retry_ms ? type->lease_retry_ms * MS
+                                              : node->settings.shard_lease_retry;
     names->remote_path = named(region_path_put, names->type);
     names->is_large =
         large_path(&node->settings, slice_text(names->remote_path));
@@ -186,6 +190,9 @@ static void copy_type(struct sherd_entity_type *copy,
         buf_put_text(&name, type->data_center);
     }
     copy->name = take_text(&name);
+    if (!copy->use_lease)
+        copy->use_lease = lease_provider_text(settings->shard_lease);
+    copy->use_lease = mem_text(copy->use_lease);
     copy->allocation = mem_text(type->allocation);
     if (type->strategy)
         copy->strategy = mem_copy(type->strategy, sizeof *type->strategy);
@@ -264,6 +271,9 @@ static const char *settings_error(const struct node_settings *settings)
         return "lanes must be 1 to 64";
     if (types_max(settings) > ACTOR_TYPES_MAX)
         return "too many entity types";
+    for (uint32_t i = 0; i < settings->type_count; i++)
+        if (entity_type_lease_fault(settings, &settings->types[i]))
+            return entity_type_lease_fault(settings, &settings->types[i]);
     return NULL;
 }
 
@@ -422,6 +432,7 @@ void node_free(struct node *node)
         free_text(settings->types[i].name);
         free_text(settings->types[i].role);
         free_text(settings->types[i].data_center);
+        free_text(settings->types[i].use_lease);
         free_text(settings->types[i].allocation);
         mem_free((void *)(uintptr_t)settings->types[i].strategy);
     }

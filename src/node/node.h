@@ -26,6 +26,7 @@
 #include "base/probe.h"
 #include "base/trace.h"
 #include "ddata/replicator.h"
+#include "lease/request.h"
 #include "resolver/resolver.h"
 #include "shard/allocation.h"
 #include "shard/remember.h"
@@ -33,7 +34,6 @@
 struct node;
 struct machine;
 struct journal_request; /* journal/backend.h */
-struct lease_request; /* lease/request.h */
 struct job; /* actor/job.h */
 struct durable_request; /* ddata/durable.h */
 
@@ -116,6 +116,7 @@ struct node_settings {
     struct resolver_settings resolver;
     const char *resolver_role; /* only its members count; null: all */
     const char *lease_name; /* of lease-majority; null or blank: "<system>-akka-sbr" */
+    enum lease_provider_kind lease_provider; /* of lease-majority */
     uint64_t lease_ttl, lease_interval, lease_patience; /* 0: the defaults of lease/lease.h */
     /* frames of a departed member are accepted for so long; 0: DEPARTED_MS */
     uint64_t quarantine_removed_after;
@@ -146,6 +147,10 @@ struct node_settings {
     uint32_t active_entity_limit;
     uint64_t active_byte_limit;
     struct passivation_settings passivation; /* no policy: passivation_default */
+
+    /* of types that do not say, and of all coordinators; NONE: no leases */
+    enum lease_provider_kind shard_lease, coordinator_lease;
+    uint64_t shard_lease_retry, coordinator_lease_retry;
 
     bool remember_entities; /* of types that do not say */
     bool remembers_in_data; /* in distributed data, not in the journal */
@@ -394,8 +399,9 @@ void machine_stored(struct machine *machine, uint64_t now,
 void machine_leased(struct machine *machine, uint64_t now,
                     struct lease_request *request);
 
-/* The provider has lost the lease of this node. Control only. */
-void machine_lease_forgotten(struct machine *machine, uint64_t now);
+/* The provider has lost the lease of this node, and what is bound to it. Control only. */
+void machine_lease_forgotten(struct machine *machine, uint64_t now,
+                             enum lease_provider_kind provider, enum lease_use use);
 
 /* Takes a finished request of durable keys, given. Control only. */
 void machine_durable(struct machine *machine, uint64_t now,
@@ -437,7 +443,8 @@ enum driver_request_kind {
     DRIVER_CLOSE_CONN, /* conn: close it; no machine_conn_closed follows */
     DRIVER_WRITE,      /* link: machine_pending has bytes; once until that has returned false */
     DRIVER_STORE,      /* journal: to the journal's backend, then machine_stored */
-    DRIVER_LEASE,      /* lease: to the lease provider, then machine_leased; one at a time */
+    /* lease: to its lease provider, then machine_leased; at most LEASE_REQUESTS_MAX at a time */
+    DRIVER_LEASE,
     DRIVER_JOB,        /* job: to a thread of the pool, then machine_job_done; in any order */
     /* durable: to the file of durable keys, then machine_durable; one at a time, LOAD first */
     DRIVER_DURABLE,

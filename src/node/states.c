@@ -127,7 +127,9 @@ static uint64_t owned_states(const struct owned_shards *owned)
     static const struct {
         enum owned_state state;
         enum node_state as;
-    } looked[] = { { OWNED_CLAIMING, NODE_CLAIMING },
+    } looked[] = { { OWNED_LEASING, NODE_SHARD_LEASING },
+                   { OWNED_RELEASING, NODE_SHARD_RELEASING },
+                   { OWNED_CLAIMING, NODE_CLAIMING },
                    { OWNED_RUNNING, NODE_RUNNING },
                    { OWNED_DRAINING, NODE_DRAINING },
                    { OWNED_STOPPING, NODE_STOPPING },

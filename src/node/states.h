@@ -24,10 +24,12 @@ struct node_id;
     X(BEGINNING, "handoff", "coordinator-begins") /* it asks regions to buffer for a shard */ \
     X(ORDERED, "handoff", "coordinator-stops") /* it asks a shard's home to stop it */ \
     X(REGISTERING, "handoff", "region-registers")                              \
+    X(SHARD_LEASING, "handoff", "shard-leases") /* it waits for its lease */    \
     X(CLAIMING, "handoff", "shard-claims")                                     \
     X(RUNNING, "handoff", "shard-runs")                                        \
     X(DRAINING, "handoff", "shard-drains")   /* markers are missing */         \
     X(STOPPING, "handoff", "shard-stops")    /* its entities stop */            \
+    X(SHARD_RELEASING, "handoff", "shard-releases") /* its lease */             \
     X(FENCED, "handoff", "shard-is-fenced")  /* another owner exists: its entities end */ \
     X(CALM, "resolver", "calm")                                                \
     X(WATCHING, "resolver", "watches")                                         \

@@ -404,6 +404,15 @@ void coordinator_stop(struct coordinator *coordinator, uint64_t now,
     coordinator_settle(coordinator, now, outbox);
 }
 
+void coordinator_abandon(struct coordinator *coordinator)
+{
+    if (coordinator->is_stopped)
+        return;
+    coordinator->is_stopped = true;
+    home_log_flush(coordinator);
+    coordinator_probe(coordinator, PROBE_COORDINATOR_ENDED);
+}
+
 /* Repeats unanswered messages, once in a query interval. */
 static void ask_again(struct coordinator *coordinator, struct outbox *outbox)
 {

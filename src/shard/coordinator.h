@@ -212,6 +212,8 @@ void coordinator_receive(struct coordinator *coordinator, uint64_t now,
  * for answers to HostShard. */
 void coordinator_stop(struct coordinator *coordinator, uint64_t now,
                       struct outbox *outbox);
+/* Ends it at once, without a hand-over: it may act no more. Only coordinator_free may follow. */
+void coordinator_abandon(struct coordinator *coordinator);
 
 /* An answer to a request of ALLOCATION_CUSTOM that comes later; lent. */
 struct coordinator_choice {

@@ -17,6 +17,10 @@ void owned_init(struct owned_shards *owned, const struct owned_options *options)
         options->stop_timeout ? options->stop_timeout : OWNED_STOP_TIMEOUT;
     owned->claim_retry =
         options->claim_retry ? options->claim_retry : OWNED_CLAIM_RETRY;
+    owned->leases = options->leases;
+    owned->lease_retry = options->lease_retry ? options->lease_retry : OWNED_LEASE_RETRY;
+    owned->release_timeout =
+        options->release_timeout ? options->release_timeout : OWNED_LEASE_RETRY;
     owned->budget = options->budget;
     owned->trace = options->trace;
     owned->type = options->type ? options->type : "";
@@ -52,97 +56,11 @@ void owned_fini(struct owned_shards *owned)
     *owned = (struct owned_shards){ 0 };
 }
 
-static int64_t index_of(struct owned_shards *owned, int32_t shard)
-{
-    int64_t index = shard_index(shard, owned->shard_count);
-    if (index < 0)
-        owned->counters.invalid++;
-    return index;
-}
-
-static void tell(struct owned_shards *owned, struct owned_news news)
-{
-    if (owned->news_count == owned->news_capacity) {
-        owned->news_capacity =
-            owned->news_capacity ? owned->news_capacity * 2 : 8;
-        owned->news = mem_resize(owned->news, owned->news_capacity *
-                                                    sizeof *owned->news);
-    }
-    owned->news[owned->news_count++] = news;
-}
-
-bool owned_next_news(struct owned_shards *owned, struct owned_news *news)
-{
-    if (owned->news_first == owned->news_count) {
-        owned->news_first = owned->news_count = 0;
-        return false;
-    }
-    *news = owned->news[owned->news_first++];
-    return true;
-}
-
-static void tell_fence(struct owned_shards *owned, enum owned_news_kind kind,
-                       int32_t shard, struct fence fence)
-{
-    tell(owned,
-         (struct owned_news){ .kind = kind, .shard = shard, .fence = fence });
-}
-
-static void set_due(struct owned_shards *owned, int64_t index, uint64_t due)
-{
-    owned->shards[index]->due = due;
-    if (due != NEVER)
-        timers_put(&owned->timers, due, 0, (uint64_t)index, 0);
-}
-
-static int32_t shard_at(const struct owned_shards *owned, int64_t index)
-{
-    return (int32_t)(index - owned->shard_count + 1);
-}
-
-/* From STARTING on, entities may run here until all have ended. */
-static void probe_state(const struct owned_shards *owned, int64_t index,
-                        enum owned_state old, enum owned_state state)
-{
-    struct probe probe = { .kind = PROBE_SHARD_ENDED,
-                           .type = owned->type_index,
-                           .shard = shard_at(owned, index),
-                           .fence = owned->shards[index]->order };
-
-    if (old >= OWNED_STARTING && state <= OWNED_STARTING)
-        probes_put(owned->probes, &probe);
-    probe.kind = PROBE_SHARD_HOSTED;
-    if (state == OWNED_STARTING)
-        probes_put(owned->probes, &probe);
-    probe.kind = PROBE_SHARD_STOPPING;
-    if (state == OWNED_STOPPING)
-        probes_put(owned->probes, &probe);
-}
-
-static void set_state(struct owned_shards *owned, int64_t index,
-                      enum owned_state state)
-{
-    uint8_t old = owned->state[index];
-    owned->state[index] = (uint8_t)state;
-    if (owned->probes)
-        probe_state(owned, index, (enum owned_state)old, state);
-    if (old == OWNED_ABSENT && state != OWNED_ABSENT)
-        owned->count++;
-    else if (old != OWNED_ABSENT && state == OWNED_ABSENT)
-        owned->count--;
-    trace_put(owned->trace, TRACE_DEBUG, "owned-shards",
-              "shard state changed type=%s shard=%d from=%s to=%s", owned->type,
-              (int)(index - owned->shard_count + 1),
-              owned_state_name((enum owned_state)old),
-              owned_state_name(state));
-}
-
 static void stop_entities(struct owned_shards *owned, uint64_t now, int64_t index)
 {
-    set_state(owned, index, OWNED_STOPPING);
-    set_due(owned, index, now + owned->stop_timeout);
-    tell_fence(owned, OWNED_STOP_ENTITIES, shard_at(owned, index),
-               owned->shards[index]->order);
+    owned_set_state(owned, index, OWNED_STOPPING);
+    owned_set_due(owned, index, now + owned->stop_timeout);
+    owned_put_fence(owned, OWNED_STOP_ENTITIES, index);
 }
 
 static void drain(struct owned_shards *owned, uint64_t now, int64_t index)
@@ -152,54 +70,98 @@ static void drain(struct owned_shards *owned, uint64_t now, int64_t index)
         stop_entities(owned, now, index);
         return;
     }
-    set_state(owned, index, OWNED_DRAINING);
-    set_due(owned, index, at->drain_until);
+    owned_set_state(owned, index, OWNED_DRAINING);
+    owned_set_due(owned, index, at->drain_until);
+}
+
+/* All entities have ended. The next owner would find the lease taken, so the shard's end waits for
+ * the answer. */
+static void let_go(struct owned_shards *owned, uint64_t now, int64_t index)
+{
+    owned_set_state(owned, index, OWNED_RELEASING);
+    owned_set_due(owned, index, now + owned->release_timeout);
+    owned_lease_give_up(owned, index);
+}
+
+/* A shard without its lease has no entities to stop. */
+static void drain_leasing(struct owned_shards *owned, uint64_t now, int64_t index)
+{
+    struct owned_shard *at = owned->shards[index];
+    if (at->debt_count == 0) {
+        REACHED("a shard that waits for its lease is handed off");
+        let_go(owned, now, index);
+        return;
+    }
+    owned_set_due(owned, index, at->drain_until);
+}
+
+static void drain_further(struct owned_shards *owned, uint64_t now, int64_t index)
+{
+    if (owned->state[index] == OWNED_DRAINING)
+        drain(owned, now, index);
+    else if (owned->state[index] == OWNED_LEASING)
+        drain_leasing(owned, now, index);
 }
 
 /* Waiting messages enter first: nothing else is accepted until the caller has taken them. */
 static void run(struct owned_shards *owned, int64_t index)
 {
     struct owned_shard *at = owned->shards[index];
-    set_state(owned, index, OWNED_STARTING);
+    owned_set_state(owned, index, OWNED_STARTING);
     at->due = NEVER;
     owned->counters.started++;
-    tell_fence(owned, OWNED_STARTED, shard_at(owned, index), at->order);
+    owned_put_fence(owned, OWNED_STARTED, index);
 }
 
 static void open_shard(struct owned_shards *owned, int64_t index)
 {
     struct owned_shard *at = owned->shards[index];
     if (!at->drains) {
-        set_state(owned, index, OWNED_RUNNING);
+        owned_set_state(owned, index, OWNED_RUNNING);
         return;
     }
-    set_state(owned, index, OWNED_DRAINING);
-    set_due(owned, index, at->debt_count == 0 ? 0 : at->drain_until);
+    owned_set_state(owned, index, OWNED_DRAINING);
+    owned_set_due(owned, index, at->debt_count == 0 ? 0 : at->drain_until);
 }
 
-/* Starts under at->order; types that persist claim first. */
-static void begin(struct owned_shards *owned, int64_t index)
+/* Types that persist claim first. */
+static void claim_or_run(struct owned_shards *owned, int64_t index)
 {
     struct owned_shard *at = owned->shards[index];
-    at->fence = at->order;
-    at->restarts = false;
     at->due = NEVER;
     if (!owned->persists) {
         run(owned, index);
         return;
     }
     at->claim_delay = owned->claim_retry;
-    set_state(owned, index, OWNED_CLAIMING);
-    tell_fence(owned, OWNED_CLAIM, shard_at(owned, index), at->order);
+    owned_set_state(owned, index, OWNED_CLAIMING);
+    owned_put_fence(owned, OWNED_CLAIM, index);
+}
+
+/* Starts under at->order; types with leases get theirs first. */
+static void begin(struct owned_shards *owned, uint64_t now, int64_t index)
+{
+    struct owned_shard *at = owned->shards[index];
+    at->fence = at->order;
+    at->restarts = false;
+    at->due = NEVER;
+    if (!owned->leases || at->is_leased) {
+        claim_or_run(owned, index);
+        return;
+    }
+    owned_set_state(owned, index, OWNED_LEASING);
+    owned_lease_ask(owned, index);
+    if (at->drains)
+        drain_leasing(owned, now, index);
 }
 
 static void fence_off(struct owned_shards *owned, int64_t index)
 {
     struct owned_shard *at = owned->shards[index];
-    set_state(owned, index, OWNED_FENCED_STOPPING);
+    owned_set_state(owned, index, OWNED_FENCED_STOPPING);
     at->due = NEVER;
     owned->counters.fenced++;
-    tell_fence(owned, OWNED_FENCED, shard_at(owned, index), at->order);
+    owned_put_fence(owned, OWNED_FENCED, index);
 }
 
 static void start_again(struct owned_shards *owned, struct owned_shard *at,
@@ -216,26 +178,32 @@ static void start_again(struct owned_shards *owned, struct owned_shard *at,
 }
 
 /* For a present shard; the fence is not older. */
-static void start_here(struct owned_shards *owned, int64_t index,
+static void start_here(struct owned_shards *owned, uint64_t now, int64_t index,
                        struct fence fence, int order)
 {
     struct owned_shard *at = owned->shards[index];
     switch ((enum owned_state)owned->state[index]) {
+    case OWNED_LEASING:
+        if (!fence_is_none(fence)) {
+            marker_debts_forget(at);
+            at->due = NEVER;
+        }
+        at->order = at->fence = fence;
+        return;
     case OWNED_CLAIMING:
         if (!fence_is_none(fence))
             marker_debts_forget(at);
         if (order > 0) {
             at->order = fence;
-            begin(owned, index);
+            begin(owned, now, index);
         }
         return;
     case OWNED_DRAINING:
         if (order == 0 && !fence_is_none(fence)) {
             marker_debts_forget(at);
             at->due = NEVER;
-            set_state(owned, index, OWNED_RUNNING);
-            tell_fence(owned, OWNED_STARTED, shard_at(owned, index),
-                       at->order);
+            owned_set_state(owned, index, OWNED_RUNNING);
+            owned_put_fence(owned, OWNED_STARTED, index);
             return;
         }
         /* fall through */
@@ -250,11 +218,11 @@ static void start_here(struct owned_shards *owned, int64_t index,
             start_again(owned, at, fence);
             fence_off(owned, index);
         } else if (owned->state[index] == OWNED_RUNNING) {
-            tell_fence(owned, OWNED_STARTED, shard_at(owned, index),
-                       at->order);
+            owned_put_fence(owned, OWNED_STARTED, index);
         }
         return;
     case OWNED_STOPPING:
+    case OWNED_RELEASING:
         REACHED("a stopping shard must start again");
         start_again(owned, at, fence);
         return;
@@ -273,8 +241,7 @@ static void start_here(struct owned_shards *owned, int64_t index,
 void owned_start(struct owned_shards *owned, uint64_t now, int32_t shard,
                   struct fence fence)
 {
-    (void)now;
-    int64_t index = index_of(owned, shard);
+    int64_t index = owned_index(owned, shard);
     if (index < 0)
         return;
     if (owned->state[index] == OWNED_ABSENT) {
@@ -282,7 +249,7 @@ void owned_start(struct owned_shards *owned, uint64_t now, int32_t shard,
             owned->shards[index] = mem_alloc(sizeof(struct owned_shard));
         owned->shards[index]->order = fence;
         owned_early_drop_below(owned, shard, fence);
-        begin(owned, index);
+        begin(owned, now, index);
         return;
     }
     const struct owned_shard *at = owned->shards[index];
@@ -290,14 +257,14 @@ void owned_start(struct owned_shards *owned, uint64_t now, int32_t shard,
     if (order < 0)
         owned->counters.stale++;
     else
-        start_here(owned, index, fence, order);
+        start_here(owned, now, index, fence, order);
 }
 
 void owned_claimed(struct owned_shards *owned, uint64_t now, int32_t shard,
                     struct fence fence, struct fence claimed,
                     enum claim_result result)
 {
-    int64_t index = index_of(owned, shard);
+    int64_t index = owned_index(owned, shard);
     if (index < 0)
         return;
     struct owned_shard *at = owned->shards[index];
@@ -318,7 +285,7 @@ void owned_claimed(struct owned_shards *owned, uint64_t now, int32_t shard,
     case CLAIM_ERROR:
         REACHED("a claim failed and is repeated");
         owned->counters.claim_errors++;
-        set_due(owned, index, now + at->claim_delay);
+        owned_set_due(owned, index, now + at->claim_delay);
         if (at->claim_delay < 8 * owned->claim_retry)
             at->claim_delay *= 2;
         return;
@@ -329,7 +296,7 @@ void owned_drain(struct owned_shards *owned, uint64_t now, int32_t shard,
                   struct attempt attempt, const struct owing *owing,
                   uint32_t count, uint64_t deadline)
 {
-    int64_t index = index_of(owned, shard);
+    int64_t index = owned_index(owned, shard);
     if (index < 0)
         return;
     if (count > OWING_MAX) {
@@ -338,7 +305,7 @@ void owned_drain(struct owned_shards *owned, uint64_t now, int32_t shard,
     }
     struct owned_shard *at = owned->shards[index];
     if (owned->state[index] == OWNED_ABSENT) {
-        tell(owned, (struct owned_news){ .kind = OWNED_STOPPED,
+        owned_put_news(owned, (struct owned_news){ .kind = OWNED_STOPPED,
                                            .shard = shard,
                                            .attempt = attempt });
         return;
@@ -363,7 +330,11 @@ void owned_drain(struct owned_shards *owned, uint64_t now, int32_t shard,
     case OWNED_DRAINING:
         drain(owned, now, index);
         return;
+    case OWNED_LEASING:
+        drain_leasing(owned, now, index);
+        return;
     case OWNED_STOPPING:
+    case OWNED_RELEASING:
         /* A later attempt: messages arrived since the last one, to handle before the shard goes. */
         REACHED("a second attempt hands off a stopping shard");
         at->restarts = true;
@@ -380,7 +351,7 @@ void owned_drain(struct owned_shards *owned, uint64_t now, int32_t shard,
 void owned_marker(struct owned_shards *owned, uint64_t now, int32_t shard,
                    struct attempt attempt, uint64_t uid, uint32_t lane)
 {
-    int64_t index = index_of(owned, shard);
+    int64_t index = owned_index(owned, shard);
     if (index < 0)
         return;
     if (lane >= LANES_MAX) {
@@ -409,8 +380,8 @@ void owned_marker(struct owned_shards *owned, uint64_t now, int32_t shard,
         owned->counters.markers_stale++;
         return;
     }
-    if (at->debt_count == 0 && owned->state[index] == OWNED_DRAINING)
-        drain(owned, now, index);
+    if (at->debt_count == 0)
+        drain_further(owned, now, index);
 }
 
 void owned_node_gone(struct owned_shards *owned, uint64_t now, uint64_t uid)
@@ -421,46 +392,133 @@ void owned_node_gone(struct owned_shards *owned, uint64_t now, uint64_t uid)
             continue;
         while (marker_debts_pay(at, uid, UINT64_MAX))
             REACHED("a removed node owes no marker any more");
-        if (at->debt_count == 0 && owned->state[i] == OWNED_DRAINING)
-            drain(owned, now, i);
+        if (at->debt_count == 0)
+            drain_further(owned, now, i);
     }
     owned_early_node_gone(owned, uid);
+}
+
+/* was_ordered: a hand-off ends, which is answered. */
+static void end(struct owned_shards *owned, int64_t index, bool was_ordered)
+{
+    struct owned_shard *at = owned->shards[index];
+    struct attempt attempt = at->attempt;
+    if (at->is_lease_asked)
+        owned_lease_give_up(owned, index);
+    marker_debts_forget(at);
+    owned_set_state(owned, index, OWNED_ABSENT);
+    owned->counters.stopped++;
+    if (at->waiting.count == 0)
+        shard_free(owned, index);
+    if (was_ordered)
+        owned_put_news(owned, (struct owned_news){ .kind = OWNED_STOPPED,
+                                           .shard = owned_shard_at(owned, index),
+                                           .attempt = attempt });
+}
+
+static void begin_again(struct owned_shards *owned, uint64_t now, int64_t index)
+{
+    owned->shards[index]->order = owned->shards[index]->restart;
+    begin(owned, now, index);
 }
 
 void owned_entities_stopped(struct owned_shards *owned, uint64_t now,
                              int32_t shard)
 {
-    (void)now;
-    int64_t index = index_of(owned, shard);
+    int64_t index = owned_index(owned, shard);
     if (index < 0)
         return;
     struct owned_shard *at = owned->shards[index];
     if (owned->state[index] != OWNED_STOPPING &&
         owned->state[index] != OWNED_FENCED_STOPPING)
         return;
-    if (at->restarts) {
-        at->order = at->restart;
-        begin(owned, index);
+    bool was_ordered = owned->state[index] == OWNED_STOPPING || at->drains;
+    if (at->restarts)
+        begin_again(owned, now, index);
+    else if (was_ordered && at->is_lease_asked)
+        let_go(owned, now, index);
+    else
+        end(owned, index, was_ordered);
+}
+
+/* ---- leases ---- */
+
+void owned_leased(struct owned_shards *owned, uint64_t now, int32_t shard, uint32_t ticket,
+                  uint64_t until)
+{
+    int64_t index = owned_index(owned, shard);
+    if (index < 0)
+        return;
+    if (!owned_lease_is(owned, index, OWNED_LEASING, ticket)) {
+        owned->counters.stale++;
         return;
     }
-    bool was_ordered = owned->state[index] == OWNED_STOPPING || at->drains;
-    struct attempt attempt = at->attempt;
-    marker_debts_forget(at);
-    set_state(owned, index, OWNED_ABSENT);
-    owned->counters.stopped++;
-    if (at->waiting.count == 0)
-        shard_free(owned, index);
-    if (was_ordered)
-        tell(owned, (struct owned_news){ .kind = OWNED_STOPPED,
-                                           .shard = shard,
-                                           .attempt = attempt });
+    if (until <= now) {
+        REACHED("a lease is over before its shard hears of it");
+        owned_lease_wait(owned, now, index);
+        return;
+    }
+    owned_lease_got(owned, index, until);
+    claim_or_run(owned, index);
 }
+
+void owned_lease_denied(struct owned_shards *owned, uint64_t now, int32_t shard, uint32_t ticket)
+{
+    int64_t index = owned_index(owned, shard);
+    if (index >= 0 && owned_lease_is(owned, index, OWNED_LEASING, ticket))
+        owned_lease_wait(owned, now, index);
+}
+
+static void released(struct owned_shards *owned, uint64_t now, int64_t index)
+{
+    if (owned->shards[index]->restarts)
+        begin_again(owned, now, index);
+    else
+        end(owned, index, true);
+}
+
+void owned_released(struct owned_shards *owned, uint64_t now, int32_t shard, uint32_t ticket)
+{
+    int64_t index = owned_index(owned, shard);
+    if (index >= 0 && owned_lease_is(owned, index, OWNED_RELEASING, ticket))
+        released(owned, now, index);
+}
+
+/* Ends its entities at once. It starts again where it is, unless it was about to stop. */
+static void lose_lease(struct owned_shards *owned, int64_t index)
+{
+    struct owned_shard *at = owned->shards[index];
+    owned_lease_drop(owned, index);
+    if (owned->state[index] == OWNED_FENCED_STOPPING)
+        return;
+    SOMETIMES("a shard loses its lease while it drains", owned->state[index] == OWNED_DRAINING);
+    SOMETIMES("a shard loses its lease while it stops", owned->state[index] == OWNED_STOPPING);
+    if (!at->restarts && owned->state[index] != OWNED_STOPPING) {
+        at->restarts = true;
+        at->restart = at->order;
+    }
+    owned->counters.leases_lost++;
+    owned_set_state(owned, index, OWNED_FENCED_STOPPING);
+    at->due = NEVER;
+    owned_put_fence(owned, OWNED_LEASE_LOST, index);
+}
+
+void owned_leases_lost(struct owned_shards *owned, uint64_t now)
+{
+    (void)now;
+    owned->lease_until = 0;
+    for (int64_t i = 0; owned->leased && i < 2 * (int64_t)owned->shard_count - 1; i++)
+        if (owned->shards[i] && owned->shards[i]->is_leased)
+            lose_lease(owned, i);
+}
+
+/* ---- other owners ---- */
 
 void owned_fenced(struct owned_shards *owned, uint64_t now, int32_t shard,
                    struct fence fence)
 {
     (void)now;
-    int64_t index = index_of(owned, shard);
+    int64_t index = owned_index(owned, shard);
     if (index < 0)
         return;
     switch ((enum owned_state)owned->state[index]) {
@@ -477,7 +535,9 @@ void owned_fenced(struct owned_shards *owned, uint64_t now, int32_t shard,
             return;
         }
         break;
+    case OWNED_LEASING:
     case OWNED_CLAIMING: /* a write of the last incarnation */
+    case OWNED_RELEASING:
     case OWNED_FENCED_STOPPING:
     case OWNED_ABSENT:
         break;
@@ -489,7 +549,7 @@ void owned_lost(struct owned_shards *owned, uint64_t now, int32_t shard,
                  struct fence fence)
 {
     (void)now;
-    int64_t index = index_of(owned, shard);
+    int64_t index = owned_index(owned, shard);
     if (index < 0)
         return;
     struct owned_shard *at = owned->shards[index];
@@ -508,33 +568,45 @@ void owned_lost(struct owned_shards *owned, uint64_t now, int32_t shard,
     fence_off(owned, index);
 }
 
+static void drain_failed(struct owned_shards *owned, int64_t index)
+{
+    struct owned_shard *at = owned->shards[index];
+    REACHED("markers did not come in time");
+    marker_debts_forget(at);
+    if (owned->state[index] == OWNED_DRAINING)
+        owned_set_state(owned, index, OWNED_RUNNING);
+    owned->counters.drains_failed++;
+    owned_put_news(owned, (struct owned_news){ .kind = OWNED_DRAIN_FAILED,
+                                       .shard = owned_shard_at(owned, index),
+                                       .attempt = at->attempt,
+                                       .reason = "markers are missing" });
+}
+
 static void due(struct owned_shards *owned, uint64_t now, int64_t index)
 {
     struct owned_shard *at = owned->shards[index];
-    int32_t shard = shard_at(owned, index);
     at->due = NEVER;
     switch ((enum owned_state)owned->state[index]) {
     case OWNED_CLAIMING:
-        tell_fence(owned, OWNED_CLAIM, shard, at->order);
+        owned_put_fence(owned, OWNED_CLAIM, index);
         return;
     case OWNED_DRAINING:
-        if (at->debt_count == 0) {
+        if (at->debt_count == 0)
             stop_entities(owned, now, index);
-            return;
-        }
-        REACHED("markers did not come in time");
-        marker_debts_forget(at);
-        set_state(owned, index, OWNED_RUNNING);
-        owned->counters.drains_failed++;
-        tell(owned, (struct owned_news){ .kind = OWNED_DRAIN_FAILED,
-                                           .shard = shard,
-                                           .attempt = at->attempt,
-                                           .reason = "markers are missing" });
+        else
+            drain_failed(owned, index);
+        return;
+    case OWNED_LEASING:
+        drain_failed(owned, index);
         return;
     case OWNED_STOPPING:
         REACHED("the stop of a shard's entities is forced");
         owned->counters.killed++;
-        tell_fence(owned, OWNED_KILL_ENTITIES, shard, at->order);
+        owned_put_fence(owned, OWNED_KILL_ENTITIES, index);
+        return;
+    case OWNED_RELEASING:
+        REACHED("a shard ends before its lease is known to be released");
+        released(owned, now, index);
         return;
     case OWNED_STARTING:
     case OWNED_RUNNING:
@@ -547,18 +619,20 @@ static void due(struct owned_shards *owned, uint64_t now, int64_t index)
 void owned_tick(struct owned_shards *owned, uint64_t now)
 {
     struct timer timer;
+    if (owned->leased && owned->lease_until <= now)
+        owned_leases_lost(owned, now);
     while (timers_take(&owned->timers, now, &timer)) {
         int64_t index = (int64_t)timer.id;
         struct owned_shard *at = owned->shards[index];
-        /* A timer of an earlier state finds another time here. */
-        if (at && owned->state[index] != OWNED_ABSENT && at->due <= now)
+        if (!at || owned->state[index] == OWNED_ABSENT)
+            continue;
+        if (timer.kind == OWNED_TIMER_LEASE) {
+            if (owned_lease_is(owned, index, OWNED_LEASING, timer.generation))
+                owned_lease_ask(owned, index);
+        } else if (at->due <= now) { /* a timer of an earlier state finds another time here */
             due(owned, now, index);
+        }
     }
-}
-
-uint64_t owned_deadline(const struct owned_shards *owned)
-{
-    return timers_deadline(&owned->timers);
 }
 
 bool owned_waits(const struct owned_shards *owned, int32_t shard)
@@ -567,9 +641,11 @@ bool owned_waits(const struct owned_shards *owned, int32_t shard)
     if (index < 0)
         return false;
     switch ((enum owned_state)owned->state[index]) {
+    case OWNED_LEASING:
     case OWNED_CLAIMING:
     case OWNED_STARTING:
     case OWNED_STOPPING:
+    case OWNED_RELEASING:
         return true;
     case OWNED_FENCED_STOPPING:
         return owned->shards[index]->restarts;
@@ -635,19 +711,9 @@ bool owned_next(const struct owned_shards *owned, uint32_t *at, int32_t *shard,
         uint32_t index = (*at)++;
         if (owned->state[index] == OWNED_ABSENT)
             continue;
-        *shard = shard_at(owned, index);
+        *shard = owned_shard_at(owned, index);
         *state = (enum owned_state)owned->state[index];
         return true;
     }
     return false;
-}
-
-const char *owned_state_name(enum owned_state state)
-{
-    static const char *const names[] = { "absent",   "claiming",
-                                         "starting", "running",
-                                         "draining", "stopping",
-                                         "fenced" };
-    return (unsigned)state < sizeof names / sizeof *names ? names[state]
-                                                          : "invalid";
 }

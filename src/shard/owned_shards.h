@@ -1,6 +1,7 @@
 /* Runs the shards of one entity type that one lane owns: start, fence, drain, stop.
  * docs/protocol/shard.md describes the states.
  *
+ * absent --start--> LEASING (types with leases) --leased--> CLAIMING or STARTING
  * absent --start--> CLAIMING (types that persist or remember) --claimed--> STARTING
  * absent --start--> STARTING (others)
  * STARTING --owned_take, the caller's first call after OWNED_STARTED--> RUNNING
@@ -10,9 +11,12 @@
  * STOPPING --start with a fence not older--> stops, then starts again
  * any --start with a newer fence--> as if fenced, then starts again
  * any --fenced, claim stale--> FENCED --entities stopped--> absent
+ * any with a lease --lease lost--> as if fenced, then LEASING again; from STOPPING: absent
+ * LEASING --drain, all markers--> RELEASING; it has no entities to stop
+ * STOPPING --entities stopped--> RELEASING (types with leases) --released, deadline--> absent
  *
- * Messages enter in RUNNING and DRAINING. In CLAIMING, STARTING and STOPPING they wait
- * (owned_hold): they come out first when the shard runs, or go to the routes when it has gone
+ * Messages enter in RUNNING and DRAINING. In LEASING, CLAIMING, STARTING, STOPPING and RELEASING
+ * they wait (owned_hold): they come out first when the shard runs, or go to the routes when it has gone
  * (place_stopped). A marker is a lane's last message before it buffers, so after all markers all
  * older messages are in the mailboxes. Markers may precede the order to drain. */
 #ifndef SHERD_SHARD_OWNED_SHARDS_H
@@ -27,6 +31,8 @@
 
 enum owned_state {
     OWNED_ABSENT,
+    OWNED_RELEASING, /* all entities have ended, and the shard's lease is given up */
+    OWNED_LEASING, /* the shard's lease is asked for, again and again */
     OWNED_CLAIMING, /* the journal raises the fence, then remembered entities are read */
     OWNED_STARTING, /* OWNED_STARTED is reported; from here on entities may run */
     OWNED_RUNNING,
@@ -48,6 +54,11 @@ struct owing {
 };
 
 enum owned_news_kind {
+    OWNED_LEASE,   /* take the shard's lease; then owned_leased or owned_lease_denied */
+    OWNED_RELEASE, /* give it up; then owned_released */
+    /* end all entities at once; place_returned with their mailboxes; then
+     * owned_entities_stopped */
+    OWNED_LEASE_LOST,
     /* raise the journal's fence to `fence`, or from none to the next epoch of term 0; then
      * owned_claimed */
     OWNED_CLAIM,
@@ -64,6 +75,7 @@ enum owned_news_kind {
 struct owned_news {
     enum owned_news_kind kind;
     int32_t shard;
+    uint32_t ticket;        /* LEASE, RELEASE: of the answer */
     struct fence fence;     /* CLAIM, STARTED, FENCED */
     struct attempt attempt; /* STOPPED, DRAIN_FAILED */
     const char *reason;     /* a literal, or null */
@@ -74,6 +86,9 @@ struct owned_options {
     bool persists;              /* or remembers: a start claims first */
     uint64_t stop_timeout;      /* ns; 0 = OWNED_STOP_TIMEOUT */
     uint64_t claim_retry;       /* ns, doubles up to eight times this; 0 = OWNED_CLAIM_RETRY */
+    bool leases;                /* a shard runs only while it has its lease */
+    uint64_t lease_retry;       /* ns between tries to get it; 0 = OWNED_LEASE_RETRY */
+    uint64_t release_timeout;   /* ns until a shard ends without the answer; 0 = the same */
     struct pending_budget *budget; /* lent; shared with the type's routes */
     struct trace *trace;        /* lent; may be null */
     const char *type;           /* name in log lines; lent; null = "" */
@@ -88,6 +103,8 @@ struct owned_counters {
     uint64_t fenced;
     uint64_t killed;          /* stops that took too long */
     uint64_t claim_errors;
+    uint64_t leases_denied;   /* tries to get a lease that failed */
+    uint64_t leases_lost;     /* shards that stopped for that */
     uint64_t stale;           /* refused orders and answers with an older fence */
     uint64_t markers;
     uint64_t markers_stale;   /* with an older fence, or repeated */
@@ -106,6 +123,12 @@ struct owned_shards {
     bool persists;
     uint64_t stop_timeout;
     uint64_t claim_retry;
+    bool leases;
+    uint64_t lease_retry;
+    uint64_t release_timeout;
+    uint64_t lease_until; /* end of the certain time of all leases that are held */
+    uint32_t leased;      /* number of these */
+    uint32_t lease_tickets; /* the last one; a shard that ends and comes back has others */
     struct timers timers; /* id = index */
     struct pending_budget *budget;
     struct trace *trace;
@@ -161,6 +184,18 @@ void owned_adopt(struct owned_shards *owned, int32_t shard,
  * again. */
 void owned_start(struct owned_shards *owned, uint64_t now, int32_t shard,
                   struct fence fence);
+/* Answers to OWNED_LEASE. until: end of the time in which this and all held leases of the type are
+ * certain. */
+void owned_leased(struct owned_shards *owned, uint64_t now, int32_t shard, uint32_t ticket,
+                  uint64_t until);
+void owned_lease_denied(struct owned_shards *owned, uint64_t now, int32_t shard, uint32_t ticket);
+/* Answers OWNED_RELEASE. */
+void owned_released(struct owned_shards *owned, uint64_t now, int32_t shard, uint32_t ticket);
+/* All held leases are certain until then. */
+void owned_leases_extended(struct owned_shards *owned, uint64_t until);
+/* All held leases are lost. At `until` owned_tick finds this itself: call it before anything of an
+ * entity runs. */
+void owned_leases_lost(struct owned_shards *owned, uint64_t now);
 /* Takes the answer to OWNED_CLAIM of `fence`; if OK, `claimed` is the journal's fence. */
 void owned_claimed(struct owned_shards *owned, uint64_t now, int32_t shard,
                     struct fence fence, struct fence claimed,

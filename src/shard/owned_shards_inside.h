@@ -1,5 +1,7 @@
 /* Declares what the files of the owned shards share.
  * owned_shards.c  the states of a shard at its home, and the messages that wait for it
+ * owned_states.c  news, and what every change of a state does
+ * owned_leases.c  the shards' leases
  * marker_debts.c  markers: which lanes owe one, and early ones */
 #ifndef SHERD_SHARD_OWNED_SHARDS_INSIDE_H
 #define SHERD_SHARD_OWNED_SHARDS_INSIDE_H
@@ -30,11 +32,43 @@ struct owned_shard {
     uint64_t due;         /* next claim, drain failure or forced stop; NEVER = none */
     uint64_t drain_until; /* deadline of a drain that waits for the start */
     uint64_t claim_delay; /* ns to the next try */
+    uint32_t lease_ticket; /* of the last request about its lease */
+    bool is_leased;
+    bool is_lease_asked; /* held, or perhaps: it must be given up */
     uint32_t debt_count;
     bool restarts; /* starts again after it has stopped */
     bool drains;   /* `attempt` is in progress */
     bool attempted; /* `attempt` is valid */
 };
+
+enum owned_timer {
+    OWNED_TIMER_STATE,
+    OWNED_TIMER_LEASE /* generation: the ticket */
+};
+
+/* --- owned_states.c --- */
+
+int64_t owned_index(struct owned_shards *owned, int32_t shard); /* counts invalid ones: < 0 */
+int32_t owned_shard_at(const struct owned_shards *owned, int64_t index);
+void owned_put_news(struct owned_shards *owned, struct owned_news news);
+void owned_put_fence(struct owned_shards *owned, enum owned_news_kind kind, int64_t index);
+void owned_set_due(struct owned_shards *owned, int64_t index, uint64_t due);
+void owned_set_state(struct owned_shards *owned, int64_t index, enum owned_state state);
+
+/* --- owned_leases.c --- */
+
+/* Asks for the lease, in LEASING. */
+void owned_lease_ask(struct owned_shards *owned, int64_t index);
+/* Asks again later. */
+void owned_lease_wait(struct owned_shards *owned, uint64_t now, int64_t index);
+void owned_lease_got(struct owned_shards *owned, int64_t index, uint64_t until);
+/* The shard does not hold it any more, and need not give it up. */
+void owned_lease_drop(struct owned_shards *owned, int64_t index);
+/* Gives it up, held or asked for, in RELEASING or before the shard is absent. */
+void owned_lease_give_up(struct owned_shards *owned, int64_t index);
+/* Whether an answer with this ticket is about the shard's last request. */
+bool owned_lease_is(const struct owned_shards *owned, int64_t index, enum owned_state state,
+                    uint32_t ticket);
 
 /* --- marker_debts.c --- */
 

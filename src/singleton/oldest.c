@@ -128,7 +128,7 @@ void singleton_peer(struct singleton *singleton, uint64_t now,
     struct member_info told = *peer;
     bool is_counting;
 
-    singleton->now = now;
+    singleton->now = singleton->time = now;
     if (member)
         kept_member_set(member, peer);
     else
@@ -177,7 +177,7 @@ void singleton_peer_removed(struct singleton *singleton, uint64_t now,
     struct kept_member *member = find(singleton, &copy);
     struct kept_member kept = { 0 };
 
-    singleton->now = now;
+    singleton->now = singleton->time = now;
     if (has_left)
         margin = 0;
     if (is_self(singleton, &copy)) {
@@ -305,7 +305,7 @@ static void take_delayed_of_view(struct singleton *singleton)
 void singleton_peers_done(struct singleton *singleton, uint64_t now,
                           struct outbox *outbox)
 {
-    singleton->now = now;
+    singleton->now = singleton->time = now;
     singleton->is_viewed = true;
     take_delayed_of_view(singleton);
     look(singleton);

@@ -40,6 +40,10 @@ struct singleton *singleton_new(const struct singleton_options *options,
         settings->retry_interval_ms = 1000;
     if (!settings->retries_min)
         settings->retries_min = 15;
+    if (!settings->lease_retry_ms)
+        settings->lease_retry_ms = 5000;
+    if (!settings->release_timeout_ms)
+        settings->release_timeout_ms = 5000;
     margin_retries =
         settings->removal_margin_ms / settings->retry_interval_ms + 3;
     singleton->hand_over_retries = margin_retries > settings->retries_min
@@ -69,26 +73,6 @@ void singleton_free(struct singleton *singleton)
     buf_fini(&singleton->path);
     buf_fini(&singleton->successor_path);
     mem_free(singleton);
-}
-
-void singleton_news_put(struct singleton *singleton, enum singleton_news news)
-{
-    vec_push(&singleton->news, news);
-}
-
-bool singleton_next_news(struct singleton *singleton, enum singleton_news *news)
-{
-    if (singleton->news_head == singleton->news.count) {
-        singleton->news_head = singleton->news.count = 0;
-        return false;
-    }
-    *news = singleton->news.items[singleton->news_head++];
-    return true;
-}
-
-bool singleton_has_news(const struct singleton *singleton)
-{
-    return singleton->news_head < singleton->news.count;
 }
 
 static void send(struct singleton *singleton, const struct node_id *to,
@@ -152,28 +136,13 @@ static void exit_done(struct singleton *singleton)
 
 static void stop_manager(struct singleton *singleton)
 {
+    singleton_lease_drop(singleton);
     enter(singleton, SINGLETON_STOPPED);
     exit_done(singleton);
 }
 
-/* Ends the instance without a successor. */
-static void stop_all(struct singleton *singleton)
+static void start_instance(struct singleton *singleton)
 {
-    if (singleton->state == SINGLETON_STOPPING ||
-        singleton->state == SINGLETON_STOPPED)
-        return;
-    if (!singleton->has_instance) {
-        stop_manager(singleton);
-        return;
-    }
-    if (singleton->state != SINGLETON_HANDING_OVER)
-        singleton_news_put(singleton, SINGLETON_NEWS_STOP);
-    enter(singleton, SINGLETON_STOPPING);
-}
-
-static void become_oldest(struct singleton *singleton)
-{
-    singleton_forget_previous(singleton);
     enter(singleton, SINGLETON_OLDEST);
     if (singleton->is_preparing)
         return;
@@ -181,6 +150,17 @@ static void become_oldest(struct singleton *singleton)
     singleton->has_instance = true;
     singleton->counters.starts++;
     singleton_news_put(singleton, SINGLETON_NEWS_START);
+}
+
+static void become_oldest(struct singleton *singleton)
+{
+    singleton_forget_previous(singleton);
+    if (!singleton->settings.uses_lease) {
+        start_instance(singleton);
+        return;
+    }
+    enter(singleton, SINGLETON_ACQUIRING);
+    singleton_lease_ask(singleton);
 }
 
 static void begin_anew(struct singleton *singleton)
@@ -220,6 +200,49 @@ static void hand_over_is_done(struct singleton *singleton,
     exit_done(singleton);
 }
 
+/* HANDING_OVER or STOPPING, and the instance and its lease are gone. */
+static void finish(struct singleton *singleton, struct outbox *outbox)
+{
+    if (singleton->state == SINGLETON_HANDING_OVER) {
+        hand_over_is_done(singleton, outbox);
+    } else if (singleton->is_stuck) {
+        singleton->is_stuck = false;
+        begin_anew(singleton);
+    } else {
+        stop_manager(singleton);
+    }
+}
+
+/* The next node would find the lease taken, so the end waits for the release. */
+static void instance_has_ended(struct singleton *singleton, struct outbox *outbox)
+{
+    if (!singleton_lease_lets_go(singleton))
+        finish(singleton, outbox);
+}
+
+/* Whether the instance, or the lease, must end before another node may take over. */
+static bool is_occupied(const struct singleton *singleton)
+{
+    return singleton->has_instance || singleton->is_lease_asked || singleton->is_releasing;
+}
+
+/* Ends the instance without a successor. */
+static void stop_all(struct singleton *singleton)
+{
+    if (singleton->state == SINGLETON_STOPPING ||
+        singleton->state == SINGLETON_STOPPED)
+        return;
+    if (!is_occupied(singleton)) {
+        stop_manager(singleton);
+        return;
+    }
+    if (singleton->state != SINGLETON_HANDING_OVER && singleton->has_instance)
+        singleton_news_put(singleton, SINGLETON_NEWS_STOP);
+    enter(singleton, SINGLETON_STOPPING);
+    if (!singleton->has_instance && !singleton->is_releasing)
+        (void)singleton_lease_lets_go(singleton); /* true, as it is occupied */
+}
+
 /* inbound null: no successor. */
 static void hand_over(struct singleton *singleton,
                       const struct inbound *inbound, struct outbox *outbox)
@@ -230,14 +253,17 @@ static void hand_over(struct singleton *singleton,
         singleton->successor = inbound->from;
         buf_put_slice(&singleton->successor_path, inbound->sender);
     }
-    if (!singleton->has_instance) {
+    if (!is_occupied(singleton)) {
         hand_over_is_done(singleton, outbox);
         return;
     }
     if (inbound)
         answer(singleton, inbound, hand_over_in_progress, outbox);
     enter(singleton, SINGLETON_HANDING_OVER);
-    singleton_news_put(singleton, SINGLETON_NEWS_STOP);
+    if (singleton->has_instance)
+        singleton_news_put(singleton, SINGLETON_NEWS_STOP);
+    else
+        instance_has_ended(singleton, outbox);
     if (singleton->is_preparing)
         stop_manager(singleton); /* without waiting, as in Akka */
 }
@@ -362,6 +388,7 @@ void singleton_settle(struct singleton *singleton, uint64_t now,
     /* One change at a time, and only in a settled state. */
     while (singleton->changes.count &&
            (singleton->state == SINGLETON_YOUNGER ||
+            singleton->state == SINGLETON_ACQUIRING ||
             singleton->state == SINGLETON_OLDEST)) {
         struct oldest_change change = singleton->changes.items[0];
 
@@ -403,6 +430,7 @@ void singleton_self_lost(struct singleton *singleton, bool is_removed)
 {
     singleton->is_self_removed |= is_removed;
     switch (singleton->state) {
+    case SINGLETON_ACQUIRING:
     case SINGLETON_OLDEST:
     case SINGLETON_WAS_OLDEST:
         stop_all(singleton);
@@ -453,6 +481,7 @@ static void receive_hand_over_to_me(struct singleton *singleton,
         if (!singleton_self_leaves(singleton))
             answer(singleton, inbound, hand_over_done, outbox);
         break;
+    case SINGLETON_ACQUIRING:
     case SINGLETON_OLDEST:
     case SINGLETON_WAS_OLDEST:
         hand_over(singleton, inbound, outbox);
@@ -486,7 +515,7 @@ static void receive_take_over(struct singleton *singleton,
                               const struct inbound *inbound,
                               struct outbox *outbox)
 {
-    if (singleton->state == SINGLETON_OLDEST) {
+    if (singleton->state == SINGLETON_OLDEST || singleton->state == SINGLETON_ACQUIRING) {
         answer(singleton, inbound, hand_over_to_me, outbox);
         return;
     }
@@ -508,6 +537,7 @@ void singleton_receive(struct singleton *singleton, uint64_t now,
     bool awaits = singleton->state == SINGLETON_BECOMING_OLDEST &&
                   is_head(singleton, &inbound->from);
 
+    singleton->time = now;
     if (inbound->serializer != SINGLETON_SERIALIZER) {
         singleton->counters.unknown++;
     } else if (!inbound->sender.size ||
@@ -536,23 +566,63 @@ void singleton_receive(struct singleton *singleton, uint64_t now,
 void singleton_stopped(struct singleton *singleton, uint64_t now,
                        struct outbox *outbox)
 {
+    singleton->time = now;
+    if (!singleton->has_instance)
+        return; /* END came after STOP */
     singleton->has_instance = false;
-    if (singleton->state == SINGLETON_HANDING_OVER) {
-        hand_over_is_done(singleton, outbox);
-    } else if (singleton->state == SINGLETON_STOPPING) {
-        if (singleton->is_stuck) {
-            singleton->is_stuck = false;
-            begin_anew(singleton);
-        } else {
-            stop_manager(singleton);
-        }
-    }
+    if (singleton->state == SINGLETON_HANDING_OVER || singleton->state == SINGLETON_STOPPING)
+        instance_has_ended(singleton, outbox);
+    else if (singleton->state == SINGLETON_ACQUIRING)
+        singleton_lease_ask(singleton);
     singleton_settle(singleton, now, outbox);
+}
+
+void singleton_leased(struct singleton *singleton)
+{
+    if (!singleton->is_lease_asked || singleton->has_lease)
+        return;
+    singleton->has_lease = true;
+    if (singleton->state == SINGLETON_ACQUIRING && !singleton->has_instance)
+        start_instance(singleton);
+}
+
+void singleton_released(struct singleton *singleton, uint64_t now, struct outbox *outbox)
+{
+    singleton->time = now;
+    if (!singleton->is_releasing)
+        return;
+    singleton->is_releasing = false;
+    finish(singleton, outbox);
+    singleton_settle(singleton, now, outbox);
+}
+
+void singleton_lease_lost(struct singleton *singleton, uint64_t now, struct outbox *outbox)
+{
+    singleton->time = now;
+    if (singleton->is_releasing) {
+        singleton_released(singleton, now, outbox);
+        return;
+    }
+    if (!singleton->has_lease)
+        return; /* it still waits for its lease */
+    REACHED("a singleton loses its lease");
+    SOMETIMES("a singleton that hands over loses its lease",
+              singleton->state != SINGLETON_OLDEST);
+    singleton->has_lease = singleton->is_lease_asked = false;
+    singleton->counters.leases_lost++;
+    if (singleton->has_instance)
+        singleton_news_put(singleton, SINGLETON_NEWS_END);
+    if (singleton->state != SINGLETON_OLDEST)
+        return;
+    enter(singleton, SINGLETON_ACQUIRING);
+    if (!singleton->has_instance)
+        singleton_lease_ask(singleton);
 }
 
 void singleton_exit(struct singleton *singleton, uint64_t now,
                     struct outbox *outbox)
 {
+    singleton->time = now;
     if (singleton->has_exited)
         return;
     singleton->has_exited = true;
@@ -573,6 +643,7 @@ void singleton_exit(struct singleton *singleton, uint64_t now,
             !singleton_is_member(singleton, &singleton->new_oldest))
             stop_all(singleton);
         break;
+    case SINGLETON_ACQUIRING:
     case SINGLETON_OLDEST: /* the next settling finds another */
     case SINGLETON_HANDING_OVER:
     case SINGLETON_STOPPING:
@@ -585,6 +656,7 @@ void singleton_give_up(struct singleton *singleton, uint64_t now,
                        struct outbox *outbox)
 {
     check(singleton->has_exited);
+    singleton->time = now;
     REACHED("a hand-over is given up: the node has exited");
     stop_all(singleton);
     singleton_settle(singleton, now, outbox);
@@ -625,7 +697,7 @@ static void retry_take_over(struct singleton *singleton, uint64_t now,
                       outbox);
         }
         retry_later(singleton, now);
-    } else if (singleton->has_instance) {
+    } else if (is_occupied(singleton)) {
         stop_all(singleton);
         singleton->is_stuck = true;
     } else {
@@ -638,6 +710,7 @@ void singleton_step(struct singleton *singleton, uint64_t now,
 {
     struct timer timer;
 
+    singleton->time = now;
     while (timers_take(&singleton->timers, now, &timer)) {
         switch ((enum singleton_timer)timer.kind) {
         case TIMER_RETRY:
@@ -655,6 +728,14 @@ void singleton_step(struct singleton *singleton, uint64_t now,
             singleton_cleanup(singleton, now);
             timers_put(&singleton->timers, now + CLEANUP_INTERVAL,
                        TIMER_CLEANUP, 0, 0);
+            break;
+        case TIMER_LEASE:
+            if (timer.generation == singleton->generation)
+                singleton_lease_ask(singleton);
+            break;
+        case TIMER_RELEASE:
+            if (timer.generation == singleton->release)
+                singleton_released(singleton, now, outbox);
             break;
         }
     }

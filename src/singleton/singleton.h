@@ -2,8 +2,8 @@
  * Each entity type's coordinator is such an instance, and each singleton of a program.
  *
  * Managers at the same path exchange four messages (serializer 14); docs/protocol/shard.md has the
- * states. News tell the node when to start and stop the instance. There are no leases. A full
- * shutdown of the cluster starts and hands over nothing.
+ * states. News tell the node when to start and stop the instance. With a lease the instance runs only
+ * while this node holds it. A full shutdown of the cluster starts and hands over nothing.
  *
  * Order of use: singleton_new; singleton_peer for every member, then singleton_peers_done, again at
  * each change. After each call drain singleton_next_news and the outbox, then look at
@@ -26,6 +26,10 @@ struct singleton_settings {
     /* time from a member's removal to its effect, unless it has left [0] */
     uint64_t removal_margin_ms;
     uint32_t retries_min;       /* min-number-of-hand-over-retries [15] */
+    bool uses_lease;            /* use-lease [false] */
+    uint64_t lease_retry_ms;    /* lease-retry-interval [5000] */
+    /* a hand-over does not wait longer for the lease's release; lease-operation-timeout [5000] */
+    uint64_t release_timeout_ms;
 };
 
 struct singleton_options {
@@ -41,6 +45,7 @@ struct singleton_options {
     X(SINGLETON_STARTING, "starting") /* this member is not up yet */          \
     X(SINGLETON_YOUNGER, "younger")                                            \
     X(SINGLETON_BECOMING_OLDEST, "becoming-oldest")                            \
+    X(SINGLETON_ACQUIRING, "acquiring-lease") /* the oldest, without the lease */ \
     X(SINGLETON_OLDEST, "oldest")                                              \
     X(SINGLETON_WAS_OLDEST, "was-oldest")                                      \
     X(SINGLETON_HANDING_OVER, "handing-over")                                  \
@@ -57,6 +62,9 @@ enum singleton_state {
 enum singleton_news {
     SINGLETON_NEWS_START,
     SINGLETON_NEWS_STOP,       /* stop it, then call singleton_stopped */
+    SINGLETON_NEWS_END,        /* its lease is lost: end it at once; singleton_stopped */
+    SINGLETON_NEWS_LEASE,      /* take the lease; then singleton_leased or singleton_lease_denied */
+    SINGLETON_NEWS_RELEASE,    /* give it up, held or asked for; then singleton_released */
     /* after singleton_exit: the singleton no longer delays the node's leaving */
     SINGLETON_NEWS_EXIT_DONE,
     SINGLETON_NEWS_OLDEST /* the oldest member changed, or there is none; see singleton_oldest */
@@ -67,6 +75,8 @@ enum singleton_news {
     X(starts, "instances started here")                                        \
     X(retries, "hand-over messages sent again")                                \
     X(stuck, "hand-overs given up and begun anew")                             \
+    X(leases_denied, "tries to get the lease that failed")                     \
+    X(leases_lost, "instances ended because the lease was lost")               \
     X(forgotten, "removed members forgotten: too many in 15 minutes")          \
     X(ignored, "messages that do not fit the state or the sender")             \
     X(unknown, "messages of an unknown kind")
@@ -109,6 +119,13 @@ void singleton_exit(struct singleton *singleton, uint64_t now,
 void singleton_give_up(struct singleton *singleton, uint64_t now,
                        struct outbox *outbox);
 
+/* Answers to SINGLETON_NEWS_LEASE and SINGLETON_NEWS_RELEASE. */
+void singleton_leased(struct singleton *singleton);
+void singleton_lease_denied(struct singleton *singleton, uint64_t now);
+void singleton_released(struct singleton *singleton, uint64_t now, struct outbox *outbox);
+/* The lease that this node held is lost. */
+void singleton_lease_lost(struct singleton *singleton, uint64_t now, struct outbox *outbox);
+
 void singleton_step(struct singleton *singleton, uint64_t now,
                     struct outbox *outbox);
 uint64_t singleton_deadline(const struct singleton *singleton);
@@ -116,6 +133,8 @@ bool singleton_next_news(struct singleton *singleton,
                          enum singleton_news *news);
 bool singleton_has_news(const struct singleton *singleton);
 
+/* Whether the instance may run: it needs no lease, or this node has not lost it. */
+bool singleton_may_run(const struct singleton *singleton);
 enum singleton_state singleton_state(const struct singleton *singleton);
 const char *singleton_state_text(enum singleton_state state);
 /* Returns the oldest member with the role that this node knows; false if there is none. */

@@ -10,7 +10,13 @@
 #define CLEANUP_INTERVAL (60 * SECOND) /* pause between clean-ups of removed members */
 #define REMOVED_TTL (15 * 60 * SECOND)
 
-enum singleton_timer { TIMER_RETRY, TIMER_REMOVED, TIMER_CLEANUP };
+enum singleton_timer {
+    TIMER_RETRY,
+    TIMER_REMOVED,
+    TIMER_CLEANUP,
+    TIMER_LEASE,  /* ACQUIRING: asks again */
+    TIMER_RELEASE /* the hand-over waits no longer for the release */
+};
 
 enum {
     MARK_COUNTS = 1, /* may be the oldest */
@@ -44,6 +50,10 @@ struct singleton {
     uint32_t generation; /* the state's; earlier timers are void */
     uint32_t retry;      /* retry that the timer waits for */
     bool has_instance;
+    bool has_lease;
+    bool is_lease_asked; /* held, or perhaps */
+    bool is_releasing;   /* the instance has ended; what follows waits for the lease's release */
+    uint32_t release;    /* number of the last release; earlier timers are void */
     bool has_exited;
     bool is_exit_told;
     bool is_viewed;
@@ -61,6 +71,7 @@ struct singleton {
     struct buf successor_path;
     uint64_t delayed_number;
     uint64_t now;               /* time of the last membership news */
+    uint64_t time;              /* of the last call */
     /* older nodes that may still run the instance, the head last */
     struct kept_members previous;
     struct kept_members members;
@@ -74,8 +85,18 @@ struct singleton {
     struct singleton_counters counters;
 };
 
-/* singleton.c */
+/* lease.c */
+/* Asks for the lease, unless the cluster shuts down. */
+void singleton_lease_ask(struct singleton *singleton);
+/* Whether the lease must be given up before another node takes over; then it does that. */
+bool singleton_lease_lets_go(struct singleton *singleton);
+/* Gives it up without waiting. */
+void singleton_lease_drop(struct singleton *singleton);
+
+/* news.c */
 void singleton_news_put(struct singleton *singleton, enum singleton_news news);
+
+/* singleton.c */
 void singleton_settle(struct singleton *singleton, uint64_t now,
                       struct outbox *outbox);
 void singleton_removed(struct singleton *singleton,

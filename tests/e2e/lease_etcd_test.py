@@ -6,69 +6,32 @@
    removed them.
 
 Two sides never continue at the same time."""
-import base64
-import json
 import os
 import signal
-import subprocess
 import sys
-import urllib.request
 
-from cluster import main, stop_process, wait
-from airports_demo import free_port
+from cluster import free_port, main, stop_process, wait
+from etcd import Etcd
 
 ETCD = sys.argv.pop(2)
 RESOLVER = "SHERD__CLUSTER__SPLIT_BRAIN_RESOLVER__"
-
-
-class Etcd:
-    def __init__(self, folder):
-        self.url = f"http://127.0.0.1:{free_port()}"
-        peer = f"http://127.0.0.1:{free_port()}"
-        self.log = open(os.path.join(folder, "etcd.txt"), "w")
-        self.process = subprocess.Popen(
-            [ETCD, "--name", "one", "--data-dir", os.path.join(folder, "etcd"), "--unsafe-no-fsync",
-             "--listen-client-urls", self.url, "--advertise-client-urls", self.url,
-             "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", f"one={peer}"],
-            stdout=self.log, stderr=self.log)
-        wait(self.answers, "etcd does not answer", 30, 0.1)
-
-    def ask(self, path, question):
-        request = urllib.request.Request(self.url + path, json.dumps(question).encode())
-        with urllib.request.urlopen(request, timeout=5) as reply:
-            return json.load(reply)
-
-    def answers(self):
-        try:
-            return bool(self.holder() or True)
-        except OSError:
-            return False
-
-    def holder(self):
-        key = base64.b64encode(b"/sherd/leases/Airports-akka-sbr").decode()
-        found = self.ask("/v3/kv/range", {"key": key}).get("kvs", [])
-        return base64.b64decode(found[0]["value"]).decode() if found else None
-
-    def end(self):
-        self.process.kill()
-        self.process.wait()
-        self.log.close()
+LEASE = "Airports-akka-sbr"
 
 
 def killed(cluster, etcd):
     cluster.start_all()
     cluster.feed_until(lambda: cluster.acked() > 500, "feeding")
-    cluster.expect(etcd.holder() is None, "a node holds the lease although no member is unreachable")
+    cluster.expect(etcd.holder(LEASE) is None, "a node holds the lease although no member is unreachable")
     victim = cluster.nodes[2]
     cluster.crash(victim)
     cluster.wait_gone(victim)
-    holder = etcd.holder()
+    holder = etcd.holder(LEASE)
     cluster.expect(holder in [node.address for node in cluster.nodes], f"the holder of the lease is {holder}")
     cluster.check_members()
     cluster.feed_again(victim)
     cluster.feed_all()
     cluster.check_exact()
-    wait(lambda: etcd.holder() is None, "the lease is not released", 60, 0.2)
+    wait(lambda: etcd.holder(LEASE) is None, "the lease is not released", 60, 0.2)
     print("killed", flush=True)
     cluster.stop_all()
     cluster.gone += cluster.nodes
@@ -90,7 +53,7 @@ def stopped(cluster, etcd):
     cluster.nodes = [alone]
     for node in others:
         cluster.wait_gone(node)
-    cluster.expect(etcd.holder() == alone.address, f"the holder of the lease is {etcd.holder()}")
+    cluster.expect(etcd.holder(LEASE) == alone.address, f"the holder of the lease is {etcd.holder(LEASE)}")
     for node in others:
         os.kill(node.process.pid, signal.SIGCONT)
     for node in others:
@@ -102,7 +65,7 @@ def stopped(cluster, etcd):
 
 
 def test(cluster):
-    etcd = Etcd(cluster.folder)
+    etcd = Etcd(ETCD, cluster.folder)
     os.environ.update({
         "SHERD__CLUSTER__DOWNING_PROVIDER_CLASS": "akka.cluster.sbr.SplitBrainResolverProvider",
         RESOLVER + "ACTIVE_STRATEGY": "lease-majority",

@@ -128,6 +128,33 @@ static void transactions_are_read(void **state)
     assert_false(succeeded);
 }
 
+#define RANGE(key) "{\"response_range\":{\"kvs\":[{\"key\":\"" key "\",\"create_revision\":\"3\",\"mod_revision\":\"5\"}],\"count\":\"1\"}}"
+#define NONE "{\"response_range\":{\"header\":{\"revision\":\"7\"}}}"
+
+static void ranges_of_a_transaction_are_read(void **state)
+{
+    static const char *const keys[] = { "aw==", "bA==" };
+    static const char *const wrong[] = {
+        "{" HEADER ",\"succeeded\":true,\"responses\":[" RANGE("aw==") "]}",
+        "{" HEADER ",\"succeeded\":true,\"responses\":[" NONE "," RANGE("aw==") "]}",
+        "{" HEADER ",\"succeeded\":true,\"responses\":[" NONE "," NONE "," NONE "]}",
+        "{" HEADER ",\"succeeded\":true,\"responses\":[" NONE ",{\"response_put\":{}}]}",
+        "{" HEADER ",\"responses\":[" NONE "," NONE "]}",
+        "{\"succeeded\":true,\"responses\":[" NONE "," NONE "]}",
+        "{" HEADER ",\"succeeded\":true}",
+    };
+    struct etcd_key found[2];
+
+    (void)state;
+    assert_true(etcd_read_ranges(slice_text("{" HEADER ",\"succeeded\":true,\"responses\":["
+                                            RANGE("aw==") "," NONE "]}"), keys, 2, found));
+    assert_true(found[0].found && found[0].create_revision == 3 && found[0].mod_revision == 5);
+    assert_false(found[1].found);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (etcd_read_ranges(slice_text(wrong[i]), keys, 2, found) || found[0].found)
+            fail_msg("taken: %s", wrong[i]);
+}
+
 static void tokens_are_read(void **state)
 {
     char token[ETCD_TOKEN_MAX], text[ETCD_TOKEN_MAX + 64];
@@ -170,6 +197,24 @@ static void bytes_are_written_in_base64(void **state)
 
         etcd_put_base64(&buf, slice_text(rows[i][0]));
         assert_true(slice_is(buf_slice(&buf), rows[i][1]));
+        buf_clear(&buf);
+        assert_true(etcd_get_base64(&buf, rows[i][1]));
+        assert_true(slice_is(buf_slice(&buf), rows[i][0]));
+        buf_fini(&buf);
+    }
+}
+
+static void text_that_is_no_base64_is_refused(void **state)
+{
+    static const char *const rows[] = { "A", "AA", "AAA", "AA=A", "A===", "=AAA", "AA A", "A-AA", "Zg==Zg==" };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct buf buf = { 0 };
+
+        buf_put_u8(&buf, 'x');
+        if (etcd_get_base64(&buf, rows[i]) || buf.size != 1)
+            fail_msg("taken: %s", rows[i]);
         buf_fini(&buf);
     }
 }
@@ -183,9 +228,11 @@ int main(void)
         cmocka_unit_test(a_too_long_value_is_refused),
         cmocka_unit_test(grants_are_read),
         cmocka_unit_test(transactions_are_read),
+        cmocka_unit_test(ranges_of_a_transaction_are_read),
         cmocka_unit_test(tokens_are_read),
         cmocka_unit_test(errors_are_one_line),
         cmocka_unit_test(bytes_are_written_in_base64),
+        cmocka_unit_test(text_that_is_no_base64_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -223,6 +223,9 @@ static void reply(struct fake *fake, int fd, const char *question, size_t size)
     case FAKE_LOSE_TXN:
         ask_behind(fake, fd, question, size, writes);
         break;
+    case FAKE_LOSE_PUT:
+        ask_behind(fake, fd, question, size, strstr(question, "request_put") != NULL);
+        break;
     case FAKE_LOSE_ALL_AFTER_TXN:
         if (writes || !atomic_load(&fake->wrote))
             ask_behind(fake, fd, question, size, writes);

@@ -36,6 +36,7 @@ enum fake_way {
     FAKE_HANG_UP,  /* closes without an answer */
     FAKE_SILENT,   /* accepts the request, never answers */
     FAKE_LOSE_TXN, /* like PASS, but drops replies of writes */
+    FAKE_LOSE_PUT, /* only replies of transactions that put keys */
     FAKE_LOSE_ALL_AFTER_TXN /* and all replies after one */
 };
 

@@ -397,10 +397,13 @@ void machine_leased(struct machine *machine, uint64_t now,
     check(!"the fake node asks for no lease");
 }
 
-void machine_lease_forgotten(struct machine *machine, uint64_t now)
+void machine_lease_forgotten(struct machine *machine, uint64_t now,
+                             enum lease_provider_kind provider, enum lease_use use)
 {
     (void)machine;
     (void)now;
+    (void)provider;
+    (void)use;
     check(!"the fake node holds no lease");
 }
 

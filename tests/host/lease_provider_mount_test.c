@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/timers.h"
+#include "host/lease_file.h"
 #include "host/lease_provider.h"
 #include "mount.h"
 #include "slow_names.h"

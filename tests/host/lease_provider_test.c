@@ -18,6 +18,7 @@
 #include "base/limits.h"
 #include "base/timers.h"
 #include "compete.h"
+#include "host/lease_file.h"
 #include "host/lease_provider.h"
 
 #define TTL (120 * SECOND)
@@ -181,10 +182,11 @@ struct seen {
     char why[LEASE_PATH_SIZE + 160];
 };
 
-static void on_changed(void *context, const char *why, bool is_held)
+static void on_changed(void *context, enum lease_use use, const char *why, bool is_held)
 {
     struct seen *seen = context;
 
+    assert_int_equal(use, LEASE_USE_RESOLVER);
     if (why)
         (void)snprintf(seen->why, sizeof seen->why, "%s", why);
     atomic_fetch_add(&seen->losses, is_held);

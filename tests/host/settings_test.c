@@ -1445,7 +1445,7 @@ static void lease_providers_are_configured(void **state)
     (void)state;
 
     assert_int_equal(read_lease(KEEPER "etcd", &settings, error, sizeof error), 0);
-    assert_true(settings.has_etcd);
+    assert_true(settings.node.lease_provider == LEASE_PROVIDER_ETCD);
     assert_int_equal(settings.etcd.endpoint_count, 1);
     assert_string_equal(settings.etcd.endpoints[0], "http://127.0.0.1:2379");
     assert_string_equal(settings.etcd.prefix, "/sherd/leases/");
@@ -1462,7 +1462,7 @@ static void lease_providers_are_configured(void **state)
     assert_string_equal(settings.etcd.ca_file, "/ca");
     settings_fini(&settings);
     assert_int_equal(read_lease(KEEPER "file", &settings, error, sizeof error), 0);
-    assert_false(settings.has_etcd);
+    assert_false(settings.node.lease_provider == LEASE_PROVIDER_ETCD);
     assert_string_equal(strrchr(settings.lease_directory, '/'), "/.");
     settings_fini(&settings);
     assert_int_equal(read_lease(KEEPER "etcd\nsherd.lease.etcd.request-timeout = 5s",

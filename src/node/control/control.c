@@ -16,6 +16,23 @@ void control_found(struct control *control, const struct seed_list *list)
     member_found(control->member, machine->now, list->addresses, list->count, &machine->outbox);
 }
 
+void control_leased(struct control *control, struct lease_request *request)
+{
+    if (request->use == LEASE_USE_RESOLVER)
+        downing_leased(control, request);
+    else
+        control_leases_answered(control, request);
+}
+
+void control_lease_forgotten(struct control *control, enum lease_provider_kind provider,
+                             enum lease_use use)
+{
+    if (use == LEASE_USE_RESOLVER)
+        downing_lease_forgotten(control);
+    else
+        control_leases_forgotten(control, provider);
+}
+
 /* ---- messages ---- */
 
 static bool path_starts(struct slice path, const char *start)
@@ -366,6 +383,9 @@ void control_mail(struct control *control, uint32_t from,
         remember_events_mail(control, from, content);
         remember_data_mail(control, from, content);
         break;
+    case MAIL_LEASE:
+        control_leases_mail(control, content);
+        break;
     case MAIL_SUSPECT:
         suspect_home(control, from, mail_suspect_of(content)->own.node);
         break;
@@ -562,6 +582,7 @@ bool control_turn(struct control *control)
     bool is_busy;
 
     turn_begin(&control->turn);
+    control_leases_look(control);
     is_busy = step_member(control);
     if (member_wants_seeds(control->member))
         outputs_request(&machine->outputs, &(struct driver_request){ .kind = DRIVER_SEEDS });
@@ -601,6 +622,7 @@ uint64_t control_deadline(const struct control *control)
     deadline = earlier(deadline, associations_deadline(control->associations));
     deadline = earlier(deadline, control_shutdown_deadline(control));
     deadline = earlier(deadline, downing_deadline(control));
+    deadline = earlier(deadline, control_leases_deadline(control));
     deadline = earlier(deadline, control_departed_deadline(control));
     deadline = earlier(deadline, data_deadline(control));
     deadline = earlier(deadline, shard_data_deadline(control));

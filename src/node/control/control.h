@@ -8,11 +8,11 @@
 
 #include "artery/association.h"
 #include "base/rng.h"
-#include "lease/lease.h"
 #include "member/member.h"
 #include "node/control/allocation.h"
 #include "node/control/control_calls.h"
 #include "node/control/data.h"
+#include "node/control/leases.h"
 #include "node/machine/machine.h"
 #include "node/control/queries.h"
 #include "node/control/relays.h"
@@ -38,6 +38,7 @@ struct control_type {
     struct type_remembering remembering;
     struct active_limit active_limit; /* of this node's region */
     uint32_t active_limit_shards; /* among which the lanes divide it; 0: not sent yet */
+    uint32_t lease_ticket; /* of the singleton's last request about its lease */
     bool coordinator_reported; /* as in the last MAIL_COORDINATOR */
     bool refused; /* the coordinator does not accept this region */
     bool region_stopped;
@@ -83,6 +84,7 @@ struct control {
     struct resolver *resolver; /* null: the resolver is off */
     struct lease *lease; /* for the resolver's decisions, or null */
     uint64_t lease_until; /* as in the last probe */
+    struct leases leases; /* of shards and coordinators */
     VEC(struct kept_member) side_members; /* the resolver's input */
     VEC(struct side_record) side_records;
     /* member -> index in side_members; UINT32_MAX: in another data center */
@@ -166,6 +168,12 @@ void control_limit_init(struct control *control, uint32_t index);
 void control_divide_limit(struct control *control, uint32_t index);
 void control_set_limit(struct control *control, uint32_t index, struct active_limit limit);
 
+/* coordinators.c. The last call ends it at once, if it runs, and informs the singleton. */
+void control_start_coordinator(struct control *control, uint32_t index);
+void control_tell_coordinator(struct control *control, struct coordinator *coordinator,
+                              const struct member_view *view, const struct member_info *peer);
+void control_end_coordinator(struct control *control, uint32_t index);
+
 /* wiring.c: carries all events until none is left. */
 void control_wire(struct control *control);
 /* Wires all member events now, for an action that must see all of them. */
@@ -241,6 +249,8 @@ void downing_leave(struct control *control); /* the node has left: no longer kee
 bool downing_leaves(const struct control *control); /* and waits for the lease provider */
 uint64_t downing_deadline(const struct control *control);
 void downing_fini(struct control *control);
+void downing_leased(struct control *control, struct lease_request *request); /* given */
+void downing_lease_forgotten(struct control *control);
 
 /* jvm_peers.c: whether a handshake has shown that the member is no Sherd node. */
 bool control_is_jvm_peer(struct control *control,

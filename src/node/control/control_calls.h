@@ -24,6 +24,9 @@ void control_expect(struct control *control,
 void control_fetch(const struct control *control, uint32_t step);
 void control_stored(struct control *control, struct journal_request *request);
 void control_found(struct control *control, const struct seed_list *list);
+void control_leased(struct control *control, struct lease_request *request); /* given */
+void control_lease_forgotten(struct control *control, enum lease_provider_kind provider,
+                             enum lease_use use);
 bool control_turn(struct control *control);
 uint64_t control_deadline(const struct control *control);
 
@@ -33,9 +36,8 @@ void control_peer_forgotten(struct control *control, const struct peer *peer);
 /* data_durable.c */
 void control_durable(struct control *control, struct durable_request *request);
 
-/* downing.c */
-void control_leased(struct control *control, struct lease_request *request);
-void control_lease_forgotten(struct control *control);
+/* leases.c: ends what ends with a lost lease. Comes before each input. */
+void control_leases_look(struct control *control);
 
 /* status.c */
 void control_status(struct control *control, struct sherd_status *status,

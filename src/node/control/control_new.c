@@ -38,6 +38,9 @@ static struct singleton *make_singleton(struct control *control,
         .path = machine->node->names[index].manager_path,
         .settings = {
             .removal_margin_ms = machine->settings->down_removal_margin / MS,
+            .uses_lease = machine->settings->coordinator_lease != LEASE_PROVIDER_NONE,
+            .lease_retry_ms = machine->settings->coordinator_lease_retry / MS,
+            .release_timeout_ms = machine->settings->lease_patience / MS,
         },
         .trace = machine->trace,
         .seed = machine->settings->seed + 1000 + index,
@@ -158,6 +161,7 @@ void control_make_type(struct control *control, uint32_t index)
     type->region = make_region(control, index);
     type->singleton = make_singleton(control, index);
     control_limit_init(control, index);
+    control_leases_add(control, index);
     type->exit_done = !type->singleton;
 }
 
@@ -208,6 +212,7 @@ void control_free(struct control *control)
     remember_data_fini(control);
     shard_data_fini(control);
     mem_free(control->types);
+    control_leases_fini(control);
     downing_fini(control);
     relays_fini(control);
     queries_fini(control);

@@ -34,6 +34,8 @@ static struct lease *make_lease(const struct control *control)
         .ttl = settings->lease_ttl,
         .interval = settings->lease_interval,
         .patience = settings->lease_patience,
+        .provider = settings->lease_provider,
+        .use = LEASE_USE_RESOLVER,
         .trace = machine->trace,
     };
 
@@ -155,13 +157,13 @@ void downing_step(struct control *control)
     resolver_step(control->resolver, now);
 }
 
-void control_lease_forgotten(struct control *control)
+void downing_lease_forgotten(struct control *control)
 {
     if (control->lease)
         lease_forgotten(control->lease, control->machine->now);
 }
 
-void control_leased(struct control *control, struct lease_request *request)
+void downing_leased(struct control *control, struct lease_request *request)
 {
     check(control->lease != NULL);
     lease_answered(control->lease, control->machine->now, request);

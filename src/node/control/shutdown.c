@@ -552,6 +552,14 @@ static void links_step(struct control *control, bool late)
     outputs_request(&control->machine->outputs, &request);
 }
 
+/* A downed node does not wait for an answer about its sessions, because requests of its clients are
+ * open until it ends. */
+static bool waits_for_leases(const struct control *control)
+{
+    return downing_leaves(control) ||
+           (control->error != SHERD_EDOWN && control_leases_end_waits(control));
+}
+
 void control_shutdown_step(struct control *control)
 {
     struct machine *machine = control->machine;
@@ -588,7 +596,9 @@ void control_shutdown_step(struct control *control)
         removal_step(control, late);
         break;
     case SHUTDOWN_LANES:
-        if ((!all_lanes_ended(control) || downing_leaves(control)) && !late)
+        if (all_lanes_ended(control))
+            control_leases_end(control);
+        if ((!all_lanes_ended(control) || waits_for_leases(control)) && !late)
             break;
         if (!all_lanes_ended(control)) {
             late_step(control, SHERD_ACTOR_SYSTEM_TERMINATE);

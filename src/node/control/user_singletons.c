@@ -411,8 +411,11 @@ static void wire_manager(struct control *control, struct user_singleton *item)
         case SINGLETON_NEWS_EXIT_DONE:
             item->exit_done = true;
             break;
-        case SINGLETON_NEWS_OLDEST:
-            break; /* the proxy follows membership itself */
+        case SINGLETON_NEWS_OLDEST: /* the proxy follows membership itself */
+        case SINGLETON_NEWS_END:    /* these three are about leases, which it has not */
+        case SINGLETON_NEWS_LEASE:
+        case SINGLETON_NEWS_RELEASE:
+            break;
         }
     }
 }

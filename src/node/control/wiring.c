@@ -17,19 +17,6 @@ static uint32_t owning_machine(const struct control *control, uint32_t type,
 
 /* ---- membership ---- */
 
-static void tell_coordinator(struct control *control,
-                             struct coordinator *coordinator,
-                             const struct member_view *view,
-                             const struct member_info *peer)
-{
-    struct machine *machine = control->machine;
-
-    coordinator_peer(coordinator, machine->now, peer, &machine->outbox);
-    if (control_is_jvm_peer(control, view))
-        coordinator_peer_jvm(coordinator, machine->now,
-                                 PROFILE_NODE(view->profile), &machine->outbox);
-}
-
 /* A JVM's coordinator would accept this region and give it shards, so it is not asked. */
 void control_tell_region(struct control *control, const struct member_view *view, uint32_t type)
 {
@@ -58,7 +45,7 @@ static void tell_types(struct control *control, const struct member_view *view)
         if (type->singleton)
             singleton_peer(type->singleton, now, &peer);
         if (type->coordinator)
-            tell_coordinator(control, type->coordinator, view, &peer);
+            control_tell_coordinator(control, type->coordinator, view, &peer);
     }
 }
 
@@ -317,68 +304,6 @@ static void wire_downing(struct control *control)
 
 /* ---- singleton and coordinator ---- */
 
-/* A role has its own minimum; that of all members says nothing about its regions. */
-static uint32_t regions_min(const struct node_settings *settings,
-                            const char *role)
-{
-    if (!role || !*role)
-        return settings->min_nr_of_members;
-    for (uint32_t i = 0; i < settings->role_minimum_count; i++)
-        if (strcmp(settings->minimum_roles[i], role) == 0)
-            return settings->role_minimums[i];
-    return 1;
-}
-
-static void start_coordinator(struct control *control, uint32_t index)
-{
-    struct machine *machine = control->machine;
-    const struct node_settings *from = machine->settings;
-    const struct sherd_entity_type *type = &from->types[index];
-    struct control_type *of = &control->types[index];
-    struct coordinator_options options = {
-        .identity = machine->self,
-        .type = type->name,
-        .settings = {
-            .waiting_for_state_timeout_ms =
-                from->waiting_for_state_timeout / MS,
-            .updating_state_timeout_ms = from->updating_state_timeout / MS,
-            .handoff_timeout_ms = from->handoff_timeout / MS,
-            .shard_start_timeout_ms = from->shard_start_timeout / MS,
-            .removal_margin_ms = from->down_removal_margin / MS,
-            .rebalance_interval_ms = from->rebalance_interval / MS,
-            .absolute_limit = type->rebalance_absolute_limit
-                                  ? type->rebalance_absolute_limit
-                                  : from->rebalance_absolute_limit,
-            .relative_limit = type->rebalance_relative_limit > 0
-                                  ? type->rebalance_relative_limit
-                                  : from->rebalance_relative_limit,
-            .threshold = from->rebalance_threshold,
-            .simultaneous_max = from->max_simultaneous_rebalance,
-            .min_members = regions_min(from, type->role),
-            .number_of_shards = machine->node->names[index].shards,
-        },
-        .room = &control->room,
-        .trace = machine->trace,
-        .probes = machine->probes,
-        .type_index = (uint16_t)index,
-        .seed = from->seed + 2000 + index,
-    };
-
-    if (of->coordinator)
-        return;
-    control_allocation_options(control, index, &options);
-    of->coordinator = coordinator_new(&options, machine->now);
-    control_locations_begin(control, index);
-    turn_walked(&control->turn, member_count(control->member)); /* it hears of all */
-    shard_data_begin(control, index);
-    for (uint32_t i = 0; i < member_count(control->member); i++) {
-        const struct member_view *view = member_at(control->member, i);
-        struct member_info peer = control_peer(control, view, index);
-
-        tell_coordinator(control, of->coordinator, view, &peer);
-    }
-}
-
 static void wire_singleton(struct control *control, uint32_t index)
 {
     struct machine *machine = control->machine;
@@ -391,7 +316,8 @@ static void wire_singleton(struct control *control, uint32_t index)
     while (singleton_next_news(type->singleton, &news)) {
         switch (news) {
         case SINGLETON_NEWS_START:
-            start_coordinator(control, index);
+            if (singleton_may_run(type->singleton)) /* else END follows */
+                control_start_coordinator(control, index);
             break;
         case SINGLETON_NEWS_STOP:
             if (type->coordinator)
@@ -399,6 +325,15 @@ static void wire_singleton(struct control *control, uint32_t index)
                                  &machine->outbox);
             else
                 singleton_stopped(type->singleton, machine->now, &machine->outbox);
+            break;
+        case SINGLETON_NEWS_END:
+            control_end_coordinator(control, index);
+            break;
+        case SINGLETON_NEWS_LEASE:
+            control_leases_ask(control, index);
+            break;
+        case SINGLETON_NEWS_RELEASE:
+            control_leases_give_up(control, index);
             break;
         case SINGLETON_NEWS_EXIT_DONE:
             type->exit_done = true;
@@ -485,12 +420,7 @@ static void wire_coordinator(struct control *control, uint32_t index)
             region_shutdown(type->region, machine->now, NEVER);
             break;
         case COORDINATOR_NEWS_STOPPED:
-            control_locations_end(control, index);
-            coordinator_free(type->coordinator);
-            type->coordinator = NULL;
-            control_orphan_shards_end(control, index);
-            if (type->singleton)
-                singleton_stopped(type->singleton, machine->now, &machine->outbox);
+            control_end_coordinator(control, index);
             break;
         }
     }
@@ -621,6 +551,7 @@ void control_wire(struct control *control)
 {
     control_wire_associations(control);
     wire_downing(control);
+    (void)control_leases_wire(control);
     wire_member(control, turn_share(&control->turn));
     data_wire(control);
     relays_wire(control);
@@ -633,5 +564,5 @@ void control_wire(struct control *control)
             wire_region(control, i);
         }
         user_singletons_wire(control);
-    } while (control->shard_data.is_stirred);
+    } while (control_leases_wire(control) || control->shard_data.is_stirred);
 }

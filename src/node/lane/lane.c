@@ -49,6 +49,7 @@ struct lane *lane_new(struct machine *machine)
     lane->own = (uint16_t)(machine->index - 1);
     lane->actors = actors_new(&actors);
     lane->journal = journal_new(&journal);
+    lane->lease_end = NEVER;
     lane->type_count = settings->type_count;
     lane->types = mem_alloc((lane->type_count + settings->late_types_max) * sizeof *lane->types);
     for (uint32_t i = 0; i < lane->type_count; i++) {
@@ -259,7 +260,8 @@ static void end(struct lane *lane, bool at_once)
     struct mail_content content = mail_from(lane->own, mail_ended_new());
 
     lane->ending = true;
-    if (at_once && actors_cluster_unheard(lane->actors)) { /* their last events */
+    /* Actors hear their last events. Entities with leases end, before the leases are given up. */
+    if (at_once && (lane->leases || actors_cluster_unheard(lane->actors))) {
         lane->ends_at_once = true;
         lane->ending_until = lane->machine->now + HEARING_TIME;
         if (!lane->is_downed)
@@ -450,6 +452,10 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
     case MAIL_REMEMBER_CHANGED:
         lane_remember_changed(lane, content);
         break;
+    case MAIL_LEASED:
+        if (!lane->ended) /* else nobody takes what waits for a shard that ends */
+            lane_leased(lane, content);
+        break;
     case MAIL_ORPHAN:
         if (!lane->is_downed)
             lane_orphan_shard(lane, content);
@@ -591,6 +597,8 @@ bool lane_turn(struct lane *lane)
 
     if (lane->ended)
         return false;
+    if (lane->leases)
+        lane_leases_step(lane);
     tick(lane);
     lane_wire(lane);
     (void)actors_run(lane->actors, machine->now, machine->wall_ms, RUN_BUDGET);
@@ -635,44 +643,4 @@ uint64_t lane_deadline(const struct lane *lane)
     deadline = other < deadline ? other : deadline;
     other = lane->machine->now + MS;
     return lane_sending_waits(lane) && other < deadline ? other : deadline;
-}
-
-void lane_status(struct lane *lane, struct sherd_status *status)
-{
-    struct actors_status actors;
-    struct journal_status journal;
-
-    actors_status(lane->actors, &actors);
-    journal_status(lane->journal, &journal);
-    status->delivered = actors.delivered;
-    for (uint32_t i = 0; i < SHERD_REASON_COUNT; i++)
-        status->undelivered[i] =
-            actors.undelivered[i] + lane->machine->undelivered[i];
-    status->undelivered[SHERD_REASON_LINK_LOST] +=
-        lane->machine->links.lost;
-    status->held_max = lane->held_max;
-    status->held_total = lane->held_total;
-    status->held_ms_max = lane->held_ns_max / MS;
-    status->fenced = journal.fenced;
-    status->events = journal.events_stored;
-    status->counters[SHERD_MESSAGES_MALFORMED] = lane->unknown;
-    status->counters[SHERD_PEERS_REFUSED] = actors.peers_refused;
-    status->counters[SHERD_ASKED_REFUSED] = lane->asked_refused;
-    status->counters[SHERD_WATCHES_REFUSED] = lane->watchers.refused;
-    status->counters[SHERD_REPLIES_DROPPED] = actors.replies_dropped;
-    status->counters[SHERD_JOBS_REFUSED] = actors.jobs_refused;
-    status->counters[SHERD_JOBS_ORPHANED] = actors.jobs_orphaned;
-    status->counters[SHERD_HANDLERS_SLOW] = actors.slow_handlers;
-    status->jobs = actors.jobs;
-    status->jobs_open = actors.jobs_open;
-    status->counters[SHERD_NAMES_FORGOTTEN] = lane->names.forgotten;
-    status->type_count = lane->type_count;
-    status->types = mem_alloc(lane->type_count * sizeof *status->types);
-    for (uint32_t i = 0; i < lane->type_count; i++) {
-        (void)snprintf(status->types[i].name, sizeof status->types[i].name,
-                       "%s", lane->machine->node->names[i].name);
-        status->types[i].entities_here =
-            actors_type_entities(lane->actors, (uint16_t)i);
-        status->types[i].waiting = lane->types[i].budget.count;
-    }
 }

@@ -141,6 +141,9 @@ struct lane {
     VEC(struct remember_write) remember_writes; /* by position */
     uint64_t remember_ticket;
     bool remembers;
+    bool leases; /* shards of some type need leases */
+    uint64_t lease_end; /* the first end of leases here, or earlier; NEVER: there are none */
+    bool has_lost; /* some have lost theirs, and their ends are not wired */
     VEC(struct flush) flushing; /* ROUTES_FLUSH stopped by a full link */
     VEC(struct mail_content) markers;       /* MAIL_HOLD with its marker stopped by a full link */
     VEC(struct asked) asked; /* asks to watch, from asked_head on */
@@ -292,6 +295,13 @@ void lane_remember_step(struct lane *lane, uint32_t type);
 uint64_t lane_remember_deadline(const struct lane *lane, uint32_t type);
 struct remember_life *lane_life(struct lane *lane, uint32_t type, int32_t shard);
 
+/* ---- shard_leases.c ---- */
+/* OWNED_LEASE, or OWNED_RELEASE. */
+void lane_lease_ask(struct lane *lane, uint32_t type, const struct owned_news *news);
+void lane_leased(struct lane *lane, const struct mail_content *content); /* MAIL_LEASED */
+/* Comes first in a turn: entities of a shard whose lease is over must not run. */
+void lane_leases_step(struct lane *lane);
+
 /* ---- orphan_shards.c ---- */
 void lane_orphan_shard(struct lane *lane, const struct mail_content *content); /* MAIL_ORPHAN */
 void lane_orphan_shards_end(struct lane *lane, uint32_t type); /* MAIL_ORPHANS_END */
@@ -324,6 +334,7 @@ void lane_start_acknowledged(struct lane *lane, const struct envelope *envelope,
 
 /* ---- lane_wiring.c ---- */
 void lane_wire(struct lane *lane); /* until no core has events */
+bool lane_wire_owned(struct lane *lane, uint32_t type); /* only events of owned shards */
 void lane_drain(struct lane *lane); /* messages and events of actors */
 /* Called by actors, to append an event to the journal. */
 uint64_t lane_append(void *lane, uint64_t actor, uint32_t event_type,

@@ -24,6 +24,9 @@ void lane_status(struct lane *lane, struct sherd_status *status);
 /* outside.c */
 struct sherd_ref lane_reserve(struct lane *lane);
 
+/* shard_leases.c: closes shards whose leases are over. Comes before each input. */
+void lane_leases_look(struct lane *lane);
+
 /* receiving.c */
 void lane_frame(struct lane *lane, enum stream stream,
                 const struct envelope *envelope, struct slice frame,

@@ -96,6 +96,40 @@ static void refuse_held(struct lane *lane, struct pending_queue *queue)
     }
 }
 
+/* Ends all entities at once, and takes the messages of their mailboxes. */
+static void take_mailboxes(struct lane *lane, uint32_t type, int32_t shard,
+                           void (*end)(struct actors *, uint16_t, int32_t),
+                           struct pending_queue *mailboxes)
+{
+    struct message *message;
+
+    lane_drain(lane);
+    end(lane->actors, (uint16_t)type, shard);
+    while ((message = actors_take_out(lane->actors))) {
+        if (!message_to_entity(message) || message->type != type ||
+            message->entity.shard != shard)
+            lane_send(lane, message);
+        else
+            put_held(lane, mailboxes, message);
+    }
+}
+
+/* The shard keeps its home, so all messages wait for its next start here. */
+static void lease_lost(struct lane *lane, uint32_t type, const struct owned_news *news)
+{
+    struct lane_type *of = &lane->types[type];
+    struct pending_queue mailboxes = { 0 };
+    char text[SHARD_TEXT_MAX];
+
+    take_mailboxes(lane, type, news->shard, actors_shard_unleased, &mailboxes);
+    place_returned(&of->routes, &of->owned, lane->machine->now, news->shard, &mailboxes);
+    refuse_held(lane, &mailboxes);
+    lane_remember_end(lane, type, news->shard);
+    journal_release(lane->journal, slice_text(lane->machine->node->names[type].name),
+                    shard_text(news->shard, text));
+    owned_entities_stopped(&of->owned, lane->machine->now, news->shard);
+}
+
 /* Another owner exists: effects may not leave any more, and waiting messages go to the new
  * owner. */
 static void fenced(struct lane *lane, uint32_t type,
@@ -103,7 +137,6 @@ static void fenced(struct lane *lane, uint32_t type,
 {
     struct lane_type *of = &lane->types[type];
     struct pending_queue mailboxes = { 0 };
-    struct message *message;
     char text[SHARD_TEXT_MAX];
 
     trace_put(lane->machine->trace, TRACE_ERROR, "shard",
@@ -111,16 +144,7 @@ static void fenced(struct lane *lane, uint32_t type,
               "at once type=%s shard=%d "
               "hint=\"check whether this process was suspended or cut off\"",
               lane->machine->node->names[type].name, news->shard);
-    lane_drain(lane);
-    actors_shard_fenced(lane->actors, (uint16_t)type, news->shard);
-    while ((message = actors_take_out(lane->actors))) {
-        if (!message_to_entity(message) || message->type != type ||
-            message->entity.shard != news->shard) {
-            lane_send(lane, message);
-            continue;
-        }
-        put_held(lane, &mailboxes, message);
-    }
+    take_mailboxes(lane, type, news->shard, actors_shard_fenced, &mailboxes);
     place_fenced(&of->routes, &of->owned, lane->machine->now, news->shard,
                  &mailboxes);
     refuse_held(lane, &mailboxes);
@@ -134,7 +158,7 @@ static void fenced(struct lane *lane, uint32_t type,
     owned_entities_stopped(&of->owned, lane->machine->now, news->shard);
 }
 
-static bool wire_hosted(struct lane *lane, uint32_t type)
+bool lane_wire_owned(struct lane *lane, uint32_t type)
 {
     struct lane_type *of = &lane->types[type];
     uint64_t now = lane->machine->now;
@@ -144,6 +168,13 @@ static bool wire_hosted(struct lane *lane, uint32_t type)
     while (owned_next_news(&of->owned, &news)) {
         any = true;
         switch (news.kind) {
+        case OWNED_LEASE:
+        case OWNED_RELEASE:
+            lane_lease_ask(lane, type, &news);
+            break;
+        case OWNED_LEASE_LOST:
+            lease_lost(lane, type, &news);
+            break;
         case OWNED_CLAIM:
             claim(lane, type, &news);
             break;
@@ -425,7 +456,7 @@ void lane_wire(struct lane *lane)
         any |= wire_actors(lane);
         for (uint32_t i = 0; i < lane->type_count; i++) {
             any |= lane->remembers && lane_wire_remember(lane, i);
-            any |= wire_hosted(lane, i);
+            any |= lane_wire_owned(lane, i);
             any |= wire_routes(lane, i);
         }
     } while (any);

@@ -92,7 +92,7 @@ void lane_wait(struct lane *lane, struct message *message)
     lane_ask_stage(lane, message, waiting_stage(type, shard));
 }
 
-/* The message waits while the shard claims its fence, or stops to start again. */
+/* The message waits while the shard has no lease, claims its fence, or stops to start again. */
 static void wait_for_start(struct lane *lane, struct message *message)
 {
     struct lane_type *type = type_of(lane, message->type);
@@ -101,7 +101,10 @@ static void wait_for_start(struct lane *lane, struct message *message)
     if (owned_hold(&type->owned, lane->machine->now, message->entity.shard,
                     held)) {
         count_waiting(lane, type);
-        lane_ask_stage(lane, message, SHERD_STAGE_RECOVERING);
+        lane_ask_stage(lane, message,
+                       owned_state(&type->owned, message->entity.shard) == OWNED_LEASING
+                           ? SHERD_STAGE_LEASING
+                           : SHERD_STAGE_RECOVERING);
         return;
     }
     held->since = lane->machine->now;

@@ -2,6 +2,16 @@
  * added to a node that runs (control/type_calls.c). */
 #include "node/lane/lane.h"
 
+/* A hand-off waits for the release of the lease, and must not fail because of it. */
+static uint64_t release_timeout(const struct node_settings *settings)
+{
+    uint64_t share = settings->handoff_timeout / 4;
+
+    return share && (!settings->lease_patience || share < settings->lease_patience)
+               ? share
+               : settings->lease_patience;
+}
+
 void lane_make_type(struct lane *lane, uint32_t index)
 {
     const struct node_settings *settings = lane->machine->settings;
@@ -12,6 +22,9 @@ void lane_make_type(struct lane *lane, uint32_t index)
     struct owned_options owned = {
         .shard_count = names->shards,
         .persists = names->persists || names->remembers,
+        .leases = names->lease != LEASE_PROVIDER_NONE,
+        .lease_retry = names->lease_retry,
+        .release_timeout = release_timeout(settings),
         .budget = &type->budget,
         .trace = lane->machine->trace,
         .type = names->name,
@@ -22,6 +35,7 @@ void lane_make_type(struct lane *lane, uint32_t index)
     pending_budget_init(&type->budget, settings->buffer_size, 0, settings->lanes);
     routes_init(&type->routes, &routes);
     owned_init(&type->owned, &owned);
+    lane->leases |= owned.leases;
     lane_remember_init(lane, index);
 }
 

@@ -16,6 +16,7 @@
 #include "base/fence.h"
 #include "base/outbox.h"
 #include "base/proof.h"
+#include "lease/group.h"
 #include "node/node.h"
 #include "shard/attempt.h"
 
@@ -50,6 +51,7 @@
     OWNS(MAIL_DATA_CALL, data_call) \
     OWNS(MAIL_DATA_FOLLOW, data_follow) \
     OWNS(MAIL_REMEMBER, remember) \
+    LENT(MAIL_LEASE, lease) \
     OWNS(MAIL_SUSPECT, suspect) \
     OWNS(MAIL_LOOKED, looked) \
     NONE(MAIL_TYPE_ADDED, type_added) /* type: answers MAIL_ADD_TYPE */ \
@@ -88,6 +90,7 @@
     OWNS(MAIL_DATA_CHANGED, data_changed) \
     OWNS(MAIL_DATA_REFUSED, data_refused) \
     OWNS(MAIL_REMEMBERED, remembered) \
+    LENT(MAIL_LEASED, leased) \
     OWNS(MAIL_REMEMBER_CHANGED, remember_changed) \
     LENT(MAIL_LOOK, look) \
     NONE(MAIL_ADD_TYPE, add_type) /* type: take its messages */ \
@@ -316,6 +319,12 @@ struct mail_remember {
     } own;
 };
 
+/* Type, shard: takes the shard's lease, or gives it up. */
+struct mail_lease {
+    uint32_t ticket; /* of the answer */
+    bool is_given_up;
+};
+
 /* The node has not answered for long, and messages wait. */
 struct mail_suspect {
     struct {
@@ -535,6 +544,15 @@ struct mail_remembered {
     struct {
         struct buf *record; /* READ: the ids; STORE: starts without room; or null */
     } own;
+};
+
+/* Type, shard: answers MAIL_LEASE. EXTENDED, LOST: all leases at the provider. */
+struct mail_leased {
+    enum lease_group_news_kind kind;
+    enum lease_provider_kind provider;
+    uint32_t ticket;
+    bool is_unknown;
+    uint64_t until;
 };
 
 /* Type, shard: other nodes have changed a key of the shard. */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lease/request.h"
 #include "shard/allocation.h"
 
 /* The names of a type in paths and refs, the same on every machine. */
@@ -22,6 +23,8 @@ struct type_names {
     bool is_large; /* other regions get it by the large stream */
     bool remembers; /* and this node hosts it */
     bool remembers_in_data; /* in distributed data, not in the journal */
+    enum lease_provider_kind lease; /* of its shards here; NONE: they need none */
+    uint64_t lease_retry; /* ns; 0: the default */
     uint32_t shards;
     enum allocation_kind allocation;
 };

@@ -148,7 +148,8 @@ uint64_t quiet_coordinate_bound(const struct options *options)
                                  options->value[OPTION_MARGIN] / 100
                            : 0;
 
-    return 5 * SECOND + removal + 2 * ms_of(options, OPTION_READ_STATE) +
+    return 5 * SECOND + removal + options_leases_ms(options) * MS +
+           2 * ms_of(options, OPTION_READ_STATE) +
            2 * ms_of(options, OPTION_WRITE_STATE) +
            2 * ms_of(options, OPTION_RETRY) +
            10 * options_answer_ms(options) * MS + carrying(options);
@@ -200,7 +201,8 @@ uint64_t quiet_settle_bound(const struct options *options)
 
 uint64_t quiet_leave_bound(const struct options *options)
 {
-    return quiet_converge_bound(options) + ms_of(options, OPTION_SHUTDOWN) +
+    return quiet_converge_bound(options) + 2 * options_leases_ms(options) * MS +
+           ms_of(options, OPTION_SHUTDOWN) +
            ms_of(options, OPTION_HANDOFF) + 60 * SECOND +
            4 * ms_of(options, OPTION_PHASE);
 }
@@ -237,6 +239,7 @@ uint64_t quiet_recover_bound(const struct options *options, uint64_t open)
 uint64_t quiet_answer_bound(const struct options *options)
 {
     return 5 * SECOND + ms_of(options, OPTION_HANDOFF) * 9 / 8 +
+           options_leases_ms(options) * MS +
            ms_of(options, OPTION_SHARD_START) +
            2 * ms_of(options, OPTION_RETRY) +
            2 * ms_of(options, OPTION_SLOW_STOP) +

@@ -1,6 +1,7 @@
 /* Feeds the probe checkers as an observer of the world. */
 #include "sim/check/checks.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -8,6 +9,7 @@
 #include "base/timers.h"
 #include "base/trace.h"
 #include "ddata/replicator.h"
+#include "lease/book.h"
 #include "node/states.h"
 #include "shard/stored.h"
 #include "sim/world/verdict.h"
@@ -203,6 +205,7 @@ static void node_ended(void *user, uint32_t node, bool crashed, int error)
     check_gossip_seen_node_ended(checks->gossip_seen, node);
     check_liveness_node_ended(checks->live, node, crashed, error);
     check_lease_node_ended(checks->lease, node);
+    check_shard_lease_node_ended(checks->shard_lease, node);
     check_state_quorum_node_ended(checks->quorum, node);
     check_resolver_node_ended(checks->partition, node);
     check_allocation_node_ended(checks->allocation, node);
@@ -271,6 +274,7 @@ static void probe(void *user, uint32_t node, uint32_t machine,
     check_peers_probe(checks->peers, world_now(checks->world), node, probe);
     check_liveness_probe(checks->live, world_now(checks->world), node, probe);
     check_lease_probe(checks->lease, node, probe);
+    check_shard_lease_probe(checks->shard_lease, node, probe);
     check_state_store_probe(checks->stored, node, probe);
     check_state_quorum_probe(checks->quorum, node, probe);
     check_margin_probe(checks->margin, node, probe);
@@ -315,6 +319,64 @@ static uint64_t clock_of(void *user, uint32_t node)
     const struct checks *checks = user;
 
     return world_clock(checks->world, node);
+}
+
+/* ---- leases ---- */
+
+static void put_lease_name(struct buf *name, const struct node_settings *settings,
+                           const char *type, int32_t shard)
+{
+    const char *center = settings->data_center;
+    bool is_near = !center || strcmp(center, "default") == 0;
+    char text[64];
+
+    buf_put_text(name, settings->identity.system);
+    buf_put_text(name, is_near ? "" : "@");
+    buf_put_text(name, is_near ? "" : center);
+    if (shard == CHECK_COORDINATOR) {
+        (void)snprintf(text, sizeof text, "-singleton-%s://%s/system/sharding/",
+                       settings->identity.protocol, settings->identity.system); /* fits */
+        buf_put_text(name, text);
+        buf_put_text(name, type);
+        buf_put_text(name, "Coordinator");
+        return;
+    }
+    (void)snprintf(text, sizeof text, "-%d", (int)shard); /* fits */
+    buf_put_text(name, "-shard-");
+    buf_put_text(name, type);
+    buf_put_text(name, text);
+}
+
+static bool is_own_session(const char *holder, const struct node_settings *settings)
+{
+    char address[ADDRESS_TEXT_MAX];
+    char own[LEASE_TEXT_MAX];
+
+    (void)snprintf(own, sizeof own, "%s-node-%s", settings->identity.system,
+                   address_text(&settings->identity.node.address, address, sizeof address));
+    return holder && strcmp(holder, own) == 0;
+}
+
+static bool provider_has(void *user, uint32_t node, uint16_t type, int32_t shard)
+{
+    const struct checks *checks = user;
+    const struct node_settings *settings = &world_node(checks->world, node)->settings;
+    const struct sherd_entity_type *of = &settings->types[type % FACT_TYPES_MAX];
+    enum lease_provider_kind provider = settings->shard_lease;
+    struct buf name = { 0 };
+    const char *holder;
+
+    if (shard == CHECK_COORDINATOR)
+        provider = settings->coordinator_lease;
+    else if (of->use_lease)
+        (void)lease_provider_parse(of->use_lease, &provider); /* valid */
+    if (!provider)
+        return true;
+    put_lease_name(&name, settings, of->name, shard);
+    holder = lease_book_holder(world_leases(checks->world), world_now(checks->world),
+                               buf_slice(&name));
+    buf_fini(&name);
+    return is_own_session(holder, settings);
 }
 
 static bool are_together(void *user, uint32_t node, uint32_t other)
@@ -441,6 +503,7 @@ struct checks *checks_new(struct world *world, uint64_t stop_ns)
     checks->allocation = check_allocation_new(verdict);
     checks->homes = check_homes_new(verdict);
     checks->lease = check_lease_new(verdict, clock_of, checks);
+    checks->shard_lease = check_shard_lease_new(verdict, clock_of, provider_has, checks);
     checks->stored = check_state_store_new(verdict, &checks->safety);
     checks->partition = check_resolver_new(verdict, checks->lease);
     checks->margin =
@@ -464,6 +527,7 @@ void checks_free(struct checks *checks)
     check_liveness_free(checks->live);
     check_homes_free(checks->homes);
     check_lease_free(checks->lease);
+    check_shard_lease_free(checks->shard_lease);
     check_state_store_free(checks->stored);
     check_state_quorum_free(checks->quorum);
     check_resolver_free(checks->partition);

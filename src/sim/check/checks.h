@@ -20,6 +20,7 @@
 #include "sim/check/outside_nodes.h"
 #include "sim/check/check_gossip_seen.h"
 #include "sim/check/check_resolver.h"
+#include "sim/check/check_shard_lease.h"
 #include "sim/check/check_state_store.h"
 
 struct world;
@@ -47,6 +48,7 @@ struct checks {
     struct check_liveness *live;
     struct check_homes *homes;
     struct check_lease *lease;
+    struct check_shard_lease *shard_lease;
     struct check_state_store *stored;
     struct check_state_quorum *quorum;
     struct check_resolver *partition;

@@ -197,6 +197,9 @@ static void set_node(struct nemesis *nemesis, const struct fault *fault,
     case FAULT_VERB_BLACK_HOLE:
         net_black_hole(world, node, on);
         break;
+    case FAULT_VERB_LEASE_CUT:
+        world_cut_leases(world, node, on);
+        break;
     default:
         check(!"not a verb of a node with an end");
     }
@@ -277,7 +280,8 @@ static bool down(struct nemesis *nemesis, uint32_t node)
     X(POWER_OFF, "writes cut off")                                             \
     X(FOREIGN, "handshakes refused")                                           \
     X(FAKE_JOINS, "joins refused")                                             \
-    X(FLOOD, "strangers forgotten")
+    X(FLOOD, "strangers forgotten")                                            \
+    X(LEASE_CUT, "answers lost")
 
 static const char *const effect_texts[FAULT_VERBS] = {
 #define X(id, text) [FAULT_VERB_##id] = (text),
@@ -338,6 +342,8 @@ static uint64_t harm_of(struct nemesis *nemesis, const struct fault *fault)
         return harm.slow_calls;
     case FAULT_VERB_BLACK_HOLE:
         return harm.unanswered;
+    case FAULT_VERB_LEASE_CUT:
+        return harm.lease_answers;
     case FAULT_VERB_CUT:
     case FAULT_VERB_FLAP:
     case FAULT_VERB_CLOG:
@@ -430,6 +436,7 @@ static bool begin(struct nemesis *nemesis, const struct fault *fault)
     case FAULT_VERB_REFUSE:
     case FAULT_VERB_SLOW_ACCEPT:
     case FAULT_VERB_BLACK_HOLE:
+    case FAULT_VERB_LEASE_CUT:
         return hold_node(nemesis, fault, true);
     case FAULT_VERB_WALL:
         if (fault->node < nemesis->nodes)
@@ -494,6 +501,7 @@ static void end(struct nemesis *nemesis, uint32_t index)
     case FAULT_VERB_REFUSE:
     case FAULT_VERB_SLOW_ACCEPT:
     case FAULT_VERB_BLACK_HOLE:
+    case FAULT_VERB_LEASE_CUT:
         (void)hold_node(nemesis, fault, false);
         break;
     case FAULT_VERB_CUT:

@@ -346,6 +346,18 @@ static void draw_strangers(struct drawer *drawer, enum fault_verb verb)
     add(drawer, fault);
 }
 
+/* Half of them are long enough that leases expire. */
+static void draw_lease_cut(struct drawer *drawer)
+{
+    struct fault fault = fault_now(drawer, FAULT_VERB_LEASE_CUT);
+    uint64_t ttl = drawer->options->value[OPTION_LEASE_TTL];
+
+    if (!draw_victim(drawer, &fault.node))
+        return;
+    fault.length = below(drawer, 2) ? fault_length(drawer) : between(drawer, ttl, 3 * ttl) * MS;
+    add(drawer, fault);
+}
+
 static void draw_node_fault(struct drawer *drawer, enum fault_verb verb,
                             int64_t amount)
 {
@@ -683,6 +695,9 @@ static void draw_fault(struct drawer *drawer, enum sim_option kind)
         break;
     case OPTION_POWER_OFF:
         draw_power_off(drawer);
+        break;
+    case OPTION_LEASE_CUT:
+        draw_lease_cut(drawer);
         break;
     default:
         check(!"not a fault");

@@ -73,6 +73,7 @@ static void work_of_world(const struct run *run, struct run_work *work)
     work->members = check_member_counts(run->checks->member);
     work->seen = check_gossip_seen_counts(run->checks->gossip_seen);
     work->entities = check_entity_counts(run->checks->entity);
+    work->leases = check_shard_lease_counts(run->checks->shard_lease);
     work->choices = check_allocation_counts(run->checks->allocation);
     work->byte_modes = run->options->value[OPTION_BYTE_MODE] != 0;
 }
@@ -274,6 +275,27 @@ static struct request_load *requests_of(const struct run *run)
     return settings.type_count ? request_load_new(run->world, &settings) : NULL;
 }
 
+static void make_cluster(struct run *run)
+{
+    const uint64_t *value = run->options->value;
+
+    run->cluster.world = run->world;
+    run->cluster.checks = run->checks;
+    run->cluster.types = workload_types(workload_world_of(run->load),
+                                        &run->cluster.type_count);
+    if (run->services)
+        run->cluster.types = services_load_types(run->services, run->cluster.types,
+                                                 run->cluster.type_count++);
+    run->cluster.settings = set_life;
+    run->cluster.user = run;
+    run->cluster.resolves = value[OPTION_RESOLVER] != 0;
+    run->cluster.power_waits = value[OPTION_POWER_WAITS] != 0;
+    run->cluster.finds = value[OPTION_FOUND] != 0;
+    run->cluster.centers = (uint32_t)value[OPTION_CENTERS];
+    run->checks->centers = run->cluster.centers;
+    cluster_init(&run->cluster);
+}
+
 static void make_world(struct run *run)
 {
     const uint64_t *value = run->options->value;
@@ -323,25 +345,13 @@ static void make_world(struct run *run)
         data_load_safety(run->data, &run->checks->safety,
                          run->checks->member);
     workload_world_safety(run->load, &run->checks->safety);
+    if (run->options->value[OPTION_SHARD_LEASES] & 1)
+        workload_world_leases(run->load, run->checks->shard_lease);
     if (run->services)
         services_load_safety(run->services, &run->checks->safety);
     if (run->store || run->requests || run->services || value[OPTION_CALLERS] > 1)
         check_message_others(workload_check(workload_world_of(run->load)));
-    run->cluster.world = run->world;
-    run->cluster.checks = run->checks;
-    run->cluster.types = workload_types(workload_world_of(run->load),
-                                        &run->cluster.type_count);
-    if (run->services)
-        run->cluster.types = services_load_types(run->services, run->cluster.types,
-                                                 run->cluster.type_count++);
-    run->cluster.settings = set_life;
-    run->cluster.user = run;
-    run->cluster.resolves = value[OPTION_RESOLVER] != 0;
-    run->cluster.power_waits = value[OPTION_POWER_WAITS] != 0;
-    run->cluster.finds = value[OPTION_FOUND] != 0;
-    run->cluster.centers = (uint32_t)value[OPTION_CENTERS];
-    run->checks->centers = run->cluster.centers;
-    cluster_init(&run->cluster);
+    make_cluster(run);
     if (run->settings->looks_on)
         run->settings->looks_on(run->settings->user, run->world);
 }

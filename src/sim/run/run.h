@@ -27,6 +27,7 @@
 #include "sim/check/check_member.h"
 #include "sim/check/check_remember.h"
 #include "sim/check/check_gossip_seen.h"
+#include "sim/check/check_shard_lease.h"
 #include "sim/world/disk.h"
 #include "sim/world/durable.h"
 #include "sim/faults/nemesis.h"
@@ -84,6 +85,7 @@ struct run_work {
     struct check_member_counts members;
     struct check_gossip_seen_counts seen;
     struct check_entity_counts entities;
+    struct check_shard_lease_counts leases;
     uint64_t byte_modes;
 };
 

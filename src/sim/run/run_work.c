@@ -167,6 +167,10 @@ static void put_cluster(const struct run_work *work, struct buf *text)
     put(text, "given up", shards->given_up);
     put(text, "forced", shards->forced);
     put(text, "stale directives refused", shards->stale);
+    buf_put_text(text, "\nleases  ");
+    put(text, "granted to shards", work->leases.leased);
+    put(text, "moved", work->leases.moved);
+    put(text, "sessions lost", work->leases.lost);
     put_allocation(work, text);
     buf_put_text(text, "\nentities");
     put(text, "overlaps with excluded nodes", work->entities.overlaps);

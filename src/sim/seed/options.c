@@ -40,7 +40,8 @@ bool option_is_fault(enum sim_option option)
     return (option >= OPTION_CRASH && option < OPTION_FAULTS_END) ||
            option == OPTION_RESTART || option == OPTION_CRASH_SEVERAL ||
            option == OPTION_POWER_OFF || option == OPTION_FOREIGN ||
-           option == OPTION_FAKE_JOINS || option == OPTION_FLOOD;
+           option == OPTION_FAKE_JOINS || option == OPTION_FLOOD ||
+           option == OPTION_LEASE_CUT;
 }
 
 static bool is_setting(enum sim_option option)
@@ -98,6 +99,9 @@ static bool mode_is_unusual(enum sim_mode mode, enum sim_option option)
         return mode == MODE_SWARM || mode == MODE_CHURN;
     if (option == OPTION_POWER_OFF)
         return mode == MODE_SWARM || mode == MODE_STORAGE || mode == MODE_DATA;
+    if (option == OPTION_LEASE_CUT)
+        return mode == MODE_SWARM || mode == MODE_CHURN || mode == MODE_STORAGE ||
+               mode == MODE_SBR || mode == MODE_CENTERS;
     if (option == OPTION_STORES_MUCH)
         return mode == MODE_SWARM || mode == MODE_STORAGE;
     if (option >= OPTION_RESOLVER_PLAIN && option <= OPTION_MARGIN)
@@ -295,6 +299,16 @@ uint64_t options_answer_ms(const struct options *options)
     return (4 * way + 4 * value[OPTION_STORE]) / 1000 + 1;
 }
 
+uint64_t options_leases_ms(const struct options *options)
+{
+    const uint64_t *value = options->value;
+
+    return value[OPTION_SHARD_LEASES]
+               ? value[OPTION_LEASE_TTL] * 9 / 8 + 2 * value[OPTION_LEASE_RETRY] +
+                     3 * value[OPTION_LEASE_PATIENCE]
+               : 0;
+}
+
 static void at_least(uint64_t *value, uint64_t least)
 {
     if (*value < least)
@@ -367,6 +381,18 @@ static void keep_resolvers(const struct options *options, uint64_t *value)
     if (value[OPTION_RESOLVER] == RESOLVER_LEASE)
         at_least(&value[OPTION_RELEASE], value[OPTION_MINORITY] + unstable +
                                              value[OPTION_LEASE_PATIENCE]);
+}
+
+/* In a silent cluster no lease of a shard or coordinator may be lost: several late renewals in a row
+ * must be unlikely. */
+static void keep_leases(const struct options *options, uint64_t *value)
+{
+    if (!value[OPTION_SHARD_LEASES]) {
+        value[OPTION_LEASE_CUT] = 0;
+        return;
+    }
+    at_least(&value[OPTION_LEASE_TTL], 16 * options_answer_ms(options));
+    limit(&value[OPTION_LEASE_INTERVAL], value[OPTION_LEASE_TTL] / 4);
 }
 
 #define KEPT_SETS 5 /* of a shard with entities remembered in distributed data */
@@ -459,6 +485,7 @@ static void keep_alive(struct options *options)
     keep_expiry(value);
     keep_members(value);
     keep_resolvers(options, value);
+    keep_leases(options, value);
     if (!value[OPTION_REMEMBER])
         value[OPTION_REMEMBER_DATA] = 0;
     if (value[OPTION_REMEMBER_DATA])

@@ -252,7 +252,10 @@ enum sim_resolver {
     X(HASHING_LIMIT, "hashing_rebalance_limit", 0, 0, 0, 1, 5)                 \
     X(LOAD_BOUND, "hashing_load_bound_percent", 0, 0, 0, 100, 125, 200)        \
     X(STRANGERS, "strangers_max", 1024, SELDOM(1024, 5, 10, 65))               \
-    X(FLOOD, "fault_flood", 0, SELDOM(0, 0, 0, 0, 0, 0, 1))            \
+    X(FLOOD, "fault_flood", 0, SELDOM(0, 0, 0, 0, 0, 0, 1))                    \
+    X(SHARD_LEASES, "shard_leases", 0, SELDOM(0, 1, 2, 3))                     \
+    X(LEASE_RETRY, "lease_retry_ms", 5000, SELDOM(5000, 200, 1000, 20000))     \
+    X(LEASE_CUT, "fault_lease_cut", 0, 0, 1, 3)                               \
     X(SERVICES, "services_load", 0, 0, 0, 1)
 
 /* Meanings that the names do not tell:
@@ -275,6 +278,8 @@ enum sim_resolver {
  *   - active_entity_limit, active_byte_limit: of the region of each type on a node; 0: none.
  *     active_strategy: 0 = the default, else the main area's alone: 1 = least recent, 2 = segments,
  *     3 = most recent, 4 = least frequent, 5 = with dynamic aging.
+ *   - shard_leases: 1 = of all shards, 2 = of all coordinators, 3 = of both, with lease_ttl_ms and
+ *     the like.
  *   - power_waits: a loss of power waits for a moment in which a backend writes.
  *   - stores_much: backends are slow, many entities store events, and power fails often.
  *   - fault_flood: with few strangers_max.
@@ -357,6 +362,9 @@ enum allocation_kind options_allocation(const struct options *options,
 uint64_t options_answer_ms(const struct options *options);
 bool options_remember_in_data(const struct options *options);
 bool options_have_disks(const struct options *options); /* nodes have disks of durable keys */
+/* most time of a node without leases that it needs, after the end of faults: those of a dead one
+ * expire, and it asks again */
+uint64_t options_leases_ms(const struct options *options);
 /* pruning markers expire during the run */
 bool options_data_forgets(const struct options *options);
 

@@ -14,7 +14,7 @@
  *     (cluster.c)
  *   - type.rebalance_absolute_limit, type.rebalance_relative_limit: a type without them uses the
  *     node's
- *   - type.active_entity_limit, type.active_byte_limit: likewise
+ *   - type.active_entity_limit, type.active_byte_limit, type.lease_retry_ms: likewise
  *   - locations_timeout: of a call whose answer no checker judges
  *   - type.stop_msg, type.remember, type.proxy: define a type (traffic.h)
  *   - remember.shard_count: the type's
@@ -107,6 +107,19 @@ static void strategy_settings(const struct options *options,
     strategy->minority_delay = ms(options, OPTION_MINORITY);
 }
 
+static void lease_settings(const struct options *options, struct node_settings *settings)
+{
+    settings->lease_ttl = ms(options, OPTION_LEASE_TTL);
+    settings->lease_interval = ms(options, OPTION_LEASE_INTERVAL);
+    settings->lease_patience = ms(options, OPTION_LEASE_PATIENCE);
+    if (options->value[OPTION_SHARD_LEASES] & 1)
+        settings->shard_lease = LEASE_PROVIDER_MEMORY;
+    if (options->value[OPTION_SHARD_LEASES] & 2)
+        settings->coordinator_lease = LEASE_PROVIDER_MEMORY;
+    settings->shard_lease_retry = ms(options, OPTION_LEASE_RETRY);
+    settings->coordinator_lease_retry = ms(options, OPTION_LEASE_RETRY);
+}
+
 static void resolver_settings(const struct options *options,
                               struct node_settings *settings)
 {
@@ -115,9 +128,7 @@ static void resolver_settings(const struct options *options,
         return;
     strategy_settings(options, &settings->resolver.strategy);
     settings->resolver.release_after = ms(options, OPTION_RELEASE);
-    settings->lease_ttl = ms(options, OPTION_LEASE_TTL);
-    settings->lease_interval = ms(options, OPTION_LEASE_INTERVAL);
-    settings->lease_patience = ms(options, OPTION_LEASE_PATIENCE);
+    settings->lease_provider = LEASE_PROVIDER_MEMORY;
     settings->resolver.stable_after = ms(options, OPTION_STABLE);
     settings->resolver.unstable_after = options_unstable_ms(options) * MS;
     settings->down_removal_margin =
@@ -276,6 +287,7 @@ void options_settings(const struct options *options,
     kept_settings(options, settings);
     remember_settings(options, settings);
     artery_settings(options, settings);
+    lease_settings(options, settings);
     resolver_settings(options, settings);
     settings->lanes = number(options, OPTION_LANES);
     settings->gossip_interval = ms(options, OPTION_GOSSIP);

@@ -79,6 +79,8 @@ struct workload_hooks {
     void (*acknowledged)(void *user, uint32_t node, const char *type,
                          const char *id, uint64_t seq, uint32_t event_type,
                          struct slice event);
+    /* An entity has handled something. */
+    void (*runs)(void *user, uint32_t node, const char *type, struct slice id);
     /* A persistent entity started with that many stored events, of that hash (check_recovery_fold).
      * As above. */
     void (*recovered)(void *user, uint32_t node, const char *type,

@@ -536,7 +536,11 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
 {
     struct entity *entity = self;
     enum sherd_next next = given(ctx, entity, msg);
+    struct sherd_bytes id = sherd_id(ctx);
 
+    if (workload_current->hooks.runs)
+        workload_current->hooks.runs(workload_current->hooks.user, entity->node, sherd_type(ctx),
+                                     slice_of(id.data, id.size));
     entity->is_told |= next != SHERD_CONTINUE || msg->kind == SHERD_STOPPING ||
                        (msg->kind == SHERD_MESSAGE && msg->msg == STOP_MESSAGE);
     return next;

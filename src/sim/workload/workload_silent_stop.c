@@ -8,7 +8,8 @@
 
 /* Beginnings of log lines that give a reason. */
 static const char *const excuses[] = { "entities did not stop in time",
-                                       "shard fenced, its entities stopped" };
+                                       "shard fenced, its entities stopped",
+                                       "shard lost its lease, its entities stopped" };
 
 static void judge(struct workload *workload, struct place *place)
 {

@@ -1,7 +1,10 @@
 /* Connects a world, a workload and the message checker. */
 #include "sim/workload/workload_world.h"
 
+#include <string.h>
+
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/timers.h"
 #include "ddata/replicator.h"
 #include "node/machine/machine.h"
@@ -11,6 +14,7 @@
 #include "sim/check/check_recovery.h"
 #include "sim/check/check_remember.h"
 #include "sim/check/check_replica.h"
+#include "sim/check/check_shard_lease.h"
 #include "sim/world/verdict.h"
 
 #define ROUND (100 * MS) /* between two looks during a drain */
@@ -27,6 +31,7 @@ struct workload_world {
     struct check_journal **journals; /* these two: one for each journal of the world */
     struct check_recovery **recoveries;
     struct check_remember *remember;
+    struct check_shard_lease *leases; /* null: shards have none */
     struct workload *workload;
     uint64_t roll_time; /* of the last roll call */
 };
@@ -188,6 +193,25 @@ static void recovered(void *user, uint32_t node, const char *type,
                            events, hash);
 }
 
+static void runs(void *user, uint32_t node, const char *type, struct slice id)
+{
+    struct workload_world *of = user;
+    const struct node_settings *settings = &world_node(of->world, node)->settings;
+
+    for (uint32_t i = 0; of->leases && i < settings->type_count; i++) {
+        const struct sherd_entity_type *own = &settings->types[i];
+        uint32_t shards = own->shards ? own->shards : settings->number_of_shards;
+
+        if (strcmp(own->name, type) == 0)
+            check_shard_lease_runs(of->leases, node, (uint16_t)i, hash_shard(id, shards));
+    }
+}
+
+void workload_world_leases(struct workload_world *of, struct check_shard_lease *check)
+{
+    of->leases = check;
+}
+
 /* ---- replicas of remembered entities ---- */
 
 static uint32_t nodes(void *user)
@@ -322,6 +346,7 @@ struct workload_world *workload_world_new(struct world *world,
                                     .now = now,
                                     .is_parting = is_parting,
                                     .acknowledged = acknowledged,
+                                    .runs = runs,
                                     .recovered = recovered };
     struct world_observer observer = { .user = of,
                                        .node_started = node_started,

@@ -31,6 +31,9 @@ workload_world_remember(const struct workload_world *of); /* lent */
 /* Nodes outside (facts.h), for its checkers; lent for life. */
 void workload_world_safety(struct workload_world *of,
                            const struct check_safety *safety);
+/* Judges by it what entities do; lent for life. */
+struct check_shard_lease;
+void workload_world_leases(struct workload_world *of, struct check_shard_lease *check);
 /* Begins or ends the quiet phase. */
 void workload_world_quiet(struct workload_world *of, bool on);
 

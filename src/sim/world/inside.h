@@ -33,7 +33,7 @@ enum event_kind {
     EVENT_ACK,    /* aside.ack: waits until the way back is free */
     EVENT_PATH,   /* path.opens: the path is no longer clogged */
     EVENT_CALL,   /* call: world_at */
-    EVENT_LEASED, /* site: a lease request or its answer has arrived */
+    EVENT_LEASED, /* lease trip: a lease request or its answer has arrived */
     EVENT_JOB,    /* labour: its job runs */
     EVENT_DURABLE, /* durable disk: its request is done */
     EVENT_FOUND,  /* site: its seed nodes are found */
@@ -42,6 +42,7 @@ enum event_kind {
 struct pipe;
 struct site;
 struct labour;
+struct lease_trip;
 
 struct piece {
     struct piece *next;
@@ -94,9 +95,9 @@ struct site {
     struct channel *channels; /* from * machines + to */
     VEC(struct journal_request *) answers; /* from the journal backend */
     struct event stored;
-    struct lease_request *lease; /* under way; null: none */
-    struct event leased;
+    VEC(struct lease_trip *) lease_trips; /* lease requests under way */
     struct rng lease_rng;
+    bool is_lease_cut; /* cut off from the lease provider */
     struct event found; /* look-up of seed nodes */
     struct rng found_rng;
     VEC(struct labour *) labours; /* jobs that have not run */
@@ -317,7 +318,8 @@ void backend_end(struct world *world, struct site *site, bool crashes);
 /* leases.c */
 void leases_take(struct world *world, struct site *site,
                  struct lease_request *request); /* given */
-void leases_event(struct world *world, struct site *site);
+struct site *leases_site(const struct event *event);
+void leases_event(struct world *world, struct event *event); /* only while its node runs */
 void leases_end(struct world *world, struct site *site);
 
 /* seeds.c */

@@ -14,7 +14,6 @@ struct site *world_site(struct world *world, uint32_t index)
 
         site->index = world->sites.count;
         site->stored.kind = EVENT_STORED;
-        site->leased.kind = EVENT_LEASED;
         site->found.kind = EVENT_FOUND;
         site->found_rng = stream_rng(seed, STREAM_SEEDS, site->index);
         site->lease_rng = stream_rng(seed, STREAM_LEASE, site->index);

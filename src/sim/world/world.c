@@ -271,15 +271,6 @@ static void stored(struct world *world, struct event *event)
     backend_answer(world, site);
 }
 
-static void leased(struct world *world, struct event *event)
-{
-    struct site *site = (struct site *)(void *)((char *)event -
-                                                offsetof(struct site, leased));
-
-    if (!waits(site, event))
-        leases_event(world, site);
-}
-
 static void found(struct world *world, struct event *event)
 {
     struct site *site = (struct site *)(void *)((char *)event -
@@ -310,7 +301,8 @@ static void happen(struct world *world, struct event *event)
         backend_event(world, event);
         break;
     case EVENT_LEASED:
-        leased(world, event);
+        if (!waits(leases_site(event), event))
+            leases_event(world, event);
         break;
     case EVENT_FOUND:
         found(world, event);

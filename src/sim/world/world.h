@@ -27,6 +27,7 @@
 struct world;
 struct verdict;
 struct disk_backend;
+struct lease_book;
 
 #define WORLD_NO_NODE UINT32_MAX
 
@@ -124,6 +125,10 @@ typedef uint32_t world_find(void *arg, uint32_t index,
                             struct address *addresses);
 void world_finds(struct world *world, world_find *find, void *arg);
 
+/* Cuts the node off from the lease provider, or ends that. */
+void world_cut_leases(struct world *world, uint32_t index, bool on);
+const struct lease_book *world_leases(const struct world *world); /* of the provider; lent */
+
 /* Effects of faults on a place so far, in all its incarnations. */
 struct world_harm {
     uint64_t held;       /* inputs and turns that waited while it was paused */
@@ -132,6 +137,7 @@ struct world_harm {
     uint64_t slow_calls; /* calls that it did not read at once */
     uint64_t unanswered;
     uint64_t ended;      /* incarnations that ended by themselves */
+    uint64_t lease_answers; /* lost ones of the lease provider */
 };
 struct world_harm world_harm(const struct world *world, uint32_t index);
 

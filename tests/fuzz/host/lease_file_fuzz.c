@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "host/lease_provider.h"
+#include "host/lease_file.h"
 
 #define BOOT "6f2c1d0e-8a3b-4a51-9d7e-2f1f6f0c9b11"
 #define NOW 1000000u
@@ -17,6 +17,24 @@ static void check_text(const char *owner)
     check(!strpbrk(owner, " \t\n"));
 }
 
+/* The file of a bound lease is none of the other kind. */
+static void check_bound(const uint8_t *data, size_t size)
+{
+    char text[LEASE_FILE_SIZE];
+    struct lease_binding binding, again;
+    struct lease_entry entry;
+
+    if (!lease_file_read_bound(slice_of(data, size), BOOT, &binding)) {
+        check(!binding.session[0] && !binding.token);
+        return;
+    }
+    check_text(binding.session);
+    lease_file_write_bound(text, BOOT, &binding);
+    check(lease_file_read_bound(slice_of(text, sizeof text), BOOT, &again));
+    check(strcmp(again.session, binding.session) == 0 && again.token == binding.token);
+    check(!lease_file_read(slice_of(text, sizeof text), BOOT, &entry));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char text[LEASE_FILE_SIZE];
@@ -26,6 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                      .ttl = 1000 };
     struct lease_entry entry, again;
 
+    check_bound(data, size);
     if (!lease_file_read(slice_of(data, size), BOOT, &entry)) {
         check(!entry.owner[0] && !entry.until && !entry.token);
         return 0;

@@ -31,6 +31,7 @@ struct lane {
     uint32_t count;
     bool live[INDEXES];
     struct fence claim[INDEXES]; /* claims that the journal has not answered */
+    struct owned_news lease[INDEXES]; /* the same for the lease provider */
 };
 
 struct fixture {
@@ -132,6 +133,20 @@ static void lane_hosted(struct fixture *fixture, struct lane *lane,
             end(fixture, boxes.first);
         region_shard_fenced(fixture->region, fixture->now, news->shard,
                             news->fence);
+        break;
+    case OWNED_LEASE:
+    case OWNED_RELEASE:
+        lane->lease[index] = *news;
+        break;
+    case OWNED_LEASE_LOST:
+        lane->live[index] = false;
+        held = message(fixture);
+        pending_append(&boxes, &(struct pending_queue){ held, held, 1 });
+        place_returned(&lane->routes, &lane->hosted, fixture->now, news->shard,
+                       &boxes);
+        if (boxes.first)
+            end(fixture, boxes.first);
+        owned_entities_stopped(&lane->hosted, fixture->now, news->shard);
         break;
     case OWNED_STOP_ENTITIES:
     case OWNED_KILL_ENTITIES:
@@ -371,6 +386,33 @@ static void membership(struct fixture *fixture)
         region_peer(fixture->region, fixture->now, &peer);
 }
 
+/* An answer of the lease provider, to the last request or to an earlier one. */
+static void lease_verb(struct fixture *fixture, struct lane *lane, int32_t shard)
+{
+    struct owned_shards *hosted = &lane->hosted;
+    uint32_t ticket = lane->lease[index_of(shard)].ticket - (pick(fixture, 4) == 0);
+    uint64_t until = fixture->now + (uint64_t)pick(fixture, 100) * SECOND;
+
+    switch (pick(fixture, 8)) {
+    case 0:
+        owned_lease_denied(hosted, fixture->now, shard, ticket);
+        break;
+    case 1:
+    case 2:
+        owned_released(hosted, fixture->now, shard, ticket);
+        break;
+    case 3:
+        owned_leases_lost(hosted, fixture->now);
+        break;
+    case 4:
+        owned_leases_extended(hosted, until);
+        break;
+    default:
+        owned_leased(hosted, fixture->now, shard, ticket, until);
+        break;
+    }
+}
+
 static void lane_verb(struct fixture *fixture)
 {
     struct lane *lane = &fixture->lanes[pick(fixture, LANES)];
@@ -418,8 +460,11 @@ static void lane_verb(struct fixture *fixture)
                       (struct fence){ pick(fixture, 3), pick(fixture, 4) });
         break;
     case 7:
-        region_lane_waiting(fixture->region, fixture->now, number,
-                            lane->budget.count);
+        if (hosted->leases && pick(fixture, 4))
+            lease_verb(fixture, owning, shard);
+        else
+            region_lane_waiting(fixture->region, fixture->now, number,
+                                lane->budget.count);
         break;
     }
 }
@@ -491,6 +536,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         owned_init(&lane->hosted,
                     &(struct owned_options){ .shard_count = SHARDS,
                                               .persists = size % 2,
+                                              .leases = size % 4 > 1,
                                               .budget = &lane->budget });
     }
     while (!fixture->in.failed && cursor_left(&fixture->in))

@@ -85,6 +85,7 @@ static void a_full_table_refuses_leases(void **state)
     (void)state;
     for (int i = 0; i <= LEASES_MAX; i++) {
         (void)snprintf(request.name, sizeof request.name, "l%d", i);
+        request.token = 0;
         lease_book_do(&book, 0, &request);
         assert_int_equal(request.answer,
                          i < LEASES_MAX ? LEASE_GRANTED : LEASE_REFUSED);
@@ -280,6 +281,7 @@ static void a_forgotten_lease_is_lost_at_once(void **state)
     assert_false(lease_is_held(scene->lease, scene->now));
     answer(scene, LEASE_TAKE, LEASE_GRANTED); /* does not count any more */
     assert_false(lease_is_held(scene->lease, scene->now));
+    answer(scene, LEASE_GIVE_UP, LEASE_GRANTED);
     run(scene, 200 * SECOND);
     assert_string_equal(scene->said, "AL");
     acquire(scene);

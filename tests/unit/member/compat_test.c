@@ -131,6 +131,11 @@ static void broken_configurations_are_refused(void **state)
     "\"split-brain-resolver\":{\"active-strategy\":\"" name "\"}"
 #define MODE(name) "\"sharding\":{\"state-store-mode\":\"" name "\"}"
 
+#define LEASES(names) "{\"akka\":{\"cluster\":{" DOWNING("") "}},\"sherd\":{\"lease\":{" names "}}}"
+#define NOT_SHARED                                                             \
+    "The leases are not the same, so they protect nothing: all nodes of a data " \
+    "center need one provider that all of them can reach. "
+
 struct row {
     const char *own, *other;
     const char *reasons; /* a node that has the own configuration gives; none: they agree */
@@ -197,6 +202,18 @@ int main(void)
              "\"persistence\" there.",
              "cluster.sharding.state-store-mode is \"persistence\" here and "
              "\"ddata\" there."),
+        PAIR(nodes_that_share_leases_agree, LEASES("\"shards\":\"etcd /a/\""),
+             LEASES("\"shards\":\"etcd /a/\",\"coordinators\":\"etcd /a/\""), "", ""),
+        PAIR(nodes_with_and_without_leases_agree, LEASES("\"shards\":\"etcd /a/\""),
+             AKKA(DOWNING("")), "", ""),
+        PAIR(other_leases_of_shards_do_not_agree, LEASES("\"shards\":\"etcd /a/\""),
+             LEASES("\"shards\":\"file b 1:2\""),
+             NOT_SHARED "lease.shards is \"etcd /a/\" here and \"file b 1:2\" there.",
+             NOT_SHARED "lease.shards is \"file b 1:2\" here and \"etcd /a/\" there."),
+        PAIR(other_leases_of_coordinators_do_not_agree,
+             LEASES("\"coordinators\":\"file b 1:2\""), LEASES("\"coordinators\":\"file b 1:3\""),
+             NOT_SHARED "lease.coordinators is \"file b 1:2\" here and \"file b 1:3\" there.",
+             NOT_SHARED "lease.coordinators is \"file b 1:3\" here and \"file b 1:2\" there."),
         cmocka_unit_test(members_answer_joiners_MEM146),
         cmocka_unit_test(broken_configurations_are_refused),
     };

@@ -445,6 +445,11 @@ static void hosted_news_at(struct model *model, uint32_t n, uint32_t l,
     case OWNED_FENCED:
         broken(model, "fenced off");
         return;
+    case OWNED_LEASE:
+    case OWNED_RELEASE:
+    case OWNED_LEASE_LOST:
+        broken(model, "a lease, which the type does not use");
+        return;
     }
 }
 

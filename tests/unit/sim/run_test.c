@@ -1022,6 +1022,24 @@ static void a_flood_of_strangers_changes_nothing(void **state)
     assert_int_equal(result.work.members.joined, 4);
 }
 
+/* A cut node's leases expire. A dead one's expire at the provider, and other nodes get them. */
+static void leases_are_lost_and_move(void **state)
+{
+    static const char faults[] = "at 5s lease-cut 1 for 40s\n"
+                                 "at 60s crash 2\n";
+    struct run_result result;
+    struct options options;
+
+    (void)state;
+    set(&options, 8);
+    options.value[OPTION_LENGTH] = 120;
+    options.value[OPTION_SHARD_LEASES] = 3;
+    run_with_faults(&options, faults, &result);
+    assert_int_equal(result.effects[FAULT_VERB_LEASE_CUT].faults, 1);
+    assert_true(result.work.leases.lost >= 1);
+    assert_true(result.work.leases.moved > 0);
+}
+
 /* A node that is cut off while it leaves does not wait forever to see itself exiting. */
 static void shutdown_completes_a_node_that_waits_for_ever_is_found(void **state)
 {
@@ -1095,6 +1113,7 @@ int main(void)
         cmocka_unit_test(a_node_of_another_cluster_is_refused),
         cmocka_unit_test(joins_of_a_stranger_change_nothing),
         cmocka_unit_test(a_flood_of_strangers_changes_nothing),
+        cmocka_unit_test(leases_are_lost_and_move),
         cmocka_unit_test(
             no_lost_update_a_disk_that_loses_acknowledged_updates_is_found),
         cmocka_unit_test(shutdown_completes_a_node_that_waits_for_ever_is_found),

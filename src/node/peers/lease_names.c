@@ -1,0 +1,75 @@
+/* Makes the names of leases. */
+#include "node/peers/lease_names.h"
+
+#include <string.h>
+
+#include "shard/shard_id.h"
+#include "shard/wire.h"
+
+/* Shards of different data centers are different shards. */
+static void put_system(struct buf *name, const struct node_settings *settings)
+{
+    const char *center = settings->data_center;
+
+    buf_put_text(name, settings->identity.system);
+    if (!center || !*center || strcmp(center, "default") == 0)
+        return;
+    buf_put_text(name, "@");
+    buf_put_text(name, center);
+}
+
+void session_lease_name_put(struct buf *name, const struct node_settings *settings)
+{
+    char address[ADDRESS_TEXT_MAX];
+
+    buf_put_text(name, settings->identity.system);
+    buf_put_text(name, "-node-");
+    buf_put_text(name, address_text(&settings->identity.node.address, address, sizeof address));
+}
+
+void shard_lease_name_put(struct buf *name, const struct node_settings *settings, const char *type,
+                          int32_t shard)
+{
+    char text[SHARD_TEXT_MAX];
+
+    put_system(name, settings);
+    buf_put_text(name, "-shard-");
+    buf_put_text(name, type);
+    buf_put_text(name, "-");
+    buf_put_slice(name, shard_text(shard, text));
+}
+
+void coordinator_lease_name_put(struct buf *name, const struct node_settings *settings,
+                                const char *type)
+{
+    put_system(name, settings);
+    buf_put_text(name, "-singleton-");
+    buf_put_text(name, settings->identity.protocol);
+    buf_put_text(name, "://");
+    buf_put_text(name, settings->identity.system);
+    coordinator_manager_path_put(name, type);
+}
+
+static bool fits(struct buf *name)
+{
+    bool is_short = name->size < LEASE_TEXT_MAX;
+
+    buf_fini(name);
+    return is_short;
+}
+
+bool lease_names_fit(const struct node_settings *settings, const char *type)
+{
+    struct buf name = { 0 };
+
+    shard_lease_name_put(&name, settings, type, INT32_MIN); /* the longest */
+    return fits(&name);
+}
+
+bool coordinator_lease_name_fits(const struct node_settings *settings, const char *type)
+{
+    struct buf name = { 0 };
+
+    coordinator_lease_name_put(&name, settings, type);
+    return fits(&name);
+}
