@@ -82,6 +82,11 @@ static const struct kind kinds[] = {
     { ZOO_MAILBOX_UNLIMITED, MODE_SWARM, { "mailbox_max=1", "load=10", "storm=100" } },
     /* regions that buffer one message, and bursts */
     { ZOO_BUFFER_UNLIMITED, MODE_HANDOFF, { "buffer_size=1", "load=10", "storm=100" } },
+    /* regions that buffer none */
+    { ZOO_REFUSED_MESSAGE_ASKS_NO_HOME, MODE_SWARM, { "buffer_size=0" } },
+    /* shards with texts, entities that callers start */
+    { ZOO_NUMBERS_NAME_TEXT_SHARDS, MODE_SWARM, { "text_shards=1" } },
+    { ZOO_START_NAMES_THE_ENTITY, MODE_SWARM, { "text_shards=1", "callers=2" } },
     /* a peer gets more than it reads for long */
     { ZOO_OUTBOUND_QUEUE_UNLIMITED, MODE_SWARM,
       { "nodes=3", "lanes=1", "load=300", "clients=4", "ops=1",

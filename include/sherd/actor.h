@@ -203,10 +203,30 @@ SHERD_API void sherd_entity_ask_or_fail(struct sherd_ctx *ctx,
  * Sent at most once, in order with the tells to it.
  *
  * type, id: as for sherd_entity_tell. An unknown type and a wrong id are
- * ignored. If you must know that the entity runs, ask it something: it answers
- * after its recovery, and a remembered entity after its start is stored. */
+ * ignored. sherd_entity_start_ask tells when the entity runs. */
 SHERD_API void sherd_entity_start(struct sherd_ctx *ctx, const char *type,
                                   const char *id);
+
+/* Starts an entity as above, and asks to be told: exactly one SHERD_ANSWER or
+ * SHERD_NO_ANSWER with this tag follows. The answer means that the entity runs,
+ * and that the start of a remembered entity is stored. Its msg is 0, and its
+ * body is the id of the entity's shard. In Akka this is StartEntity with its
+ * StartEntityAck.
+ *
+ * The rest is as for sherd_entity_ask. */
+SHERD_API void sherd_entity_start_ask(struct sherd_ctx *ctx, const char *type,
+                                      const char *id, uint32_t tag,
+                                      uint64_t timeout_ms);
+
+/* Sends a message to a type's region, whose extractor finds the entity
+ * (sherd/extractor.h). The extractor runs in this call; a message that it does
+ * not handle ends as SHERD_REASON_NOT_EXTRACTED. The rest is as for
+ * sherd_entity_tell and sherd_entity_ask. */
+SHERD_API void sherd_region_tell(struct sherd_ctx *ctx, const char *type,
+                                 uint32_t msg, struct sherd_bytes body);
+SHERD_API void sherd_region_ask(struct sherd_ctx *ctx, const char *type,
+                                uint32_t msg, struct sherd_bytes body,
+                                uint32_t tag, uint64_t timeout_ms);
 
 /* Sends a message to an actor of any node by its path. Answers come with a
  * sender; its ref is cheaper from then on.
@@ -263,6 +283,10 @@ SHERD_API struct sherd_ref sherd_self(const struct sherd_ctx *ctx);
 SHERD_API struct sherd_bytes sherd_id(const struct sherd_ctx *ctx);
 /* Returns the entity's type, lent. A plain actor has its behavior's name. */
 SHERD_API const char *sherd_type(const struct sherd_ctx *ctx);
+/* Returns the id of the entity's shard, lent, with a zero byte after it: a
+ * number such as "-17", or what the type's extractor chose. A plain actor has
+ * an empty one. */
+SHERD_API const char *sherd_shard_id(const struct sherd_ctx *ctx);
 /* Returns the time of this turn of the lane in milliseconds, by a clock that
  * never goes back. */
 SHERD_API uint64_t sherd_now(const struct sherd_ctx *ctx);

@@ -29,7 +29,7 @@ struct sherd_value;
 /* Returns the shard of an entity, as nodes and JVM nodes compute it: from
  * -(shards - 1) to shards - 1. It is negative for one id in 2^32.
  *
- * id: a text. shards: the number of shards of its type, 1 to 10,000.
+ * id: a text. shards: the number of shards of its type, 1 to 20,000.
  * Threads: any. */
 SHERD_API int32_t sherd_shard_of(const char *id, uint32_t shards);
 

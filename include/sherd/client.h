@@ -146,6 +146,10 @@ struct sherd_request {
     /* The receiver: an entity, or an actor if entity is null. */
     const struct sherd_entity_ref *entity;
     struct sherd_ref actor;
+    /* If set, the receiver is the region of this type instead: its extractor
+     * finds the entity (sherd/extractor.h), on the calling thread. A message
+     * that it does not handle ends as SHERD_REASON_NOT_EXTRACTED. */
+    const char *region;
     uint32_t msg;            /* the application's own number */
     struct sherd_bytes body; /* as for sherd_tell */
     /* The rest is for asks. The time from now on, 1 to 3,600,000 ms; other
@@ -154,6 +158,9 @@ struct sherd_request {
     /* 1: the request fails at once if the members cannot reach the receiver's
      * node, or no longer: see sherd_entity_ask_or_fail. */
     int or_fail;
+    /* 1: the entity is only started: see sherd_entity_start_ask. msg and body
+     * are not sent, and or_fail is ignored. */
+    int start;
     void *user; /* comes back with the completion */
 };
 

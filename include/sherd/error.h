@@ -105,7 +105,11 @@ enum sherd_error { SHERD_ERRORS(X) };
     X(SHERD_REASON_NO_MATCH, "the selection matches no actor")                 \
     /* The entity ended because this node lost its shard's lease               \
      * (cluster.sharding.use-lease). */                                        \
-    X(SHERD_REASON_LEASE_LOST, "the shard lost its lease")
+    X(SHERD_REASON_LEASE_LOST, "the shard lost its lease")                     \
+    /* The message was sent to a region: see sherd_extractor.entity. */        \
+    X(SHERD_REASON_NOT_EXTRACTED, "the extractor does not handle the message") \
+    /* The type's extractor gave no valid id, or one too many. */              \
+    X(SHERD_REASON_NO_SHARD, "the extractor names no shard for the entity")
 
 #define X(name, text) name,
 enum sherd_reason { SHERD_REASONS(X) SHERD_REASON_COUNT };

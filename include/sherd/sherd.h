@@ -14,6 +14,7 @@
 #include <sherd/ddata.h>
 #include <sherd/entity_ref.h>
 #include <sherd/error.h>
+#include <sherd/extractor.h>
 #include <sherd/job.h>
 #include <sherd/sharding.h>
 #include <sherd/shutdown.h>

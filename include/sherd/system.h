@@ -19,6 +19,7 @@
 
 #include <sherd/actor.h>
 #include <sherd/cluster.h>
+#include <sherd/extractor.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -143,9 +144,14 @@ struct sherd_entity_type {
      * a JVM node that joined earlier has it, this node leaves with
      * SHERD_EJOIN. */
     const char *role;
-    /* 1 to 10,000, the same on all nodes; default: as configured
-     * (akka.cluster.sharding.number-of-shards, 1000). */
+    /* 1 to 20,000, the same on all nodes; default: as configured
+     * (akka.cluster.sharding.number-of-shards, 1000). If the extractor names
+     * shards: how many there can be. */
     uint32_t shards;
+    /* How messages find their entity and its shard, the same on all nodes
+     * (sherd/extractor.h). Copied. Default: the sender names the entity, and
+     * its shard is Akka's hash of the id. */
+    const struct sherd_extractor *extractor;
     /* Sent as a SHERD_MESSAGE in place of every SHERD_STOPPING; the entity
      * returns SHERD_STOP when it is ready. 0: it gets SHERD_STOPPING and ends.
      * When a shard moves, an entity that has not ended after 25 s is ended, and
@@ -199,8 +205,8 @@ struct sherd_entity_type {
 };
 
 /* Remembered entities. The existence of an entity is stored before its first
- * message is delivered: in the journal, or in distributed data
- * (cluster.sharding.remember-entities-store = ddata). Until it calls
+ * message is delivered: in distributed data, or in the journal
+ * (cluster.sharding.remember-entities-store = eventsourced). Until it calls
  * sherd_passivate it starts again with its shard: after a move, a crash, and a
  * restart of all nodes. One that ends otherwise starts again after
  * entity-restart-backoff, or with its next message. Remembered entities are

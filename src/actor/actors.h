@@ -28,6 +28,7 @@
 #include "base/bytes.h"
 #include "base/outbox.h"
 #include "base/probe.h"
+#include "base/shard_rule.h"
 #include "base/timers.h"
 #include "base/trace.h"
 
@@ -96,6 +97,9 @@ void actors_free(struct actors *actors);
  * functions. */
 void actors_add_type(struct actors *actors, uint16_t index,
                      const struct sherd_entity_type *type);
+/* Sets how the entities of a type find their shard; Akka's hash at first. Copied, with its names
+ * lent. */
+void actors_set_rule(struct actors *actors, uint16_t type, const struct shard_rule *rule);
 /* No actor runs any more from that time on: a lease of entities here is over. Needs settings.clock;
  * it is read once for about 64 messages. NEVER: no limit. */
 void actors_set_end_of_leases(struct actors *actors, uint64_t until);

@@ -7,6 +7,7 @@
 
 #include "actor/services.h"
 #include "base/line.h"
+#include "base/mark.h"
 
 SHERD_API struct sherd_ref sherd_self(const struct sherd_ctx *ctx)
 {
@@ -26,6 +27,15 @@ SHERD_API struct sherd_bytes sherd_id(const struct sherd_ctx *ctx)
 SHERD_API const char *sherd_type(const struct sherd_ctx *ctx)
 {
     return slot_type(ctx->actors, ctx->slot);
+}
+
+SHERD_API const char *sherd_shard_id(const struct sherd_ctx *ctx)
+{
+    struct actors *actors = ctx->actors;
+
+    if (!(ctx->slot->flags & FLAG_ENTITY))
+        return "";
+    return (const char *)slot_shard(actors, ctx->slot, actors->ctx.shard).data;
 }
 
 SHERD_API uint64_t sherd_now(const struct sherd_ctx *ctx)
@@ -291,6 +301,67 @@ SHERD_API void sherd_entity_start(struct sherd_ctx *ctx, const char *type_name,
                                     slice_of(NULL, 0));
     message->kind = MESSAGE_START;
     effects_emit(ctx->actors, message);
+}
+
+SHERD_API void sherd_entity_start_ask(struct sherd_ctx *ctx, const char *type_name,
+                                      const char *id, uint32_t tag,
+                                      uint64_t timeout_ms)
+{
+    uint16_t type = type_of(ctx->actors, type_name);
+    size_t size = strlen(id);
+    struct message *message;
+
+    ctx->asked = 0;
+    if (type == TYPE_NONE || size == 0 || size > SHERD_ID_MAX) {
+        ask_refuse(ctx->actors, ctx->index, ctx->slot, tag,
+                   type == TYPE_NONE ? SHERD_REASON_NO_SUCH_TYPE
+                                     : SHERD_REASON_EMPTY_ID);
+        return;
+    }
+    message = actors_entity_message(ctx->actors, type, slice_of(id, size),
+                                    slice_of(NULL, 0));
+    message->kind = MESSAGE_START;
+    message->sender = ctx->self;
+    send(ctx, message, ASK_WAITS, tag, timeout_ms);
+}
+
+/* Finds the entity of a message to a region. False: the message has ended. */
+static bool extract(struct sherd_ctx *ctx, const char *type_name, bool is_ask,
+                    uint32_t tag, struct sherd_extracted *message)
+{
+    uint16_t type = type_of(ctx->actors, type_name);
+    uint32_t msg = message->msg;
+    struct sherd_bytes body = message->body;
+    enum sherd_reason reason = SHERD_REASON_NO_SUCH_TYPE;
+
+    if (type != TYPE_NONE) {
+        if (shard_rule_extract(&ctx->actors->types[type].rule, message))
+            return true;
+        REACHED("an extractor does not handle an actor's message");
+        reason = SHERD_REASON_NOT_EXTRACTED;
+    }
+    refuse(ctx, msg, body, is_ask, tag, reason);
+    return false;
+}
+
+SHERD_API void sherd_region_tell(struct sherd_ctx *ctx, const char *type,
+                                 uint32_t msg, struct sherd_bytes body)
+{
+    struct sherd_extracted message = { .msg = msg, .body = body };
+
+    if (extract(ctx, type, false, 0, &message))
+        send_entity(ctx, type, message.id, message.msg, message.body, NO_ASK, 0, 0);
+}
+
+SHERD_API void sherd_region_ask(struct sherd_ctx *ctx, const char *type,
+                                uint32_t msg, struct sherd_bytes body,
+                                uint32_t tag, uint64_t timeout_ms)
+{
+    struct sherd_extracted message = { .msg = msg, .body = body };
+
+    if (extract(ctx, type, true, tag, &message))
+        send_entity(ctx, type, message.id, message.msg, message.body,
+                    ASK_WAITS, tag, timeout_ms);
 }
 
 /* Answers an ask or a tell; drops the answer to an empty question. */

@@ -45,8 +45,7 @@ static inline void deliver_entity(struct actors *actors,
         message->entity.has_shard = 1;
     } else {
         if (!message->entity.has_shard) {
-            message->entity.shard = hash_shard(
-                message_id(message), actors->types[message->type].shards);
+            message->entity.shard = message_shard(actors, message);
             message->entity.has_shard = 1;
         }
         row = shard_row_find(actors, message->type, message->entity.shard);

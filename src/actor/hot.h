@@ -136,12 +136,17 @@ static inline bool deliver_fast(struct actors *actors, struct message *message)
     return true;
 }
 
+static inline int32_t message_shard(const struct actors *actors, const struct message *message)
+{
+    return shard_rule_of(&actors->types[message->type].rule, message_id(message),
+                         message->msg, message_said(message));
+}
+
 /* Puts a message, given, last into the queue of messages that leave the lane. */
 static inline void mailbox_out_put(struct actors *actors, struct message *message)
 {
     if (message_to_entity(message) && !message->entity.has_shard) {
-        message->entity.shard = hash_shard(
-            message_id(message), actors->types[message->type].shards);
+        message->entity.shard = message_shard(actors, message);
         message->entity.has_shard = 1;
     }
     message->next = NULL;

@@ -140,6 +140,7 @@ struct type {
     uint16_t behavior;
     uint32_t stop_msg;
     uint32_t shards;
+    struct shard_rule rule;
     uint32_t running;
     bool is_daemon;           /* daemon.c */
     uint32_t daemon_revision; /* the earliest that may start */
@@ -309,6 +310,7 @@ struct sherd_ctx {
     bool store_failed;
     uint64_t asked; /* number of the last ask; 0: it was refused */
     char id[SHERD_ID_MAX + 1];
+    char shard[SHARD_TEXT_MAX];
 };
 
 struct actors {
@@ -459,6 +461,9 @@ static inline struct behavior *behavior_of(const struct actors *actors,
 /* --- slot_trace.c --- */
 /* Returns the type's name of an entity, the behavior's of another actor; lent. */
 const char *slot_type(const struct actors *actors, const struct slot *slot);
+/* The id of an entity's shard, with a zero byte after it; lent by the type or by text. */
+struct slice slot_shard(const struct actors *actors, const struct slot *slot,
+                        char text[SHARD_TEXT_MAX]);
 /* Logs a text about an actor with its type; for an entity also shard and id. */
 void slot_trace(const struct actors *actors, const struct slot *slot,
                 enum trace_level level, const char *text);

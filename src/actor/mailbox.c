@@ -109,7 +109,9 @@ bool message_notice(struct message *message, enum sherd_reason reason)
 {
     struct sherd_ref sender = message->sender;
 
-    if (message->kind != MESSAGE_TELL || ref_is_nobody(sender) ||
+    bool is_start = message->kind == MESSAGE_START && message->ask;
+
+    if ((message->kind != MESSAGE_TELL && !is_start) || ref_is_nobody(sender) ||
         (message->ask == 0 && !message->wants_undelivered))
         return false;
     message->kind = message->ask ? MESSAGE_NO_ANSWER : MESSAGE_UNDELIVERED;

@@ -111,6 +111,12 @@ static inline struct slice message_body(const struct message *message)
     return slice_of(message->data, message->body_size);
 }
 
+/* The body as an extractor sees it: without data for a start of an entity. */
+static inline struct slice message_said(const struct message *message)
+{
+    return message->kind == MESSAGE_START ? slice_of(NULL, 0) : message_body(message);
+}
+
 /* The entity's id, or the path; a zero byte follows it. */
 static inline struct slice message_id(const struct message *message)
 {

@@ -86,6 +86,7 @@ uint64_t actors_entity_start(struct actors *actors, uint16_t type,
     uint32_t key = entity_table_key(type, hash_bytes(id));
     uint32_t row = shard_row_find(actors, type, shard);
     uint32_t index;
+    char number[SHARD_TEXT_MAX];
 
     check(!actors->ctx.slot);
     entity_flush(actors);
@@ -98,8 +99,9 @@ uint64_t actors_entity_start(struct actors *actors, uint16_t type,
     if (!index) {
         trace_put(actors->settings.trace, TRACE_ERROR, "actor",
                   "remembered entity not started: the lane has too many actors "
-                  "type=%s shard=%d hint=\"use more lanes or nodes\" id=%.*s",
-                  actors->types[type].name, shard, (int)id.size,
+                  "type=%s shard=%s hint=\"use more lanes or nodes\" id=%.*s",
+                  actors->types[type].name,
+                  shard_label(actors->types[type].rule.names, shard, number), (int)id.size,
                   (const char *)id.data);
         return 0;
     }

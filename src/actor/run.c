@@ -124,13 +124,22 @@ static bool handle_mark(struct actors *actors, uint32_t index,
                   call(actors, slot, NULL, &msg), last);
 }
 
-/* Acknowledges a START, given, once the entity runs and, if remembered, its start is stored. */
+/* Acknowledges a START, given, once the entity runs and, if remembered, its start is stored. An asker
+ * gets an answer. */
 static void acknowledge_start(struct actors *actors, const struct slot *slot,
                               struct message *message)
 {
+    char text[SHARD_TEXT_MAX];
     struct message *ack;
 
-    if (!ref_is_nobody(message->sender)) {
+    if (message->ask) {
+        ack = actors_message(actors, slot_shard(actors, slot, text));
+        ack->kind = MESSAGE_ANSWER;
+        ack->to = message->sender;
+        ack->sender = actors->ctx.self;
+        ack->ask = message->ask;
+        effects_emit(actors, ack);
+    } else if (!ref_is_nobody(message->sender)) {
         ack = actors_message(actors, slot_id(slot));
         ack->kind = MESSAGE_START_ACK;
         ack->to = message->sender;
@@ -385,6 +394,7 @@ static void report_slow(struct actors *actors, uint64_t took,
     const char *label = handled > 1 ? "last_message" : "message";
     const char *kind = message_kind_text(actors->handled_kind);
     uint64_t ms = took / MS;
+    char number[SHARD_TEXT_MAX];
 
     actors->counts.slow_handlers++;
     if (count != 1)
@@ -397,13 +407,13 @@ static void report_slow(struct actors *actors, uint64_t took,
                   actors->handled_msg, kind, (unsigned long long)ms, handled);
     else
         trace_put(actors->settings.trace, TRACE_WARNING, "actor",
-                  "handler took long behavior=%s type=%s shard=%d id=%.*s "
+                  "handler took long behavior=%s type=%s shard=%s id=%.*s "
                   "%s=%u kind=\"%s\" ms=%llu messages=%u",
                   behavior_of(actors, slot)->face.name
                       ? behavior_of(actors, slot)->face.name
                       : "",
                   slot_type(actors, slot),
-                  (int)actors->rows.items[slot->row].shard,
+                  (const char *)slot_shard(actors, slot, number).data,
                   (int)slot_id(slot).size, (const char *)slot_id(slot).data,
                   label, actors->handled_msg, kind, (unsigned long long)ms,
                   handled);

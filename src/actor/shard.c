@@ -162,14 +162,16 @@ static void force_row(struct actors *actors, uint32_t row)
 {
     struct row *here = &actors->rows.items[row];
     uint32_t named = 0, counts[LATE_COUNT] = { 0 };
-    char text[TRACE_TEXT_MAX];
+    char text[TRACE_TEXT_MAX], number[SHARD_TEXT_MAX];
 
     for (uint32_t i = 0; i < here->slots.count; i++)
         counts[late_of(slot_at(actors, here->slots.items[i]))]++;
     line_format(text, sizeof text,
                 "entities did not stop in time, stopped by force type=%s "
-                "shard=%d entities=%u",
-                actors->types[here->type].name, here->shard, here->slots.count);
+                "shard=%s entities=%u",
+                actors->types[here->type].name,
+                shard_label(actors->types[here->type].rule.names, here->shard, number),
+                here->slots.count);
     trace_late(actors, text, counts);
     here->deadline = 0;
     here->over = true;
@@ -242,17 +244,20 @@ enum shard_loss { SHARD_FENCED, SHARD_LEASE_LOST };
 static void trace_loss(const struct actors *actors, const struct row *row, uint16_t type,
                        int32_t shard, enum shard_loss loss)
 {
+    char text[SHARD_TEXT_MAX];
+    const char *label = shard_label(actors->types[type].rule.names, shard, text);
+
     if (loss == SHARD_FENCED)
         trace_put(actors->settings.trace, TRACE_WARNING, "actor",
                   "shard fenced, its entities stopped: another node owns it "
-                  "type=%s shard=%d entities=%u "
+                  "type=%s shard=%s entities=%u "
                   "hint=\"check whether this process was suspended or cut off\"",
-                  actors->types[type].name, shard, row->slots.count);
+                  actors->types[type].name, label, row->slots.count);
     else
         trace_put(actors->settings.trace, row->slots.count ? TRACE_WARNING : TRACE_INFO, "actor",
-                  "shard lost its lease, its entities stopped type=%s shard=%d entities=%u "
+                  "shard lost its lease, its entities stopped type=%s shard=%s entities=%u "
                   "hint=\"it starts again when the lease can be had\"",
-                  actors->types[type].name, shard, row->slots.count);
+                  actors->types[type].name, label, row->slots.count);
 }
 
 static void end_at_once(struct actors *actors, uint16_t type, int32_t shard, enum shard_loss loss)

@@ -89,6 +89,7 @@ void actors_add_type(struct actors *actors, uint16_t index,
     known->remembers = type->remember > 0;
     known->is_daemon = daemon_type_is(type->name);
     known->shards = type->shards ? type->shards : ENTITY_SHARDS;
+    known->rule.shards = known->shards;
     known->behavior = behavior_intern(actors, &type->behavior, index);
     check(known->behavior != TYPE_NONE);
     behavior = &actors->behaviors.items[known->behavior];
@@ -96,6 +97,12 @@ void actors_add_type(struct actors *actors, uint16_t index,
         type->mailbox_max ? type->mailbox_max : ENTITY_MAILBOX_MAX;
     if (type->idle_ms < UINT64_MAX / MS)
         make_ticks(actors, behavior, type->idle_ms ? type->idle_ms : ENTITY_IDLE_MS);
+}
+
+void actors_set_rule(struct actors *actors, uint16_t type, const struct shard_rule *rule)
+{
+    check(type_at(actors, type)->shards == rule->shards);
+    type_at(actors, type)->rule = *rule;
 }
 
 uint16_t actors_type(const struct actors *actors, struct slice name)

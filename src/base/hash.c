@@ -109,6 +109,11 @@ int32_t hash_shard_of(int32_t hash, uint32_t shards)
     return hash % (int32_t)shards;
 }
 
+int32_t hash_murmur2_shard(struct slice id, uint32_t shards)
+{
+    return (int32_t)((hash_murmur2(id) & 0x7fffffff) % shards);
+}
+
 uint32_t hash_murmur2(struct slice bytes)
 {
     const uint32_t m = 0x5bd1e995;

@@ -15,5 +15,7 @@ uint32_t hash_murmur2(struct slice bytes); /* Kafka's murmur2, seed 0x9747b28c *
  * negative. */
 int32_t hash_shard(struct slice id, uint32_t shards);
 int32_t hash_shard_of(int32_t hash, uint32_t shards); /* the same from the id's hash_java */
+/* Akka's Murmur2MessageExtractor: Kafka's default partition of the id. */
+int32_t hash_murmur2_shard(struct slice id, uint32_t shards);
 
 #endif

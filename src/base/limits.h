@@ -168,6 +168,9 @@
 #define SHARD_REF_MAX 1024 /* bytes of a region's or coordinator's ref */
 /* bytes to read one message; a frame is at most 256 KiB */
 #define SHARD_MESSAGE_MEMORY_MAX (8 * 1024 * 1024)
+/* bytes of a registration; a larger one is compressed: 20,000 shards are 480 KiB, and then 110 */
+#define SHARD_REGISTER_PLAIN_MAX (192 * 1024)
+#define SHARD_REGISTER_INFLATE_MAX (4 * 1024 * 1024) /* bytes of such a one: 131,072 shards */
 #define SHARD_HOMES_MAX 500 /* in one message; Akka's */
 /* at a registration; Akka's; other homes are asked for when needed */
 #define SHARD_HOMES_MESSAGES_MAX 10
@@ -224,8 +227,9 @@
 #define PENDING_BYTES_MAX (256ull * 1024 * 1024) /* of these messages */
 /* before their order to drain; the oldest is dropped, which fails that attempt only */
 #define EARLY_MARKERS_MAX 4096
-/* ns for entities to stop; with the drain below the hand-off timeout */
-#define OWNED_STOP_TIMEOUT (25 * 1000000000ull)
+/* ns from the order to drain to the forced stop of entities; Akka's for a hand-off timeout of 60 s */
+#define OWNED_STOP_TIMEOUT (55 * 1000000000ull)
+#define OWNED_STOP_MIN 1000000000ull /* ns that entities have at least */
 /* ns between attempts to raise a fence; doubles up to eight times */
 #define OWNED_CLAIM_RETRY 1000000000ull
 /* ns between tries to get a shard's lease: Akka's lease-retry-interval */

@@ -11,7 +11,11 @@
 
 static void tell(struct sherd_ctx *ctx, const struct client_request *request)
 {
-    if (request->type)
+    if (request->way == CLIENT_START)
+        sherd_entity_start(ctx, request->type, client_request_entity(request));
+    else if (request->way == CLIENT_REGION)
+        sherd_region_tell(ctx, request->type, request->msg, client_request_body(request));
+    else if (request->type)
         sherd_entity_tell(ctx, request->type, client_request_entity(request),
                           request->msg, client_request_body(request));
     else
@@ -26,7 +30,11 @@ static void ask(struct sherd_ctx *ctx, const struct client_request *request,
     const char *id = client_request_entity(request);
     uint32_t tag = (uint32_t)request->id;
 
-    if (request->type && request->may_fail)
+    if (request->way == CLIENT_START)
+        sherd_entity_start_ask(ctx, request->type, id, tag, timeout);
+    else if (request->way == CLIENT_REGION)
+        sherd_region_ask(ctx, request->type, request->msg, body, tag, timeout);
+    else if (request->type && request->may_fail)
         sherd_entity_ask_or_fail(ctx, request->type, id, request->msg, body,
                                  tag, timeout);
     else if (request->type)

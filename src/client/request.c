@@ -17,6 +17,7 @@ struct client_request *client_request_new(const struct client_message *message)
     request->msg = message->msg;
     request->body_size = (uint32_t)message->body.size;
     request->room = (uint32_t)room;
+    request->way = (uint8_t)message->way;
     request->may_fail = message->may_fail;
     bytes_copy(request->data, message->body.data, message->body.size);
     if (message->type)

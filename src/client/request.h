@@ -9,6 +9,13 @@
 
 #include "base/bytes.h"
 
+/* The purposes of requests. */
+enum client_way {
+    CLIENT_ENTITY, /* a message to the entity, or to an actor */
+    CLIENT_REGION, /* a message to the region, for which the extractor found no entity */
+    CLIENT_START   /* a start of the entity */
+};
+
 /* It carries the message first, then the completion. */
 struct client_request {
     struct client_request *next; /* in a list of its port */
@@ -24,6 +31,7 @@ struct client_request {
     uint8_t status; /* enum sherd_client_status */
     uint8_t reason;
     uint8_t stage;
+    uint8_t way; /* enum client_way */
     bool may_fail;
     _Alignas(8) uint8_t data[]; /* body and id, then the answer or `where`, with a zero byte */
 };
@@ -35,6 +43,7 @@ struct client_message {
     struct sherd_ref to;
     uint32_t msg;
     struct sherd_bytes body;
+    enum client_way way;
     bool may_fail;
     void *user;
 };

@@ -422,15 +422,14 @@ static const struct row rows[] = {
          "an update that makes a value larger than this is refused")
 
     /* Sharding */
-    COUNT(SHARDING "number-of-shards", "1000", NULL, 1, 10000, YES,
+    COUNT(SHARDING "number-of-shards", "1000", NULL, 1, 20000, YES,
           "number of shards of a type; the same on all nodes")
     TEXT(SHARDING "guardian-name", "sharding", NOT_YET, "name of the actor above all regions")
     TEXT(SHARDING "role", "", YES, "only members with this role host entities; empty: all")
     SWITCH(SHARDING "remember-entities", "off", YES,
            "on: entities of types that do not set `remember` start again with their shard")
     CHOICE(SHARDING "remember-entities-store", "ddata", "ddata|eventsourced",
-           YES, "where remembered entities are stored; `ddata`: distributed data; `eventsourced` or not set: the "
-                "journal")
+           YES, "where remembered entities are stored; `ddata`: distributed data; `eventsourced`: the journal")
     TIME(SHARDING "passivate-idle-entity-after", "null", OFF, YES,
          "deprecated form of the idle time-out; wins when it is set")
     TEXT(PASSIVATION "strategy", "default-idle-strategy", YES,
@@ -462,8 +461,8 @@ static const struct row rows[] = {
          "a coordinator that cannot store starts again after this time")
     SPAN(SHARDING "retry-interval", "2 s", NULL, YES,
          "a region repeats unanswered requests to the coordinator at this interval")
-    COUNT(SHARDING "buffer-size", "100000", NULL, 1, 100000000, YES,
-          "number of messages of a type that a node keeps while shard homes are unknown; 0 is refused")
+    COUNT(SHARDING "buffer-size", "100000", NULL, 0, 100000000, YES,
+          "number of messages of a type that a node keeps while shard homes are unknown; 0: none, such messages are undelivered")
     SPAN_MS(SHARDING "handoff-timeout", "60 s", NULL, YES, "a hand-off that takes longer fails, and the shard stays")
     SPAN_MS(SHARDING "shard-start-timeout", "10 s", NULL, YES,
          "the coordinator repeats an unanswered order to host a shard after this time")

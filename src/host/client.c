@@ -202,12 +202,54 @@ int sherd_client_close(struct sherd_client *client)
 
 /* ---- requests ---- */
 
+/* A request on its way to a port: all of it is lent. */
+struct wanted {
+    struct node_receiver receiver;
+    struct sherd_extracted message;
+    const char *id;
+    enum client_way way;
+};
+
+static int find_region(const struct node *node, const struct sherd_request *request,
+                       struct wanted *wanted)
+{
+    bool is_handled;
+
+    if (request->start)
+        return SHERD_EINVAL;
+    if (!node_region_receiver(node, request->region, &wanted->message,
+                              &wanted->receiver, &is_handled))
+        return SHERD_ENOTYPE;
+    wanted->id = wanted->message.id;
+    if (is_handled)
+        return 0;
+    wanted->way = CLIENT_REGION;
+    wanted->message.msg = request->msg;
+    wanted->message.body = request->body;
+    return 0;
+}
+
+static int find_entity(const struct node *node, const struct sherd_request *request,
+                       struct wanted *wanted)
+{
+    if (!entity_ref_is_valid(request->entity))
+        return SHERD_EINVAL;
+    if (!node_entity_receiver(node, request->entity, &wanted->receiver))
+        return SHERD_ENOTYPE;
+    wanted->id = request->entity->id;
+    if (!request->start)
+        return 0;
+    wanted->way = CLIENT_START;
+    wanted->message.body = (struct sherd_bytes){ NULL, 0 };
+    return 0;
+}
+
 /* Finds the receiver, or returns why the request cannot be made. */
 static int find(const struct sherd_client *client,
-                const struct sherd_request *request,
-                struct node_receiver *receiver)
+                const struct sherd_request *request, struct wanted *wanted)
 {
     const struct node *node;
+    int result = 0;
 
     if (!client || !request)
         return SHERD_EINVAL;
@@ -215,29 +257,34 @@ static int find(const struct sherd_client *client,
         system_state_of(client->system) != SYSTEM_RUNNING)
         return SHERD_ESTATE;
     node = client->system->node;
-    if (!request->entity) {
-        if (!request->actor.node)
-            return SHERD_EINVAL;
-        *receiver = node_actor_receiver(node, request->actor);
-    } else if (!entity_ref_is_valid(request->entity)) {
+    *wanted = (struct wanted){ .message = { .msg = request->msg,
+                                            .body = request->body } };
+    if (request->region)
+        result = find_region(node, request, wanted);
+    else if (request->entity)
+        result = find_entity(node, request, wanted);
+    else if (!request->actor.node || request->start)
         return SHERD_EINVAL;
-    } else if (!node_entity_receiver(node, request->entity, receiver)) {
-        return SHERD_ENOTYPE;
-    }
-    return node_takes_body(node, receiver, request->actor, request->body.size)
+    else
+        wanted->receiver = node_actor_receiver(node, request->actor);
+    if (result)
+        return result;
+    return node_takes_body(node, &wanted->receiver, request->actor,
+                           wanted->message.body.size)
                ? 0
                : SHERD_EINVAL;
 }
 
 static struct client_request *make(const struct sherd_request *request,
-                                   const struct node_receiver *receiver)
+                                   const struct wanted *wanted)
 {
     return client_request_new(&(struct client_message){
-        .type = receiver->type,
-        .id = receiver->type ? request->entity->id : NULL,
+        .type = wanted->receiver.type,
+        .id = wanted->id,
         .to = request->actor,
-        .msg = request->msg,
-        .body = request->body,
+        .msg = wanted->message.msg,
+        .body = wanted->message.body,
+        .way = wanted->way,
         .may_fail = request->or_fail != 0,
         .user = request->user,
     });
@@ -246,8 +293,8 @@ static struct client_request *make(const struct sherd_request *request,
 int sherd_client_ask(struct sherd_client *client,
                      const struct sherd_request *request, uint64_t *id)
 {
-    struct node_receiver receiver;
-    int result = find(client, request, &receiver);
+    struct wanted wanted;
+    int result = find(client, request, &wanted);
     struct client_request *made;
     uint64_t own;
 
@@ -258,8 +305,8 @@ int sherd_client_ask(struct sherd_client *client,
         (void)atomic_fetch_add(&client->refused, 1);
         return SHERD_EFULL;
     }
-    made = make(request, &receiver);
-    result = port_ask(&client->ports[receiver.lane]->port, made,
+    made = make(request, &wanted);
+    result = port_ask(&client->ports[wanted.receiver.lane]->port, made,
                       uv_hrtime() / MS, request->timeout_ms, id ? id : &own);
     if (result != 0) {
         (void)atomic_fetch_sub(&client->open, 1);
@@ -271,14 +318,14 @@ int sherd_client_ask(struct sherd_client *client,
 int sherd_client_tell(struct sherd_client *client,
                       const struct sherd_request *request)
 {
-    struct node_receiver receiver;
-    int result = find(client, request, &receiver);
+    struct wanted wanted;
+    int result = find(client, request, &wanted);
     struct client_request *made;
 
     if (result != 0)
         return result;
-    made = make(request, &receiver);
-    result = port_tell(&client->ports[receiver.lane]->port, made);
+    made = make(request, &wanted);
+    result = port_tell(&client->ports[wanted.receiver.lane]->port, made);
     if (result != 0)
         mem_free(made);
     return result;

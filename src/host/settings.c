@@ -335,6 +335,8 @@ static void read_sharding(struct settings *settings)
     node->number_of_shards =
         (uint32_t)config_int(config, SHARDING "number-of-shards");
     node->buffer_size = (uint32_t)config_int(config, SHARDING "buffer-size");
+    if (!node->buffer_size)
+        node->buffer_size = BUFFER_NONE;
     node->rebalance_absolute_limit =
         (uint32_t)config_int(config, LEAST_SHARD "rebalance-absolute-limit");
     node->rebalance_relative_limit =

@@ -39,9 +39,7 @@ void settings_read_remembering(struct settings *settings)
         config_text(config, SHARDING "entity-recovery-strategy");
     const char *store = SHARDING "remember-entities-store";
 
-    node->remembers_in_data =
-        config_origin(config, store).kind != CONFIG_DEFAULT &&
-        strcmp(config_text(config, store), "ddata") == 0;
+    node->remembers_in_data = strcmp(config_text(config, store), "ddata") == 0;
     if (node->remembers_in_data)
         read_shard_keys(settings);
     node->remember_entities = config_bool(config, SHARDING "remember-entities");

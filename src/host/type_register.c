@@ -176,6 +176,8 @@ static int refuse(struct sherd_system *system, const struct sherd_entity_type *t
 {
     const char *fault = entity_type_fault(type);
 
+    if (!fault)
+        fault = entity_type_extractor_fault(&system->settings.node, type);
     if (fault) {
         log_fault(system, type, fault);
         return SHERD_EINVAL;
@@ -205,6 +207,8 @@ static void keep(struct sherd_system *system, const struct sherd_entity_type *ty
     copy.name = mem_text(type->name);
     copy.role = mem_text(type->role);
     copy.data_center = mem_text(type->data_center);
+    if (type->extractor)
+        copy.extractor = mem_copy(type->extractor, sizeof *type->extractor);
     copy.use_lease = mem_text(type->use_lease);
     copy.allocation = mem_text(type->allocation);
     if (type->strategy)

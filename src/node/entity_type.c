@@ -68,6 +68,18 @@ const char *entity_type_meant(const struct sherd_entity_type *type)
                : NULL;
 }
 
+const char *entity_type_extractor_fault(const struct node_settings *settings,
+                                        const struct sherd_entity_type *type)
+{
+    enum allocation_kind kind = entity_type_allocation(settings, type);
+
+    if (!type->extractor || !type->extractor->shard ||
+        (kind != ALLOCATION_CUSTOM && kind != ALLOCATION_EXTERNAL))
+        return NULL;
+    return "the allocation strategies custom and external know shards by "
+           "number, and the type's extractor names them by texts";
+}
+
 enum allocation_kind entity_type_allocation(const struct node_settings *settings,
                                             const struct sherd_entity_type *type)
 {
@@ -99,7 +111,10 @@ const char *entity_type_fault(const struct sherd_entity_type *type)
     if (!type->behavior.receive && !type->proxy && !type->data_center)
         return "no receive function";
     if (type->shards > TYPE_SHARDS_MAX)
-        return "more than 10000 shards";
+        return "more than 20000 shards";
+    if (type->extractor && type->extractor->hash != SHERD_SHARD_HASH_JAVA &&
+        type->extractor->hash != SHERD_SHARD_HASH_MURMUR2)
+        return "the extractor's hash is no value of enum sherd_shard_hash";
     if (!(type->rebalance_relative_limit >= 0 &&
           type->rebalance_relative_limit <= 1))
         return "rebalance_relative_limit is not from 0 to 1";
@@ -130,7 +145,7 @@ const char *entity_type_lease_fault(const struct node_settings *settings,
         return "use_lease is unknown; it must be \"etcd\", \"file\", \"memory\" or \"\"";
     if (type->proxy || far_center(settings, type))
         return NULL;
-    is_long = (shards && !lease_names_fit(settings, type->name)) ||
+    is_long = (shards && !lease_names_fit(settings, type->name, type->extractor && type->extractor->shard)) ||
               (settings->coordinator_lease && !coordinator_lease_name_fits(settings, type->name));
     return is_long ? "the names of its leases, which have the names of the system and the type, "
                      "have more than 255 bytes: shorten one of them"

@@ -6,7 +6,7 @@
 
 #include "node/node.h"
 
-#define TYPE_SHARDS_MAX 10000 /* as in sherd/system.h */
+#define TYPE_SHARDS_MAX 20000 /* as in sherd/system.h */
 
 /* Returns why the type cannot be used, as a literal; null if it can. The type may be null. */
 const char *entity_type_fault(const struct sherd_entity_type *type);
@@ -17,6 +17,10 @@ const char *entity_type_lease_fault(const struct node_settings *settings,
 /* Returns the strategy's name that the type's unknown one resembles most; null if its name is known,
  * or resembles none. */
 const char *entity_type_meant(const struct sherd_entity_type *type);
+/* Returns why a type without other faults cannot have both its extractor and its strategy, which may be
+ * that of the settings; null if it can. */
+const char *entity_type_extractor_fault(const struct node_settings *settings,
+                                        const struct sherd_entity_type *type);
 /* Returns the strategy of a type without faults. */
 enum allocation_kind entity_type_allocation(const struct node_settings *settings,
                                             const struct sherd_entity_type *type);

@@ -77,6 +77,11 @@ static void make_names(struct node *node, uint32_t index)
         type->shards ? type->shards : node->settings.number_of_shards;
     if (!names->shards)
         names->shards = 1000;
+    names->rule.shards = names->shards;
+    if (type->extractor)
+        names->rule.extractor = *type->extractor;
+    if (names->rule.extractor.shard)
+        names->rule.names = shard_names_new(names->shards);
     names->allocation = entity_type_allocation(&node->settings, type);
     names->is_far = type->data_center != NULL;
     names->type = mem_text(type->name);
@@ -182,6 +187,8 @@ static void copy_type(struct sherd_entity_type *copy,
 
     *copy = *type;
     copy->role = mem_text(role_of(settings, type));
+    if (type->extractor)
+        copy->extractor = mem_copy(type->extractor, sizeof *type->extractor);
     buf_put_text(&name, type->name);
     copy->data_center = NULL;
     if (type->data_center && strcmp(type->data_center, settings->data_center)) {
@@ -430,6 +437,8 @@ void node_free(struct node *node)
         mem_free(node->names[i].manager_path);
         mem_free(node->names[i].coordinator_path);
         free_text(settings->types[i].name);
+        shard_names_free(node->names[i].rule.names);
+        mem_free((void *)(uintptr_t)settings->types[i].extractor);
         free_text(settings->types[i].role);
         free_text(settings->types[i].data_center);
         free_text(settings->types[i].use_lease);
@@ -624,7 +633,8 @@ static bool type_takes_body(const struct node *node, uint32_t type, size_t size)
 
 static uint32_t lane_of(const struct node *node, uint32_t type, const char *id)
 {
-    int32_t shard = hash_shard(slice_text(id), node->names[type].shards);
+    int32_t shard = shard_rule_of(&node->names[type].rule, slice_text(id), 0,
+                                  slice_of(NULL, 0));
 
     return shard_lane(type, shard, node->settings.lanes);
 }
@@ -646,6 +656,20 @@ bool node_entity_receiver(const struct node *node, const struct sherd_entity_ref
         return false;
     receiver->type = node->names[type].name;
     receiver->lane = lane_of(node, type, ref->id);
+    return true;
+}
+
+bool node_region_receiver(const struct node *node, const char *type,
+                          struct sherd_extracted *message,
+                          struct node_receiver *receiver, bool *is_handled)
+{
+    uint32_t index = node_type_index(node, type);
+
+    if (index == ACTOR_TYPES_MAX)
+        return false;
+    receiver->type = node->names[index].name;
+    *is_handled = shard_rule_extract(&node->names[index].rule, message);
+    receiver->lane = *is_handled ? lane_of(node, index, message->id) : 0;
     return true;
 }
 

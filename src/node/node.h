@@ -125,6 +125,7 @@ struct node_settings {
 
     /* akka.cluster.sharding */
     const char *sharding_role; /* of types without one; null or blank: every node hosts them */
+#define BUFFER_NONE UINT32_MAX /* buffer_size: no message waits */
     uint32_t number_of_shards, buffer_size, rebalance_absolute_limit, rebalance_threshold, max_simultaneous_rebalance;
     enum allocation_kind allocation; /* of types that do not say; not ALLOCATION_CUSTOM */
     uint32_t hashing_limit; /* consistent hashing: shards that move in one round; 0: all */
@@ -255,6 +256,11 @@ struct node_receiver {
 bool node_entity_receiver(const struct node *node,
                           const struct sherd_entity_ref *ref,
                           struct node_receiver *receiver);
+/* Finds the entity of a message to the region of a type, as tells name the type. is_handled false: the
+ * extractor does not handle it. False: no such type. */
+bool node_region_receiver(const struct node *node, const char *type,
+                          struct sherd_extracted *message,
+                          struct node_receiver *receiver, bool *is_handled);
 struct node_receiver node_actor_receiver(const struct node *node,
                                          struct sherd_ref actor);
 /* Whether a body is small enough; to: for an actor. */

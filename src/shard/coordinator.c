@@ -54,6 +54,7 @@ struct coordinator *coordinator_new(const struct coordinator_options *options,
     coordinator->trace = options->trace;
     coordinator->probes = options->probes;
     coordinator->type_index = options->type_index;
+    coordinator->names = options->names;
     coordinator->settings = options->settings;
     fill_in_defaults(&coordinator->settings);
     coordinator->strategy.custom = options->strategy;

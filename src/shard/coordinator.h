@@ -67,6 +67,7 @@ struct coordinator_options {
     struct trace *trace; /* lent likewise; may be null */
     struct probes *probes; /* lent likewise; may be null */
     uint16_t type_index;   /* for probes */
+    struct shard_names *names; /* ids of the shards; lent likewise; null: decimal texts */
     uint64_t seed;       /* for the actor uid of its path */
     /* Lent likewise; one for all coordinators of a machine, which refills it before it steps them.
      * Null = a private one. */

@@ -223,6 +223,7 @@ struct coordinator {
     struct trace *trace;
     struct probes *probes;
     uint16_t type_index;
+    struct shard_names *names;
     struct coordinator_settings settings; /* with defaults filled in */
     char *type;
     struct buf path;

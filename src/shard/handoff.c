@@ -21,7 +21,7 @@ static void probe(const struct coordinator *coordinator,
 
     if (!coordinator->probes)
         return;
-    (void)shard_parse(handoff->shard->id, &probe.shard);
+    (void)shard_number(coordinator->names, handoff->shard->id, &probe.shard);
     probes_put(coordinator->probes, &probe);
 }
 

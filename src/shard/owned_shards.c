@@ -58,8 +58,11 @@ void owned_fini(struct owned_shards *owned)
 
 static void stop_entities(struct owned_shards *owned, uint64_t now, int64_t index)
 {
+    const struct owned_shard *at = owned->shards[index];
+
     owned_set_state(owned, index, OWNED_STOPPING);
-    owned_set_due(owned, index, now + owned->stop_timeout);
+    owned_set_due(owned, index,
+                  at->stop_until > now + OWNED_STOP_MIN ? at->stop_until : now + OWNED_STOP_MIN);
     owned_put_fence(owned, OWNED_STOP_ENTITIES, index);
 }
 
@@ -323,6 +326,7 @@ void owned_drain(struct owned_shards *owned, uint64_t now, int32_t shard,
     at->attempted = true;
     at->drains = true;
     at->drain_until = deadline;
+    at->stop_until = now + owned->stop_timeout;
     marker_debts_set(owned, at, owing, count);
     owned_early_pay(owned, shard, at);
     switch ((enum owned_state)owned->state[index]) {

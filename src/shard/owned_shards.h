@@ -84,7 +84,7 @@ struct owned_news {
 struct owned_options {
     uint32_t shard_count;       /* 1..SHARDS_MAX */
     bool persists;              /* or remembers: a start claims first */
-    uint64_t stop_timeout;      /* ns; 0 = OWNED_STOP_TIMEOUT */
+    uint64_t stop_timeout;      /* ns from owned_drain to a forced stop; 0 = OWNED_STOP_TIMEOUT */
     uint64_t claim_retry;       /* ns, doubles up to eight times this; 0 = OWNED_CLAIM_RETRY */
     bool leases;                /* a shard runs only while it has its lease */
     uint64_t lease_retry;       /* ns between tries to get it; 0 = OWNED_LEASE_RETRY */

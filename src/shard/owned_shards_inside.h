@@ -31,6 +31,7 @@ struct owned_shard {
     struct pending_queue waiting;
     uint64_t due;         /* next claim, drain failure or forced stop; NEVER = none */
     uint64_t drain_until; /* deadline of a drain that waits for the start */
+    uint64_t stop_until;  /* entities that still run then are stopped by force */
     uint64_t claim_delay; /* ns to the next try */
     uint32_t lease_ticket; /* of the last request about its lease */
     bool is_leased;

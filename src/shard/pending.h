@@ -20,7 +20,8 @@ struct pending_item {
 struct pending_budget {
     uint64_t count;
     uint64_t bytes;
-    uint64_t count_max;   /* the type's buffer-size divided by the lanes, at least 1 */
+    /* the type's buffer-size divided by the lanes, at least 1; 0: no message waits */
+    uint64_t count_max;
     uint64_t bytes_max;   /* likewise */
     uint64_t count_peak;
     uint64_t refused;

@@ -28,6 +28,7 @@ struct region *region_new(const struct region_options *options)
     region->path = mem_text(options->path);
     region->coordinator_path = mem_text(options->coordinator_path);
     region->shard_count = options->shard_count;
+    region->names = options->names;
     region->lanes = options->lanes;
     region->is_proxy = options->is_proxy;
     region->persists = options->persists;
@@ -245,7 +246,7 @@ static void send_home_request(struct region *region, const struct entry *entry)
     char text[SHARD_TEXT_MAX];
     struct shard_message message = {
         .kind = SHARD_GET_HOME,
-        .shard = shard_text(entry_shard(region, entry), text)
+        .shard = shard_name(region->names, entry_shard(region, entry), text)
     };
     region->counters.home_requests++;
     region_send(region, &region->coordinator.node,

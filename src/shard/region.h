@@ -29,6 +29,7 @@ struct region_options {
     const char *path;             /* path of the region, "/system/sharding/Counter#-12"; copied */
     const char *coordinator_path; /* ".../CounterCoordinator/singleton/coordinator"; copied */
     uint32_t shard_count;         /* 1..SHARDS_MAX */
+    struct shard_names *names;    /* ids of its shards; lent; null: decimal texts */
     uint32_t lanes;               /* lanes of this node, 1..LANES_MAX */
     bool is_proxy;                /* hosts nothing */
     bool persists;                /* reported to the coordinator */

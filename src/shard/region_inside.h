@@ -82,6 +82,7 @@ struct region {
     char *coordinator_path;
     struct buf ref; /* this region's ref, as registered */
     uint32_t shard_count;
+    struct shard_names *names;
     uint32_t lanes;
     uint64_t retry_interval;
     uint64_t handoff_timeout;

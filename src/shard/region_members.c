@@ -208,7 +208,8 @@ void region_register(struct region *region, const struct node_id *to,
             continue;
         char *text = texts[message.hosted_count];
         hosted[message.hosted_count++] = (struct shard_hosted){
-            shard_text(entry_shard(region, entry), text), entry->hosting->fence
+            shard_name(region->names, entry_shard(region, entry), text),
+            entry->hosting->fence
         };
     }
     region->counters.registrations++;

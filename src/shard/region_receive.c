@@ -53,7 +53,7 @@ static void answer(struct region *region, enum shard_message_kind kind,
     char text[SHARD_TEXT_MAX];
     struct shard_message message = {
         .kind = kind,
-        .shard = shard_text(entry_shard(region, entry), text),
+        .shard = shard_name(region->names, entry_shard(region, entry), text),
         .fence = attempt.fence,
         .attempt = attempt.number,
         .reason = slice_text(reason),
@@ -68,7 +68,7 @@ static struct entry *entry_of(struct region *region, struct slice text)
 {
     int32_t shard;
     int64_t index = -1;
-    if (shard_parse(text, &shard))
+    if (shard_number(region->names, text, &shard))
         index = shard_index(shard, region->shard_count);
     if (index < 0) {
         region->counters.malformed++;
@@ -228,6 +228,7 @@ static void take_home(struct region *region, struct entry *entry,
                       struct slice ref, struct fence fence)
 {
     struct home *home = region_home_of(region, ref);
+    char text[SHARD_TEXT_MAX];
     if (!home) {
         region->counters.malformed++;
         return;
@@ -254,10 +255,10 @@ static void take_home(struct region *region, struct entry *entry,
         if (entry->hosting) {
             REACHED("a region lost a shard that it hosts");
             trace_put(region->trace, TRACE_WARNING, "region",
-                      "shard lost, another region has it type=%s shard=%d "
+                      "shard lost, another region has it type=%s shard=%s "
                       "hint=\"check whether this process was suspended or cut off\"",
                       region->type,
-                      (int)entry_shard(region, entry));
+                      shard_label(region->names, entry_shard(region, entry), text));
             region_tell(region,
                         (struct region_news){
                             .kind = REGION_LOST,
@@ -461,7 +462,7 @@ static void tell_drain(struct region *region, uint64_t now,
                                       .fence = entry->hosting->fence,
                                       .attempt = entry->hosting->stop,
                                       .owing_count = used,
-                                      /* The rest is for the stop: see OWNED_STOP_TIMEOUT. */
+                                      /* The rest is for the stop: owned_options.stop_timeout. */
                                       .deadline =
                                           now + region->handoff_timeout / 2 },
                 slice_of(NULL, 0), owing);

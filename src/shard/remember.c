@@ -564,17 +564,19 @@ void remember_failed(struct remember *remember, uint64_t now, int32_t shard,
     struct remember_shard *at = remember_shard_of(remember, shard);
     struct map_entry entry;
     uint64_t back_off;
+    char text[SHARD_TEXT_MAX];
 
     if (!at || at->waits)
         return;
     back_off = back_off_of(remember, at);
     remember->counters.failures++;
     trace_put(remember->options.trace, TRACE_ERROR, "shard",
-              "%s of remembered entities failed, tried again type=%s shard=%d ms=%llu "
+              "%s of remembered entities failed, tried again type=%s shard=%s ms=%llu "
               "hint=\"check the journal, or that the members are reachable\" "
               "detail=\"%s\"",
               at->state == REMEMBER_READY ? "a write" : "a load",
-              remember->options.type, shard,
+              remember->options.type,
+              shard_label(remember->options.names, shard, text),
               (unsigned long long)(back_off / MS),
               why);
     SOMETIMES("a remembered entity could not be written", at->state == REMEMBER_READY);

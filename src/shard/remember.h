@@ -52,6 +52,7 @@ struct remember_options {
     uint32_t ids_max;        /* at most REMEMBERED_MAX */
     struct trace *trace;     /* lent for its lifetime; may be null */
     const char *type;        /* in log lines; lent likewise */
+    const struct shard_names *names; /* ids of its shards there; lent likewise; null: numbers */
 };
 
 enum remember_news_kind {

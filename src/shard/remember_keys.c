@@ -5,7 +5,6 @@
 
 #include "base/hash.h"
 #include "shard/remember_inside.h"
-#include "shard/shard_id.h"
 
 static void prefix_put(struct buf *buf, const char *type)
 {
@@ -14,13 +13,11 @@ static void prefix_put(struct buf *buf, const char *type)
     buf_put_text(buf, "-");
 }
 
-void remember_key_put(struct buf *buf, const char *type, int32_t shard,
+void remember_key_put(struct buf *buf, const char *type, struct slice shard,
                       uint32_t index)
 {
-    char text[SHARD_TEXT_MAX];
-
     prefix_put(buf, type);
-    buf_put_slice(buf, shard_text(shard, text));
+    buf_put_slice(buf, shard);
     buf_put_text(buf, "-");
     buf_put_u8(buf, (uint8_t)('0' + index));
 }

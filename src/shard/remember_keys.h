@@ -13,7 +13,7 @@
 
 /* Append a key without a zero byte: "shard-<type>-<shard>-<0..4>", "shard-<type>-all". The type is
  * not encoded. */
-void remember_key_put(struct buf *buf, const char *type, int32_t shard,
+void remember_key_put(struct buf *buf, const char *type, struct slice shard,
                       uint32_t index);
 void remember_shards_key_put(struct buf *buf, const char *type);
 /* The id's key: |hash % 5| of String.hashCode. */

@@ -180,6 +180,8 @@ static bool restart_some(struct remember *remember, int32_t shard)
 static void time_is_over(struct remember *remember, uint64_t now,
                          struct remember_shard *at, int32_t shard)
 {
+    char text[SHARD_TEXT_MAX];
+
     if (at->waits) {
         at->waits = false;
         remember->counters.loads++;
@@ -193,10 +195,11 @@ static void time_is_over(struct remember *remember, uint64_t now,
     /* The store answers in the end, or fails. Asking again adds to its work. */
     at->is_late = true;
     trace_put(remember->options.trace, TRACE_WARNING, "shard",
-              "%s of remembered entities takes long type=%s shard=%d "
+              "%s of remembered entities takes long type=%s shard=%s "
               "hint=\"check the journal, or that the members are reachable\"",
               at->state == REMEMBER_READY ? "a write" : "a load",
-              remember->options.type, shard);
+              remember->options.type,
+              shard_label(remember->options.names, shard, text));
 }
 
 void remember_step(struct remember *remember, uint64_t now,

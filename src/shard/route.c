@@ -104,17 +104,17 @@ bool routes_hold(struct routes *routes, uint64_t now, int32_t shard,
     if (index < 0)
         return false;
     struct pending_queue *queue = queue_at(routes, index);
-    if (!pending_put(queue, routes->budget, now, held)) {
+    bool is_held = pending_put(queue, routes->budget, now, held);
+    if (!is_held)
         drop_queue_if_empty(routes, index);
-        return false;
-    }
-    routes->counters.held++;
+    routes->counters.held += is_held;
     uint8_t state = routes->table[index].state;
-    if (state == ROUTE_LOCAL || state == ROUTE_REMOTE)
+    /* A link may have stopped a refused message; otherwise the home is needed for the next ones. */
+    if (state == ROUTE_LOCAL || (state == ROUTE_REMOTE && is_held))
         forget(routes, index, shard);
-    else if (state != ROUTE_FLUSHING)
+    if (state != ROUTE_REMOTE && state != ROUTE_FLUSHING)
         ask(routes, index, shard);
-    return true;
+    return is_held;
 }
 
 void routes_release(struct routes *routes, int32_t shard,

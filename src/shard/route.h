@@ -87,7 +87,8 @@ static inline struct route routes_find(const struct routes *routes,
 }
 
 /* Keeps a message, given if true. False at a limit or for an invalid shard: the caller makes it
- * undelivered. In LOCAL and REMOTE it first forgets the home, which the caller found wrong. */
+ * undelivered. In LOCAL and REMOTE it first forgets the home, which the caller found wrong; in
+ * REMOTE only if it keeps the message. Asks for an unknown home in any case. */
 bool routes_hold(struct routes *routes, uint64_t now, int32_t shard,
                  struct pending_item *held);
 /* Moves all waiting messages to the end of `queue`, in any state; for place_host. */

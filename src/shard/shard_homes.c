@@ -68,7 +68,7 @@ bool coordinator_remembered(struct coordinator *coordinator,
     struct shard *shard;
     int32_t number;
 
-    if (!shard_parse(id, &number) ||
+    if (!shard_number(coordinator->names, id, &number) ||
         shard_index(number, coordinator->settings.number_of_shards) < 0)
         return false;
     shard = shard_get(coordinator, id);

@@ -1,15 +1,8 @@
-/* Converts a shard's id between a small signed number and its decimal text on the wire. */
+/* Orders the numbers of shards in tables. base/shard_names.h has their texts. */
 #ifndef SHERD_SHARD_SHARD_ID_H
 #define SHERD_SHARD_SHARD_ID_H
 
-#include "base/bytes.h"
-
-#define SHARD_TEXT_MAX 12 /* "-2147483648" and a zero byte */
-
-/* Writes the text into `text`, which lends the result. */
-struct slice shard_text(int32_t shard, char text[SHARD_TEXT_MAX]);
-/* Reads a text in the form of shard_text. Returns false for any other. */
-bool shard_parse(struct slice text, int32_t *shard);
+#include "base/shard_names.h"
 
 /* Returns the index in a table of a type's shards, or -1 if it is no shard of the type. Shards are
  * -(n-1)..n-1. */

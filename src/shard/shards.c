@@ -48,7 +48,7 @@ void shard_probe(const struct coordinator *coordinator, enum probe_kind kind,
 
     if (!coordinator->probes)
         return;
-    (void)shard_parse(shard->id, &probe.shard);
+    (void)shard_number(coordinator->names, shard->id, &probe.shard);
     probe.node = shard->home->node;
     probes_put(coordinator->probes, &probe);
 }

@@ -2,6 +2,8 @@
 #include "shard/wire.h"
 
 #include "base/check.h"
+#include "base/gzip.h"
+#include "base/limits.h"
 #include "base/url.h"
 #include "shard/sharding.pb-c.h"
 
@@ -45,6 +47,19 @@ static void pack(struct buf *buf, const void *message)
     buf->size += size;
 }
 
+/* A registration that is too large for a frame is compressed. */
+static void pack_register(struct buf *buf, const Sharding__Ref *ref)
+{
+    struct buf plain = { 0 };
+
+    pack(&plain, ref);
+    if (plain.size > SHARD_REGISTER_PLAIN_MAX)
+        gzip_deflate(buf, buf_slice(&plain));
+    else
+        buf_put_slice(buf, buf_slice(&plain));
+    buf_fini(&plain);
+}
+
 static void put_register(struct buf *buf, const struct shard_message *message)
 {
     Sharding__Ref ref = SHARDING__REF__INIT;
@@ -75,7 +90,7 @@ static void put_register(struct buf *buf, const struct shard_message *message)
     ref.stored_term = message->stored_term;
     ref.has_persists = message->persists;
     ref.persists = message->persists;
-    pack(buf, &ref);
+    pack_register(buf, &ref);
     mem_free(pointers);
     mem_free(hosted);
 }

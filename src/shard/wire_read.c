@@ -1,6 +1,7 @@
 /* Reads the messages of sharding. Every allocation is bounded for all input. */
 #include "base/budget.h"
 #include "base/check.h"
+#include "base/gzip.h"
 #include "base/limits.h"
 #include "shard/sharding.pb-c.h"
 #include "shard/wire.h"
@@ -471,11 +472,34 @@ static bool kind_of(enum shard_message_kind *kind, int32_t serializer,
     return false;
 }
 
-bool shard_message_read(struct shard_message *message, int32_t serializer,
-                        struct slice manifest, struct slice payload)
+/* Sets memory.unpacked; null: malformed, or too large. */
+static void unpack(struct memory *memory, const ProtobufCMessageDescriptor *descriptor,
+                   struct slice payload)
 {
     struct budget budget = { SHARD_MESSAGE_MEMORY_MAX };
     ProtobufCAllocator allocator = { budget_alloc, budget_free, &budget };
+
+    memory->unpacked =
+        protobuf_c_message_unpack(descriptor, &allocator, payload.size,
+                                  payload.data ? payload.data
+                                               : (const uint8_t *)"");
+}
+
+/* The same for a compressed registration. No other begins as gzip does: protobuf has no such tag. */
+static void inflate_and_unpack(struct memory *memory,
+                               const ProtobufCMessageDescriptor *descriptor,
+                               struct slice payload)
+{
+    struct buf plain = { 0 };
+
+    if (gzip_inflate(&plain, payload, SHARD_REGISTER_INFLATE_MAX, NULL))
+        unpack(memory, descriptor, buf_slice(&plain));
+    buf_fini(&plain);
+}
+
+bool shard_message_read(struct shard_message *message, int32_t serializer,
+                        struct slice manifest, struct slice payload)
+{
     const ProtobufCMessageDescriptor *descriptor;
     struct memory *memory;
 
@@ -487,10 +511,10 @@ bool shard_message_read(struct shard_message *message, int32_t serializer,
         return true;
     memory = mem_alloc(sizeof *memory);
     message->memory = memory;
-    memory->unpacked =
-        protobuf_c_message_unpack(descriptor, &allocator, payload.size,
-                                  payload.data ? payload.data
-                                               : (const uint8_t *)"");
+    if (message->kind == SHARD_REGISTER && gzip_is(payload))
+        inflate_and_unpack(memory, descriptor, payload);
+    else
+        unpack(memory, descriptor, payload);
     if (memory->unpacked && fill(message, memory->unpacked))
         return true;
     shard_message_fini(message);

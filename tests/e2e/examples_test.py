@@ -2,7 +2,7 @@
 the README shows examples/first.c unchanged, that hello_sim.c has fewer than 60 lines and
 http_front.c at most 150, and that no function of an example has more than 70.
 
-usage: examples_test.py FIRST COUNTER HELLO MEMBERS PRIMES SESSIONS REGIONS"""
+usage: examples_test.py FIRST COUNTER HELLO MEMBERS PRIMES SESSIONS REGIONS EXTRACTORS"""
 import os
 import re
 import subprocess
@@ -23,6 +23,13 @@ Hello, Ada! People known: {}
 Hello, Grace! People known: {}
 Hello, Barbara! People known: {}
 Hello, Ada! People known: 3
+"""
+EXTRACTORS = """\
+anvil is article 1 of cart acme/17 in shard acme
+rope is article 2 of cart acme/17 in shard acme
+pump is article 1 of cart globex/4 in shard globex
+refused: the extractor does not handle the message
+started in shard acme
 """
 # These lines are always printed. If the machine stands still for two seconds, another key expires,
 # the first value may be missing, and a later one may appear twice.
@@ -87,7 +94,7 @@ def longest_function(source):
 
 
 def main():
-    first, counter, hello, members, primes, sessions, regions = sys.argv[1:]
+    first, counter, hello, members, primes, sessions, regions, extractors = sys.argv[1:]
     expect(run(counter) == COUNTER, "counter")
     # The two answers come in any order; normally the greeting is first.
     expect(sorted((run(primes, "1000000") or "").splitlines()) == ["78498 primes below 1000000", "hello"],
@@ -102,6 +109,7 @@ def main():
         expect(run(hello, journal) == HELLO.format(1, 2, 3), "hello on a new journal")
         expect(run(hello, journal) == HELLO.format(3, 3, 3), "hello on the same journal recovers the people")
         expect(not os.path.exists(journal + "-wal"), "hello leaves no write-ahead log beside its journal")
+    expect(run(extractors) == EXTRACTORS, "extractors names the shards of carts after their tenants")
     told = (run(regions) or "").split("after the shutdown of one region:\n")
     expect(len(told) == 2 and all(re.search("^  a node with [1-6] shards$", part, re.M) for part in told)
            and " 6 shards" in told[1], "regions moves all shards to one node")
@@ -112,7 +120,7 @@ def main():
     expect(lines < 60, f"hello_sim.c: {lines} lines, fewer than 60")
     lines = read("examples", "http_front.c").count("\n")
     expect(lines <= 150, f"http_front.c: {lines} lines, at most 150")
-    for name in ("first.c", "counter.c", "hello.c", "hello_sim.c", "flags.c", "sessions.c", "primes.c", "airports.c", "regions.c",
+    for name in ("first.c", "counter.c", "hello.c", "hello_sim.c", "flags.c", "sessions.c", "primes.c", "airports.c", "regions.c", "extractors.c",
                  "http_front.c"):
         lines, function = longest_function(read("examples", name))
         expect(lines <= FUNCTION_MAX, f"{name}: the longest function, {function}, has {lines} lines, at most {FUNCTION_MAX}")

@@ -1,4 +1,4 @@
-"""Remembered airports run again without a message: after SIGKILL of one node, and after SIGKILL of
+"""Airports that the journal remembers run again without a message: after SIGKILL of one node, and after SIGKILL of
 all nodes."""
 import os
 import sys
@@ -10,6 +10,7 @@ FED = 3000  # commands; most airports of the file have then received one
 
 def test(cluster):
     os.environ["SHERD__CLUSTER__SHARDING__REMEMBER_ENTITIES"] = "on"
+    os.environ["SHERD__CLUSTER__SHARDING__REMEMBER_ENTITIES_STORE"] = "eventsourced"
     os.environ["SHERD__CLUSTER__SHARDING__ENTITY_RECOVERY_STRATEGY"] = "paced"
     cluster.start_all()
     cluster.feed_until(lambda: cluster.acked() >= FED, "feeding")

@@ -40,6 +40,20 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
     return msg->msg == FAIL ? SHERD_FAIL : SHERD_CONTINUE;
 }
 
+/* The body of REPEAT is the entity's id. */
+static int entity_of(void *user, struct sherd_extracted *message)
+{
+    (void)user;
+    if (message->msg != REPEAT)
+        return 0;
+    (void)snprintf(message->id, sizeof message->id, "%.*s",
+                   (int)message->body.size, (const char *)message->body.data);
+    return 1;
+}
+
+static const struct sherd_extractor extractor = { .hash = SHERD_SHARD_HASH_MURMUR2,
+                                                  .entity = entity_of };
+
 static const struct sherd_behavior echo = { .name = "echo", .receive = receive };
 
 static enum sherd_next block(struct sherd_ctx *ctx, void *self,
@@ -75,6 +89,7 @@ static struct sherd_system *open_node(const char *seed, bool is_alone)
                                            .log_level = SHERD_LOG_ERROR };
     const struct sherd_entity_type type = { .name = "Echo",
                                             .shards = 20,
+                                            .extractor = &extractor,
                                             .behavior = echo };
     struct sherd_system *system;
 
@@ -206,6 +221,70 @@ static void requests_end_as_they_should(void **state)
     assert_int_equal(counts.asked, 5);
     assert_int_equal(counts.ended[SHERD_CLIENT_CANCELLED], 2);
     assert_int_equal(counts.open, 0);
+    close_client(client);
+    sherd_close(system);
+}
+
+static int region_ask(struct sherd_client *client, struct sherd_request request)
+{
+    request.timeout_ms = PATIENCE;
+    request.user = &counted;
+    request.body = (struct sherd_bytes){ "hello", 5 };
+    return sherd_client_ask(client, &request, NULL);
+}
+
+static void a_region_is_asked_for_the_entity_of_the_message(void **state)
+{
+    struct sherd_system *system = lone_node();
+    struct sherd_client *client = open_client(system, (struct sherd_client_options){ 0 });
+    struct sherd_request tell = { .region = "Echo", .msg = SILENT };
+    struct sherd_completion one;
+    struct sherd_status status;
+
+    (void)state;
+    assert_int_equal(region_ask(client, (struct sherd_request){ .region = "Echo", .msg = REPEAT }), 0);
+    assert_int_equal(sherd_client_poll(client, &one, 1, PATIENCE), 1);
+    assert_int_equal(one.status, SHERD_CLIENT_ANSWERED);
+    assert_memory_equal(one.body.data, "hello", 5);
+    sherd_completions_free(&one, 1);
+    assert_int_equal(region_ask(client, (struct sherd_request){ .region = "Echo", .msg = SILENT }), 0);
+    assert_int_equal(sherd_client_poll(client, &one, 1, PATIENCE), 1);
+    assert_int_equal(one.status, SHERD_CLIENT_REFUSED);
+    assert_int_equal(one.reason, SHERD_REASON_NOT_EXTRACTED);
+    sherd_completions_free(&one, 1);
+    assert_int_equal(sherd_client_tell(client, &tell), 0);
+    for (uint64_t count = 0, i = 0; i < PATIENCE && count < 2; i++) {
+        assert_int_equal(sherd_get_status(system, &status), 0);
+        count = status.undelivered[SHERD_REASON_NOT_EXTRACTED];
+        sherd_status_free(&status);
+        uv_sleep(1);
+        assert_true(i < PATIENCE - 1);
+    }
+    assert_int_equal(region_ask(client, (struct sherd_request){ .region = "None", .msg = 1 }),
+                     SHERD_ENOTYPE);
+    assert_int_equal(region_ask(client, (struct sherd_request){ .region = "Echo", .start = 1 }),
+                     SHERD_EINVAL);
+    close_client(client);
+    sherd_close(system);
+}
+
+static void an_entity_is_started_and_acknowledged(void **state)
+{
+    struct sherd_system *system = lone_node();
+    struct sherd_client *client = open_client(system, (struct sherd_client_options){ 0 });
+    struct sherd_entity_ref ref = entity("entity-1");
+    struct sherd_completion one;
+
+    (void)state;
+    assert_int_equal(region_ask(client, (struct sherd_request){ .entity = &ref, .start = 1 }), 0);
+    assert_int_equal(sherd_client_poll(client, &one, 1, PATIENCE), 1);
+    assert_int_equal(one.status, SHERD_CLIENT_ANSWERED);
+    assert_int_equal(one.msg, 0);
+    assert_int_equal(one.body.size, 1); /* Kafka's murmur2 of it, modulo 20 */
+    assert_memory_equal(one.body.data, "8", 1);
+    sherd_completions_free(&one, 1);
+    assert_int_equal(region_ask(client, (struct sherd_request){ .actor = { 1, 1 }, .start = 1 }),
+                     SHERD_EINVAL);
     close_client(client);
     sherd_close(system);
 }
@@ -836,6 +915,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_end_as_they_should),
+        cmocka_unit_test(a_region_is_asked_for_the_entity_of_the_message),
+        cmocka_unit_test(an_entity_is_started_and_acknowledged),
         cmocka_unit_test(actors_are_asked_by_the_ref_of_their_spawn),
         cmocka_unit_test(wrong_requests_are_refused_at_once),
         cmocka_unit_test(wrong_options_open_no_client),

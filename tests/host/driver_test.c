@@ -811,7 +811,7 @@ static void invalid_types_are_refused_SHT025(void **state)
 {
     struct sherd_entity_type type = { .name = "T", .proxy = 1 };
     struct sherd_entity_type bad = { .name = "", .proxy = 1 };
-    struct sherd_entity_type many = { .name = "M", .proxy = 1, .shards = 10001 };
+    struct sherd_entity_type many = { .name = "M", .proxy = 1, .shards = 20001 };
     struct sherd_system *system = open_system(1);
 
     (void)state;

@@ -481,7 +481,6 @@ static void too_short_times_are_refused(void **state)
 static void a_zero_that_cores_read_as_default_is_refused(void **state)
 {
     static const char *const refused[][2] = {
-        { "akka.cluster.sharding.buffer-size = 0", "buffer-size" },
         { "sherd.journal.sqlite.lock-timeout = 0", "lock-timeout" },
         { "sherd.journal.sqlite.lock-timeout = 999 us", "at least 1 ms" },
     };
@@ -724,7 +723,7 @@ static void limits_of_unknown_nodes_are_configured(void **state)
 
 #define REMEMBER_STORE "akka.cluster.sharding.remember-entities-store = "
 
-/* In the journal by default. In distributed data their keys are durable, as in the reference. */
+/* In distributed data by default, where their keys are durable, as in the reference. */
 static void remembered_entities_are_kept_where_it_is_set(void **state)
 {
     struct sherd_options options = { .journal = "memory", .name = "Shop", .port = 2551 };
@@ -732,11 +731,6 @@ static void remembered_entities_are_kept_where_it_is_set(void **state)
     char error[512];
     (void)state;
 
-    assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
-    assert_false(settings.node.remembers_in_data);
-    assert_int_equal(settings.node.shard_durable_key_count, 0);
-    settings_fini(&settings);
-    options.config_text = REMEMBER_STORE "ddata";
     assert_int_equal(settings_read(&settings, &options, error, sizeof error), 0);
     assert_true(settings.node.remembers_in_data);
     assert_int_equal(settings.node.shard_durable_key_count, 1);

@@ -205,6 +205,12 @@ void control_check_stores(struct control *control);
 /* A claim did not find the coordinator's proof: leaves. */
 void control_other_store(struct control *control, uint32_t type);
 
+/* The ids of a type's shards; null: decimal texts. */
+static inline struct shard_names *shard_names_of(const struct control *control, uint32_t type)
+{
+    return control->machine->node->names[type].rule.names;
+}
+
 /* peer_view.c: describes a member as far as all types agree; the second adds has_role. */
 struct member_info control_peer_of_all(const struct control *control,
                                        const struct member_view *view);
@@ -217,7 +223,7 @@ bool control_has_role(const struct control *control,
  * type no longer has it; the second call logs the counts. term: from the journal, or 0. */
 struct remembered_shards {
     uint32_t orphans;  /* shards above the number of shards */
-    uint32_t unknown; /* ids that are not numbers */
+    uint32_t unknown; /* no numbers, or texts beyond the number of shards */
 };
 void control_remembered(struct control *control, uint32_t type,
                         struct slice id, uint64_t term,

@@ -19,6 +19,7 @@ static struct region *make_region(struct control *control, uint32_t index)
         .path = names->region_path,
         .coordinator_path = names->coordinator_path,
         .shard_count = names->shards,
+        .names = names->rule.names,
         .lanes = settings->lanes,
         .is_proxy = names->is_proxy,
         .persists = names->persists,

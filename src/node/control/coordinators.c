@@ -33,6 +33,7 @@ void control_start_coordinator(struct control *control, uint32_t index)
     struct coordinator_options options = {
         .identity = machine->self,
         .type = type->name,
+        .names = shard_names_of(control, index),
         .settings = {
             .waiting_for_state_timeout_ms =
                 from->waiting_for_state_timeout / MS,

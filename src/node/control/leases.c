@@ -21,13 +21,15 @@ void control_leases_mail(struct control *control, const struct mail_content *con
     struct lease_group *group = control->leases.groups[names->lease];
     uint64_t key = shard_key(content->type, content->shard);
     struct buf name = { 0 };
+    char text[SHARD_TEXT_MAX];
 
     check(group != NULL);
     if (lease->is_given_up) {
         lease_group_give_up(group, machine->now, key, lease->ticket);
         return;
     }
-    shard_lease_name_put(&name, machine->settings, names->type, content->shard);
+    shard_lease_name_put(&name, machine->settings, names->type,
+                         shard_name(names->rule.names, content->shard, text));
     lease_group_take(group, machine->now, key, lease->ticket, buf_slice(&name));
     buf_fini(&name);
 }

@@ -95,6 +95,7 @@ static void add_failed(struct control *control, struct query *query)
 {
     uint32_t lanes = control->machine->settings->lanes;
     struct region *region = control->types[query->type].region;
+    const struct shard_names *names = shard_names_of(control, query->type);
     char text[SHARD_TEXT_MAX];
     struct fence fence;
     uint32_t at = 0;
@@ -102,7 +103,7 @@ static void add_failed(struct control *control, struct query *query)
 
     while (region_next_hosted(region, &at, &shard, &fence))
         if (query->lanes_left >> shard_lane(query->type, shard, lanes) & 1)
-            query_answer_failed(&query->answer, shard_text(shard, text));
+            query_answer_failed(&query->answer, shard_name(names, shard, text));
 }
 
 static void ask_lanes(struct control *control, struct query *query)
@@ -132,7 +133,9 @@ void queries_looked(struct control *control, const struct mail_content *content)
 
     if (!query)
         return; /* it has ended */
-    query_answer_lane(&query->answer, buf_slice(looked->own.records));
+    query_answer_lane(&query->answer,
+                      shard_names_of(control, query->type),
+                      buf_slice(looked->own.records));
     query->lanes_left &= ~(UINT64_C(1) << content->lane);
     if (!query->lanes_left)
         end_query(control, query, 0);

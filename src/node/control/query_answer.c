@@ -44,7 +44,8 @@ void query_answer_failed(struct query_answer *answer, struct slice shard)
 }
 
 /* A record: the shard, its number of entities, whether ids follow, the ids. */
-void query_answer_lane(struct query_answer *answer, struct slice records)
+void query_answer_lane(struct query_answer *answer, const struct shard_names *names,
+                       struct slice records)
 {
     struct cursor cursor = cursor_of(records);
     char text[SHARD_TEXT_MAX];
@@ -53,7 +54,7 @@ void query_answer_lane(struct query_answer *answer, struct slice records)
         int32_t number = (int32_t)cursor_u32(&cursor);
         uint32_t count = cursor_u32(&cursor);
         uint8_t ids = cursor_u8(&cursor); /* enum look_ids */
-        struct answer_shard *shard = add_shard(answer, shard_text(number, text));
+        struct answer_shard *shard = add_shard(answer, shard_name(names, number, text));
 
         shard->count = count;
         shard->has_failed = ids == LOOK_TOO_LARGE;

@@ -8,6 +8,7 @@
 #include "base/address.h"
 #include "base/outbox.h"
 #include "base/vec.h"
+#include "base/shard_names.h"
 #include "shard/wire.h"
 
 struct answer_shard {
@@ -32,7 +33,8 @@ void query_answer_region(struct query_answer *answer, const struct address *addr
 void query_answer_shard(struct query_answer *answer, struct slice shard, uint32_t count);
 void query_answer_failed(struct query_answer *answer, struct slice shard);
 /* Takes what a lane says of its shards (lane/looking.c). */
-void query_answer_lane(struct query_answer *answer, struct slice records);
+void query_answer_lane(struct query_answer *answer, const struct shard_names *names,
+                       struct slice records);
 /* Takes a coordinator's answer. */
 void query_answer_cluster(struct query_answer *answer, const struct shard_message *message);
 

@@ -124,10 +124,13 @@ static void key_put(const struct control *control,
                     const struct remember_call *call, uint32_t index,
                     struct buf *key)
 {
+    char text[SHARD_TEXT_MAX];
+
     if (index == SHARDS_KEY)
         remember_shards_key_put(key, name_of(control, call->type));
     else
-        remember_key_put(key, name_of(control, call->type), call->shard,
+        remember_key_put(key, name_of(control, call->type),
+                         shard_name(shard_names_of(control, call->type), call->shard, text),
                          index);
 }
 
@@ -374,7 +377,7 @@ static size_t growth_max(const struct remember_call *call, uint32_t index)
     bool is_start;
 
     if (index == SHARDS_KEY)
-        return size + DD_SET_ITEM_SIZE + SHARD_TEXT_MAX;
+        return size + DD_SET_ITEM_SIZE + SHERD_SHARD_MAX;
     while (remember_changes_next(&changes, &id, &is_start))
         if (is_start && is_of_key(call, index, id, true))
             size += DD_SET_ITEM_SIZE + id.size;
@@ -391,7 +394,7 @@ static void change(struct control *control, const struct remember_call *call,
     bool is_start;
 
     if (index == SHARDS_KEY) {
-        element.text = shard_text(call->shard, text);
+        element.text = shard_name(shard_names_of(control, call->type), call->shard, text);
         dd_gset_add(set, &element);
         return;
     }

@@ -85,11 +85,13 @@ static void follow(struct control *control, uint32_t lane,
         shard_data_replicator(control, content->type);
     struct remember_data *data = &control->remember_data;
     struct buf key = { 0 };
+    char text[SHARD_TEXT_MAX];
     bool is_followed = true;
 
     for (uint32_t i = 0; i < REMEMBER_KEYS; i++) {
         buf_clear(&key);
-        remember_key_put(&key, name_of(control, content->type), content->shard,
+        remember_key_put(&key, name_of(control, content->type),
+                         shard_name(shard_names_of(control, content->type), content->shard, text),
                          i);
         is_followed &= follow_key(control, replicator, token_of(content, lane, i),
                                   buf_slice(&key));
@@ -112,12 +114,14 @@ static void follow_no_more(struct control *control, uint32_t lane,
         shard_data_replicator(control, content->type);
     struct remember_data *data = &control->remember_data;
     struct buf key = { 0 };
+    char text[SHARD_TEXT_MAX];
 
     for (uint32_t i = 0; i < REMEMBER_KEYS; i++) {
         uint64_t token = token_of(content, lane, i);
 
         buf_clear(&key);
-        remember_key_put(&key, name_of(control, content->type), content->shard,
+        remember_key_put(&key, name_of(control, content->type),
+                         shard_name(shard_names_of(control, content->type), content->shard, text),
                          i);
         if (!replicator_is_subscribed(replicator, token, buf_slice(&key)))
             continue;

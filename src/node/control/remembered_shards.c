@@ -15,7 +15,8 @@ void control_remembered(struct control *control, uint32_t type,
 
     if (coordinator_remembered(control->types[type].coordinator, id))
         return;
-    if (!shard_parse(id, &shard) || shard >= SHARDS_MAX ||
+    if (shard_names_of(control, type) ||
+        !shard_parse(id, &shard) || shard >= SHARDS_MAX ||
         shard <= -SHARDS_MAX) {
         counts->unknown++;
         return;
@@ -39,9 +40,9 @@ void control_remembered_all(struct control *control, uint32_t type,
                   names->name, names->shards, counts->orphans);
     if (counts->unknown)
         trace_put(control->machine->trace, TRACE_WARNING, "coordinator",
-                  "stored shards have ids that are not numbers: their entities "
+                  "stored shards have ids that the type cannot have: their entities "
                   "do not start type=%s count=%u "
-                  "hint=\"use numeric shard ids, as HashCodeMessageExtractor does\"",
+                  "hint=\"give the type the extractor that named them, and enough shards\"",
                   names->name, counts->unknown);
 }
 

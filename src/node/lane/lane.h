@@ -177,6 +177,20 @@ static inline enum stream lane_stream(const struct lane *lane, uint32_t type)
                                                      : STREAM_ORDINARY;
 }
 
+/* Sets the shard of a message to an entity, or SHARD_NONE. */
+static inline void lane_set_shard(const struct lane *lane, struct message *message)
+{
+    message->entity.shard =
+        shard_rule_of(&lane->machine->node->names[message->type].rule,
+                      message_id(message), message->msg, message_said(message));
+    message->entity.has_shard = 1;
+}
+
+static inline struct shard_names *lane_shard_names(const struct lane *lane, uint32_t type)
+{
+    return lane->machine->node->names[type].rule.names;
+}
+
 /* ---- lane.c ---- */
 /* Called by actors, and for messages of the program's threads. */
 bool lane_is_large(void *lane, const struct destination *destination);
@@ -330,7 +344,7 @@ void lane_write_start_ack(struct lane *lane, struct peer *peer,
 void lane_start_entity(struct lane *lane, const struct envelope *envelope,
                        const struct peer *peer, uint32_t type);
 void lane_start_acknowledged(struct lane *lane, const struct envelope *envelope,
-                             struct sherd_ref to);
+                             struct sherd_ref to, uint64_t ask);
 
 /* ---- lane_wiring.c ---- */
 void lane_wire(struct lane *lane); /* until no core has events */

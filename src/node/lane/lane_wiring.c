@@ -20,7 +20,7 @@ static void claim(struct lane *lane, uint32_t type,
     const struct type_names *names = &lane->machine->node->names[type];
     struct slice name = slice_text(names->name);
     char text[SHARD_TEXT_MAX];
-    struct slice shard = shard_text(news->shard, text);
+    struct slice shard = shard_name(names->rule.names, news->shard, text);
 
     if (!names->persists && names->remembers_in_data) { /* nothing of it is in the journal */
         if (owned_state(&lane->types[type].owned, news->shard) ==
@@ -61,7 +61,7 @@ static void stopped(struct lane *lane, uint32_t type,
         lane_remember_end(lane, type, news->shard);
         journal_release(lane->journal,
                         slice_text(lane->machine->node->names[type].name),
-                        shard_text(news->shard, text));
+                        shard_name(lane_shard_names(lane, type), news->shard, text));
         place_stopped(&lane->types[type].routes, &lane->types[type].owned,
                       news->shard);
     }
@@ -126,7 +126,7 @@ static void lease_lost(struct lane *lane, uint32_t type, const struct owned_news
     refuse_held(lane, &mailboxes);
     lane_remember_end(lane, type, news->shard);
     journal_release(lane->journal, slice_text(lane->machine->node->names[type].name),
-                    shard_text(news->shard, text));
+                    shard_name(lane_shard_names(lane, type), news->shard, text));
     owned_entities_stopped(&of->owned, lane->machine->now, news->shard);
 }
 
@@ -141,9 +141,10 @@ static void fenced(struct lane *lane, uint32_t type,
 
     trace_put(lane->machine->trace, TRACE_ERROR, "shard",
               "shard fenced, its entities stop: another node owns it, or will "
-              "at once type=%s shard=%d "
+              "at once type=%s shard=%s "
               "hint=\"check whether this process was suspended or cut off\"",
-              lane->machine->node->names[type].name, news->shard);
+              lane->machine->node->names[type].name,
+              shard_label(lane_shard_names(lane, type), news->shard, text));
     take_mailboxes(lane, type, news->shard, actors_shard_fenced, &mailboxes);
     place_fenced(&of->routes, &of->owned, lane->machine->now, news->shard,
                  &mailboxes);
@@ -151,7 +152,7 @@ static void fenced(struct lane *lane, uint32_t type,
     lane_remember_end(lane, type, news->shard);
     journal_release(lane->journal,
                     slice_text(lane->machine->node->names[type].name),
-                    shard_text(news->shard, text));
+                    shard_name(lane_shard_names(lane, type), news->shard, text));
     report(lane, mail_for_shard(type, news->shard,
                                 MAIL(fenced, .fence = news->fence,
                                      .stored_term = of->stored_term)));
@@ -242,7 +243,8 @@ static void claim_answered(struct lane *lane, const struct journal_news *news)
     struct owned_shards *owned;
     struct fence own;
 
-    check(type >= 0 && shard_parse(news->shard, &shard));
+    check(type >= 0 && shard_number(lane_shard_names(lane, (uint32_t)type),
+                                    news->shard, &shard));
     if (lane_orphan_shard_claimed(lane, (uint32_t)type, shard, news))
         return;
     owned = &lane->types[type].owned;
@@ -347,7 +349,8 @@ static bool wire_actors(struct lane *lane)
             journal_replay(
                 lane->journal, news.actor,
                 slice_text(lane->machine->node->names[shard->type].name),
-                shard_text(shard->number, text), news.id);
+                shard_name(lane_shard_names(lane, shard->type), shard->number, text),
+                news.id);
             break;
         case ACTORS_FORGET:
             journal_forget(lane->journal, news.actor);

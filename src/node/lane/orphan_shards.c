@@ -29,7 +29,7 @@ static void end(struct lane *lane, uint32_t type, int32_t shard)
     if (!lane->machine->node->names[type].remembers_in_data)
         journal_release(lane->journal,
                         slice_text(lane->machine->node->names[type].name),
-                        shard_text(shard, text));
+                        shard_name(lane_shard_names(lane, type), shard, text));
 }
 
 static void begin(struct lane *lane, uint32_t type, int32_t shard)
@@ -44,7 +44,7 @@ static void begin(struct lane *lane, uint32_t type, int32_t shard)
         lane_remember_claimed(lane, type, shard, life->fence);
     else
         journal_claim(lane->journal, slice_text(names->name),
-                      shard_text(shard, text), life->fence,
+                      shard_name(names->rule.names, shard, text), life->fence,
                       (struct proof){ 0 }); /* the coordinator is this node */
 }
 

@@ -1,8 +1,6 @@
 /* Takes what threads of the program give a lane: new actors and messages. */
 #include "node/lane/lane.h"
 
-#include "base/hash.h"
-
 void lane_spawned(struct lane *lane, struct spawning *spawning)
 {
     struct slice name = buf_slice(&spawning->name);
@@ -52,10 +50,7 @@ void lane_told(struct lane *lane, const struct tell_content *tell)
                                     buf_slice(&tell->id),
                                     buf_slice(&tell->body));
     message->msg = tell->msg;
-    message->entity.shard =
-        hash_shard(buf_slice(&tell->id),
-                   lane->machine->node->names[tell->type].shards);
-    message->entity.has_shard = 1;
+    lane_set_shard(lane, message);
     if (lane->ended)
         actors_undelivered(lane->actors, message, SHERD_REASON_SHUTTING_DOWN);
     else

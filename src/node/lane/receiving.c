@@ -5,7 +5,7 @@
 #include "artery/control.h"
 #include "artery/extension.h"
 #include "base/check.h"
-#include "base/hash.h"
+#include "base/mark.h"
 #include "node/machine/large.h"
 #include "shard/shard_id.h"
 #include "shard/wire.h"
@@ -56,35 +56,74 @@ static int region_type(struct lane *lane, const struct envelope *envelope)
     return -1;
 }
 
-/* Takes a payload to an entity, from the sender of the run. */
+/* Returns false if the message is not known here. */
+static bool read_number(const struct lane *lane, int32_t serializer,
+                        struct slice manifest, uint32_t *number)
+{
+    const struct node_settings *settings = lane->machine->settings;
+
+    if (serializer == SERIALIZER_SHERD)
+        return message_manifest_read(manifest, number);
+    for (uint32_t i = 0; i < settings->format_count; i++) {
+        const struct sherd_format *format = &settings->formats[i];
+
+        if (format->serializer == serializer &&
+            slice_is(manifest, format->manifest)) {
+            *number = format->msg;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Takes a message to an entity, from the sender of the run. */
+static void to_entity(struct lane *lane, enum message_kind kind, struct slice id,
+                      uint32_t number, struct slice body)
+{
+    const struct frame_run *run = &lane->run;
+    struct message *message =
+        actors_entity_message(lane->actors, run->type, id, body);
+
+    message->kind = (uint8_t)kind;
+    message->msg = number;
+    message->sender = run->sender;
+    message->ask = run->ask;
+    message->wants_undelivered = run->wants_undelivered;
+    message->arrived = run->arrived;
+    lane_set_shard(lane, message);
+    lane_arrived(lane, message);
+}
+
+/* Akka's typed StartEntity: an envelope with the classic one, which has the id again. */
+static bool is_start(const struct sharding_envelope *inside)
+{
+    return inside->serializer == SHARDING_SERIALIZER && slice_is(inside->manifest, "EA") &&
+           inside->id.size && inside->id.size <= SHERD_ID_MAX;
+}
+
+/* Takes the payload of a ShardingEnvelope. */
 static void sharded(struct lane *lane, struct slice payload)
 {
     const struct frame_run *run = &lane->run;
     struct sharding_envelope inside;
-    struct message *message;
     uint32_t number;
+    bool is_read = sharding_envelope_read(payload, &inside);
 
-    if (!sharding_envelope_read(payload, &inside) ||
-        inside.serializer != SERIALIZER_SHERD ||
-        !message_manifest_read(inside.manifest, &number) || !inside.id.size ||
-        inside.id.size > SHERD_ID_MAX || inside.body.size > run->body_max) {
+    if (is_read && is_start(&inside)) {
+        to_entity(lane, MESSAGE_START, inside.id, 0, slice_of(NULL, 0));
+        return;
+    }
+    if (!is_read ||
+        !read_number(lane, inside.serializer, inside.manifest, &number) ||
+        !inside.id.size || inside.id.size > SHERD_ID_MAX ||
+        inside.body.size > run->body_max) {
         lane->unknown++;
         machine_message_ended(lane->machine, SHERD_REASON_NO_HANDLER,
                               SERIALIZER_SHARDING_TYPED, slice_of(NULL, 0),
                               payload);
         return;
     }
-    message =
-        actors_entity_message(lane->actors, run->type, inside.id, inside.body);
-    message->msg = number;
-    message->sender = run->sender;
-    message->ask = run->ask;
-    message->wants_undelivered = run->wants_undelivered;
-    message->arrived = run->arrived;
-    message->entity.shard =
-        hash_shard(inside.id, lane->machine->node->names[run->type].shards);
-    message->entity.has_shard = 1;
-    lane_arrived(lane, message);
+    to_entity(lane, MESSAGE_TELL, inside.id, number, inside.body);
 }
 
 /* With the same head envelope_read would find the same. Within a batch, only a frame with another
@@ -123,6 +162,33 @@ static void begin_run(struct lane *lane, enum stream stream,
     run->type = (uint16_t)type;
 }
 
+/* Takes a message of a user to the region itself: the extractor finds the entity. False: the region
+ * reads the frame otherwise. */
+static bool extracted(struct lane *lane, enum stream stream,
+                      const struct envelope *envelope, struct slice frame,
+                      const struct peer *peer)
+{
+    struct sherd_extracted message = { .msg = 0 };
+    int type;
+
+    if (!read_number(lane, envelope->serializer, envelope->manifest, &message.msg) ||
+        (type = region_type(lane, envelope)) < 0)
+        return false;
+    begin_run(lane, stream, envelope, frame, peer, (uint32_t)type);
+    lane->run.head.size = 0; /* no envelopes follow with the same head */
+    message.body = (struct sherd_bytes){ envelope->payload.data, envelope->payload.size };
+    if (message.body.size <= lane->run.body_max &&
+        shard_rule_extract(&lane->machine->node->names[type].rule, &message)) {
+        to_entity(lane, MESSAGE_TELL, slice_text(message.id), message.msg,
+                  slice_of(message.body.data, message.body.size));
+        return true;
+    }
+    REACHED("an extractor does not handle a message from another node");
+    lane->machine->undelivered[SHERD_REASON_NOT_EXTRACTED]++;
+    machine_frame_ended(lane->machine, SHERD_REASON_NOT_EXTRACTED, envelope->payload);
+    return true;
+}
+
 static void take_marker(struct lane *lane, const struct envelope *envelope,
                    uint32_t type)
 {
@@ -138,7 +204,7 @@ static void take_marker(struct lane *lane, const struct envelope *envelope,
         lane->unknown++;
         return;
     }
-    if (!shard_parse(message.shard, &shard)) {
+    if (!shard_number(lane_shard_names(lane, type), message.shard, &shard)) {
         shard_message_fini(&message);
         lane->unknown++;
         return;
@@ -174,26 +240,6 @@ static bool read_notice(const struct envelope *envelope,
            message->stage < SHERD_STAGE_COUNT;
 }
 
-/* Returns false if the message is not known here. */
-static bool read_number(const struct lane *lane,
-                        const struct envelope *envelope, uint32_t *number)
-{
-    const struct node_settings *settings = lane->machine->settings;
-
-    if (envelope->serializer == SERIALIZER_SHERD)
-        return message_manifest_read(envelope->manifest, number);
-    for (uint32_t i = 0; i < settings->format_count; i++) {
-        const struct sherd_format *format = &settings->formats[i];
-
-        if (format->serializer == envelope->serializer &&
-            slice_is(envelope->manifest, format->manifest)) {
-            *number = format->msg;
-            return true;
-        }
-    }
-    return false;
-}
-
 void lane_to_actor(struct lane *lane, enum stream stream,
                    const struct envelope *envelope, struct sherd_ref to,
                    uint64_t ask)
@@ -206,7 +252,7 @@ void lane_to_actor(struct lane *lane, enum stream stream,
     struct slice body = envelope->payload;
 
     if (!notice && !stop &&
-        (!read_number(lane, envelope, &number) ||
+        (!read_number(lane, envelope->serializer, envelope->manifest, &number) ||
          body.size > body_max(lane, stream))) {
         drop(lane, envelope);
         return;
@@ -308,12 +354,13 @@ void lane_frame(struct lane *lane, enum stream stream,
         }
         to = (struct sherd_ref){ lane->machine->self->node.uid, actor };
         if (envelope_is(envelope, SHARDING_SERIALIZER, "EB"))
-            lane_start_acknowledged(lane, envelope, to);
+            lane_start_acknowledged(lane, envelope, to, ask);
         else
             lane_to_actor(lane, stream, envelope, to, ask);
         return;
     }
-    carry(lane, stream, envelope);
+    if (!extracted(lane, stream, envelope, frame, peer))
+        carry(lane, stream, envelope);
 }
 
 void lane_frames_end(struct lane *lane)

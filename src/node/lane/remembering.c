@@ -6,7 +6,6 @@
 #include "node/lane/lane.h"
 
 #include "base/check.h"
-#include "base/hash.h"
 #include "base/mark.h"
 #include "shard/remember_keys.h"
 
@@ -54,6 +53,7 @@ void lane_remember_init(struct lane *lane, uint32_t type)
     options.shard_count = names->shards;
     options.trace = lane->machine->trace;
     options.type = names->name;
+    options.names = names->rule.names;
     lane->remembers = true;
     options.changes_only = names->remembers_in_data;
     options.move_again = lane->machine->settings->retry_interval;
@@ -345,7 +345,8 @@ static void load(struct lane *lane, uint32_t type, int32_t shard)
         return;
     }
     journal_replay(lane->journal, handle_of(type, shard),
-                   slice_text(names->name), shard_text(shard, text),
+                   slice_text(names->name),
+                   shard_name(names->rule.names, shard, text),
                    slice_of(NULL, 0));
 }
 
@@ -389,10 +390,10 @@ static void restart(struct lane *lane, uint32_t type,
                     const struct remember_news *news)
 {
     struct lane_type *of = &lane->types[type];
-    uint32_t shards = lane->machine->node->names[type].shards;
+    const struct shard_rule *rule = &lane->machine->node->names[type].rule;
     uint64_t actor;
 
-    if (hash_shard(news->id, shards) != news->shard) {
+    if (shard_rule_of(rule, news->id, 0, slice_of(NULL, 0)) != news->shard) {
         remember_move(&of->remember, lane->machine->now, news->shard,
                       news->id);
         return;

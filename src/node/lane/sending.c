@@ -491,7 +491,10 @@ static void take_place(struct lane *lane, struct message *message,
         to_peer(lane, message, route.peer);
         break;
     case PLACE_INVALID:
-        actors_undelivered(lane->actors, message, SHERD_REASON_NO_SUCH_TYPE);
+        actors_undelivered(lane->actors, message,
+                           message->entity.shard == SHARD_NONE
+                               ? SHERD_REASON_NO_SHARD
+                               : SHERD_REASON_NO_SUCH_TYPE);
         break;
     }
 }
@@ -691,7 +694,8 @@ static bool send_marker(struct lane *lane, const struct mail_content *content)
         &(struct shard_message){
             .kind = SHARD_MARKER,
             .type = slice_text(machine->node->names[content->type].type),
-            .shard = shard_text(content->shard, shard),
+            .shard = shard_name(lane_shard_names(lane, content->type),
+                                content->shard, shard),
             .fence = mark.attempt.fence,
             .attempt = mark.attempt.number,
             .uid = mark.uid,

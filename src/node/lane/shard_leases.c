@@ -18,11 +18,13 @@ void lane_lease_ask(struct lane *lane, uint32_t type, const struct owned_news *n
 static void denied(struct lane *lane, const struct mail_content *content)
 {
     const struct mail_leased *leased = mail_leased_of(content);
+    char text[SHARD_TEXT_MAX];
 
     trace_put(lane->machine->trace, TRACE_WARNING, "lease",
-              "lease of a shard not acquired, tried again type=%s shard=%d reason=\"%s\" "
+              "lease of a shard not acquired, tried again type=%s shard=%s reason=\"%s\" "
               "hint=\"%s\"",
-              lane->machine->node->names[content->type].name, content->shard,
+              lane->machine->node->names[content->type].name,
+              shard_label(lane_shard_names(lane, content->type), content->shard, text),
               leased->is_unknown ? "the lease provider does not answer" : "another node has it",
               leased->is_unknown ? "check the lease provider and the network to it"
                                  : "normal after a crash, until the lease expires");

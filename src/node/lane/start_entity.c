@@ -6,7 +6,6 @@
 #include "node/lane/lane.h"
 
 #include "artery/extension.h"
-#include "base/hash.h"
 #include "base/limits.h"
 #include "shard/shard_id.h"
 #include "shard/wire.h"
@@ -27,9 +26,7 @@ void lane_move(struct lane *lane, uint32_t type, int32_t shard,
         lane->machine->self->node.uid,
         actor_id_make(LANE_MOVER | lane->own, shard_place(shard), type)
     };
-    message->entity.shard =
-        hash_shard(id, lane->machine->node->names[type].shards);
-    message->entity.has_shard = 1;
+    lane_set_shard(lane, message);
     lane_send(lane, message);
 }
 
@@ -107,7 +104,8 @@ void lane_write_start_ack(struct lane *lane, struct peer *peer,
         &(struct shard_message){
             .kind = SHARD_START_ENTITY_ACK,
             .entity = message_body(message),
-            .shard = shard_text((int32_t)(uint32_t)message->ask, shard) },
+            .shard = shard_name(lane_shard_names(lane, message->msg),
+                                (int32_t)(uint32_t)message->ask, shard) },
         name_recipient(lane, message->to, 0, recipient),
         (struct slice){ 0 });
     actors_message_free(lane->actors, message);
@@ -136,16 +134,25 @@ void lane_start_entity(struct lane *lane, const struct envelope *envelope,
                                     slice_of(NULL, 0));
     message->kind = MESSAGE_START;
     message->sender = name_any(lane, envelope->origin, envelope->sender, &ask);
+    message->ask = ask;
     message->arrived = (peer->capabilities & CAPABILITY_SHERD) != 0;
-    message->entity.shard =
-        hash_shard(start.entity, lane->machine->node->names[type].shards);
-    message->entity.has_shard = 1;
+    lane_set_shard(lane, message);
     shard_message_fini(&start);
     lane_arrived(lane, message);
 }
 
+/* Reads the shard's id in an acknowledgement to a mover. */
+static bool read_shard(struct lane *lane, struct sherd_ref mover, struct slice id,
+                       int32_t *shard)
+{
+    uint32_t type = actor_id_slot(mover.actor);
+
+    return type < lane->type_count &&
+           shard_number(lane_shard_names(lane, type), id, shard);
+}
+
 void lane_start_acknowledged(struct lane *lane, const struct envelope *envelope,
-                             struct sherd_ref to)
+                             struct sherd_ref to, uint64_t ask)
 {
     struct shard_message ack;
     struct message *message;
@@ -156,11 +163,17 @@ void lane_start_acknowledged(struct lane *lane, const struct envelope *envelope,
         lane->unknown++;
         return;
     }
-    if (lane_is_mover(to) && shard_parse(ack.shard, &shard)) {
+    if (lane_is_mover(to) && read_shard(lane, to, ack.shard, &shard)) {
         message = actors_message(lane->actors, ack.entity);
         message->kind = MESSAGE_START_ACK;
         message->to = to;
         message->ask = (uint32_t)shard;
+        lane_arrived(lane, message);
+    } else if (ask && !lane_is_mover(to)) { /* a JVM's region acknowledges */
+        message = actors_message(lane->actors, ack.shard);
+        message->kind = MESSAGE_ANSWER;
+        message->to = to;
+        message->ask = ask;
         lane_arrived(lane, message);
     } else {
         lane->unknown++;

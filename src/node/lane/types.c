@@ -2,6 +2,8 @@
  * added to a node that runs (control/type_calls.c). */
 #include "node/lane/lane.h"
 
+#include "base/timers.h"
+
 /* A hand-off waits for the release of the lease, and must not fail because of it. */
 static uint64_t release_timeout(const struct node_settings *settings)
 {
@@ -10,6 +12,17 @@ static uint64_t release_timeout(const struct node_settings *settings)
     return share && (!settings->lease_patience || share < settings->lease_patience)
                ? share
                : settings->lease_patience;
+}
+
+/* Akka's: its end is known before the coordinator gives the hand-off up. */
+static uint64_t stop_timeout(const struct node_settings *settings)
+{
+    const uint64_t reserve = 5 * SECOND;
+
+    if (!settings->handoff_timeout)
+        return 0; /* the default */
+    return settings->handoff_timeout > reserve + SECOND ? settings->handoff_timeout - reserve
+                                                        : SECOND;
 }
 
 void lane_make_type(struct lane *lane, uint32_t index)
@@ -22,6 +35,7 @@ void lane_make_type(struct lane *lane, uint32_t index)
     struct owned_options owned = {
         .shard_count = names->shards,
         .persists = names->persists || names->remembers,
+        .stop_timeout = stop_timeout(settings),
         .leases = names->lease != LEASE_PROVIDER_NONE,
         .lease_retry = names->lease_retry,
         .release_timeout = release_timeout(settings),
@@ -33,6 +47,8 @@ void lane_make_type(struct lane *lane, uint32_t index)
     };
 
     pending_budget_init(&type->budget, settings->buffer_size, 0, settings->lanes);
+    if (settings->buffer_size == BUFFER_NONE)
+        type->budget.count_max = 0;
     routes_init(&type->routes, &routes);
     owned_init(&type->owned, &owned);
     lane->leases |= owned.leases;
@@ -44,6 +60,8 @@ void lane_open_type(struct lane *lane, uint32_t index)
     const struct node_settings *settings = lane->machine->settings;
 
     actors_add_type(lane->actors, (uint16_t)index, &settings->types[index]);
+    actors_set_rule(lane->actors, (uint16_t)index,
+                    &lane->machine->node->names[index].rule);
     actors_set_passivation(lane->actors, (uint16_t)index, &settings->passivation);
 }
 

@@ -1,10 +1,14 @@
 /* Makes the names of leases. */
 #include "node/peers/lease_names.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "shard/shard_id.h"
 #include "shard/wire.h"
+
+#define HASH_SIZE 17 /* "~" and two numbers in hexadecimal digits */
 
 /* Shards of different data centers are different shards. */
 static void put_system(struct buf *name, const struct node_settings *settings)
@@ -28,15 +32,24 @@ void session_lease_name_put(struct buf *name, const struct node_settings *settin
 }
 
 void shard_lease_name_put(struct buf *name, const struct node_settings *settings, const char *type,
-                          int32_t shard)
+                          struct slice shard)
 {
-    char text[SHARD_TEXT_MAX];
+    char hash[HASH_SIZE + 1];
+    size_t room;
 
     put_system(name, settings);
     buf_put_text(name, "-shard-");
     buf_put_text(name, type);
     buf_put_text(name, "-");
-    buf_put_slice(name, shard_text(shard, text));
+    if (name->size + shard.size < LEASE_TEXT_MAX) {
+        buf_put_slice(name, shard);
+        return;
+    }
+    (void)snprintf(hash, sizeof hash, "~%08x%08x", (unsigned)hash_murmur2(shard),
+                   (unsigned)hash_java(shard)); /* fits */
+    room = name->size + HASH_SIZE < LEASE_TEXT_MAX ? LEASE_TEXT_MAX - 1 - HASH_SIZE - name->size : 0;
+    buf_put(name, shard.data, room);
+    buf_put_text(name, hash);
 }
 
 void coordinator_lease_name_put(struct buf *name, const struct node_settings *settings,
@@ -58,11 +71,14 @@ static bool fits(struct buf *name)
     return is_short;
 }
 
-bool lease_names_fit(const struct node_settings *settings, const char *type)
+bool lease_names_fit(const struct node_settings *settings, const char *type, bool has_texts)
 {
     struct buf name = { 0 };
+    char text[SHARD_TEXT_MAX];
 
-    shard_lease_name_put(&name, settings, type, INT32_MIN); /* the longest */
+    shard_lease_name_put(&name, settings, type,
+                         has_texts ? slice_text("~0123456789abcdef")
+                                   : shard_text(INT32_MIN, text)); /* the longest */
     return fits(&name);
 }
 

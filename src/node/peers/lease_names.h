@@ -8,14 +8,15 @@
 
 /* Appends "SYSTEM-node-HOST:PORT". */
 void session_lease_name_put(struct buf *name, const struct node_settings *settings);
-/* Appends "SYSTEM-shard-TYPE-SHARD", with SYSTEM@CENTER for a data center that is not "default". */
+/* Appends "SYSTEM-shard-TYPE-SHARD", with SYSTEM@CENTER for a data center that is not "default". If that
+ * is too long, the end of SHARD, a text, becomes a hash of it. */
 void shard_lease_name_put(struct buf *name, const struct node_settings *settings, const char *type,
-                          int32_t shard);
+                          struct slice shard);
 /* Appends "SYSTEM-singleton-PATH", likewise; PATH is that of the type's singleton manager. */
 void coordinator_lease_name_put(struct buf *name, const struct node_settings *settings,
                                 const char *type);
 /* Whether names are below LEASE_TEXT_MAX, for every shard. */
-bool lease_names_fit(const struct node_settings *settings, const char *type);
+bool lease_names_fit(const struct node_settings *settings, const char *type, bool has_texts);
 bool coordinator_lease_name_fits(const struct node_settings *settings, const char *type);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/shard_rule.h"
 #include "lease/request.h"
 #include "shard/allocation.h"
 
@@ -26,6 +27,7 @@ struct type_names {
     enum lease_provider_kind lease; /* of its shards here; NONE: they need none */
     uint64_t lease_retry; /* ns; 0: the default */
     uint32_t shards;
+    struct shard_rule rule; /* owns its names */
     enum allocation_kind allocation;
 };
 

@@ -13,13 +13,12 @@
 #ifndef SHERD_SIM_CHECK_LIVENESS_H
 #define SHERD_SIM_CHECK_LIVENESS_H
 
-#include "base/limits.h"
 #include "base/probe.h"
 #include "sim/check/facts.h"
 
 #define CHECK_LIVENESS_HANDOFF_NS 75000000000ull
-/* with time for events that are not durable yet */
-#define CHECK_LIVENESS_STOP_NS (OWNED_STOP_TIMEOUT + 30000000000ull)
+/* the longest hand-off time-out of a world, with time for events that are not durable yet */
+#define CHECK_LIVENESS_STOP_NS 150000000000ull
 /* a failed hand-off is tried again by then, or by its time-out if later */
 #define CHECK_LIVENESS_TRIED_NS 300000000000ull
 #define CHECK_LIVENESS_MOVES_MAX 3 /* of one shard in a quiet cluster */

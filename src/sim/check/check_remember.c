@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "journal/record.h"
-#include "shard/shard_id.h"
+#include "sim/seed/shard_text.h"
 #include "sim/world/verdict.h"
 
 #define NO_NODE UINT32_MAX
@@ -135,7 +135,7 @@ static bool read_name(const struct check_remember *check, struct slice name,
         return false;
     while (name.data[end - 1] != '|')
         end--;
-    if (end < 2 || !shard_parse(slice_of(name.data + end, name.size - end),
+    if (end < 2 || !sim_shard_number(slice_of(name.data + end, name.size - end),
                                 shard))
         return false;
     for (*type = 0; *type < check->count; ++*type)

@@ -6,8 +6,8 @@
 
 #include "base/check.h"
 #include "base/vec.h"
-#include "shard/shard_id.h"
 #include "shard/stored.h"
+#include "sim/seed/shard_text.h"
 #include "sim/world/verdict.h"
 
 #define READ_WHOLE 2048 /* bytes: a larger state is read once in SAMPLE writes */
@@ -197,7 +197,7 @@ static void take_fences(fence_list *list, const struct stored *stored)
     for (uint32_t i = 0; i < stored->fence_count; i++) {
         struct stored_fence fence = { .fence = stored->fences[i].fence };
 
-        if (shard_parse(stored->fences[i].shard, &fence.shard))
+        if (sim_shard_number(stored->fences[i].shard, &fence.shard))
             vec_push(list, fence);
     }
 }
@@ -226,7 +226,7 @@ static void judge_homes(struct check_state_store *check, uint32_t node,
     for (uint32_t i = 0; i < stored->home_count; i++) {
         int32_t shard = INT32_MIN;
 
-        (void)shard_parse(stored->homes[i].shard, &shard); /* else it stays none */
+        (void)sim_shard_number(stored->homes[i].shard, &shard); /* else it stays none */
         missing += !home_of(check, node, probe->type, shard)->is_there;
     }
     if (missing || stored->home_count != part->homes)

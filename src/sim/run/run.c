@@ -166,6 +166,7 @@ static struct workload_settings load_settings(const struct options *options)
         .ask_ms_max = (uint32_t)value[OPTION_ASK],
         .storm = (uint32_t)value[OPTION_STORM_SIZE],
         .shards = (uint32_t)value[OPTION_SHARDS],
+        .extractor = value[OPTION_TEXT_SHARDS] && !value[OPTION_ALLOCATION] ? &workload_extractor : NULL,
         .mailbox_max = (uint32_t)value[OPTION_MAILBOX],
         .idle_ms = value[OPTION_IDLE],
         .slow_stop_ms = (uint32_t)value[OPTION_SLOW_STOP],

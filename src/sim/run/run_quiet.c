@@ -352,6 +352,7 @@ static void change_shards(struct run *run)
     uint32_t shards = (uint32_t)run->options->value[OPTION_SHARDS_AFTER];
 
     if (!shards || !run->options->value[OPTION_REMEMBER] ||
+        workload_settings_of(workload_world_of(run->load))->extractor ||
         options_remember_in_data(run->options))
         return;
     workload_set_shards(workload_world_of(run->load), shards);

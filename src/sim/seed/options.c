@@ -467,7 +467,8 @@ static void keep_alive(struct options *options)
     /* an entity that stores reads one message at a time */
     limit(&value[OPTION_LOAD],
           value[OPTION_ENTITIES] * 100000 / (value[OPTION_STORE] + way));
-    limit(&value[OPTION_STORM_SIZE], 10 * value[OPTION_BUFFER]);
+    limit(&value[OPTION_STORM_SIZE],
+          10 * (value[OPTION_BUFFER] ? value[OPTION_BUFFER] : 1));
     /* All keys stay, even deleted ones. */
     if (value[OPTION_DATA])
         limit(&value[OPTION_DATA], DATA_CALLS_MAX / value[OPTION_LENGTH]);

@@ -79,7 +79,7 @@ enum sim_resolver {
     X(MONITORED_BY, "monitored_by", 9, 1, 3, 9, 60)                            \
     X(MEMBERS_MIN, "min_nr_of_members", 1, 1, 1, 2, 3)                         \
     X(SHARDS, "number_of_shards", 100, 1, 8, 100, 1000)                        \
-    X(BUFFER, "buffer_size", 100000, 1, 10, 1000, 100000)                      \
+    X(BUFFER, "buffer_size", 100000, 0, 1, 10, 1000, 100000)                   \
     X(REBALANCE_ABSOLUTE, "rebalance_absolute_limit", 0, 0, 1, 5, 100)         \
     X(REBALANCE_RELATIVE, "rebalance_relative_limit_percent", 10, 1, 5, 10,    \
       100)                                                                     \
@@ -255,7 +255,8 @@ enum sim_resolver {
     X(FLOOD, "fault_flood", 0, SELDOM(0, 0, 0, 0, 0, 0, 1))                    \
     X(SHARD_LEASES, "shard_leases", 0, SELDOM(0, 1, 2, 3))                     \
     X(LEASE_RETRY, "lease_retry_ms", 5000, SELDOM(5000, 200, 1000, 20000))     \
-    X(LEASE_CUT, "fault_lease_cut", 0, 0, 1, 3)                               \
+    X(LEASE_CUT, "fault_lease_cut", 0, 0, 1, 3)                                  \
+    X(TEXT_SHARDS, "text_shards", 0, 0, 0, 0, 1)                               \
     X(SERVICES, "services_load", 0, 0, 0, 1)
 
 /* Meanings that the names do not tell:
@@ -301,6 +302,9 @@ enum sim_resolver {
  *   - data_load, versions_load, requests_load: calls of distributed data and of the N/R/W store, and
  *     bursts of requests of programs' threads, per second, of all nodes together. With requests
  *     counters of nodes cannot be compared exactly.
+ *   - text_shards: the types have an extractor: shards have texts as ids, every other tell goes to
+ *     the region, and starts of entities are acknowledged. The number of shards stays. Not with
+ *     allocation.
  *   - data_levels: a set of bits of enum sherd_level.
  *   - data_pruning_marker_s, also of durable keys: where clocks are exact; otherwise longer than
  *     any run.

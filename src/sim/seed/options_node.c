@@ -308,6 +308,8 @@ void options_settings(const struct options *options,
     settings->min_nr_of_members = number(options, OPTION_MEMBERS_MIN);
     settings->number_of_shards = number(options, OPTION_SHARDS);
     settings->buffer_size = number(options, OPTION_BUFFER);
+    if (!settings->buffer_size)
+        settings->buffer_size = BUFFER_NONE;
     settings->rebalance_absolute_limit =
         number(options, OPTION_REBALANCE_ABSOLUTE);
     settings->rebalance_relative_limit =

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/timers.h"
 #include "sim/check/token.h"
+#include "sim/seed/shard_text.h"
 #include "sim/workload/workload_inside.h"
 
 struct workload *workload_current;
@@ -100,6 +101,7 @@ static void add_type(struct workload *workload, uint32_t type)
                                         : workload_entity_plain;
     of->behavior.name = types[type].text;
     of->shards = settings->shards;
+    of->extractor = settings->extractor;
     of->stop_msg = types[type].stops ? STOP_MESSAGE : 0;
     of->remember = types[type].remembers;
     /* 0: never, for remembered types */
@@ -652,7 +654,7 @@ void workload_status(struct workload *workload, uint32_t node,
                      uint32_t lanes)
 {
     /* Each lane has its share, at least one. */
-    uint64_t most = buffer_size > lanes ? buffer_size : lanes;
+    uint64_t most = buffer_size && lanes > buffer_size ? lanes : buffer_size;
 
     for (uint32_t i = 0; i < status->type_count; i++)
         if (status->types[i].waiting > most)
@@ -731,4 +733,52 @@ char *workload_report(const struct workload *workload)
     buf_put_text(&buf, "\n");
     buf_put_u8(&buf, 0);
     return (char *)buf.data; /* of mem_alloc, as every buf */
+}
+
+/* ---- extractors ---- */
+
+/* The parcel in the body has the id. */
+static int entity_of(void *user, struct sherd_extracted *message)
+{
+    char id[ID_TEXT_MAX];
+    struct parcel parcel;
+
+    (void)user;
+    if (!workload_read(message->body, &parcel))
+        return 0;
+    memcpy(message->id, workload_id(id, parcel.id), sizeof id);
+    return 1;
+}
+
+static int32_t shard_of(struct slice id)
+{
+    return hash_shard(id, workload_current->settings.shards);
+}
+
+static int shard_text_of(void *user, const struct sherd_extracted *message,
+                         char shard[SHERD_SHARD_MAX + 1])
+{
+    (void)user;
+    (void)sim_shard_text(shard_of(slice_text(message->id)), shard);
+    return 1;
+}
+
+const struct sherd_extractor workload_extractor = { .entity = entity_of, .shard = shard_text_of };
+
+void workload_shard_is(struct workload *workload, uint32_t node, struct slice id,
+                       struct slice shard)
+{
+    char text[SIM_SHARD_MAX];
+
+    if (!workload->settings.extractor ||
+        slice_equal(shard, sim_shard_text(shard_of(id), text)))
+        return;
+    workload_violation(workload, "right-receiver", node, "%.*s has the shard \"%.*s\", not \"%s\"",
+                       (int)id.size, (const char *)id.data, (int)shard.size,
+                       (const char *)shard.data, text);
+}
+
+bool workload_tells_region(const struct workload *workload, const struct parcel *parcel)
+{
+    return workload->settings.extractor && parcel->value % 2;
 }

@@ -18,7 +18,7 @@
  *                        unless its time-out or its node ended
  *   body-intact          a message arrives with its body
  *   stop-after-messages  a stopped actor first gets all earlier messages
- *   right-receiver       the asked entity replies
+ *   right-receiver       the asked entity replies, and its shard is the one of its id
  *
  * Behaviors are constants without a user pointer, so a process has one workload at a time. All
  * decisions come from its seed. The driver of a world reports the nodes (workload_world.h). */
@@ -54,6 +54,8 @@ struct workload_settings {
     uint32_t ask_ms_max;  /* the longest time-out of asks; default 10,000 */
     uint32_t storm;       /* messages of one storm; default 500 */
     uint32_t shards;      /* of each type; default 20 */
+    /* of all types: workload_extractor, or null */
+    const struct sherd_extractor *extractor;
     uint32_t mailbox_max; /* these two as in sherd_entity_type */
     uint64_t idle_ms;
     uint32_t slow_stop_ms; /* longest end of an entity with a stop message; default 2000 */
@@ -67,6 +69,9 @@ struct workload_settings {
     enum allocation_kind allocations[WORKLOAD_TYPE_COUNT];
     const struct sherd_allocation_strategy *custom;
 };
+
+/* Names shards by texts, and finds the entity of a tell. */
+extern const struct sherd_extractor workload_extractor;
 
 /* Null members are skipped, except violation and now. */
 struct workload_hooks {

@@ -12,6 +12,7 @@
 #define CALL_PATH 62u
 #define CALLED_TELL 63u
 #define TICK 1
+#define START_MS 10000 /* time-out of an acknowledged start */
 #define WAIT_MAX_MS 2000 /* between two acts of a caller */
 #define TELLS_MAX 4      /* to a spawned actor before its stop */
 
@@ -202,8 +203,12 @@ static void start_entity(struct workload *workload, struct sherd_ctx *ctx)
 
     if (workload_type_remembers(workload->type_of[at]))
         return;
-    sherd_entity_start(ctx, workload_type_text(workload->type_of[at]),
-                       workload_id(text, id));
+    if (workload->settings.extractor)
+        sherd_entity_start_ask(ctx, workload_type_text(workload->type_of[at]),
+                               workload_id(text, id), id, START_MS);
+    else
+        sherd_entity_start(ctx, workload_type_text(workload->type_of[at]),
+                           workload_id(text, id));
 }
 
 static void do_act(struct workload *workload, struct sherd_ctx *ctx,
@@ -315,6 +320,7 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
 {
     struct workload *workload = workload_current;
     struct caller *caller = self;
+    char text[ID_TEXT_MAX];
 
     switch (msg->kind) {
     case SHERD_STARTED:
@@ -329,6 +335,10 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
         break;
     case SHERD_MESSAGE:
         given(workload, ctx, caller, msg);
+        break;
+    case SHERD_ANSWER: /* the answer to a start; the tag is the entity */
+        workload_shard_is(workload, caller->node, slice_text(workload_id(text, msg->tag)),
+                          slice_of(msg->body.data, msg->body.size));
         break;
     case SHERD_TERMINATED:
         heard(workload, caller, msg->sender);

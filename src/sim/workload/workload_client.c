@@ -54,6 +54,11 @@ static void tell(struct workload *workload, struct sherd_ctx *ctx,
     char id[ID_TEXT_MAX];
 
     told.tells = true;
+    if (workload_tells_region(workload, parcel)) {
+        sherd_region_tell(ctx, workload_type_text(parcel->type), op,
+                          body_of(workload, client, &told));
+        return;
+    }
     sherd_entity_tell(ctx, workload_type_text(parcel->type),
                       workload_id(id, parcel->id), op,
                       body_of(workload, client, &told));

@@ -119,6 +119,8 @@ static void started(struct workload *workload, struct sherd_ctx *ctx,
         entity->type = 0;
         return;
     }
+    workload_shard_is(workload, entity->node, slice_of(id.data, id.size),
+                      slice_text(sherd_shard_id(ctx)));
     if (!workload_type_persists(entity->type)) {
         entity->following = follow_entity_started(ctx, entity->node);
         return;

@@ -175,6 +175,13 @@ void workload_acknowledge(struct workload *workload, uint32_t node,
 /* The order of messages from one lane of a node's incarnation. */
 uint64_t workload_stream(struct sherd_ref self);
 
+/* ---- workload.c: extractors ---- */
+/* Checks the id of a shard that an entity of that node has, in worlds with text shards. */
+void workload_shard_is(struct workload *workload, uint32_t node, struct slice id,
+                       struct slice shard);
+/* Whether a tell goes to the region, whose extractor finds the entity. */
+bool workload_tells_region(const struct workload *workload, const struct parcel *parcel);
+
 /* ---- workload_watch.c: watched entities ---- */
 void watched_ask(struct workload *workload, struct sherd_ref entity); /* an entity names itself */
 void watched_begin(struct workload *workload, struct sherd_ref entity); /* a client watches it */

@@ -9,6 +9,7 @@
 #include "ddata/replicator.h"
 #include "node/machine/machine.h"
 #include "shard/remember_keys.h"
+#include "sim/seed/shard_text.h"
 #include "sim/world/durable.h"
 #include "sim/check/check_journal.h"
 #include "sim/check/check_recovery.h"
@@ -237,6 +238,13 @@ static bool is_there(void *user, uint32_t node)
     return replica_of(user, node) != NULL;
 }
 
+static struct slice shard_id(const struct workload_world *of, int32_t shard,
+                             char text[SIM_SHARD_MAX])
+{
+    return workload_settings_of(of->workload)->extractor ? sim_shard_text(shard, text)
+                                                           : shard_text(shard, text);
+}
+
 static bool has(void *user, uint32_t node, uint32_t type, int32_t shard,
                 struct slice id)
 {
@@ -246,12 +254,13 @@ static bool has(void *user, uint32_t node, uint32_t type, int32_t shard,
     uint32_t count;
     const struct dd_value *value;
     struct buf key = { 0 };
+    char text[SIM_SHARD_MAX];
     bool found;
 
     if (!replicator)
         return false;
     remember_key_put(&key, workload_types(of->workload, &count)[type].name,
-                     shard, remember_key_of(id));
+                     shard_id(of, shard, text), remember_key_of(id));
     value = replicator_look(replicator, buf_slice(&key));
     found = value && dd_kind_of(value) == DD_ORSET &&
             dd_set_has(value, &element);
@@ -266,12 +275,13 @@ static bool is_kept(void *user, uint32_t node, uint32_t type, int32_t shard,
     struct dd_element element = { .kind = DD_TEXT, .text = id };
     struct buf key = { 0 };
     struct slice bytes;
+    char text[SIM_SHARD_MAX];
     uint32_t count;
     bool found;
 
     buf_put_text(&key, NO_ROLE);
     remember_key_put(&key, workload_types(of->workload, &count)[type].name,
-                     shard, remember_key_of(id));
+                     shard_id(of, shard, text), remember_key_of(id));
     found = world_durable_value(of->world, node, buf_slice(&key), &bytes) &&
             check_replica_stores(bytes, &element);
     buf_fini(&key);
@@ -428,7 +438,9 @@ void workload_world_sample(struct workload_world *of)
         if (!node->node || node->is_paused)
             continue;
         status = world_counts(of->world, i);
-        workload_status(of->workload, i, &status, node->settings.buffer_size,
+        workload_status(of->workload, i, &status,
+                        node->settings.buffer_size == BUFFER_NONE ? 0
+                                                                  : node->settings.buffer_size,
                         node->settings.lanes);
         world_status_fini(&status);
     }

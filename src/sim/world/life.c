@@ -7,6 +7,8 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "ddata/durable.h"
+#include "node/machine/machine.h"
+#include "sim/seed/shard_text.h"
 
 void life_start(struct world *world, struct site *site)
 {
@@ -67,6 +69,18 @@ static void keep_line(struct world *world, uint32_t index,
     vec_push(&world->lines, kept);
 }
 
+/* A node's number of a shard with a text means nothing elsewhere: puts the text's own number. */
+static void unname(const struct node *node, struct probe *probe)
+{
+    const struct shard_names *names = probe->type < node->settings.type_count
+                                          ? node->names[probe->type].rule.names
+                                          : NULL;
+    char text[SHARD_TEXT_MAX];
+
+    if (names && probe->shard != SHARD_NONE)
+        (void)sim_shard_number(shard_name(names, probe->shard, text), &probe->shard);
+}
+
 void life_facts(struct world *world, struct worker *worker)
 {
     uint32_t index = worker->site->index;
@@ -79,8 +93,10 @@ void life_facts(struct world *world, struct worker *worker)
         if (world->settings.keep_lines || world->traces)
             keep_line(world, index, &line);
     }
-    while (machine_next_probe(worker->machine, &probe))
+    while (machine_next_probe(worker->machine, &probe)) {
+        unname(worker->site->face.node, &probe);
         observe(world, probe, index, worker->number, &probe);
+    }
 }
 
 static void all_facts(struct world *world, struct site *site)

@@ -168,11 +168,27 @@ static void start_recorders(void)
     settle();
 }
 
+/* Finds an entity for messages with a body: "x" or "y", which gets the rest. */
+static int extract(void *user, struct sherd_extracted *message)
+{
+    const uint8_t *body = message->body.data;
+
+    (void)user;
+    if (!message->body.size)
+        return 0;
+    message->id[0] = body[0] % 2 ? 'x' : 'y';
+    message->id[1] = 0;
+    message->body = (struct sherd_bytes){ body + 1, message->body.size - 1 };
+    return body[0] != 255;
+}
+
 static void start(void)
 {
+    const struct sherd_extractor extractor = { .entity = extract };
     const struct sherd_entity_type type = {
         .name = "T",
         .shards = SHARDS,
+        .extractor = &extractor,
         .behavior = { .name = "t", .state_size = 8, .receive = entity },
     };
     struct node_settings settings = { .identity = self,

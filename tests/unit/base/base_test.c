@@ -121,6 +121,51 @@ static void shards_agree_with_the_reference(void **state)
     }
 }
 
+/* Kafka's results: entity, hash, shard of 10 and 1000. */
+static void shards_by_murmur2_agree_with_kafka(void **state)
+{
+    static const struct {
+        const char *id;
+        int32_t hash, of_10, of_1000;
+    } rows[] = {
+        { "", 275646681, 1, 681 },
+        { "a", -1563381124, 4, 524 },
+        { "1", -1993445489, 9, 159 },
+        { "2", 648968168, 8, 168 },
+        { "10", 1164287326, 6, 326 },
+        { "foo", 597841616, 6, 616 },
+        { "bar", 988958145, 5, 145 },
+        { "baz", 1973573280, 0, 280 },
+        { "id1", 170753339, 9, 339 },
+        { "entity-1", -1211370600, 8, 48 },
+        { "entity-42", -725795506, 2, 142 },
+        { "shopping-cart-1", 1243783143, 3, 143 },
+        { "customer/0042", 1063824606, 6, 606 },
+        { "h\xc3\xa9llo", 614509002, 2, 2 },
+        { "\xe2\x82\xac", -1352192002, 6, 646 },
+        { "\xf0\x9f\x98\x80", 131881617, 7, 617 },
+        { "polygenelubricants", 342343466, 6, 466 },
+        { "GydZG_", -2144987184, 4, 464 },
+        { "DESIGNING WORKHOUSES", 961938196, 6, 196 },
+    };
+    static const struct {
+        const char *id;
+        int32_t hash;
+    } upstream[] = { { "12", 126087238 }, { "123", -267702483 },
+                     { "1234", -1614185708 }, { "12345", -1188365604 } };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct slice id = slice_text(rows[i].id);
+
+        assert_int_equal((int32_t)hash_murmur2(id), rows[i].hash);
+        assert_int_equal(hash_murmur2_shard(id, 10), rows[i].of_10);
+        assert_int_equal(hash_murmur2_shard(id, 1000), rows[i].of_1000);
+    }
+    for (size_t i = 0; i < sizeof upstream / sizeof *upstream; i++)
+        assert_int_equal((int32_t)hash_murmur2(slice_text(upstream[i].id)), upstream[i].hash);
+}
+
 /* Texts of all lengths, with a two-byte character at each place or none, hash as if read one
  * character at a time. */
 static void a_hash_does_not_depend_on_how_much_is_read_at_once(void **state)
@@ -774,6 +819,7 @@ int main(void)
         cmocka_unit_test(bisection_finds_the_place),
         cmocka_unit_test(hashes_agree_with_the_jvm),
         cmocka_unit_test(shards_agree_with_the_reference),
+        cmocka_unit_test(shards_by_murmur2_agree_with_kafka),
         cmocka_unit_test(a_hash_does_not_depend_on_how_much_is_read_at_once),
         cmocka_unit_test(short_bytes_are_compared_and_copied_whole),
         cmocka_unit_test(numbers_survive_a_round_trip),

@@ -770,9 +770,9 @@ static void wrong_values_are_refused_with_the_type(void **state)
 {
     (void)state;
     refused("akka.cluster.sharding.number-of-shards = many", 1, 42,
-            "wants a whole number from 1 to 10000, not \"many\"");
+            "wants a whole number from 1 to 20000, not \"many\"");
     refused("akka.cluster.sharding.number-of-shards = 0", 1, 42,
-            "from 1 to 10000");
+            "from 1 to 20000");
     refused("akka.cluster.sharding.handoff-timeout = 10 sek", 1, 41,
             "wants a duration of at least 1 ms such as 10 s or 500 ms, not \"10 sek\"");
     refused("akka.cluster.sharding.handoff-timeout = off", 1, 41,

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
+#include "base/shard_names.h"
 #include "base/rng.h"
 #include "cast.h"
 #include "node/control/control.h"
@@ -125,7 +126,7 @@ static void check_keys(struct world *world, uint32_t node, uint32_t type)
 
     for (uint32_t i = 0; i < MANY; i++) {
         struct buf key = { 0 };
-        char id[8];
+        char id[8], text[SHARD_TEXT_MAX];
 
         (void)snprintf(id, sizeof id, "e%u", i);
         for (uint32_t j = 0; j < REMEMBER_KEYS; j++) {
@@ -134,7 +135,7 @@ static void check_keys(struct world *world, uint32_t node, uint32_t type)
 
             buf_clear(&key);
             remember_key_put(&key, types[type].name,
-                             hash_shard(slice_text(id), SHARDS), j);
+                             shard_text(hash_shard(slice_text(id), SHARDS), text), j);
             value = replicator_look(replicator, buf_slice(&key));
             assert_int_equal(value && dd_kind_of(value) == DD_ORSET &&
                                  dd_set_has(value, &element),
@@ -158,6 +159,7 @@ static void check_stored(struct world *world, uint32_t node, uint32_t type,
         for (uint32_t j = 0; j < REMEMBER_KEYS; j++) {
             const struct dd_value *value;
             struct buf key = { 0 };
+            char number[SHARD_TEXT_MAX];
             uint32_t count = 0;
 
             for (uint32_t i = first; i < MANY; i++) {
@@ -167,7 +169,7 @@ static void check_stored(struct world *world, uint32_t node, uint32_t type,
                 count += hash_shard(slice_text(id), shards) == shard &&
                          remember_key_of(slice_text(id)) == j;
             }
-            remember_key_put(&key, types[type].name, shard, j);
+            remember_key_put(&key, types[type].name, shard_text(shard, number), j);
             value = replicator_look(replicator, buf_slice(&key));
             assert_int_equal(value ? dd_set_count(value) : 0, count);
             buf_fini(&key);
@@ -399,9 +401,11 @@ static bool all_have(struct world *world, uint32_t nodes, const char *id)
     struct slice text = slice_text(id);
     struct dd_element element = dd_text(id);
     struct buf key = { 0 };
+    char number[SHARD_TEXT_MAX];
     uint32_t count = 0;
 
-    remember_key_put(&key, types[0].name, hash_shard(text, SHARDS),
+    remember_key_put(&key, types[0].name,
+                     shard_text(hash_shard(text, SHARDS), number),
                      remember_key_of(text));
     for (uint32_t i = 0; i < nodes; i++) {
         const struct dd_value *value = replicator_look(

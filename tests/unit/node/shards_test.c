@@ -55,6 +55,40 @@ static void the_status_has_the_names_of_all_types_SHD087_SHD088(void **state)
     }
 }
 
+/* With buffer-size = 0 messages to a shard without a home end, and ask for it. */
+static void without_a_buffer_messages_end_until_the_home_is_known(void **state)
+{
+    struct world *world = cast_new(59);
+    struct player player;
+    const struct heard *heard;
+    struct sherd_status status;
+    (void)state;
+
+    cast_begin();
+    for (uint32_t i = 0; i < 2; i++) {
+        struct node_settings settings = world_node_settings(world, i, cast_types, 1);
+
+        settings.buffer_size = BUFFER_NONE;
+        world_start(world, i, &settings);
+    }
+    assert_true(world_until(world, world_all_up, NULL, 30 * SECOND));
+    for (uint32_t node = 0; node < 2; node++) {
+        player_spawn(&player, world, node, 0);
+        player_ask(&player, "E", node ? "a" : "b", ECHO, 10000);
+        heard = player_hears(&player, SECOND);
+        assert_non_null(heard);
+        assert_int_equal(heard->kind, SHERD_NO_ANSWER);
+        assert_int_equal(heard->reason, SHERD_REASON_BUFFER_FULL);
+        world_run(world, 5 * SECOND);
+        (void)player_asks(&player, "E", node ? "a" : "b", ECHO);
+        status = world_status(world, node);
+        assert_int_equal(status.undelivered[SHERD_REASON_BUFFER_FULL], 1);
+        assert_int_equal(status.held_max, 0);
+        world_status_fini(&status);
+    }
+    world_free(world);
+}
+
 /* The second node only sends to the first type, and hosts the other one. */
 static void types_are_found_by_their_names_SHD247_SHD248(void **state)
 {
@@ -301,6 +335,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_status_has_the_names_of_all_types_SHD087_SHD088),
+        cmocka_unit_test(without_a_buffer_messages_end_until_the_home_is_known),
         cmocka_unit_test(types_are_found_by_their_names_SHD247_SHD248),
         cmocka_unit_test(a_proxy_reaches_its_own_data_center_SHD264),
         cmocka_unit_test(

@@ -11,6 +11,8 @@
 
 #include "base/check.h"
 #include "node/entity_type.h"
+#include "lease/lease.h"
+#include "node/peers/lease_names.h"
 
 /* Returns the clash in either order; null: none. The caller frees it. */
 static char *clash(const struct sherd_entity_type *one,
@@ -96,6 +98,64 @@ static void expect_fault(const char *allocation, const struct sherd_allocation_s
         assert_string_equal(found, meant);
     else
         assert_null(found);
+}
+
+static int shard_of(void *user, const struct sherd_extracted *message, char shard[SHERD_SHARD_MAX + 1])
+{
+    (void)user;
+    (void)message;
+    shard[0] = 's';
+    return 1;
+}
+
+static void strategies_that_know_numbers_take_no_texts(void **state)
+{
+    const struct sherd_extractor texts = { .shard = shard_of };
+    const struct sherd_extractor kafka = { .hash = SHERD_SHARD_HASH_MURMUR2 };
+    const struct sherd_extractor wrong = { .hash = (enum sherd_shard_hash)7 };
+    struct node_settings settings = { .allocation = ALLOCATION_EXTERNAL };
+    struct sherd_entity_type one = type("A", NULL);
+    (void)state;
+
+    one.extractor = &texts;
+    assert_null(entity_type_fault(&one));
+    assert_non_null(strstr(entity_type_extractor_fault(&settings, &one), "texts"));
+    one.allocation = "consistent-hashing";
+    assert_null(entity_type_extractor_fault(&settings, &one));
+    one.allocation = "external";
+    assert_non_null(entity_type_extractor_fault(&settings, &one));
+    one.extractor = &kafka;
+    assert_null(entity_type_extractor_fault(&settings, &one));
+    one.extractor = &wrong;
+    assert_non_null(strstr(entity_type_fault(&one), "sherd_shard_hash"));
+}
+
+static void name_lease(struct buf *name, const struct node_settings *settings, const char *shard,
+                       size_t size)
+{
+    buf_clear(name);
+    shard_lease_name_put(name, settings, "A", slice_of(shard, size));
+}
+
+/* Both texts differ in their last byte only. */
+static void leases_of_long_text_shards_have_different_names(void **state)
+{
+    const struct node_settings settings = { .identity = { .system = "S" } };
+    char text[SHERD_SHARD_MAX];
+    struct buf one = { 0 }, other = { 0 };
+    (void)state;
+
+    memset(text, 'x', sizeof text);
+    name_lease(&one, &settings, text, 240);
+    assert_int_equal(one.size, sizeof "S-shard-A-" - 1 + 240); /* it fits whole */
+    name_lease(&one, &settings, text, sizeof text);
+    text[sizeof text - 1] = 'y';
+    name_lease(&other, &settings, text, sizeof text);
+    assert_int_equal(one.size, LEASE_TEXT_MAX - 1);
+    assert_int_equal(other.size, LEASE_TEXT_MAX - 1);
+    assert_false(slice_equal(buf_slice(&one), buf_slice(&other)));
+    buf_fini(&one);
+    buf_fini(&other);
 }
 
 static void unknown_allocation_strategies_are_refused(void **state)
@@ -193,6 +253,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_is_a_text),
         cmocka_unit_test(unknown_allocation_strategies_are_refused),
+        cmocka_unit_test(strategies_that_know_numbers_take_no_texts),
+        cmocka_unit_test(leases_of_long_text_shards_have_different_names),
         cmocka_unit_test(a_custom_strategy_needs_its_functions),
         cmocka_unit_test(names_and_paths_must_differ),
         cmocka_unit_test(different_types_may_coexist),

@@ -167,6 +167,34 @@ static void a_slow_stop_is_forced(void **state)
     expect(fixture, OWNED_STOPPED);
 }
 
+/* So it ends before the coordinator gives the hand-off up. Entities have a second at least. */
+static void the_time_of_a_stop_counts_from_the_order(void **state)
+{
+    struct fixture *fixture = *state;
+    struct owned_shards *owned = &fixture->owned;
+
+    run(fixture);
+    owned_drain(owned, SECOND, SHARD, first, owing, 1, 30 * SECOND);
+    owned_node_gone(owned, 20 * SECOND, owing[0].uid);
+    expect(fixture, OWNED_STOP_ENTITIES);
+    owned_tick(owned, 26 * SECOND - 1);
+    expect_none(fixture);
+    owned_tick(owned, 26 * SECOND);
+    expect(fixture, OWNED_KILL_ENTITIES);
+    owned_entities_stopped(owned, 27 * SECOND, SHARD);
+    expect(fixture, OWNED_STOPPED);
+    run(fixture);
+    owned_drain(owned, 30 * SECOND, SHARD, second, owing, 1, 60 * SECOND);
+    owned_node_gone(owned, 58 * SECOND, owing[0].uid);
+    expect(fixture, OWNED_STOP_ENTITIES);
+    owned_tick(owned, 59 * SECOND - 1);
+    expect_none(fixture);
+    owned_tick(owned, 59 * SECOND);
+    expect(fixture, OWNED_KILL_ENTITIES);
+    owned_entities_stopped(owned, 60 * SECOND, SHARD);
+    expect(fixture, OWNED_STOPPED);
+}
+
 static void a_start_cancels_a_hand_off(void **state)
 {
     struct fixture *fixture = *state;
@@ -347,6 +375,7 @@ int main(void)
         TEST(a_drained_shard_stops),
         TEST(missing_markers_fail_the_attempt_only),
         TEST(a_slow_stop_is_forced),
+        TEST(the_time_of_a_stop_counts_from_the_order),
         TEST(a_start_cancels_a_hand_off),
         PERSISTENT(a_shard_claims_before_it_runs),
         PERSISTENT(a_stale_claim_gives_up),

@@ -19,7 +19,7 @@ static void keys_are_akkas(void **state)
     struct buf key = { 0 };
 
     (void)state;
-    remember_key_put(&key, "Order Book", -7, 4);
+    remember_key_put(&key, "Order Book", slice_text("-7"), 4);
     assert_true(slice_is(buf_slice(&key), "shard-Order Book--7-4"));
     buf_clear(&key);
     remember_shards_key_put(&key, "T");

@@ -91,7 +91,7 @@ static void each_limit_refuses_the_newest_message(void **state)
     assert_false(routes_hold(&fixture->routes, 0, 5, &fixture->held[10]));
     assert_int_equal(fixture->budget.refused, 1);
     assert_int_equal(fixture->budget.count_peak, 10);
-    assert_int_equal(routes_find(&fixture->routes, 5).state, ROUTE_UNKNOWN);
+    assert_int_equal(routes_find(&fixture->routes, 5).state, ROUTE_ASKED);
     assert_ptr_equal(routes_drain(&fixture->routes, 0), &fixture->held[0]);
     assert_true(routes_hold(&fixture->routes, 0, 5, &fixture->held[10]));
     while (routes_take_any(&fixture->routes)) {
@@ -103,6 +103,26 @@ static void each_limit_refuses_the_newest_message(void **state)
     assert_true(routes_hold(&fixture->routes, 0, 1, &fixture->held[1]));
     assert_false(routes_hold(&fixture->routes, 0, 1, &fixture->held[2]));
     assert_int_equal(fixture->budget.refused, 2);
+}
+
+/* With no room at all the home is asked for once, and then the next message has it. */
+static void a_refused_message_asks_for_the_home(void **state)
+{
+    struct fixture *fixture = *state;
+    struct routes *routes = &fixture->routes;
+
+    fixture->budget.count_max = 0;
+    assert_false(routes_hold(routes, 0, 1, &fixture->held[0]));
+    assert_false(routes_hold(routes, 0, 1, &fixture->held[0]));
+    assert_int_equal(news(fixture, ROUTES_REQUEST_HOME), 1);
+    routes_set_remote(routes, 1, 7);
+    assert_int_equal(routes_find(routes, 1).state, ROUTE_REMOTE);
+    assert_false(routes_hold(routes, 0, 1, &fixture->held[0])); /* a full link: the home stays */
+    assert_int_equal(routes_find(routes, 1).state, ROUTE_REMOTE);
+    routes_set_local(routes, 1, 0);
+    assert_false(routes_hold(routes, 0, 1, &fixture->held[0])); /* the shard is not here */
+    assert_int_equal(news(fixture, ROUTES_REQUEST_HOME), 1);
+    assert_int_equal(fixture->budget.refused, 4);
 }
 
 static void shards_out_of_range_are_invalid(void **state)
@@ -313,6 +333,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_home_is_requested_once_and_messages_leave_in_order),
         TEST(each_limit_refuses_the_newest_message),
+        TEST(a_refused_message_asks_for_the_home),
         TEST(shards_out_of_range_are_invalid),
         TEST(messages_wait_during_a_hand_off),
         TEST(a_suspected_home_is_requested_once),

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/check.h"
+#include "base/gzip.h"
 #include "base/limits.h"
 #include "base/url.h"
 #include "shard/wire.h"
@@ -114,6 +115,81 @@ static void registrations_survive_a_round_trip(void **state)
     assert_int_equal(message.fence.term, 5);
     shard_message_fini(&message);
     buf_fini(&buf);
+}
+
+/* Shards of the largest type, all on one region; then with ids of 20 bytes. */
+static void a_large_registration_fits_a_frame(void **state)
+{
+    enum { COUNT = 20000 };
+    static char texts[COUNT][32];
+    static struct shard_hosted hosted[COUNT];
+    (void)state;
+
+    for (uint32_t kind = 0; kind < 2; kind++) {
+        struct shard_message message;
+        struct buf buf = { 0 };
+
+        for (uint32_t i = 0; i < COUNT; i++) {
+            if (kind)
+                (void)snprintf(texts[i], sizeof texts[i], "customer-%x", i * 2654435761u);
+            else
+                (void)snprintf(texts[i], sizeof texts[i], "%u", i);
+            hosted[i] = (struct shard_hosted){ slice_text(texts[i]),
+                                               { UINT64_C(1764412345678), 1 + i % 7 } };
+        }
+        assert_true(read_back(&message,
+                              (struct shard_message){ .kind = SHARD_REGISTER,
+                                                      .ref = slice_text("akka://S@a:1/r"),
+                                                      .hosted = hosted,
+                                                      .hosted_count = COUNT },
+                              &buf));
+        assert_true(gzip_is(buf_slice(&buf)));
+        assert_in_range(buf.size, 10000, FRAME_SIZE_MAX - 4096);
+        assert_int_equal(message.hosted_count, COUNT);
+        for (uint32_t i = 0; i < COUNT; i++) {
+            assert_true(slice_equal(message.hosted[i].shard, hosted[i].shard));
+            assert_true(message.hosted[i].fence.epoch == hosted[i].fence.epoch);
+        }
+        shard_message_fini(&message);
+        buf_fini(&buf);
+    }
+}
+
+static void a_registration_that_fits_stays_as_it_was(void **state)
+{
+    struct shard_hosted hosted[SHARD_REGISTER_PLAIN_MAX / 300];
+    char id[SHARD_ID_MAX + 1];
+    struct buf buf = { 0 };
+    (void)state;
+
+    memset(id, 'x', sizeof id);
+    for (uint32_t i = 0; i < sizeof hosted / sizeof *hosted; i++)
+        hosted[i] = (struct shard_hosted){ slice_of(id, SHARD_ID_MAX), { 1, 1 } };
+    (void)written(&buf, &(struct shard_message){ .kind = SHARD_REGISTER,
+                                                 .ref = slice_text("r"),
+                                                 .hosted = hosted,
+                                                 .hosted_count = sizeof hosted / sizeof *hosted });
+    assert_false(gzip_is(buf_slice(&buf)));
+    assert_in_range(buf.size, SHARD_REGISTER_PLAIN_MAX * 4 / 5, SHARD_REGISTER_PLAIN_MAX);
+    buf_fini(&buf);
+}
+
+static void a_registration_that_inflates_without_end_is_refused(void **state)
+{
+    struct shard_message message;
+    struct buf plain = { 0 }, packed = { 0 };
+    (void)state;
+
+    memset(buf_reserve(&plain, SHARD_REGISTER_INFLATE_MAX + 1), 0, SHARD_REGISTER_INFLATE_MAX + 1);
+    plain.size = SHARD_REGISTER_INFLATE_MAX + 1;
+    gzip_deflate(&packed, buf_slice(&plain));
+    assert_false(shard_message_read(&message, SHARDING_SERIALIZER, slice_text("BA"),
+                                    buf_slice(&packed)));
+    packed.size /= 2;
+    assert_false(shard_message_read(&message, SHARDING_SERIALIZER, slice_text("BA"),
+                                    buf_slice(&packed)));
+    buf_fini(&plain);
+    buf_fini(&packed);
 }
 
 static void hand_offs_survive_a_round_trip(void **state)
@@ -604,6 +680,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_messages_are_encoded_like_akkas),
         cmocka_unit_test(registrations_survive_a_round_trip),
+        cmocka_unit_test(a_large_registration_fits_a_frame),
+        cmocka_unit_test(a_registration_that_fits_stays_as_it_was),
+        cmocka_unit_test(a_registration_that_inflates_without_end_is_refused),
         cmocka_unit_test(hand_offs_survive_a_round_trip),
         cmocka_unit_test(homes_of_one_region_share_an_entry),
         cmocka_unit_test(messages_of_a_coordinator_survive_a_round_trip_SHD174),

@@ -186,7 +186,7 @@ static void options_that_are_wrong_are_refused(void **state)
     assert_int_equal(error_of_open(&options), SHERD_EINVAL);
     options = (struct sherd_sim_options){ .faults = SHERD_SIM_ALL + 1 };
     assert_int_equal(error_of_open(&options), SHERD_EINVAL);
-    options = (struct sherd_sim_options){ .shards = 10001 };
+    options = (struct sherd_sim_options){ .shards = 20001 };
     assert_int_equal(error_of_open(&options), SHERD_EINVAL);
     options = (struct sherd_sim_options){ .type_count = 1 };
     assert_int_equal(error_of_open(&options), SHERD_EINVAL);
@@ -217,7 +217,7 @@ static void types_that_are_wrong_are_refused(void **state)
     types[0].behavior.receive = NULL;
     assert_int_equal(error_of_open(&options), SHERD_EINVAL);
     types[0] = account;
-    types[0].shards = 10001;
+    types[0].shards = 20001;
     assert_int_equal(error_of_open(&options), SHERD_EINVAL);
     types[0] = account;
     types[0].name = "Account|Savings";
@@ -904,7 +904,7 @@ static void refused_options_are_reported_once(void **state)
     } wrong[] = {
         { { .lanes = 65 }, "lanes is 65, at most 64" },
         { { .nodes = 2000 }, "nodes is 2000, at most 1000" },
-        { { .shards = 10001 }, "shards is 10001, at most 10000" },
+        { { .shards = 20001 }, "shards is 20001, at most 20000" },
         { { .faults = 128 }, "faults is 128, at most 127" },
         { { .type_count = 1 }, "types[0]: no name" },
         { { .types = two, .type_count = 2 },
@@ -1028,9 +1028,48 @@ static void large_clusters_form(void **state)
     sherd_sim_close(sim);
 }
 
+/* ---- text shards ---- */
+
+static int bank_of(void *user, const struct sherd_extracted *message, char shard[SHERD_SHARD_MAX + 1])
+{
+    (void)user;
+    (void)snprintf(shard, SHERD_SHARD_MAX + 1, "bank %.*s", (int)strcspn(message->id, "/"), message->id);
+    return 1;
+}
+
+/* Nodes see the banks in different orders, and the oldest one crashes: no rule is broken. */
+static void worlds_take_types_with_text_shards(void **state)
+{
+    const struct sherd_extractor banks = { .shard = bank_of };
+    struct sherd_entity_type type = account;
+    struct sherd_sim_options options = { .seed = 5, .types = &type, .type_count = 1 };
+    struct sherd_sim_answer answer;
+    struct sherd_sim *sim;
+    char id[32];
+
+    (void)state;
+    type.extractor = &banks;
+    assert_int_equal(sherd_sim_open(&sim, &options), 0);
+    for (uint32_t round = 1; round <= 2; round++) {
+        for (uint32_t i = 0; i < 24; i++) {
+            uint32_t node = round - 1 + i % 2;
+
+            (void)snprintf(id, sizeof id, "%u/a", node % 2 ? i / 2 : 11 - i / 2);
+            assert_int_equal(sherd_sim_entity_ask(sim, node, "Account", id, ADD, nothing, 20000, &answer), 0);
+            assert_int_equal(answer.reason, SHERD_REASON_NONE);
+        }
+        if (round == 1)
+            assert_int_equal(sherd_sim_crash(sim, 0), 0);
+        assert_int_equal(sherd_sim_heal(sim, 120000), 0);
+    }
+    assert_null(sherd_sim_violation(sim));
+    sherd_sim_close(sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(worlds_take_types_with_text_shards),
         cmocka_unit_test(options_that_are_wrong_are_refused),
         cmocka_unit_test(types_that_are_wrong_are_refused),
         cmocka_unit_test(bad_nodes_are_refused_by_every_verb),

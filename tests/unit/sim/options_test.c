@@ -434,7 +434,8 @@ static void drawn_options_let_messages_arrive(void **state)
         assert_true(value[OPTION_LOAD] == 1 ||
                     value[OPTION_LOAD] * (value[OPTION_STORE] + way) <=
                         value[OPTION_ENTITIES] * 100000);
-        assert_true(value[OPTION_STORM_SIZE] <= 10 * value[OPTION_BUFFER]);
+        assert_true(value[OPTION_STORM_SIZE] <=
+                    10 * (value[OPTION_BUFFER] ? value[OPTION_BUFFER] : 1));
         assert_true(value[OPTION_FAULTS] * value[OPTION_FAULT_LENGTH] <= 7200);
         if (value[OPTION_DATA]) /* no member is pruned before its data and changes are everywhere */
             assert_true(value[OPTION_DATA_SPREAD] >=
