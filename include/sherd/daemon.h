@@ -61,8 +61,8 @@ struct sherd_daemons_type {
 };
 
 /* Makes the entity type, for sherd_entity_register: "sharded-daemon-process-"
- * and the name, never passivated, not remembered. A program may change other
- * fields, such as the allocation.
+ * and the name, with a shard for each daemon, spread evenly; never passivated,
+ * not remembered. A program may change mailbox_max and the rebalance limits.
  *
  * daemons: its texts are lent to the type. type: filled.
  * Result: 0; SHERD_EINVAL: a field is wrong.

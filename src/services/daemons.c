@@ -3,6 +3,7 @@
 #include <sherd/daemon.h>
 
 #include <sherd/ddata.h>
+#include <sherd/extractor.h>
 #include <sherd/singleton.h>
 
 #include <stdio.h>
@@ -317,9 +318,25 @@ static void release(void *self)
 
 /* ---- the public calls ---- */
 
+/* Each daemon has a shard of its own, named by its number: shards are spread evenly. */
+static int name_shard(void *user, const struct sherd_extracted *message,
+                      char shard[SHERD_SHARD_MAX + 1])
+{
+    struct daemon_id id;
+
+    (void)user;
+    if (!daemon_id_parse(slice_text(message->id), &id))
+        return 0;
+    daemon_id_put(shard, &(struct daemon_id){ 0, 0, id.number });
+    return 1;
+}
+
+_Static_assert(DAEMON_ID_MAX <= SHERD_SHARD_MAX, "the number of a daemon fits");
+
 SHERD_API int sherd_daemons_type(const struct sherd_daemons *daemons,
                                  struct sherd_daemons_type *type)
 {
+    static const struct sherd_extractor extractor = { .shard = name_shard };
     size_t size = daemons->name ? strlen(daemons->name) : 0;
 
     *type = (struct sherd_daemons_type){ { 0 }, { 0 } };
@@ -332,6 +349,9 @@ SHERD_API int sherd_daemons_type(const struct sherd_daemons *daemons,
         .name = type->name,
         .behavior = daemons->behavior,
         .role = daemons->role,
+        .shards = SHERD_DAEMONS_COUNT_MAX,
+        .extractor = &extractor,
+        .allocation = "least-shard",
         .stop_msg = daemons->stop_msg,
         .idle_ms = UINT64_MAX,
         .remember = -1,

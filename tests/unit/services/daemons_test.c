@@ -142,6 +142,33 @@ static void each_daemon_runs_once_over_the_cluster_SHT037_SHT089_PKO021(void **s
     assert_int_equal(total, 0);
 }
 
+static void expect_shard(const char *id, const char *number)
+{
+    struct sherd_extracted message = { .msg = 0 };
+    char shard[SHERD_SHARD_MAX + 1];
+
+    (void)snprintf(message.id, sizeof message.id, "%s", id);
+    assert_int_equal(type.type.extractor->shard(NULL, &message, shard), number != NULL);
+    if (number)
+        assert_string_equal(shard, number);
+}
+
+static void each_daemon_has_its_own_shard_PKO029_PKO030_PKO031_PKO032(void **state)
+{
+    char id[32], number[8];
+
+    (void)state;
+    begin(8);
+    assert_int_equal(sherd_daemons_type(&settings, &type), 0);
+    for (uint32_t i = 0; i < 8; i++) {
+        (void)snprintf(number, sizeof number, "%u", i);
+        expect_shard(number, number);
+        (void)snprintf(id, sizeof id, "3|8|%u", i);
+        expect_shard(id, number);
+    }
+    expect_shard("x", NULL);
+}
+
 static void only_members_with_the_role_run_daemons_SHT039(void **state)
 {
     static const char *const roles[] = { "other" };
@@ -347,6 +374,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_daemon_runs_once_over_the_cluster_SHT037_SHT089_PKO021),
+        cmocka_unit_test(each_daemon_has_its_own_shard_PKO029_PKO030_PKO031_PKO032),
         cmocka_unit_test(only_members_with_the_role_run_daemons_SHT039),
         cmocka_unit_test(daemons_of_a_crashed_node_start_elsewhere),
         cmocka_unit_test(limits_of_active_entities_do_not_end_daemons),
