@@ -286,6 +286,15 @@ static const struct kind client_kinds[] = {
       { "requests_load=20", "fault_crash=5", "ask_ms=1000" } },
 };
 
+/* For singletons: the oldest nodes leave and crash. */
+static const struct kind services_kinds[] = {
+    { ZOO_NONE, MODE_CHURN,
+      { "services_load=1", "fault_leave_oldest=10", "link_mean_us=1000" } },
+    { ZOO_NONE, MODE_CHURN,
+      { "services_load=1", "fault_leave_oldest=5", "fault_crash=5" } },
+};
+
+#define SERVICES_KINDS (sizeof services_kinds / sizeof *services_kinds)
 #define CLIENT_KINDS (sizeof client_kinds / sizeof *client_kinds)
 
 #define STORE_KINDS (sizeof store_kinds / sizeof *store_kinds)
@@ -394,6 +403,8 @@ static const struct kind *kind_of(const struct search *search, uint64_t seed)
         return &lease_kinds[seed % LEASE_KINDS];
     case WORLD_UNKNOWN:
         return &unknown_kinds[seed % UNKNOWN_KINDS];
+    case WORLD_SERVICES:
+        return &services_kinds[seed % SERVICES_KINDS];
     case WORLD_ALLOCATION:
         return &allocation_kinds[seed % ALLOCATION_KINDS_OF_SEEDS];
     case WORLD_FLOOD:

@@ -10,6 +10,7 @@
 #include <sherd/allocation.h>
 #include <sherd/client.h>
 #include <sherd/cluster.h>
+#include <sherd/daemon.h>
 #include <sherd/ddata.h>
 #include <sherd/entity_ref.h>
 #include <sherd/error.h>
@@ -17,6 +18,7 @@
 #include <sherd/job.h>
 #include <sherd/sharding.h>
 #include <sherd/shutdown.h>
+#include <sherd/singleton.h>
 #include <sherd/store.h>
 #include <sherd/system.h>
 

@@ -195,7 +195,7 @@ void actors_set_passivation(struct actors *actors, uint16_t type,
     check(type < actors->type_count && known->known);
     check(!known->rows);
     known->limit = (struct active_limit){ UINT32_MAX, UINT64_MAX };
-    if (!known->remembers)
+    if (!known->remembers && !known->is_daemon)
         known->passivation = settings;
 }
 

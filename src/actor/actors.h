@@ -34,6 +34,7 @@
 
 struct actors;
 struct passivation_settings; /* actor/passivation/strategy.h */
+struct service_defaults; /* actor/services.h */
 
 #define EVENT_REFUSED UINT64_MAX /* in place of a position */
 
@@ -59,6 +60,7 @@ struct actors_settings {
     uint64_t slow_handler;
     uint64_t now;            /* monotonic ns at the start */
     const struct identity *identity; /* completes addresses; lent; null only in tests */
+    const struct service_defaults *services; /* actor/services.h; lent; null: Akka's */
     uint64_t locations_ms; /* limit of a read of shards' locations; 0: 5 s */
     /* delay before a remembered entity that ended by itself restarts; 0: ENTITY_RESTART_MS */
     uint64_t restart_ms;
@@ -110,7 +112,7 @@ struct active_limit {
 };
 
 /* Sets how entities of a type are chosen that are too many; settings lent until actors_free. The
- * limits are none at first. Ignored for a type that remembers its entities. */
+ * limits are none at first. Ignored for a type that remembers its entities, and for daemons. */
 void actors_set_passivation(struct actors *actors, uint16_t type,
                             const struct passivation_settings *settings);
 /* Changes the limit of the type's shards here, and passivates what is too much. */

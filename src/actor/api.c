@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "actor/services.h"
 #include "base/line.h"
 #include "base/mark.h"
 
@@ -431,33 +432,87 @@ SHERD_API void sherd_answer(struct sherd_ctx *ctx,
     *question = (struct sherd_question){ { 0, 0 }, 0 };
 }
 
-SHERD_API void sherd_forward(struct sherd_ctx *ctx, struct sherd_ref to)
+/* Copies the message being handled, with its sender and its ask; null if it is no tell or is
+ * answered. */
+static struct message *copy_given(struct sherd_ctx *ctx)
 {
     const struct message *given = ctx->message;
     struct message *message;
 
-    if (!given || given->kind != MESSAGE_TELL || ctx->answered) {
-        ctx->actors->counts.replies_dropped++;
-        return;
-    }
+    if (!given || given->kind != MESSAGE_TELL || ctx->answered)
+        return NULL;
     ctx->answered = true;
     message = make(ctx, 0, given->msg,
                    (struct sherd_bytes){ given->data, given->body_size });
-    message->to = to;
     message->sender = given->sender;
     message->ask = given->ask;
     message->wants_undelivered = given->wants_undelivered;
     message->hops = given->hops;
-    if (too_large_for(ctx, given->body_size, to, 0)) {
-        ctx->actors->counts.sent++;
-        mailbox_count_undelivered(ctx->actors, TYPE_NONE, message_body(message),
-                                  SHERD_REASON_TOO_LARGE);
-        if (!message_notice(message, SHERD_REASON_TOO_LARGE)) {
-            message_free(ctx->actors, message);
-            return;
-        }
-    }
-    effects_emit(ctx->actors, message);
+    return message;
+}
+
+static void pass_on(struct sherd_ctx *ctx, struct message *message, struct sherd_ref to)
+{
+    message->to = to;
+    if (too_large_for(ctx, message->body_size, to, 0))
+        actors_kept_end(ctx, message, SHERD_REASON_TOO_LARGE);
+    else
+        effects_emit(ctx->actors, message);
+}
+
+SHERD_API void sherd_forward(struct sherd_ctx *ctx, struct sherd_ref to)
+{
+    struct message *message = copy_given(ctx);
+
+    if (message)
+        pass_on(ctx, message, to);
+    else
+        ctx->actors->counts.replies_dropped++;
+}
+
+/* --- services above the node --- */
+
+const struct service_defaults *actors_service_defaults(const struct sherd_ctx *ctx)
+{
+    static const struct service_defaults none;
+    const struct service_defaults *defaults = ctx->actors->settings.services;
+
+    return defaults ? defaults : &none;
+}
+
+struct actors *actors_of(const struct sherd_ctx *ctx)
+{
+    return ctx->actors;
+}
+
+struct message *actors_keep(struct sherd_ctx *ctx)
+{
+    return copy_given(ctx);
+}
+
+uint32_t actors_kept_size(const struct message *kept)
+{
+    return kept->body_size;
+}
+
+void actors_kept_send(struct sherd_ctx *ctx, struct message *kept, struct sherd_ref to)
+{
+    pass_on(ctx, kept, to);
+}
+
+void actors_kept_end(struct sherd_ctx *ctx, struct message *kept, enum sherd_reason reason)
+{
+    ctx->actors->counts.sent++;
+    mailbox_count_undelivered(ctx->actors, TYPE_NONE, message_body(kept), reason);
+    if (message_notice(kept, reason))
+        effects_emit(ctx->actors, kept);
+    else
+        message_free(ctx->actors, kept);
+}
+
+void actors_kept_free(struct actors *actors, struct message *kept)
+{
+    message_free(actors, kept);
 }
 
 /* --- timers, actors, events --- */

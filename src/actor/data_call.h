@@ -19,7 +19,8 @@ enum data_verb {
     DATA_RELEASE,
     DATA_FOLLOW, /* reads the key for a new subscriber, which hears only of a value */
     DATA_KEYS,
-    DATA_ALLOCATION /* no data: an answer to a coordinator here (allocation_call.h) */
+    DATA_ALLOCATION, /* no data: an answer to a coordinator here (allocation_call.h) */
+    DATA_SINGLETON   /* no data: a call of a singleton's keeper (singleton_call.h) */
 };
 
 struct data_call {

@@ -16,6 +16,20 @@ static uint32_t entity_new(struct actors *actors, const struct message *message,
     return index;
 }
 
+/* True: the message to a daemon, given, needs no delivery. */
+static bool is_taken(struct actors *actors, struct message *message, uint32_t index)
+{
+    enum daemon_fate fate = daemon_take(actors, message, index);
+
+    if (fate == DAEMON_ANSWERS)
+        effects_route(actors, message);
+    else if (fate == DAEMON_DROPS && message_counts(message))
+        mailbox_undelivered(actors, message, SHERD_REASON_NO_SUCH_ACTOR);
+    else if (fate == DAEMON_DROPS)
+        message_free(actors, message);
+    return fate != DAEMON_DELIVERS;
+}
+
 /* from_node: a closed shard takes it, too. */
 static inline void deliver_entity(struct actors *actors,
                                   struct message *message, uint32_t index,
@@ -42,6 +56,8 @@ static inline void deliver_entity(struct actors *actors,
         return;
     }
     message->returned = 0;
+    if (unlikely(actors->types[message->type].is_daemon) && is_taken(actors, message, index))
+        return;
     if (!index) {
         index = entity_new(actors, message, key, row);
         if (!index) {

@@ -142,6 +142,8 @@ struct type {
     uint32_t shards;
     struct shard_rule rule;
     uint32_t running;
+    bool is_daemon;           /* daemon.c */
+    uint32_t daemon_revision; /* the earliest that may start */
     uint32_t *rows; /* by shard + shards; 0 = not here */
     const struct passivation_settings *passivation; /* lent; null: no limit */
     struct active_limit limit; /* of each shard */
@@ -534,6 +536,16 @@ void slot_news_put(struct actors *actors, const struct actors_news *news);
 /* --- cluster.c --- */
 void view_retry(struct actors *actors);
 void view_fini(struct actors *actors);
+
+/* --- daemon.c --- */
+enum daemon_fate {
+    DAEMON_DELIVERS, /* as to any entity */
+    DAEMON_ANSWERS,  /* it asked for the daemon's end, and is now the answer */
+    DAEMON_DROPS     /* it would start a daemon of a former count */
+};
+
+/* Decides about a message to a daemon, running or absent (index 0). */
+enum daemon_fate daemon_take(struct actors *actors, struct message *message, uint32_t index);
 
 /* --- data.c --- */
 void followers_fini(struct actors *actors);

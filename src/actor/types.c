@@ -1,6 +1,8 @@
 /* Declares the types of entities, and interns the behaviors of actors. */
 #include "actor/inside.h"
 
+#include "base/daemon_id.h"
+
 #define IDLE_TICKS_MOST 1024u
 
 static bool same(const struct sherd_behavior *left,
@@ -85,6 +87,7 @@ void actors_add_type(struct actors *actors, uint16_t index,
     memcpy(known->name, type->name, size + 1);
     known->stop_msg = type->stop_msg;
     known->remembers = type->remember > 0;
+    known->is_daemon = daemon_type_is(type->name);
     known->shards = type->shards ? type->shards : ENTITY_SHARDS;
     known->rule.shards = known->shards;
     known->behavior = behavior_intern(actors, &type->behavior, index);

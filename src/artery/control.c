@@ -360,6 +360,42 @@ bool flush_ack_read(struct slice payload, uint32_t *expected_acks)
     return good;
 }
 
+void identify_put(struct outbox *outbox, const struct node_id *to, struct slice path,
+                  struct slice from)
+{
+    static const uint8_t id[] = "sherd";
+    Artery__Payload payload = ARTERY__PAYLOAD__INIT;
+    Artery__Identify message = ARTERY__IDENTIFY__INIT;
+    struct buf packed = {0};
+
+    payload.message.data = (uint8_t *)(uintptr_t)id;
+    payload.message.len = sizeof id - 1;
+    payload.serializer = SERIALIZER_BYTES;
+    message.id = &payload;
+    packed_put(&packed, &message.base);
+    outbox_put(outbox, &(struct outbound){.to = *to,
+                                          .recipient = path,
+                                          .sender = from,
+                                          .manifest = slice_text("A"),
+                                          .payload = buf_slice(&packed),
+                                          .serializer = SERIALIZER_MISC,
+                                          .stream = STREAM_ORDINARY,
+                                          .selection = true});
+    buf_fini(&packed);
+}
+
+bool identity_read(struct slice payload, struct buf *literal)
+{
+    Artery__Identity *message = artery__identity__unpack(NULL, payload.size, payload.data);
+
+    if (!message)
+        return false;
+    if (message->ref)
+        buf_put_text(literal, message->ref->path);
+    artery__identity__free_unpacked(message, NULL);
+    return true;
+}
+
 bool identify_answer(const struct identity *self,
                      const struct inbound *identify, struct slice path,
                      struct outbox *outbox)

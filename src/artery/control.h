@@ -95,6 +95,14 @@ bool flush_ack_read(struct slice payload, uint32_t *expected_acks);
 bool identify_answer(const struct identity *self, const struct inbound *identify,
                      struct slice path, struct outbox *outbox);
 
+/* Asks an actor of another node whether it exists; the answer comes to `from`, with its payload for
+ * identity_read. Both paths without "#uid". */
+void identify_put(struct outbox *outbox, const struct node_id *to, struct slice path,
+                  struct slice from);
+/* Reads an ActorIdentity (serializer 16, manifest B): the whole ref of the actor; empty: there is
+ * none. False when malformed. */
+bool identity_read(struct slice payload, struct buf *literal);
+
 /* Makes a message for control's cores from an envelope: paths without address, a selection
  * unwrapped into `selection`. A sender on a third node stays a whole literal. False when the
  * recipient is not on this node, or a text is malformed. */

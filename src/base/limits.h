@@ -451,6 +451,8 @@
 #define ACTOR_NAMES_MAX 16384 /* named actors of a node: every lane has all names, 3 MiB */
 #define FORMATS_MAX 64 /* kinds of messages in a JVM's format */
 #define SHUTDOWN_TASKS_MAX 1024 /* of actors */
+#define USER_SINGLETONS_MAX 256 /* singletons that actors of a node open; each follows all members */
+
 #define STAGES_MAX 4096 /* asks from other nodes that get reports of their stage */
 #define STAGE_WAIT_NS 100000000ull /* in a mailbox, before such a report */
 /* for late messages of a member that left; Akka's quarantine-removed-node-after */
@@ -498,5 +500,19 @@
 #define KVSTORE_REFS_RETRY_MS 1000 /* after a refusal by distributed data; doubles each time */
 #define KVSTORE_REFS_RETRY_MS_MAX 60000
 #define KVSTORE_WALK_KEYS 500 /* checked in one turn for new replicas */
+
+/* services */
+#define SINGLETON_BUFFER 1000 /* messages that wait in a proxy: Akka's buffer-size */
+#define SINGLETON_BUFFER_MAX 10000 /* the largest such setting, as in Akka */
+#define KEPT_QUEUE_BYTES_MAX (64 * 1024 * 1024) /* of the bodies of these */
+#define SINGLETON_IDENTIFICATION_MS 1000 /* Akka's singleton-identification-interval */
+#define SINGLETON_TIME_MAX_MS (3600 * 1000) /* the largest time of a singleton's settings */
+#define SINGLETON_RETRIES_MAX 100000 /* the largest min-number-of-hand-over-retries */
+#define SINGLETON_RESTART_MS 200 /* before an instance that ended by itself starts again */
+#define SINGLETON_RESTART_MAX_MS 10000 /* the delay doubles up to this */
+#define DAEMON_KEEP_ALIVE_MS 10000 /* Akka's keep-alive-interval */
+#define DAEMON_PINGS_MAX 100 /* daemons started at a time */
+#define DAEMON_PING_PAUSE_MS 100 /* before the next ones: Pekko's keep-alive-throttle-interval */
+#define DAEMON_STATES_MAX 64 /* stored counts that a write replaces; the next one replaces the rest */
 
 #endif

@@ -61,12 +61,12 @@
          "the order of phases is fixed; another value is refused")
 
 /* A singleton's settings; sharding's take the values of the general ones. */
-#define SINGLETON(at, name, role, retry, retries, lease, lease_retry)           \
-    TEXT(at ".singleton-name", name, NOT_YET, "name of the singleton actor")    \
-    TEXT(at ".role", role, NOT_YET, "only members with this role; empty: all")  \
-    TIME(at ".hand-over-retry-interval", retry, NULL, NOT_YET,                      \
-         "asks the previous oldest again after this time")                      \
-    COUNT(at ".min-number-of-hand-over-retries", retries, NULL, 1, 100000, NOT_YET, \
+#define SINGLETON(at, name, role, retry, retries, lease, lease_retry, effect)   \
+    TEXT(at ".singleton-name", name, effect, "name of a singleton that the program does not name") \
+    TEXT(at ".role", role, effect, "only members with this role; empty: all")   \
+    SPAN_MS(at ".hand-over-retry-interval", retry, NULL, effect,                \
+            "asks the previous oldest again after this time")                   \
+    COUNT(at ".min-number-of-hand-over-retries", retries, NULL, 1, 100000, effect, \
           "asks at least this often before it starts over")                     \
     TEXT(at ".use-lease", lease, YES, "lease that coordinators hold while they run: `etcd`, `file`, " \
          "`memory`; empty: none")                                               \
@@ -405,14 +405,14 @@ static const struct row rows[] = {
     TEXT(RESOLVER "lease-majority.role", "", YES, "only members with this role count; empty: all")
 
     /* Singletons */
-    SINGLETON("cluster.singleton", "singleton", "", "1s", "15", "", "5s")
-    TEXT("cluster.singleton-proxy.singleton-name", "$cluster.singleton.singleton-name", NOT_YET,
-         "name of the singleton that it looks for")
-    TEXT("cluster.singleton-proxy.role", "", NOT_YET, "role of its nodes")
-    TIME("cluster.singleton-proxy.singleton-identification-interval", "1s",
-         NULL, NOT_YET, "looks for the singleton this often")
-    COUNT("cluster.singleton-proxy.buffer-size", "1000", NULL, 0, 10000, NOT_YET,
-          "messages buffered while it is unknown")
+    SINGLETON("cluster.singleton", "singleton", "", "1s", "15", "", "5s", YES)
+    TEXT("cluster.singleton-proxy.singleton-name", "$cluster.singleton.singleton-name", YES,
+         "name of the singleton that a proxy without one looks for")
+    TEXT("cluster.singleton-proxy.role", "", YES, "role of the members that run it; empty: all")
+    SPAN_MS("cluster.singleton-proxy.singleton-identification-interval", "1s",
+            NULL, YES, "looks for the singleton this often")
+    COUNT("cluster.singleton-proxy.buffer-size", "1000", NULL, 0, 10000, YES,
+          "messages that wait on a node while it knows no instance; 0: none")
 
     /* Distributed data */
     DDATA("cluster.distributed-data", DDATA_OWN, "off", "500", "[]", YES)
@@ -521,7 +521,7 @@ static const struct row rows[] = {
               "$cluster.singleton.hand-over-retry-interval",
               "$cluster.singleton.min-number-of-hand-over-retries",
               "$cluster.singleton.use-lease",
-              "$cluster.singleton.lease-retry-interval")
+              "$cluster.singleton.lease-retry-interval", NOT_YET)
     SWITCH(SHARDING "coordinator-singleton-role-override", "on", NOT_YET,
            "always on: the coordinator runs on nodes of the type's role")
     COUNT(SHARDING "coordinator-state.write-majority-plus", "3", "all", 0,
@@ -542,8 +542,8 @@ static const struct row rows[] = {
          "entity types that must have registered with their coordinators before the node is ready")
     TIME(SHARDING "healthcheck.timeout", "5s", NULL, YES,
          "with names: the node is not ready while its regions have not worked for this time; at most 5 s")
-    TIME("cluster.sharded-daemon-process.keep-alive-interval", "10s", NULL,
-         NOT_YET, "pings daemon processes this often")
+    SPAN_MS("cluster.sharded-daemon-process.keep-alive-interval", "10s", NULL,
+            YES, "starts missing daemons this often")
 
     /* Remoting */
     SWITCH(ARTERY "enabled", "on", NOT_YET, "always on")

@@ -538,6 +538,7 @@ int settings_read(struct settings *settings,
         return result;
     settings_read_remembering(settings);
     settings_read_health(settings);
+    settings_read_services(settings);
     result = settings_read_data(settings, error, size);
     if (result != 0)
         return result;

@@ -148,6 +148,8 @@ int settings_read_passivation(struct settings *settings, char *error, size_t siz
 /* settings_remembering.c: remembered entities, before distributed data. */
 void settings_read_remembering(struct settings *settings);
 void settings_read_health(struct settings *settings);
+/* settings_services.c: singletons and daemons. */
+void settings_read_services(struct settings *settings);
 /* settings_data.c: distributed data, after the roles. */
 int settings_read_data(struct settings *settings, char *error, size_t size);
 /* Directory of durable keys, once the port is known; owned. */

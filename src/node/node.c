@@ -23,6 +23,7 @@
 #include "node/machine/large.h"
 #include "node/machine/machine.h"
 #include "node/peers/names.h"
+#include "node/service_settings.h"
 #include "shard/wire.h"
 
 static char *take_text(struct buf *buf)
@@ -258,6 +259,7 @@ static void copy_settings(struct node *node,
                      ? settings->data_center
                      : "default");
     copy->sharding_role = mem_text(settings->sharding_role);
+    service_settings_copy(&copy->services);
     for (uint32_t i = 0; i < settings->type_count; i++)
         copy_type(&types[i], copy, &settings->types[i]);
     copy->types = types;
@@ -469,6 +471,7 @@ void node_free(struct node *node)
     free_text(settings->data_role);
     free_text(settings->sharding_role);
     free_text(settings->lease_name);
+    service_settings_fini(&node->settings.services);
     mem_free(node);
 }
 

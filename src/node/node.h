@@ -18,6 +18,7 @@
 #include <sherd/sherd.h>
 
 #include "actor/passivation/strategy.h"
+#include "actor/services.h"
 #include "base/address.h"
 #include "base/bytes.h"
 #include "base/limits.h"
@@ -71,6 +72,7 @@ struct node_settings {
     uint64_t now;  /* monotonic ns at creation */
     enum trace_level trace_level;
     bool probes; /* leave facts for checkers */
+    struct service_defaults services; /* singletons and daemons of actors; zero: Akka's */
     const struct sherd_entity_type *types;
     uint32_t type_count;
     uint32_t late_types_max; /* types that node_prepare_type may add */

@@ -1,5 +1,5 @@
 /* Runs one instance on the oldest member and hands it over, like Akka's cluster singleton manager.
- * Each entity type's coordinator is such an instance.
+ * Each entity type's coordinator is such an instance, and each singleton of a program.
  *
  * Managers at the same path exchange four messages (serializer 14); docs/protocol/shard.md has the
  * states. News tell the node when to start and stop the instance. With a lease the instance runs only

@@ -99,6 +99,15 @@ static bool sharding(struct control *control, const struct inbound *inbound)
     return false;
 }
 
+static bool singletons(struct control *control, const struct inbound *inbound)
+{
+    if (!user_singletons_take(control, inbound))
+        return false;
+    control_tell_all(control);
+    user_singletons_receive(control, inbound);
+    return true;
+}
+
 void control_dispatch(struct control *control, const struct inbound *inbound)
 {
     struct machine *machine = control->machine;
@@ -116,6 +125,7 @@ void control_dispatch(struct control *control, const struct inbound *inbound)
     else if (!data_receive(control, inbound) &&
              !shard_data_receive(control, inbound) &&
              !relays_receive(control, inbound) &&
+             !singletons(control, inbound) &&
              !queries_answered(control, inbound) &&
              !sharding(control, inbound))
         control_unclaimed(control, inbound);
@@ -155,9 +165,9 @@ static void join(struct control *control, const struct address *address)
                   "join ignored: the address is this node, which is already "
                   "in a cluster address=%s:%u hint=\"name another node\"",
                   address->host, address->port);
-    else if (control->type_count && is_in)
+    else if ((control->type_count || control->singletons.items.count) && is_in)
         trace_put(machine->trace, TRACE_ERROR, "member",
-                  "join refused: a node with entity types cannot change its "
+                  "join refused: a node with entity types or singletons cannot change its "
                   "cluster address=%s:%u hint=\"restart it without a cluster "
                   "of its own, then join\"",
                   address->host, address->port);
@@ -360,6 +370,11 @@ void control_mail(struct control *control, uint32_t from,
                 control, buf_slice(mail_data_call_of(content)->own.bytes));
             break;
         }
+        if (mail_data_call_of(content)->verb == DATA_SINGLETON) {
+            control_tell_all(control); /* waiting events are earlier than the call */
+            user_singletons_call(control, from, mail_data_call_of(content));
+            break;
+        }
         /* fall through */
     case MAIL_DATA_FOLLOW:
         data_mail(control, from, content);
@@ -507,6 +522,7 @@ static void step_types(struct control *control, bool is_busy)
         if (type->coordinator && coordinator_deadline(type->coordinator) <= now)
             coordinator_step(type->coordinator, now, &machine->outbox);
     }
+    user_singletons_step(control);
 }
 
 static uint64_t earlier(uint64_t left, uint64_t right)
@@ -516,7 +532,7 @@ static uint64_t earlier(uint64_t left, uint64_t right)
 
 static uint64_t types_deadline(const struct control *control)
 {
-    uint64_t deadline = NEVER;
+    uint64_t deadline = user_singletons_deadline(control);
 
     for (uint32_t i = 0; i < control->type_count; i++) {
         const struct control_type *type = &control->types[i];

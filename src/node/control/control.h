@@ -21,6 +21,7 @@
 #include "node/control/shard_data.h"
 #include "node/control/shard_locations.h"
 #include "node/control/turn.h"
+#include "node/control/user_singletons.h"
 #include "node/peers/actor_names.h"
 #include "resolver/resolver.h"
 #include "shard/coordinator.h"
@@ -95,6 +96,7 @@ struct control {
     struct relay relays[RELAY_COUNT];
     struct queries queries;
     struct type_calls type_calls;
+    struct user_singletons singletons;
     struct control_type *types;
     uint32_t type_count;
     struct coordinator_room room;

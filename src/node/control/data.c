@@ -249,6 +249,7 @@ static bool begin(struct control *control, uint64_t token, enum data_verb verb,
         replicator_release(replicator, token, call->key);
         break;
     case DATA_ALLOCATION:
+    case DATA_SINGLETON:
         check_failed(__FILE__, __LINE__, "a call of distributed data");
     }
     return false;

@@ -189,6 +189,7 @@ static void hand_over(struct control *control)
         if (control->types[i].singleton)
             singleton_exit(control->types[i].singleton,
                            control->machine->now, &control->machine->outbox);
+    user_singletons_exit(control);
 }
 
 void control_exiting(struct control *control)
@@ -247,6 +248,7 @@ static void end_downed(struct control *control)
     }
     REACHED("a downed node has tasks");
     outputs_post_lanes(&control->machine->outputs, &content);
+    user_singletons_end(control);
     if (control->phase > 0 && control_tasks_open(control, control->phase - 1))
         enter(control, SHUTDOWN_LAST_TASKS, TASKS_TIME);
     else
@@ -319,7 +321,7 @@ static bool all_handed_over(const struct control *control)
     for (uint32_t i = 0; i < control->type_count; i++)
         if (!control->types[i].exit_done)
             return false;
-    return true;
+    return user_singletons_exited(control);
 }
 
 /* A peer that this node has never met may be told the most: it is about to lead. */
@@ -497,6 +499,7 @@ static void give_up_singletons(struct control *control)
         if (control->types[i].singleton && !control->types[i].exit_done)
             singleton_give_up(control->types[i].singleton, machine->now,
                               &machine->outbox);
+    user_singletons_give_up(control);
 }
 
 static void handing_step(struct control *control, bool late)

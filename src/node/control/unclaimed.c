@@ -61,7 +61,10 @@ void control_unidentified(struct control *control, const struct inbound *inbound
 {
     struct slice path = inbound->recipient;
     size_t size = sizeof SINGLETON - 1;
+    const struct peer *peer = peers_uid(&control->machine->peers, inbound->from.uid);
 
+    if (peer && peer->capabilities)
+        return; /* a Sherd node: the singleton is not open here yet */
     if (path.size > size &&
         !memcmp(path.data + path.size - size, SINGLETON, size))
         warn_asked_over(control, inbound);

@@ -36,6 +36,7 @@ static void tell_types(struct control *control, const struct member_view *view)
     data_peer(control, view);
     shard_data_peer(control, view);
     relays_peer(control, view);
+    user_singletons_peer(control, view);
     for (uint32_t i = 0; i < control->type_count; i++) {
         struct control_type *type = &control->types[i];
 
@@ -94,11 +95,9 @@ static void cluster_ends(struct control *control,
 static bool has_left(const struct control *control,
                      const struct member_news *news)
 {
-    const struct peer *peer =
-        peers_uid(&control->machine->peers, news->node.uid);
+    const struct peer *peer = peers_uid(&control->machine->peers, news->node.uid);
 
-    return news->has_left &&
-           !(peer && peer->met && !peer->capabilities);
+    return news->has_left && !(peer && peer->met && !peer->capabilities);
 }
 
 static void member_gone(struct control *control, const struct member_news *news)
@@ -113,6 +112,7 @@ static void member_gone(struct control *control, const struct member_news *news)
     data_peer_removed(control, &news->node);
     shard_data_peer_removed(control, &news->node);
     relays_peer_removed(control, &news->node);
+    user_singletons_peer_removed(control, &news->node, has_left(control, news));
     for (uint32_t i = 0; i < control->type_count; i++) {
         struct control_type *type = &control->types[i];
 
@@ -193,8 +193,9 @@ static void members_reported(struct control *control)
     }
     for (uint32_t i = 0; events.has_changes && i < control->type_count; i++)
         if (control->types[i].singleton)
-            singleton_peers_done(control->types[i].singleton, machine->now,
-                                 &machine->outbox);
+            singleton_peers_done(control->types[i].singleton, machine->now, &machine->outbox);
+    if (events.has_changes)
+        user_singletons_peers_done(control);
 }
 
 static void trace_refused(struct machine *machine, const struct member_news *news)
@@ -323,8 +324,7 @@ static void wire_singleton(struct control *control, uint32_t index)
                 coordinator_stop(type->coordinator, machine->now,
                                  &machine->outbox);
             else
-                singleton_stopped(type->singleton, machine->now,
-                                  &machine->outbox);
+                singleton_stopped(type->singleton, machine->now, &machine->outbox);
             break;
         case SINGLETON_NEWS_END:
             control_end_coordinator(control, index);
@@ -544,7 +544,7 @@ struct slice control_identified(struct control *control, struct slice path)
             slice_equal(path, path_plain(coordinator_path(type->coordinator))))
             return coordinator_path(type->coordinator);
     }
-    return (struct slice){ 0 };
+    return user_singletons_identified(control, path);
 }
 
 void control_wire(struct control *control)
@@ -563,5 +563,6 @@ void control_wire(struct control *control)
             wire_coordinator(control, i);
             wire_region(control, i);
         }
+        user_singletons_wire(control);
     } while (control_leases_wire(control) || control->shard_data.is_stirred);
 }

@@ -30,6 +30,7 @@ struct lane *lane_new(struct machine *machine)
         .slow_handler = settings->slow_handler,
         .now = settings->now,
         .identity = machine->self,
+        .services = &settings->services,
         .locations_ms = settings->locations_timeout / MS,
         .restart_ms = settings->entity_restart_backoff / MS,
         .idle_interval = settings->passivate_interval,

@@ -125,6 +125,8 @@ static void finish(struct run *run)
         result->work.allocation = allocation_load_counts(run->allocation);
     if (run->requests)
         result->work.requests = request_load_counts(run->requests);
+    if (run->services)
+        result->work.services = services_load_counts(run->services);
     work_of_world(run, &result->work);
     result->is_dead = run_work_starved(&result->work) != NULL;
 }
@@ -248,6 +250,15 @@ static struct allocation_load *allocation_of(const struct run *run)
     return allocation_load_new(run->world, &settings);
 }
 
+static struct services_load *services_of(const struct run *run)
+{
+    const struct services_load_settings settings = {
+        .centers = (uint32_t)run->options->value[OPTION_CENTERS],
+    };
+
+    return services_load_new(run->world, &settings);
+}
+
 static struct request_load *requests_of(const struct run *run)
 {
     const uint64_t *value = run->options->value;
@@ -263,6 +274,27 @@ static struct request_load *requests_of(const struct run *run)
     settings.types = workload_types(workload_world_of(run->load),
                                     &settings.type_count);
     return settings.type_count ? request_load_new(run->world, &settings) : NULL;
+}
+
+static void make_cluster(struct run *run)
+{
+    const uint64_t *value = run->options->value;
+
+    run->cluster.world = run->world;
+    run->cluster.checks = run->checks;
+    run->cluster.types = workload_types(workload_world_of(run->load),
+                                        &run->cluster.type_count);
+    if (run->services)
+        run->cluster.types = services_load_types(run->services, run->cluster.types,
+                                                 run->cluster.type_count++);
+    run->cluster.settings = set_life;
+    run->cluster.user = run;
+    run->cluster.resolves = value[OPTION_RESOLVER] != 0;
+    run->cluster.power_waits = value[OPTION_POWER_WAITS] != 0;
+    run->cluster.finds = value[OPTION_FOUND] != 0;
+    run->cluster.centers = (uint32_t)value[OPTION_CENTERS];
+    run->checks->centers = run->cluster.centers;
+    cluster_init(&run->cluster);
 }
 
 static void make_world(struct run *run)
@@ -301,6 +333,8 @@ static void make_world(struct run *run)
         run->allocation = allocation_of(run);
     if (value[OPTION_REQUESTS])
         run->requests = requests_of(run);
+    if (value[OPTION_SERVICES])
+        run->services = services_of(run);
     /* A downed node waits some ticks of its leader until the others have heard of it. */
     run->checks = checks_new(run->world,
                              CHECK_STOP_NS + 5 * value[OPTION_LEADER] * MS);
@@ -314,20 +348,11 @@ static void make_world(struct run *run)
     workload_world_safety(run->load, &run->checks->safety);
     if (run->options->value[OPTION_SHARD_LEASES] & 1)
         workload_world_leases(run->load, run->checks->shard_lease);
-    if (run->store || run->requests || value[OPTION_CALLERS] > 1)
+    if (run->services)
+        services_load_safety(run->services, &run->checks->safety);
+    if (run->store || run->requests || run->services || value[OPTION_CALLERS] > 1)
         check_message_others(workload_check(workload_world_of(run->load)));
-    run->cluster.world = run->world;
-    run->cluster.checks = run->checks;
-    run->cluster.types = workload_types(workload_world_of(run->load),
-                                        &run->cluster.type_count);
-    run->cluster.settings = set_life;
-    run->cluster.user = run;
-    run->cluster.resolves = value[OPTION_RESOLVER] != 0;
-    run->cluster.power_waits = value[OPTION_POWER_WAITS] != 0;
-    run->cluster.finds = value[OPTION_FOUND] != 0;
-    run->cluster.centers = (uint32_t)value[OPTION_CENTERS];
-    run->checks->centers = run->cluster.centers;
-    cluster_init(&run->cluster);
+    make_cluster(run);
     if (run->settings->looks_on)
         run->settings->looks_on(run->settings->user, run->world);
 }
@@ -381,6 +406,7 @@ void run_seed(const struct run_settings *settings, struct run_result *result)
     follow_load_free(run.follow);
     allocation_load_free(run.allocation);
     request_load_free(run.requests);
+    services_load_free(run.services);
     checks_free(run.checks);
     nemesis_free(run.nemesis);
     schedule_fini(&run.drawn);

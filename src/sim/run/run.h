@@ -37,6 +37,7 @@
 #include "sim/workload/workload_data.h"
 #include "sim/workload/workload_kvstore.h"
 #include "sim/workload/workload_requests.h"
+#include "sim/workload/workload_services.h"
 
 struct world;
 struct world_place;
@@ -75,6 +76,7 @@ struct run_work {
     struct allocation_load_counts allocation;
     struct check_allocation_counts choices; /* of allocation strategies */
     struct request_load_counts requests;
+    struct services_load_counts services;
     struct nemesis_kinds kinds;
     struct disk_counters disk; /* of all journal backends */
     struct durable_counters own_disks; /* of nodes */

@@ -35,6 +35,7 @@ struct run {
     struct follow_load *follow; /* null: no followers */
     struct allocation_load *allocation; /* null: only the strategy least-shard */
     struct request_load *requests; /* null: no requests of threads */
+    struct services_load *services; /* null: no singletons and daemons */
     struct checks *checks;
     struct growth growth; /* of the silent minute */
     struct split split;

@@ -21,6 +21,7 @@
 #define ROLL 32 /* entities of each type that must answer */
 #define FOLLOWED (30 * SECOND) /* for mail inside a node; followers start and end meanwhile */
 #define REQUESTS_END (70 * SECOND) /* twice the longest time-out of an ask */
+#define SERVICES_REACHED (180 * SECOND)
 #define SILENCE (60 * SECOND)
 /* pieces of memory that the counting steps may add, plus one for each pair */
 #define GROWN_PIECES 64
@@ -172,6 +173,31 @@ static void drain(struct run *run)
         workload_world_drained(run->load);
 }
 
+static bool is_reached(struct run *run, char *text, size_t size)
+{
+    return services_load_reached(run->services, text, size);
+}
+
+static bool daemons_run(struct run *run, char *text, size_t size)
+{
+    return services_load_daemons_run(run->services, text, size);
+}
+
+/* singleton-answers, then daemons-run. A hand-over that was cut off begins anew after its retries. */
+static void reach_services(struct run *run)
+{
+    uint64_t margin = run->options->value[OPTION_STABLE] * MS *
+                      run->options->value[OPTION_MARGIN] / 100;
+
+    services_load_round(run->services);
+    (void)run_until_holds(run, is_reached, "singleton-answers",
+                          SERVICES_REACHED + 4 * margin,
+                          "answers of the singleton to all nodes");
+    if (!run_is_over(run) && !verdict_count(run->verdict))
+        (void)run_until_holds(run, daemons_run, "daemons-run", SERVICES_REACHED + 4 * margin,
+                              "each daemon once");
+}
+
 void run_drain(struct run *run)
 {
     if (run->data)
@@ -180,7 +206,11 @@ void run_drain(struct run *run)
         kvstore_load_stop(run->store);
     if (run->requests)
         request_load_stop(run->requests);
+    if (run->services)
+        services_load_stop(run->services);
     drain(run);
+    if (run->services)
+        reach_services(run);
     if (run->requests)
         (void)run_until_holds(run, requests_end, "client-request-ends-once",
                               REQUESTS_END, "asks of threads that have ended");
@@ -380,6 +410,8 @@ void run_restart(struct run *run)
         kvstore_load_resume(run->store);
     if (run->requests)
         request_load_resume(run->requests);
+    if (run->services)
+        services_load_resume(run->services);
     run_until(run, world_now(run->world) + 60 * SECOND);
     run_drain(run);
     if (!run_is_over(run))

@@ -208,6 +208,20 @@ static void put_requests(const struct request_load_counts *requests,
             requests->ended[i]);
 }
 
+static void put_services(const struct services_load_counts *services, struct buf *text)
+{
+    buf_put_text(text, "\nservices");
+    put(text, "asked", services->asked);
+    put(text, "answered", services->answered);
+    put(text, "failed", services->failed);
+    put(text, "singletons", services->check.singletons);
+    put(text, "moves", services->check.moves);
+    put(text, "daemons", services->check.daemons);
+    put(text, "changes of their number", services->changes);
+    put(text, "refused", services->refused);
+    put(text, "overlaps with nodes outside", services->check.excused);
+}
+
 void run_work_put(const struct run_work *work, struct buf *text)
 {
     const struct check_message_counts *messages = &work->messages;
@@ -270,5 +284,6 @@ void run_work_put(const struct run_work *work, struct buf *text)
     put(text, "with memberships", follow->compared);
     put(text, "ends", follow->ends);
     put_requests(&work->requests, text);
+    put_services(&work->services, text);
     buf_put_text(text, "\n");
 }

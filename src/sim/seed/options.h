@@ -256,7 +256,8 @@ enum sim_resolver {
     X(SHARD_LEASES, "shard_leases", 0, SELDOM(0, 1, 2, 3))                     \
     X(LEASE_RETRY, "lease_retry_ms", 5000, SELDOM(5000, 200, 1000, 20000))     \
     X(LEASE_CUT, "fault_lease_cut", 0, 0, 1, 3)                                  \
-    X(TEXT_SHARDS, "text_shards", 0, 0, 0, 0, 1)
+    X(TEXT_SHARDS, "text_shards", 0, 0, 0, 0, 1)                               \
+    X(SERVICES, "services_load", 0, 0, 0, 1)
 
 /* Meanings that the names do not tell:
  *

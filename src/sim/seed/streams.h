@@ -28,6 +28,7 @@ enum stream_purpose {
     STREAM_FOLLOW, /* index: the node's, for its actors; a higher one for entities */
     STREAM_REQUESTS, /* the workload of clients of threads */
     STREAM_ALLOCATION, /* index: the node's; a higher one for programs that set locations */
+    STREAM_SERVICES, /* the workload of singletons and daemons */
 };
 
 struct rng stream_rng(uint64_t seed, enum stream_purpose purpose,

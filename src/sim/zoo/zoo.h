@@ -20,6 +20,7 @@ enum zoo_world {
     WORLD_ALLOCATION,    /* types have all allocation strategies */
     WORLD_CLIENT,        /* threads of programs make requests */
     WORLD_UNKNOWN,       /* distributed data under load; some nodes do not know a type */
+    WORLD_SERVICES,      /* every node opens a singleton */
     WORLD_FLOOD,         /* strangers shake hands */
     WORLD_LEASE,         /* shards and coordinators have leases */
 };
