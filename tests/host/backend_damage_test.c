@@ -488,7 +488,7 @@ static void backups_by_another_program_are_complete(void **state)
     back_up_with_another_program(true); /* the first page has a checksum, and the backup changes it */
 }
 
-/* What was acknowledged here is in another file. */
+/* The acknowledged events are in another file. */
 static void a_journal_that_was_emptied_deleted_or_exchanged_is_refused(void **state)
 {
     struct origin origin, other;
