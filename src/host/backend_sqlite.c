@@ -493,6 +493,7 @@ static void *open_store(const struct backend_options *options,
                                                 : BACKEND_LOCK_WAIT_MS;
     store->mode = mode;
     store->damage = options->damage;
+    store->signs = options->signs;
     store->claims = -1;
     is_ready = mode != BACKEND_WRITER || make_directory(store, error) == 0;
     if (is_ready) {

@@ -192,6 +192,8 @@ static void check_pages(struct step *step)
         step->check->bytes += PAGE_SIZE;
         if (result == SQLITE_IOERR_DATA && fits_later(step))
             return;
+        if (result == SQLITE_OK && step->store->signs)
+            (void)sqlite_pages_sign(file, step->own->page); /* else the next check does it */
         note_page(step, ++step->own->page, result);
         step->own->tries = 0;
         step->check->pages++;

@@ -84,6 +84,7 @@ struct sqlite_store {
     struct kept_file watched[WATCHED_FILES];
     char fault[BACKEND_ERROR_MAX]; /* the files were changed: what happened; else empty */
     bool was_full;       /* a group failed on a full disk */
+    bool signs;          /* see backend_options */
     bool is_broken;      /* a call was broken off (map_guard.h): `db` is not used any more */
     void *verdicts;      /* of the running append; here, as a broken call frees nothing */
     int wal_pages;       /* after the last commit */

@@ -17,6 +17,7 @@
 #define PAGE_SIZE 4096
 #define HEADER_SIZE 100
 #define RESERVED_AT 20 /* in the header: bytes that each page reserves at its end */
+#define CHECKPOINT_LOCK 1 /* SQLite's: its holder copies the log into the file */
 #define SUM_AT (PAGE_SIZE - SQLITE_PAGES_RESERVED)
 
 /* The real file follows. */
@@ -112,6 +113,42 @@ static int shim_write(sqlite3_file *file, const void *bytes, int size,
     sum = sum_of(page, at);
     memcpy(page + SUM_AT, &sum, sizeof sum);
     return real(file)->pMethods->xWrite(real(file), page, size, at);
+}
+
+/* Under the checkpoint's lock, so that the page does not change. Readers see zeros or the checksum. */
+static bool sign(const struct shim *shim, sqlite3_file *inner, sqlite3_int64 at)
+{
+    uint8_t page[PAGE_SIZE];
+    uint64_t sum;
+
+    if (inner->pMethods->xRead(inner, page, PAGE_SIZE, at) != SQLITE_OK)
+        return false;
+    memcpy(&sum, page + SUM_AT, sizeof sum);
+    if (sum || !shim->has_sums)
+        return false;
+    sum = sum_of(page, at);
+    return inner->pMethods->xWrite(inner, &sum, sizeof sum, at + SUM_AT) == SQLITE_OK;
+}
+
+bool sqlite_pages_sign(sqlite3_file *file, uint32_t page)
+{
+    const struct shim *shim = (const struct shim *)(const void *)file;
+    sqlite3_file *inner = real(file);
+    bool is_signed;
+
+    if (inner->pMethods->iVersion < 2 ||
+        inner->pMethods->xShmLock(inner, CHECKPOINT_LOCK, 1,
+                                  SQLITE_SHM_LOCK | SQLITE_SHM_EXCLUSIVE) != SQLITE_OK)
+        return false;
+    is_signed = sign(shim, inner, (sqlite3_int64)page * PAGE_SIZE);
+    check(inner->pMethods->xShmLock(inner, CHECKPOINT_LOCK, 1,
+                                    SQLITE_SHM_UNLOCK | SQLITE_SHM_EXCLUSIVE) == SQLITE_OK);
+    return is_signed;
+}
+
+bool sqlite_pages_have_sums(sqlite3_file *file)
+{
+    return ((const struct shim *)(const void *)file)->has_sums;
 }
 
 /* The other calls are passed on. */

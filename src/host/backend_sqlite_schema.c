@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "host/backend_place.h"
 #include "host/backend_sqlite_inside.h"
+#include "host/backend_sqlite_pages.h"
 
 #define SCHEMA_VERSION 2
 #define SCHEMA_OLDEST 1 /* older ones are refused */
@@ -62,7 +63,7 @@ static char *read_meta(struct sqlite_store *store, const char *sql, char *error)
 static int make_schema(struct sqlite_store *store, char *error)
 {
     char *sql = sqlite3_mprintf(
-        "%s INSERT INTO meta VALUES('cluster', %Q);"
+        "%s INSERT INTO meta VALUES('cluster', %Q),('page_sums', 1);"
         "PRAGMA application_id = %d; PRAGMA user_version = %d;",
         schema, store->cluster, APPLICATION_ID, SCHEMA_VERSION);
     int result;
@@ -99,6 +100,16 @@ static int64_t version_of(struct sqlite_store *store)
     return one_number(store, "PRAGMA user_version", 0);
 }
 
+/* One flipped bit of the header would switch all checksums off. */
+static bool lacks_sums(struct sqlite_store *store)
+{
+    sqlite3_file *file = NULL;
+
+    return one_number(store, "SELECT value FROM meta WHERE name = 'page_sums'", 0) &&
+           sqlite3_file_control(store->db, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK &&
+           !sqlite_pages_have_sums(file);
+}
+
 /* Needs no lock, as one transaction creates or upgrades all tables. */
 static int check_schema(struct sqlite_store *store, char *error)
 {
@@ -113,6 +124,8 @@ static int check_schema(struct sqlite_store *store, char *error)
                               "its schema is version %lld, this program knows "
                               "%d",
                               (long long)version, SCHEMA_VERSION);
+    if (lacks_sums(store))
+        return sqlite_refused(store, error, "page 1 of the file is damaged");
     return check_cluster(store, error);
 }
 

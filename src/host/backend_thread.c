@@ -502,6 +502,7 @@ static struct threads *threads_new(const struct backend_client_options *options,
         .done = tell_checked,
         .context = threads,
     };
+    threads->checks.store.signs = true;
     threads->checks.store.path = threads->path;
     threads->checks.store.cluster = threads->cluster;
     if (open_connections(threads, &store, error) == 0)

@@ -166,6 +166,7 @@ struct backend_options {
     /* SQLite: the file's damaged parts, shared by its connections, lent until their close; null: each
      * is found again when it is used */
     struct backend_damage *damage;
+    bool signs; /* SQLite: a check gives checksums to pages that another program wrote */
 };
 
 #define STORE_ID_MAX 64 /* with its zero */

@@ -437,6 +437,45 @@ static void the_thread_checks_again_and_again(void **state)
     backend_checker_stop(checker);
 }
 
+/* As the program sqlite3 does. */
+static void vacuum_into(const char *path, const char *copy)
+{
+    char sql[600];
+    sqlite3 *db;
+
+    (void)snprintf(sql, sizeof sql, "VACUUM INTO '%s'", copy);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* Such as a backup. From then on each flipped bit is found. */
+static void a_check_signs_pages_that_another_program_wrote(void **state)
+{
+    struct place *place = *state;
+    struct backend_damaged_part parts[PARTS];
+    struct backend_check found;
+    char copy[sizeof place->path + 8];
+    struct stat stat_of;
+
+    fill(place);
+    (void)snprintf(copy, sizeof copy, "%s.copy", place->path);
+    vacuum_into(place->path, copy);
+    place->options.path = copy;
+    assert_int_equal(check_all(place, parts, &found), 0); /* as by hand: it changes nothing */
+    place->options.signs = true;
+    backend_sqlite.close(open_as(place, BACKEND_WRITER)); /* as a node, which has a log */
+    assert_int_equal(check_all(place, parts, &found), 0);
+    assert_int_equal(stat(copy, &stat_of), 0);
+    for (off_t page = 2; page <= stat_of.st_size / PAGE; page++) {
+        flip(copy, page);
+        if (check_all(place, parts, &found) == 0)
+            fail_msg("page %d has no checksum", (int)page);
+        flip(copy, page);
+        assert_int_equal(check_all(place, parts, &found), 0);
+    }
+}
+
 static void on_damaged(void *context, const char *part, const char *why)
 {
     (void)part;
@@ -483,6 +522,7 @@ int main(void)
         in_a_place(a_check_takes_small_steps_and_keeps_no_log),
         in_a_place(one_process_checks_at_a_time),
         in_a_place(the_thread_checks_again_and_again),
+        in_a_place(a_check_signs_pages_that_another_program_wrote),
         cmocka_unit_test(a_full_list_counts_further_parts),
     };
 

@@ -280,6 +280,30 @@ static void a_page_that_a_cut_journal_lacks_is_named(void **state)
     drop(&origin);
 }
 
+static void no_flipped_bit_switches_checksums_off(void **state)
+{
+    struct origin origin;
+    char path[260];
+    (void)state;
+
+    make(&origin, true);
+    snprintf(path, sizeof path, "%s/copy.db", origin.folder);
+    for (int bit = 0; bit < 8; bit++) {
+        struct backend_options options = { .path = path, .cluster = "c" };
+        char error[BACKEND_ERROR_MAX] = "";
+        unsigned char byte = (unsigned char)(8 ^ 1 << bit);
+        int file;
+
+        copy_all(origin.path, path);
+        file = open(path, O_RDWR);
+        assert_int_equal(pwrite(file, &byte, 1, 20), 1); /* reserved bytes of each page */
+        (void)close(file);
+        assert_null(backend_sqlite.open(&options, BACKEND_WRITER, error));
+        assert_string_not_equal(error, "");
+    }
+    drop(&origin);
+}
+
 static void no_cut_log_loses_events_silently(void **state)
 {
     struct origin origin;
@@ -578,6 +602,7 @@ int main(void)
         cmocka_unit_test(a_damaged_page_fails_only_the_entities_that_need_it),
         cmocka_unit_test(a_damaged_fence_refuses_its_shard_only),
         cmocka_unit_test(no_cut_journal_loses_events_silently),
+        cmocka_unit_test(no_flipped_bit_switches_checksums_off),
         cmocka_unit_test(a_page_that_a_cut_journal_lacks_is_named),
         cmocka_unit_test(no_cut_log_loses_events_silently),
         cmocka_unit_test(a_log_that_another_program_emptied_is_no_damage),

@@ -25,7 +25,7 @@ struct program {
     uint32_t asked, asked_moves;
     uint64_t numbers[400];
     struct sherd_allocation_request last; /* its pointers are not valid */
-    char regions[200]; /* of the last request */
+    char regions[8192]; /* of the last request */
 };
 
 static struct program program;
