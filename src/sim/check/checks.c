@@ -6,12 +6,14 @@
 
 #include "base/check.h"
 #include "base/member_info.h"
+#include "base/shard_names.h"
 #include "base/timers.h"
 #include "base/trace.h"
 #include "ddata/replicator.h"
 #include "lease/book.h"
 #include "node/states.h"
 #include "shard/stored.h"
+#include "sim/seed/shard_text.h"
 #include "sim/world/verdict.h"
 #include "sim/world/world.h"
 
@@ -323,8 +325,9 @@ static uint64_t clock_of(void *user, uint32_t node)
 
 /* ---- leases ---- */
 
+/* id: the text of the shard, with CHECK_COORDINATOR of no meaning. */
 static void put_lease_name(struct buf *name, const struct node_settings *settings,
-                           const char *type, int32_t shard)
+                           const char *type, int32_t shard, struct slice id)
 {
     const char *center = settings->data_center;
     bool is_near = !center || strcmp(center, "default") == 0;
@@ -341,10 +344,10 @@ static void put_lease_name(struct buf *name, const struct node_settings *setting
         buf_put_text(name, "Coordinator");
         return;
     }
-    (void)snprintf(text, sizeof text, "-%d", (int)shard); /* fits */
     buf_put_text(name, "-shard-");
     buf_put_text(name, type);
-    buf_put_text(name, text);
+    buf_put_text(name, "-");
+    buf_put_slice(name, id);
 }
 
 static bool is_own_session(const char *holder, const struct node_settings *settings)
@@ -357,14 +360,26 @@ static bool is_own_session(const char *holder, const struct node_settings *setti
     return holder && strcmp(holder, own) == 0;
 }
 
+static bool has_lease(const struct checks *checks, const struct node_settings *settings,
+                      const char *type, int32_t shard, struct slice id)
+{
+    struct buf name = { 0 };
+    const char *holder;
+
+    put_lease_name(&name, settings, type, shard, id);
+    holder = lease_book_holder(world_leases(checks->world), world_now(checks->world),
+                               buf_slice(&name));
+    buf_fini(&name);
+    return is_own_session(holder, settings);
+}
+
 static bool provider_has(void *user, uint32_t node, uint16_t type, int32_t shard)
 {
     const struct checks *checks = user;
     const struct node_settings *settings = &world_node(checks->world, node)->settings;
     const struct sherd_entity_type *of = &settings->types[type % FACT_TYPES_MAX];
     enum lease_provider_kind provider = settings->shard_lease;
-    struct buf name = { 0 };
-    const char *holder;
+    char text[SIM_SHARD_MAX];
 
     if (shard == CHECK_COORDINATOR)
         provider = settings->coordinator_lease;
@@ -372,11 +387,8 @@ static bool provider_has(void *user, uint32_t node, uint16_t type, int32_t shard
         (void)lease_provider_parse(of->use_lease, &provider); /* valid */
     if (!provider)
         return true;
-    put_lease_name(&name, settings, of->name, shard);
-    holder = lease_book_holder(world_leases(checks->world), world_now(checks->world),
-                               buf_slice(&name));
-    buf_fini(&name);
-    return is_own_session(holder, settings);
+    return has_lease(checks, settings, of->name, shard, shard_text(shard, text)) ||
+           (of->extractor && has_lease(checks, settings, of->name, shard, sim_shard_text(shard, text)));
 }
 
 static bool are_together(void *user, uint32_t node, uint32_t other)
