@@ -356,6 +356,8 @@ static void change_shards(struct run *run)
         options_remember_in_data(run->options))
         return;
     workload_set_shards(workload_world_of(run->load), shards);
+    if (run->services)
+        services_load_set_shards(run->services, shards);
     check_remember_shards(workload_world_remember(run->load), shards);
 }
 
