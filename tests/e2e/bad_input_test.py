@@ -151,7 +151,7 @@ class Refusals:
     def configuration(self):
         self.run("a wrong key", ["wrong.conf:1:1", "unknown key", "did you mean", "number-of-shards"],
                  config=self.file("wrong.conf", "akka.cluster.sharding.number-of-shard = 10\n"))
-        self.run("a wrong value", ["value.conf:2:", "number-of-shards", "from 1 to 10000", "many"],
+        self.run("a wrong value", ["value.conf:2:", "number-of-shards", "from 1 to 20000", "many"],
                  config=self.file("value.conf", "\nakka.cluster.sharding.number-of-shards = many\n"))
         self.run("a missing brace", ["brace.conf:1:", "not closed"], config=self.file("brace.conf", "akka { cluster {\n"))
         self.run("a missing file", ["missing.conf", "No such file"], config=os.path.join(self.folder, "missing.conf"))

@@ -129,7 +129,7 @@ static void start(struct scene *scene, uint32_t node)
     settings.probes = true;
     settings.number_of_shards = SHARDS;
     if (scene->scenario->cause == STUBBORN)
-        settings.handoff_timeout = 2 * SECOND;
+        settings.handoff_timeout = SECOND / 2; /* before the forced stop */
     world_start(scene->world, node, &settings);
 }
 
