@@ -152,7 +152,7 @@ sherd_system_allocation_answer(struct sherd_system *system,
  * Calls are made in receive, and answered as those of sherd/ddata.h: by one
  * SHERD_DATA message with the tag. */
 
-/* Where a shard is to be. */
+/* The place that the program wants for a shard. */
 struct sherd_shard_location {
     int32_t shard; /* its number: sherd_shard_of */
     /* The node's, "host:port" or full; null: takes the location back. */

@@ -233,7 +233,7 @@ static bool get_versions(struct slice bytes, struct versions *versions)
     return !cursor.failed;
 }
 
-/* Where the bytes are from. */
+/* The origin of the bytes. */
 enum source { FROM_PEER, FROM_FILE, FROM_SIBLING };
 
 static bool get_origin(struct slice bytes, enum source source,

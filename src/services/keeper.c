@@ -101,7 +101,7 @@ static void own_has_ended(struct keeper *keeper, struct sherd_ctx *ctx)
     REACHED("a singleton's instance ends by itself");
     if (sherd_now(ctx) - keeper->began > CALM_MS)
         keeper->delay_ms = 0;
-    call(ctx, &(struct singleton_call){ .verb = KEEPER_RUNS }); /* none, for now */
+    call(ctx, &(struct singleton_call){ .verb = KEEPER_RUNS }); /* no instance until the restart */
     restart_later(keeper, ctx);
     sherd_log(ctx, SHERD_LOG_WARNING,
               "singleton ended by itself, starts again name=%s delay-ms=%u "

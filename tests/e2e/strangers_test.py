@@ -134,10 +134,10 @@ def claims(cluster, target):
     try:
         for _ in range(5):
             cluster.feed_some()
-            time.sleep(0.2)
+        wait(lambda: "another node claims the address of a peer" in cluster.log(cluster.nodes[0]), "the node does not log the claims", 20)
+        wait(lambda: not any(one.busy for one in cluster.nodes), "not all commands are acknowledged")
         cluster.check_members()
         log = cluster.log(cluster.nodes[0])
-        cluster.expect("another node claims the address of a peer" in log, "the node does not log the claims")
         for text in ("new incarnation", "connection lost"):
             cluster.expect(text not in log, f"the node logs '{text}'")
         cluster.crash(node)

@@ -412,6 +412,22 @@ static void on_pass(void *context, const struct backend_check *check)
     atomic_fetch_add(&passes, 1);
 }
 
+/* Waits until another checker of the file has begun. */
+static bool is_checking(struct place *place)
+{
+    struct backend_check found = { .bytes = 0 };
+
+    for (int i = 0; i < 3000 && !found.is_waiting; i++) {
+        void *own = open_as(place, BACKEND_CHECKER);
+
+        memset(&found, 0, sizeof found);
+        backend_sqlite.check_step(own, &found);
+        backend_sqlite.close(own);
+        (void)usleep(10 * 1000);
+    }
+    return found.is_waiting;
+}
+
 static void the_thread_checks_again_and_again(void **state)
 {
     struct place *place = *state;
@@ -433,7 +449,7 @@ static void the_thread_checks_again_and_again(void **state)
     assert_int_equal(atomic_load(&last_damaged), 1);
     options.rate = 1; /* the next step would come in days */
     checker = backend_checker_start(&options);
-    (void)usleep(50 * 1000);
+    assert_true(is_checking(place));
     backend_checker_stop(checker);
 }
 
