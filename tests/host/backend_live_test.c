@@ -339,7 +339,8 @@ static void a_close_copies_no_damaged_frame_as_a_good_page(void **state)
         append_round(place);
     name_of(place, "-wal", log, sizeof log);
     count = newest_frames(log, frames, 4096);
-    flip_at(log, 32 + (off_t)frames[count - 1] * FRAME + 24 + 4, 0);
+    /* In the place of the file's checksum, which the copy would replace. */
+    flip_at(log, 32 + (off_t)frames[count - 1] * FRAME + 24 + PAGE - 4, 0);
     drop_frames_after(place);
     place->writer = open_as(place, BACKEND_WRITER);
     served = serve(place);
