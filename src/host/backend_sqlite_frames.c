@@ -121,15 +121,27 @@ bool frames_read_state(const volatile uint8_t *index, struct frames_state *state
     return true;
 }
 
+/* A disk that fails for a moment is no cut file. */
+static bool is_cut(sqlite3_file *log, void *bytes, int size, sqlite3_int64 at, bool *is_read)
+{
+    int result = log->pMethods->xRead(log, bytes, size, at);
+
+    *is_read = result == SQLITE_OK;
+    return result == SQLITE_IOERR_SHORT_READ;
+}
+
 static bool has_frame(sqlite3_file *log, const struct frames_state *state)
 {
     uint8_t header[FRAME_HEADER];
     uint32_t sum[2];
+    bool is_read;
 
     if (!state->count)
         return true;
-    if (!read_at(log, header, sizeof header, place_of(state->count)))
+    if (is_cut(log, header, sizeof header, place_of(state->count), &is_read))
         return false;
+    if (!is_read)
+        return true;
     read_sum(sum, header + FRAME_SUM_AT);
     return sum[0] == state->sum[0] && sum[1] == state->sum[1] &&
            memcmp(header + FRAME_SALT_AT, &state->salt, sizeof state->salt) == 0;
@@ -139,10 +151,11 @@ static bool has_frame(sqlite3_file *log, const struct frames_state *state)
 static bool has_frames(sqlite3_file *log, uint32_t first, const struct frames_state *state)
 {
     uint64_t salt;
+    bool is_read;
 
     for (uint32_t i = first; i < state->count; i++)
-        if (!read_at(log, &salt, sizeof salt, place_of(i) + FRAME_SALT_AT) ||
-            salt != state->salt)
+        if (is_cut(log, &salt, sizeof salt, place_of(i) + FRAME_SALT_AT, &is_read) ||
+            (is_read && salt != state->salt))
             return false;
     return has_frame(log, state);
 }

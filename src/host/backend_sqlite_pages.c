@@ -213,9 +213,10 @@ static bool is_copied(struct shim *shim, struct page_mark *mark, sqlite3_file *i
     uint8_t page[PAGE_SIZE];
     uint64_t stored, sum;
     bool has_log = shim->other != NULL;
+    int result = inner->pMethods->xRead(inner, page, PAGE_SIZE, at);
 
-    if (inner->pMethods->xRead(inner, page, PAGE_SIZE, at) != SQLITE_OK)
-        return false;
+    if (result != SQLITE_OK) /* the file was cut, or the disk fails */
+        return result != SQLITE_IOERR_SHORT_READ;
     memcpy(&stored, page + SUM_AT, sizeof stored);
     memset(page + SUM_AT, 0, SQLITE_PAGES_RESERVED);
     sum = sum_of(page, at);
@@ -374,8 +375,12 @@ static int shim_reserved(sqlite3_file *file, int *result)
 
 static int shim_control(sqlite3_file *file, int operation, void *argument)
 {
-    if (operation == SQLITE_FCNTL_CKPT_START || operation == SQLITE_FCNTL_CKPT_DONE)
-        ((struct shim *)(void *)file)->copies = operation == SQLITE_FCNTL_CKPT_START;
+    struct shim *shim = (struct shim *)(void *)file;
+
+    if (operation == SQLITE_FCNTL_CKPT_START || operation == SQLITE_FCNTL_CKPT_DONE) {
+        shim->copies = operation == SQLITE_FCNTL_CKPT_START;
+        shim->copies_damage = false;
+    }
     return real(file)->pMethods->xFileControl(real(file), operation, argument);
 }
 
