@@ -281,6 +281,8 @@ static int set_up_writer(struct sqlite_store *store, char *error)
         return sqlite_failed(store, error);
     if (sqlite_set_up_schema(store, error) != 0 || check_marks(store, error) != 0)
         return -1;
+    if (turn_is_alone(store->turn))
+        sqlite_pages_refuse_missing(sqlite_file_of(store));
     sqlite_fill_log(store);
     copy_log(store); /* an earlier process may have left frames in it that were never synced */
     set_first_mark(store);

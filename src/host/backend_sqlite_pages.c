@@ -19,6 +19,7 @@
 
 #define PAGE_SIZE 4096
 #define HEADER_SIZE 100
+#define COUNT_AT 28 /* in the header: pages, as a number of four bytes */
 #define RESERVED_AT 20 /* in the header: bytes that each page reserves at its end */
 #define CHECKPOINT_LOCK 1 /* SQLite's: its holder copies the log into the file */
 #define SUM_AT (PAGE_SIZE - SQLITE_PAGES_RESERVED)
@@ -305,6 +306,43 @@ bool sqlite_pages_sign(sqlite3_file *file, uint32_t page)
     is_signed = sign(shim, inner, (sqlite3_int64)page * PAGE_SIZE);
     unlock_copying(inner);
     return is_signed;
+}
+
+/* Returns the number of pages that an intact first page states; else 0. */
+static uint32_t stated_pages(sqlite3_file *inner)
+{
+    uint8_t page[PAGE_SIZE];
+    uint64_t sum;
+
+    if (inner->pMethods->xRead(inner, page, PAGE_SIZE, 0) != SQLITE_OK)
+        return 0;
+    memcpy(&sum, page + SUM_AT, sizeof sum);
+    if (sum != sum_of(page, 0))
+        return 0;
+    return (uint32_t)page[COUNT_AT] << 24 | (uint32_t)page[COUNT_AT + 1] << 16 |
+           (uint32_t)page[COUNT_AT + 2] << 8 | page[COUNT_AT + 3];
+}
+
+void sqlite_pages_refuse_missing(sqlite3_file *file)
+{
+    const struct shim *shim = (const struct shim *)(const void *)file;
+    sqlite3_file *inner = real(file);
+    sqlite3_int64 size, end;
+
+    if (!shim->has_sums || inner->pMethods->xFileSize(inner, &size) != SQLITE_OK ||
+        !lock_copying(inner))
+        return;
+    end = (sqlite3_int64)stated_pages(inner) * PAGE_SIZE;
+    for (sqlite3_int64 at = size - size % PAGE_SIZE; at < end; at += PAGE_SIZE) {
+        uint8_t page[PAGE_SIZE] = { 0 };
+        uint64_t sum;
+
+        (void)inner->pMethods->xRead(inner, page, PAGE_SIZE, at); /* a part of it */
+        sum = ~sum_of(page, at) | 1;
+        memcpy(page + SUM_AT, &sum, sizeof sum);
+        (void)inner->pMethods->xWrite(inner, page, PAGE_SIZE, at); /* else it is still missing */
+    }
+    unlock_copying(inner);
 }
 
 void sqlite_pages_sign_all(sqlite3_file *file, uint32_t max)

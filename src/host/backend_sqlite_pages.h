@@ -25,7 +25,11 @@ const char *sqlite_pages_vfs(void);
  * be done now. The checkpoint waits meanwhile. */
 bool sqlite_pages_sign(sqlite3_file *file, uint32_t page);
 
-/* The same for all pages of a file that has at most so many. */
+/* Writes the pages that a cut file lacks as damaged ones. A later write behind them would make pages of
+ * zeros, which are not checked. No other process may have the file open. */
+void sqlite_pages_refuse_missing(sqlite3_file *file);
+
+/* As sqlite_pages_sign, for all pages of a file that has at most so many. */
 void sqlite_pages_sign_all(sqlite3_file *file, uint32_t max);
 
 /* False also before SQLite has read the header. */

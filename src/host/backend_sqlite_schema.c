@@ -280,10 +280,6 @@ static int check_mark(struct sqlite_store *store, char *error)
                               "is another journal than the one whose events "
                               "were stored here; restore the files, or accept "
                               "the loss by deleting FILE-turn");
-    if (lacks_frames(store, &mark))
-        return sqlite_refused(store, error,
-                              "lost the end of its log (-wal); restore the "
-                              "files, or accept the loss by deleting FILE-turn");
     while ((found = find_marked(store, &mark)) == MARKED_MISSING) {
         if (turn_get_mark(store->turn, &later) &&
             memcmp(&later, &mark, sizeof mark) != 0) {
@@ -299,6 +295,10 @@ static int check_mark(struct sqlite_store *store, char *error)
         mem_free(id);
         return -1;
     }
+    if (lacks_frames(store, &mark))
+        return sqlite_refused(store, error,
+                              "lost the end of its log (-wal); restore the "
+                              "files, or accept the loss by deleting FILE-turn");
     if (found == MARKED_DAMAGED)
         note_marked(store, &mark);
     return 0;
