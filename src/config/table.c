@@ -68,7 +68,7 @@
             "asks the previous oldest again after this time")                   \
     COUNT(at ".min-number-of-hand-over-retries", retries, NULL, 1, 100000, effect, \
           "asks at least this often before it starts over")                     \
-    TEXT(at ".use-lease", lease, YES, "lease that coordinators hold while they run: `etcd`, `file`, " \
+    TEXT(at ".use-lease", lease, YES, "lease that a node holds while it runs a singleton or coordinator: `etcd`, `file`, " \
          "`memory`; empty: none")                                               \
     SPAN_MS(at ".lease-retry-interval", lease_retry, NULL, YES,                 \
          "tries to get the lease again after this time")

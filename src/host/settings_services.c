@@ -20,6 +20,7 @@ void settings_read_services(struct settings *settings)
         config_duration_ns(config, SINGLETON "hand-over-retry-interval") / MS;
     services->hand_over_retries =
         (uint32_t)config_int(config, SINGLETON "min-number-of-hand-over-retries");
+    services->lease_retry_ms = config_duration_ns(config, SINGLETON "lease-retry-interval") / MS;
     services->proxy_name = config_text(config, PROXY "singleton-name");
     services->proxy_role = config_text(config, PROXY "role");
     services->identification_ms =

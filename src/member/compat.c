@@ -12,6 +12,7 @@
 #define STORE_CENTER ".journal.data-center"
 #define SHARD_LEASES ".lease.shards" /* likewise: which nodes share the leases */
 #define COORDINATOR_LEASES ".lease.coordinators"
+#define SINGLETON_LEASES ".lease.singletons"
 #define RESOLVER "cluster.sbr.SplitBrainResolverProvider\""
 
 struct reading {
@@ -229,6 +230,7 @@ static const struct rule {
     { STORE, PRESENT_OR_NOT },
     { SHARD_LEASES, PRESENT_OR_NOT },
     { COORDINATOR_LEASES, PRESENT_OR_NOT },
+    { SINGLETON_LEASES, PRESENT_OR_NOT },
 };
 
 /* Each data center has a journal of its own. */

@@ -151,6 +151,7 @@ struct node_settings {
 
     /* of types that do not say, and of all coordinators; NONE: no leases */
     enum lease_provider_kind shard_lease, coordinator_lease;
+    enum lease_provider_kind singleton_lease; /* as services.singleton_lease; only the driver reads it */
     uint64_t shard_lease_retry, coordinator_lease_retry;
 
     bool remember_entities; /* of types that do not say */

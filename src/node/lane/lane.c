@@ -266,6 +266,7 @@ static void end(struct lane *lane, bool at_once)
         lane->ending_until = lane->machine->now + HEARING_TIME;
         if (!lane->is_downed)
             downed(lane);
+        actors_leases_end_all(lane->actors);
         return;
     }
     if (at_once) { /* downed: nothing here may act */
@@ -637,6 +638,8 @@ uint64_t lane_deadline(const struct lane *lane)
         other = lane->remembers ? lane_remember_deadline(lane, i) : NEVER;
         deadline = other < deadline ? other : deadline;
     }
+    other = lane->leases ? lane->lease_end : NEVER;
+    deadline = other < deadline ? other : deadline;
     if (lane->ending && lane->machine->now + 5 * MS < deadline)
         deadline = lane->machine->now + 5 * MS; /* the driver writes meanwhile */
     other = lane_ask_stages_deadline(lane);

@@ -141,7 +141,7 @@ struct lane {
     VEC(struct remember_write) remember_writes; /* by position */
     uint64_t remember_ticket;
     bool remembers;
-    bool leases; /* shards of some type need leases */
+    bool leases; /* shards of some type, or a singleton, need leases */
     uint64_t lease_end; /* the first end of leases here, or earlier; NEVER: there are none */
     bool has_lost; /* some have lost theirs, and their ends are not wired */
     VEC(struct flush) flushing; /* ROUTES_FLUSH stopped by a full link */
