@@ -58,6 +58,7 @@ struct actors_settings {
     uint64_t (*clock)(void);
     /* ns; slower handlers are reported; 0: HANDLER_SLOW_NS, UINT64_MAX: none */
     uint64_t slow_handler;
+    bool is_verbose; /* logs each message to an entity at debug */
     uint64_t now;            /* monotonic ns at the start */
     const struct identity *identity; /* completes addresses; lent; null only in tests */
     const struct service_defaults *services; /* actor/services.h; lent; null: Akka's */

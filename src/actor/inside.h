@@ -476,6 +476,8 @@ struct slice slot_shard(const struct actors *actors, const struct slot *slot,
 /* Logs a text about an actor with its type; for an entity also shard and id. */
 void slot_trace(const struct actors *actors, const struct slot *slot,
                 enum trace_level level, const char *text);
+/* Logs that the entity handles a message. */
+void slot_trace_message(const struct actors *actors, const struct slot *slot, uint32_t msg);
 void slot_trace_why(const struct actors *actors, const struct slot *slot,
                     const char *text, const char *why);
 

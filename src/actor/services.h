@@ -23,6 +23,7 @@ struct service_defaults {
     uint64_t lease_retry_ms;
     uint64_t identification_ms;
     uint64_t keep_alive_ms; /* akka.cluster.sharded-daemon-process */
+    const char *daemon_role; /* likewise, sharding.role */
     uint32_t hand_over_retries;
     uint32_t proxy_buffer;
 #define PROXY_BUFFER_NONE UINT32_MAX

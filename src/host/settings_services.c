@@ -6,6 +6,8 @@
 #define SINGLETON "cluster.singleton."
 #define PROXY "cluster.singleton-proxy."
 #define DAEMONS "cluster.sharded-daemon-process."
+#define DAEMON_SHARDING DAEMONS "sharding."
+#define DAEMON_LEAST_SHARD DAEMON_SHARDING "least-shard-allocation-strategy."
 
 void settings_read_services(struct settings *settings)
 {
@@ -26,5 +28,12 @@ void settings_read_services(struct settings *settings)
     services->identification_ms =
         config_duration_ns(config, PROXY "singleton-identification-interval") / MS;
     services->proxy_buffer = buffer ? buffer : PROXY_BUFFER_NONE;
+    services->daemon_role = config_text(config, DAEMON_SHARDING "role");
+    settings->daemons = (struct daemon_settings){
+        .use_lease = config_text(config, DAEMON_SHARDING "use-lease"),
+        .lease_retry_ms = config_duration_ns(config, DAEMON_SHARDING "lease-retry-interval") / MS,
+        .absolute_limit = (uint32_t)config_int(config, DAEMON_LEAST_SHARD "rebalance-absolute-limit"),
+        .relative_limit = config_number(config, DAEMON_LEAST_SHARD "rebalance-relative-limit"),
+    };
     services->keep_alive_ms = config_duration_ns(config, DAEMONS "keep-alive-interval") / MS;
 }

@@ -33,6 +33,7 @@ struct lane *lane_new(struct machine *machine)
         .services = &settings->services,
         .locations_ms = settings->locations_timeout / MS,
         .restart_ms = settings->entity_restart_backoff / MS,
+        .is_verbose = settings->verbose_sharding,
         .idle_interval = settings->passivate_interval,
         .large_max = large_any_max(settings),
         .is_large = lane_is_large,

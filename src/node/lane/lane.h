@@ -309,6 +309,11 @@ void lane_remember_step(struct lane *lane, uint32_t type);
 uint64_t lane_remember_deadline(const struct lane *lane, uint32_t type);
 struct remember_life *lane_life(struct lane *lane, uint32_t type, int32_t shard);
 
+/* ---- verbose.c ---- */
+/* With settings->verbose_sharding. */
+void lane_say_sent(const struct lane *lane, const struct message *message, enum place place,
+                   struct route route);
+
 /* ---- shard_leases.c ---- */
 /* OWNED_LEASE, or OWNED_RELEASE. */
 void lane_lease_ask(struct lane *lane, uint32_t type, const struct owned_news *news);

@@ -65,7 +65,7 @@ void coordinator_lease_name_put(struct buf *name, const struct node_settings *se
                                 const char *type)
 {
     put_singleton(name, settings);
-    coordinator_manager_path_put(name, type);
+    coordinator_manager_path_put(name, settings->guardian, type);
 }
 
 void singleton_lease_name_put(struct buf *name, const struct node_settings *settings,
