@@ -257,7 +257,8 @@ enum sim_resolver {
     X(LEASE_RETRY, "lease_retry_ms", 5000, SELDOM(5000, 200, 1000, 20000))     \
     X(LEASE_CUT, "fault_lease_cut", 0, 0, 1, 3)                                  \
     X(TEXT_SHARDS, "text_shards", 0, 0, 0, 0, 1)                               \
-    X(SERVICES, "services_load", 0, 0, 0, 1)
+    X(SERVICES, "services_load", 0, 0, 0, 1)                                   \
+    X(SERVICE_LEASES, "service_leases", 0, SELDOM(0, 1, 1))
 
 /* Meanings that the names do not tell:
  *
@@ -281,6 +282,7 @@ enum sim_resolver {
  *     3 = most recent, 4 = least frequent, 5 = with dynamic aging.
  *   - shard_leases: 1 = of all shards, 2 = of all coordinators, 3 = of both, with lease_ttl_ms and
  *     the like.
+ *   - service_leases: of singletons of services_load, 1 = likewise.
  *   - power_waits: a loss of power waits for a moment in which a backend writes.
  *   - stores_much: backends are slow, many entities store events, and power fails often.
  *   - fault_flood: with few strangers_max.
