@@ -23,6 +23,8 @@
 static const struct sherd_allocation_strategy *strategy; /* of the types of the next nodes */
 static const char *version; /* of the next nodes */
 
+static uint64_t lease_ttl; /* ns, of the next nodes; 0: their coordinators have no leases */
+
 static void start(struct world *world, uint32_t node, enum allocation_kind kind)
 {
     static const struct address seeds[] = { { "n0", 2551 }, { "n1", 2551 } };
@@ -39,6 +41,12 @@ static void start(struct world *world, uint32_t node, enum allocation_kind kind)
     settings.app_version = version;
     settings.roles = roles;
     settings.role_count = node ? 1 : 2;
+    if (lease_ttl)
+        settings.coordinator_lease = LEASE_PROVIDER_MEMORY;
+    settings.lease_ttl = lease_ttl;
+    settings.lease_interval = lease_ttl / 10;
+    settings.lease_patience = SECOND;
+    settings.coordinator_lease_retry = SECOND;
     world_start(world, node, &settings);
 }
 
@@ -185,6 +193,39 @@ static void locations_outlive_their_coordinator(void **state)
     locate(&player, "cats", "n1:2551");
     world_run(world, 10 * SECOND);
     assert_int_equal(home(&player, "cats"), 1);
+    world_free(world);
+}
+
+/* The coordinator's node is cut off from the lease provider until the lease has expired. The next
+ * coordinator is on the same node, because the members have not changed. */
+static void locations_outlive_the_lease_of_their_coordinator(void **state)
+{
+    struct world *world;
+    struct player player;
+    (void)state;
+
+    lease_ttl = 10 * SECOND;
+    world = world_of(12, 3, ALLOCATION_EXTERNAL);
+    lease_ttl = 0;
+    player_spawn(&player, world, 2, 0);
+    locate(&player, "cats", "n1:2551");
+    locate(&player, "dogs", "n1:2551");
+    world_run(world, 2 * SECOND);
+    assert_int_equal(home(&player, "cats"), 1);
+    world_cut_leases(world, 0, true);
+    world_run(world, 12 * SECOND);
+    assert_true(world_logged(world, 0, "leases lost"));
+    locate(&player, "birds", "n1:2551"); /* while no coordinator lives */
+    assert_int_equal(home(&player, "cats"), 1); /* regions know it */
+    player_ask(&player, "E", "dogs", ECHO, 60000);
+    world_run(world, 5 * SECOND);
+    world_cut_leases(world, 0, false);
+    assert_non_null(player_hears(&player, 10 * SECOND));
+    assert_int_equal(node_with(world, player_last(&player)->value), 1); /* set before the loss */
+    assert_int_equal(home(&player, "birds"), 1);
+    locate(&player, "cats", "n0:2551"); /* set after it */
+    world_run(world, 5 * SECOND);
+    assert_int_equal(home(&player, "cats"), 0);
     world_free(world);
 }
 
@@ -557,6 +598,7 @@ int main(void)
         cmocka_unit_test(a_shard_without_a_location_starts_where_it_is_asked_for_SHD255_SHD256_SHD257),
         cmocka_unit_test(a_location_from_any_node_is_honoured_SHD260),
         cmocka_unit_test(locations_outlive_their_coordinator),
+        cmocka_unit_test(locations_outlive_the_lease_of_their_coordinator),
         cmocka_unit_test(locations_can_be_read_on_any_node_SHD185),
         cmocka_unit_test(wrong_locations_are_refused_by_the_call),
         cmocka_unit_test(the_program_sees_members_and_chooses),
