@@ -238,13 +238,23 @@ static const struct row rows[] = {
          "`sherd_close` waits this long for running jobs, then abandons them")
     CHOICE("poll", "auto", "auto|latency|frugal", YES,
            "threads poll before they sleep: `auto` with enough processors, `latency` always, `frugal` never")
-    CHOICE("journal.plugin", "memory", "memory|sqlite", YES,
-           "where events are stored; not set: a type that persists events is refused")
+    TEXT("journal.plugin", "memory", YES,
+         "where events are stored: `memory`, `sqlite`, `postgres`, or the name of a registered back end; not set: a type that persists events is refused")
+    TEXT("journal.place", "", YES, "handed to a registered back end; what follows the colon in `options.journal`")
     TEXT("journal.sqlite.path", "sherd.db", YES, "file of the journal; processes on one host may share it")
     SPAN_MS("journal.sqlite.lock-timeout", "10 s", NULL, YES, "a write waits this long for another process's transaction, then it fails")
     SPAN_MS("journal.sqlite.check-interval", "24 h", OFF, YES, "the file is checked for damage at the start, and this long after each check")
     SIZE("journal.sqlite.check-rate", "8 MiB", NULL, YES, "bytes a second that a check reads; at least 64 KiB")
     SIZE("journal.sqlite.wal-size-max", "64 MiB", NULL, NOT_YET, "the write-ahead log is cut back above this")
+    TEXT("journal.postgres.url", "", YES, "`postgresql://USER@HOST/DATABASE` or libpq's `key=value` pairs; several hosts: the one that accepts writes")
+    TEXT("journal.postgres.password-file", "", YES, "file with the password, mode 0600, read at each connection; empty: libpq's `PGPASSFILE`, or none")
+    TEXT("journal.postgres.schema", "sherd", YES, "PostgreSQL schema of the tables: lower-case letters, digits and `_`")
+    CHOICE("journal.postgres.create-schema", "auto", "auto|check", YES, "`auto`: missing tables are created; `check`: they are only compared")
+    SPAN_MS("journal.postgres.group-timeout", "10 s", NULL, YES, "a group of writes waits this long for the server, then its entities fail, or its outcome is looked up again")
+    SPAN_MS("journal.postgres.connect-timeout", "5 s", NULL, YES, "limit for one connection attempt")
+    CHOICE("journal.postgres.on-lost", "stop", "stop|halt", YES, "after a loss of acknowledged events on the server: `stop`: the shard starts again from what is there; `halt`: the process writes nothing more for the type")
+    SWITCH("journal.postgres.allow-loss", "off", YES, "on: accepts `fsync = off`, and `synchronous-commit = off`, which lose acknowledged events in a crash")
+    CHOICE("journal.postgres.synchronous-commit", "on", "on|remote_apply|remote_write|local|off", YES, "PostgreSQL's `synchronous_commit`, set for each connection")
     SWITCH("journal.allow-different-stores", "off", YES,
            "on: nodes with different journals may form one cluster, and lose events when entities move; for tests")
     TEXT("journal.cluster-id", "", YES,

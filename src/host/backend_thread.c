@@ -40,6 +40,7 @@ struct queue {
 struct threads {
     struct threads *next; /* in the list of this process */
     const struct backend_ops *ops;
+    const struct sherd_backend *plugin;
     char *path;
     char *cluster;
     uint32_t mark; /* of the process that opened it */
@@ -54,6 +55,7 @@ struct threads {
     struct queue reads;
     struct backend_counters counters;
     struct backend_client *first_client;
+    const struct backend_client_options *opener; /* while connections are opened: no client yet */
     pthread_t writer_thread;
     uint64_t looked_at; /* the writer's, as the next two */
     bool is_failing;    /* the last group failed as a whole */
@@ -73,6 +75,7 @@ struct threads {
 struct backend_client {
     struct threads *threads;
     backend_done done;
+    backend_log log;
     backend_log_kept log_kept;
     backend_lost lost;
     backend_failing failing;
@@ -455,6 +458,21 @@ static void tell_part(void *context, const char *part, const char *why)
     unlock(threads);
 }
 
+static void tell_log(void *context, enum sherd_backend_level level,
+                     const char *line)
+{
+    struct threads *threads = context;
+
+    lock(threads);
+    if (threads->opener && threads->opener->log)
+        threads->opener->log(threads->opener->context, level, line);
+    for (struct backend_client *client = threads->first_client; client;
+         client = client->next)
+        if (client->log)
+            client->log(client->context, level, line);
+    unlock(threads);
+}
+
 static void tell_checked(void *context, const struct backend_check *check)
 {
     struct threads *threads = context;
@@ -482,6 +500,7 @@ static struct threads *threads_new(const struct backend_client_options *options,
 
     threads->mark = fork_watch_mark();
     threads->ops = options->ops;
+    threads->plugin = options->store.plugin;
     threads->path = mem_text(options->store.path ? options->store.path : "");
     threads->cluster =
         mem_text(options->store.cluster ? options->store.cluster : "");
@@ -494,6 +513,9 @@ static struct threads *threads_new(const struct backend_client_options *options,
     queue_init(&threads->reads);
     threads->damage = backend_damage_new(tell_part, threads);
     store.damage = threads->damage;
+    store.log = tell_log;
+    store.log_user = threads;
+    threads->opener = options;
     threads->checks = (struct backend_checker_options){
         .ops = options->ops,
         .store = store,
@@ -505,8 +527,10 @@ static struct threads *threads_new(const struct backend_client_options *options,
     threads->checks.store.signs = true;
     threads->checks.store.path = threads->path;
     threads->checks.store.cluster = threads->cluster;
-    if (open_connections(threads, &store, error) == 0)
+    if (open_connections(threads, &store, error) == 0) {
+        threads->opener = NULL;
         return threads;
+    }
     close_connections(threads);
     free_memory(threads);
     return NULL;
@@ -519,6 +543,7 @@ static struct threads *find(const struct backend_client_options *options)
     struct threads *threads = list;
 
     while (threads && (threads->ops != options->ops ||
+                       threads->plugin != options->store.plugin ||
                        fork_watch_is_child(threads->mark) ||
                        strcmp(threads->path, path) != 0))
         threads = threads->next;
@@ -572,7 +597,11 @@ int backend_client_open(struct backend_client **client,
 
     *client = NULL;
     error[0] = 0;
-    backend_place_label(options->store.path ? options->store.path : "", label);
+    /* A registered back end's place can hold a password. */
+    backend_place_label(options->store.plugin ? options->store.plugin->name
+                        : options->store.path ? options->store.path
+                                              : "",
+                        label);
     check(pthread_once(&once, watch_forks) == 0);
     check(pthread_mutex_lock(&list_lock) == 0);
     threads = find(options);
@@ -602,6 +631,7 @@ int backend_client_open(struct backend_client **client,
         threads->polls |= options->polls;
         **client = (struct backend_client){ .threads = threads,
                                           .done = options->done,
+                                          .log = options->log,
                                           .log_kept = options->log_kept,
                                           .lost = options->lost,
                                           .failing = options->failing,

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <sherd/backend.h>
+
 #include "base/bytes.h"
 #include "base/fence.h"
 #include "base/proof.h"
@@ -167,13 +169,22 @@ struct backend_options {
      * is found again when it is used */
     struct backend_damage *damage;
     bool signs; /* SQLite: a check gives checksums to pages that another program wrote */
+    /* A registered back end, which has `path` as its place, with its settings during the call, and a
+     * log until the close. Both functions may be null */
+    const struct sherd_backend *plugin;
+    const char *(*setting)(void *user, const char *key);
+    void *user;
+    void (*log)(void *log_user, enum sherd_backend_level level, const char *line);
+    void *log_user;
 };
 
 #define STORE_ID_MAX 64 /* with its zero */
+#define STORE_NAME_MAX 128
 
 /* Identifies a store: equal texts mean the same store. */
 struct backend_identity {
     char id[STORE_ID_MAX]; /* hexadecimal digits and '-' */
+    char name[STORE_NAME_MAX]; /* in log lines; may be empty */
 };
 
 enum backend_mode { BACKEND_WRITER, BACKEND_READER, BACKEND_CHECKER };
