@@ -6,7 +6,9 @@ import subprocess
 import sys
 import tempfile
 
-import postgres
+from cluster import ROOT  # noqa: F401: the modules of examples/
+
+import postgres_server as postgres
 
 failed = []
 
