@@ -238,6 +238,8 @@ static void learn(struct append *append)
         pg_forget_entities(&store->known);
 }
 
+/* Also without a write: locking the rows was one, so the commit waits for synchronous standbys, which
+ * then have the records that were found. */
 static enum tried commit(struct append *append, bool writes)
 {
     struct pg_call calls[2] = { { .which = PG_COMMIT }, { .which = PG_COMMIT } };
