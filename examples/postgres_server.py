@@ -93,6 +93,11 @@ class Server:
             raise RuntimeError(done.stdout)
         return done.stdout.strip()
 
+    def session(self, settings=""):
+        """Starts psql, which reads statements from its standard input."""
+        return subprocess.Popen([os.path.join(self.bin, "psql"), "-X", "-q", "-d", self.url() + " " + settings], stdin=subprocess.PIPE,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT, text=True)
+
     def crash(self):
         """Kills the server's process and those that it started, as a failure of the machine would."""
         if self.process:

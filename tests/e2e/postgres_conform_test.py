@@ -2,11 +2,13 @@
 
 usage: postgres_conform_test.py CONFORM-POSTGRES"""
 import os
+import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 
-from cluster import ROOT  # noqa: F401: the modules of examples/
+from cluster import wait
 
 import postgres_server as postgres
 
@@ -40,7 +42,35 @@ def main():
         print(said)
         expect(code == 0, "all cases pass", said[-300:])
         refusals(program, server)
+    if shutil.which("pgbouncer"):
+        with postgres.Server() as server:
+            pooled(program, server)
+    else:
+        print("skipped: pgbouncer is not installed")
     return 1 if failed else 0
+
+
+def pooled(program, server):
+    """PgBouncer in session mode, its default, lends a server's session to one client at a time."""
+    port = postgres.free_port()
+    path = os.path.join(server.folder, "pgbouncer.ini")
+    with open(path, "w") as file:
+        file.write(f"[databases]\npostgres = host=127.0.0.1 port={server.port} user=sherd\n[pgbouncer]\nlisten_addr = 127.0.0.1\n"
+                   f"listen_port = {port}\nunix_socket_dir =\nauth_type = any\npool_mode = session\nmax_client_conn = 200\n"
+                   "default_pool_size = 50\n")
+    pooler = subprocess.Popen([shutil.which("pgbouncer"), "-q", path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **server.rights)
+    try:
+        wait(lambda: is_open(port), "pgbouncer does not start")
+        code, said = conform(program, server.url("127.0.0.1", port))
+        expect(code == 0, "all cases pass through PgBouncer in session mode", said[-600:])
+    finally:
+        pooler.terminate()
+        pooler.wait()
+
+
+def is_open(port):
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
 
 
 def refusals(program, server):

@@ -3,8 +3,9 @@ must be stored exactly once, and the writer must know it.
 
 usage: postgres_cut_test.py WRITER [STEP]    STEP: cut at each STEPth byte only"""
 import sys
+import time
 
-from cluster import ROOT  # noqa: F401: the modules of examples/
+from cluster import wait
 
 import postgres_server
 from postgres_parts import Proxy, Writer
@@ -116,6 +117,40 @@ class Test:
         expect(direct.replay(entity) == "done ab", "nothing of it is stored")
         direct.close()
 
+    def holder(self):
+        """A former owner stops inside a transaction and keeps its row: the claim ends its session."""
+        holder = self.server.session("application_name='sherd:c:former:1'")
+        holder.stdin.write("BEGIN; UPDATE sherd.shard SET last = last WHERE shard = 'h';\n")
+        expect(self.writer.claim("h", 1, 1) == "done", "the shard is claimed")
+        holder.stdin.flush()
+        wait(lambda: self.server.sql("SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction'") == "1", "no row is held")
+        began = time.monotonic()
+        expect(self.writer.claim("h", 1, 2) == "done", "the claim ends the session that holds the shard")
+        expect(time.monotonic() - began < 9, "it does not wait for the server's own limit")
+        expect(self.writer.logged("former owner's session.*pid=[0-9]+.*sherd:c:former:1"), "the session is named in the log")
+        holder.kill()
+        holder.wait()
+
+    def read_only(self):
+        """A server that became read-only is left at once, and used again later, without a restart."""
+        self.server.sql("ALTER SYSTEM SET default_transaction_read_only = on")
+        self.server.sql("SELECT pg_reload_conf()")
+        result = self.slow.append("l", 1, 1, "T|ro", 1, "a")
+        expect(self.slow.claim("r", 1, 1) == "failed", "nothing is written on a read-only server")
+        expect(result in ("failed", "fenced"), f"nothing is written on a read-only server: {result}")
+        self.server.sql("ALTER SYSTEM RESET default_transaction_read_only")
+        self.server.sql("SELECT pg_reload_conf()")
+        time.sleep(0.5)
+        expect(self.slow.claim("r", 1, 1) == "done", "the same writer goes on when the server accepts writes")
+
+    def replaced(self):
+        """Another store answers under the same address: nothing is written to it."""
+        self.server.sql("UPDATE sherd.meta SET store_id = gen_random_uuid()")
+        self.server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'sherd:%'")
+        answer = self.writer.say("claim", "n", 1, 1)
+        expect(answer.startswith("failed") and "another journal answers" in answer, f"a replaced store: {answer}")
+        expect(self.server.sql("SELECT count(*) FROM sherd.shard WHERE shard = 'n'") == "0", "nothing is written to it")
+
     def run(self):
         size = self.measure()
         print(f"a commit is {size[0]} bytes and its answer {size[1]}", flush=True)
@@ -123,8 +158,11 @@ class Test:
         self.cut_each(1, size[1])
         self.unknown(size)
         self.late()
+        self.holder()
+        self.read_only()
         sessions = int(self.server.sql("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'sherd:%'"))
         expect(sessions <= 4, f"{sessions} sessions are left")
+        self.replaced()
         self.writer.close()
         self.slow.close()
         self.proxy.close()

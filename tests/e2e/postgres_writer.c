@@ -110,7 +110,7 @@ static void obey(char *line, void *writer, void *reader)
     uint64_t from = 0;
 
     (void)sscanf(line, "%15s %63s %" SCNu64 " %" SCNu64 " %63s %" SCNu64 " %4095s", verb, shard,
-                 &fence.term, &fence.epoch, id, &from, letters); /* what is missing stays empty */
+                 &fence.term, &fence.epoch, id, &from, letters); /* missing words stay empty */
     if (strcmp(verb, "claim") == 0) {
         claim(writer, shard, fence);
     } else if (strcmp(verb, "append") == 0 || strcmp(verb, "again") == 0) {
