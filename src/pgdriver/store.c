@@ -14,7 +14,7 @@
 
 #include "base/check.h"
 
-#define PAUSE_MS 50
+#define PAUSE_MS UINT64_C(50)
 #define PAUSE_MAX_MS 1000
 #define LINE_SIZE 600
 
