@@ -110,12 +110,28 @@ static bool is_classic(const char *key)
            (known_find(now) || known_is_section(now));
 }
 
+/* Until its release 1.0 Akka Management had its keys in the section of the cluster. */
+static bool is_of_former_management(const char *key)
+{
+    static const char *const sections[] = { "cluster.http", "cluster.bootstrap" };
+
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
+        size_t size = strlen(sections[i]);
+
+        if (strncmp(key, sections[i], size) == 0 && (!key[size] || key[size] == '.'))
+            return true;
+    }
+    return false;
+}
+
 bool known_is_foreign(const char *key, bool is_section)
 {
     size_t size = section_size(key);
     char name[NAME_COMPARED_MAX];
     char near[KEY_NEAR_SIZE];
 
+    if (is_of_former_management(key))
+        return true;
     if (strncmp(key, "remote.", 7) == 0 && is_classic(key))
         return true;
     if (is_below_key(key, size))

@@ -73,6 +73,7 @@ struct settings {
     char *own_host[2]; /* the machine's address and name, if they are used */
     char *system_name; /* of the seed nodes, if not configured */
     bool has_two_prefixes; /* the protocol is akka's because keys stand below akka and pekko */
+    const char *other_prefix; /* keys stand below it, and the protocol is the other one; or null */
     VEC(char *) paths; /* owned */
     const char *protocol_reason; /* why it is not the default, if not configured; or null */
 };

@@ -68,6 +68,18 @@ static bool has_keys(const struct config *config, const char *prefix)
     return false;
 }
 
+/* Finds the keys that stand below the other toolkit's name. The warning about keys of both toolkits
+ * says it already. */
+static const char *other_prefix(const struct settings *settings)
+{
+    bool is_akka = strcmp(settings->node.identity.protocol, "akka") == 0;
+
+    if (settings->has_two_prefixes ||
+        !has_keys(settings->config, is_akka ? "pekko." : "akka."))
+        return NULL;
+    return is_akka ? "pekko" : "akka";
+}
+
 static const char *choose_protocol(struct settings *settings)
 {
     static const char *const keys[] = { NAME, REMOTE, PREFIX };
@@ -137,6 +149,7 @@ int settings_read_names(struct settings *settings, char *error, size_t size)
         check_protocol(settings, PREFIX, error, size) != 0)
         return SHERD_ECONFIG;
     identity->protocol = choose_protocol(settings);
+    settings->other_prefix = other_prefix(settings);
     choose_system(settings);
     if (!address_is_system(identity->system))
         return settings_refuse(settings, error, size,

@@ -289,6 +289,10 @@ static void list_names(struct sherd_system *system)
         system_log(system, TRACE_WARNING, "config",
                    "settings stand below akka and below pekko: this node "
                    "speaks akka hint=\"set sherd.protocol.name\"");
+    if (settings->other_prefix)
+        system_log(system, TRACE_INFO, "config",
+                   "settings below %s count, and this node speaks %s",
+                   settings->other_prefix, settings->node.identity.protocol);
     if (settings->system_name)
         system_log(system, TRACE_INFO, "config",
                    "system name is not set, and is that of the seed nodes "

@@ -155,7 +155,7 @@ static void ask_again(struct member *member, uint64_t now,
     send_join(member, now, outbox);
     trace_put(member->trace, TRACE_WARNING, "member",
               "no welcome yet contact=%s next_try_s=%llu "
-              "key=akka.cluster.retry-unsuccessful-join-after "
+              "key=cluster.retry-unsuccessful-join-after "
               "hint=\"see the lines of module link; the contact must be a "
               "member of %s\"",
               address_text(&member->join_peer, text, sizeof text),

@@ -61,7 +61,7 @@ static void warn(const struct member *member, uint64_t now)
 
     trace_put(member->trace, TRACE_WARNING, "member",
               "no seed node accepted this node attempt=%u seeds=%u "
-              "waited_ms=%llu next_try_s=%llu key=akka.cluster.seed-node-timeout "
+              "waited_ms=%llu next_try_s=%llu key=cluster.seed-node-timeout "
               "no_answer=%s hint=\"%s %s://%s\"",
               seeding->attempt, member->settings.seed_count,
               (unsigned long long)((now - seeding->began_at) / MS),

@@ -24,13 +24,14 @@ class Failed(Exception):
 class Node:
     """One process of rolling_node. Its lines are pairs (seconds since 1970, text)."""
 
-    def __init__(self, program, port, seeds, duty):
+    def __init__(self, program, port, seeds, duty, load=(), settings=None):
         self.port, self.duty = port, duty
         self.lines = []
         self.news = threading.Condition()
         self.began = time.time()
-        self.process = subprocess.Popen([program, str(port), ",".join(f"127.0.0.1:{seed}" for seed in seeds), str(duty)],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **RESOLVER})
+        self.process = subprocess.Popen([program, str(port), ",".join(f"127.0.0.1:{seed}" for seed in seeds), str(duty),
+                                         *map(str, load)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        env={**os.environ, **RESOLVER, **(settings or {})})
         self.reader = threading.Thread(target=self.read)
         self.reader.start()
 
@@ -41,8 +42,8 @@ class Node:
                 self.lines.append((int(ms) / 1000, text))
                 self.news.notify_all()
 
-    def say(self):
-        self.process.stdin.write(b"\n")
+    def say(self, line=""):
+        self.process.stdin.write(f"{line}\n".encode())
         self.process.stdin.flush()
 
     def wait(self, what):
@@ -82,22 +83,25 @@ class Node:
 
 
 class Cluster:
-    """Hosts, with a node that asks if there is a rate."""
+    """Hosts, with a node that asks if there is a rate. load: the arguments SHARDS and ITEMS of each node."""
 
-    def __init__(self, program, hosts, rate):
-        self.program, self.rate = program, rate
+    def __init__(self, program, hosts, rate, load=(), settings=None):
+        self.program, self.rate, self.load, self.settings = program, rate, load, settings
         self.ports = [free_port() for _ in range(hosts)]
         self.hosts, self.ended = [], []
         self.asker = None
 
     def __enter__(self):
         for port in self.ports:
-            self.hosts.append(Node(self.program, port, self.ports, "host"))
+            self.hosts.append(self.start(port, "host"))
             self.hosts[-1].wait("first")
         if self.rate:
-            self.asker = Node(self.program, free_port(), self.ports, self.rate)
+            self.asker = self.start(free_port(), self.rate)
             self.asker.wait("first")
         return self
+
+    def start(self, port, duty):
+        return Node(self.program, port, self.ports, duty, self.load, self.settings)
 
     def __exit__(self, *_):
         if "ROLLING_LOG" in os.environ:
@@ -121,16 +125,16 @@ class Cluster:
         old = self.hosts[index]
         left = old.leave()
         self.ended.append(old)
-        new = self.hosts[index] = Node(self.program, old.port, self.ports, "host")
+        new = self.hosts[index] = self.start(old.port, "host")
         return left, new.seconds_to("up"), new.seconds_to("first")
 
     def result(self):
         """Ends the asks. Returns their numbers."""
         self.asker.say()
         text = self.asker.wait("result ")[1]
-        found = re.match(r"result asked=(\d+) answered=(\d+) failed=(\d+) late=(\d+) worst_ms=(\d+) reasons=(.*)", text)
-        result = dict(zip(("asked", "answered", "failed", "late", "worst_ms"), map(int, found.groups()[:5])))
-        result["reasons"] = found[6].strip()
+        numbers, reasons = text.split(" reasons=", 1)
+        result = {name: int(value) for name, value in re.findall(r"(\w+)=(\d+)", numbers)}
+        result["reasons"] = reasons.strip()
         return result
 
     def gaps(self):

@@ -1,14 +1,20 @@
 /* Runs a node for rolling restarts: it hosts the type "Item", or asks its entities at a steady rate.
  *
- *   rolling_node PORT SEEDS host
- *   rolling_node PORT SEEDS RATE
+ *   rolling_node PORT SEEDS host|RATE [SHARDS ITEMS]
  *
  * SEEDS is HOST:PORT,HOST:PORT,... in the same order for all nodes. RATE is asks per second; a node
- * with a rate hosts nothing.
+ * with a rate hosts nothing. It asks ITEMS entities (500), and if these are fewer than SHARDS (60),
+ * each 50th ask is to an entity that nobody asked before.
  *
  * Prints lines "MS TEXT"; MS are milliseconds since 1970. TEXT is "up", "first" (the first answer of
- * an entity), "log LINE", and after a line on the standard input the result of all asks. SIGTERM
- * means a graceful end. */
+ * an entity), and "log LINE". Lines on the standard input:
+ *
+ *   ""           asker: begins the asks; then it ends them and prints their result.
+ *                host: from now on, prints "shards N" when the number of its shards changes
+ *   "mark PORT"  asker: forgets the times of the asks so far. From now on, asks to entities that
+ *                answered on other ports than this one count as those of others
+ *
+ * SIGTERM means a graceful end. */
 #define _POSIX_C_SOURCE 200809L
 #include <sherd/sherd.h>
 
@@ -20,14 +26,15 @@
 #include <string.h>
 #include <time.h>
 
-enum { SEEDS_MAX = 16, ITEMS = 500, SHARDS = 60, ASKED_MAX = 1 << 16 };
-enum { ASK_MS = 10000, LATE_MS = 500, TICK_MS = 1 };
+enum { SEEDS_MAX = 16, ITEMS = 500, ITEMS_MAX = 10000, SHARDS = 60, ASKED_MAX = 1 << 16 };
+enum { ASK_MS = 10000, LATE_MS = 500, TICK_MS = 1, LOOK_MS = 5, FRESH_EACH = 50 };
 enum { VISIT = 1, FIRST, TICK };
 
 static struct sherd_system *node;
 static const struct sherd_bytes nothing;
-static uint32_t rate;
+static uint32_t rate, items = ITEMS, shards = SHARDS;
 static atomic_int ends; /* the asks */
+static atomic_int mark; /* the port of the last line "mark" */
 
 static uint64_t clock_ns(clockid_t which)
 {
@@ -56,9 +63,11 @@ static void say(const char *format, ...)
 static enum sherd_next item(struct sherd_ctx *ctx, void *self,
                             const struct sherd_msg *msg)
 {
+    uint16_t port = sherd_port(node);
+
     (void)self;
     if (msg->kind == SHERD_MESSAGE)
-        sherd_reply(ctx, msg->msg, nothing);
+        sherd_reply(ctx, msg->msg, (struct sherd_bytes){ &port, sizeof port });
     return msg->kind == SHERD_STOPPING ? SHERD_STOP : SHERD_CONTINUE;
 }
 
@@ -89,6 +98,11 @@ static enum sherd_next first(struct sherd_ctx *ctx, void *self,
 struct asker {
     uint64_t began;
     uint64_t asked, answered, late, worst, failed;
+    uint64_t worst_others, worst_fresh;
+    int marked;
+    uint16_t home[ITEMS_MAX]; /* the port of an item's last answer; 0: none */
+    uint32_t item[ASKED_MAX]; /* by tag; ITEMS_MAX: a fresh one */
+    uint16_t from[ASKED_MAX]; /* by tag: the item's home when the ask began */
     uint64_t reasons[SHERD_REASON_COUNT];
     uint64_t sent[ASKED_MAX]; /* by tag; 0: not open */
     uint32_t open;
@@ -106,10 +120,12 @@ static void report(const struct asker *asker)
                 (unsigned long long)asker->reasons[i],
                 sherd_reason_text((enum sherd_reason)i));
     say("result asked=%llu answered=%llu failed=%llu late=%llu worst_ms=%llu "
-        "reasons=%s",
+        "others_us=%llu fresh_us=%llu reasons=%s",
         (unsigned long long)asker->asked, (unsigned long long)asker->answered,
         (unsigned long long)asker->failed, (unsigned long long)asker->late,
-        (unsigned long long)(asker->worst / 1000000), reasons);
+        (unsigned long long)(asker->worst / 1000000),
+        (unsigned long long)(asker->worst_others / 1000),
+        (unsigned long long)(asker->worst_fresh / 1000), reasons);
 }
 
 static void ask_due(struct sherd_ctx *ctx, struct asker *asker)
@@ -125,19 +141,43 @@ static void ask_due(struct sherd_ctx *ctx, struct asker *asker)
             return; /* too many are open */
         asker->sent[tag] = now;
         asker->open++;
-        (void)snprintf(id, sizeof id, "item-%u",
-                       (unsigned)(asker->asked % ITEMS)); /* fits */
+        asker->item[tag] = (uint32_t)(asker->asked % items);
+        asker->from[tag] = asker->home[asker->item[tag]];
+        if (items < shards && asker->asked % FRESH_EACH == 0) {
+            asker->item[tag] = ITEMS_MAX;
+            (void)snprintf(id, sizeof id, "fresh-%llu",
+                           (unsigned long long)asker->asked); /* fits */
+        } else {
+            (void)snprintf(id, sizeof id, "item-%u", asker->item[tag]); /* fits */
+        }
         sherd_entity_ask(ctx, "Item", id, VISIT, nothing, tag, ASK_MS);
     }
+}
+
+static void raise_to(uint64_t *worst, uint64_t took)
+{
+    if (took > *worst)
+        *worst = took;
 }
 
 static void ended(struct asker *asker, const struct sherd_msg *msg)
 {
     uint64_t took = clock_ns(CLOCK_MONOTONIC) - asker->sent[msg->tag];
+    uint32_t which = asker->item[msg->tag];
 
     asker->sent[msg->tag] = 0;
     asker->open--;
-    asker->worst = took > asker->worst ? took : asker->worst;
+    if (asker->marked != mark) {
+        asker->marked = mark;
+        asker->worst = asker->worst_others = asker->worst_fresh = asker->late = 0;
+    }
+    raise_to(&asker->worst, took);
+    if (which == ITEMS_MAX)
+        raise_to(&asker->worst_fresh, took);
+    else if (asker->from[msg->tag] && asker->from[msg->tag] != asker->marked)
+        raise_to(&asker->worst_others, took);
+    if (which < ITEMS_MAX && msg->kind == SHERD_ANSWER && msg->body.size == sizeof asker->home[which])
+        memcpy(&asker->home[which], msg->body.data, sizeof asker->home[which]);
     asker->late += took > (uint64_t)LATE_MS * 1000000;
     if (msg->kind == SHERD_ANSWER) {
         asker->answered++;
@@ -190,7 +230,24 @@ static void on_up(void *user)
     say(error ? "cannot ask" : "up");
 }
 
-/* Lines on the standard input: the first begins the asks, the second ends them. */
+/* Prints the number of this node's shards when it changes, until the node ends. */
+static void watch_shards(void)
+{
+    const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000L };
+    struct sherd_regions regions;
+    uint32_t before = 0;
+
+    while (!sherd_get_region_stats(node, "Item", 1000, &regions)) {
+        uint32_t count = regions.region_count ? regions.regions[0].shard_count : 0;
+
+        sherd_regions_free(&regions);
+        if (count != before)
+            say("shards %u", count);
+        before = count;
+        nanosleep(&pause, NULL);
+    }
+}
+
 static void *read_input(void *argument)
 {
     static const struct sherd_behavior behavior = {
@@ -201,9 +258,18 @@ static void *read_input(void *argument)
     (void)argument;
     if (!fgets(line, sizeof line, stdin))
         return NULL;
+    if (!rate) {
+        watch_shards();
+        return NULL;
+    }
     if (sherd_system_spawn(node, &behavior, nothing))
         say("cannot ask");
-    ends = fgets(line, sizeof line, stdin) != NULL;
+    while (fgets(line, sizeof line, stdin)) {
+        if (strncmp(line, "mark ", 5) == 0)
+            mark = atoi(line + 5);
+        else
+            ends = 1;
+    }
     return NULL;
 }
 
@@ -225,16 +291,22 @@ int main(int argc, char **argv)
         .name = "Item",
         .behavior = { .name = "item", .receive = item },
         .role = roles[0],
-        .shards = SHARDS,
     };
     struct sherd_options options = { .seed_nodes = seeds, .log = on_log };
     pthread_t reader;
     int error;
 
-    if (argc != 4) {
-        fprintf(stderr, "usage: rolling_node PORT SEEDS host|RATE\n");
+    if (argc != 4 && argc != 6) {
+        fprintf(stderr, "usage: rolling_node PORT SEEDS host|RATE [SHARDS ITEMS]\n");
         return 2;
     }
+    if (argc == 6) {
+        shards = (uint32_t)atoi(argv[4]);
+        items = (uint32_t)atoi(argv[5]);
+    }
+    if (items < 1 || items > ITEMS_MAX)
+        return 2;
+    type.shards = shards;
     options.port = (uint16_t)atoi(argv[1]);
     split(argv[2], seeds);
     rate = strcmp(argv[3], "host") == 0 ? 0 : (uint32_t)atoi(argv[3]);

@@ -96,6 +96,12 @@ static void keys_of_both_toolkits_are_warned_of(void **state)
     tells_not("akka.cluster.roles = [a]\npekko.lanes = 1\n"
               "akka.cluster.seed-nodes = [\"pekko://A@127.0.0.1:1\"]", words);
     tells_not("akka.cluster.roles = [a]\nsherd.lanes = 1", words);
+    tells("pekko.cluster.roles = [a]\nsherd.protocol.name = akka",
+          "settings below pekko count, and this node speaks akka");
+    tells("akka.cluster.roles = [a]\nsherd.protocol.name = pekko",
+          "settings below akka count, and this node speaks pekko");
+    tells_not("pekko.cluster.roles = [a]\nsherd.protocol.name = pekko", "settings below");
+    tells_not("akka.cluster.roles = [a]", "settings below");
 }
 
 static void an_address_that_seed_nodes_cannot_reach_is_warned_of(void **state)

@@ -16,7 +16,6 @@
 #define REMEMBER_PARTS 10 /* of digests in one round */
 #define CARRIED 500 /* bytes sent about a shard that moves: hold, stop, host, the home */
 #define CARRIED_TYPES 6 /* of the workload, with those that remember */
-#define STOP_FORCED (30 * SECOND) /* forced by then, with the delay of a late timer */
 
 static uint64_t ms_of(const struct options *options, enum sim_option option)
 {
@@ -211,8 +210,9 @@ uint64_t quiet_leave_bound(const struct options *options)
 static uint64_t stop_time(const struct options *options)
 {
     uint64_t stubborn = ms_of(options, OPTION_STUBBORN);
+    uint64_t forced = ms_of(options, OPTION_HANDOFF);
 
-    return stubborn < STOP_FORCED ? stubborn : STOP_FORCED;
+    return stubborn < forced ? stubborn : forced;
 }
 
 uint64_t quiet_drain_bound(const struct options *options)

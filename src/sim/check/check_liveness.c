@@ -210,7 +210,7 @@ static void look_at_stopping(struct check_liveness *check, uint64_t now)
                             ? stopping->begun_at
                             : check->quiet_since;
 
-        if (stopping->is_told || now <= from + CHECK_LIVENESS_STOP_NS)
+        if (stopping->is_told || now <= from + check->handoff_ns + CHECK_LIVENESS_STORED_NS)
             continue;
         stopping->is_told = true;
         violation(check->verdict, "handoff-completes", stopping->node,

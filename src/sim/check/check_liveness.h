@@ -17,8 +17,9 @@
 #include "sim/check/facts.h"
 
 #define CHECK_LIVENESS_HANDOFF_NS 75000000000ull
-/* the longest hand-off time-out of a world, with time for events that are not durable yet */
-#define CHECK_LIVENESS_STOP_NS 150000000000ull
+/* A shard's stop is forced within the hand-off's time-out. It still waits for events that are not
+ * durable yet. */
+#define CHECK_LIVENESS_STORED_NS 30000000000ull
 /* a failed hand-off is tried again by then, or by its time-out if later */
 #define CHECK_LIVENESS_TRIED_NS 300000000000ull
 #define CHECK_LIVENESS_MOVES_MAX 3 /* of one shard in a quiet cluster */

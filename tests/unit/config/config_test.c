@@ -693,6 +693,8 @@ static void keys_of_other_modules_are_listed(void **state)
         unread_of("akka {\n http.server.request-timeout = 20 s\n"
                   "kafka.producer { close-timeout = ${NOT_SET}, x = 1 }\n"
                   "grpc.client.connection-attempts = 5\n"
+                  "cluster.http.management.port = 8558\n"
+                  "cluster.bootstrap.contact-point-discovery.service-name = x\n"
                   "projection.restart-backoff.max-backoff = 10 s\n"
                   "persistence.jdbc.database-provider-fqcn = \"x.y.Z\"\n"
                   "actor.newer = 1\nactor.x { y = 1 }\n"
@@ -701,11 +703,12 @@ static void keys_of_other_modules_are_listed(void **state)
                   "test.timefactor = 2.0\ndiagnostics.recorder.enabled = off\n"
                   "cluster.metrics.newer { a = 1 }\n}"),
         "module akka.http\nmodule akka.kafka\nmodule akka.grpc\n"
+        "module akka.cluster.http\nmodule akka.cluster.bootstrap\nmodule akka.cluster.metrics.newer\n"
         "module akka.projection\nmodule akka.persistence.jdbc\n"
         "module akka.actor.newer\n"
         "module akka.actor.x.y\nmodule akka.license-key\nmodule akka.management.http.prt\n"
         "module akka.remote.log-remote-lifecycle-events\nmodule akka.test\n"
-        "module akka.diagnostics\nmodule akka.cluster.metrics.newer\n");
+        "module akka.diagnostics\n");
     refused("akka.cluster.newer-key = 1", 1, 1, "unknown key");
     refused("akka.cluster.request-timeout = 1", 1, 1,
             "unknown key akka.cluster.request-timeout; remove it");

@@ -97,7 +97,7 @@ static void a_search_without_a_silent_seed_logs_the_remedy(void **state)
     net_run(net, 15 * SECOND);
     while (trace_next(net->trace, &line)) {
         assert_non_null(strstr(line.text, "no seed node accepted this node"));
-        assert_non_null(strstr(line.text, " key=akka.cluster.seed-node-timeout "
+        assert_non_null(strstr(line.text, " key=cluster.seed-node-timeout "
                                           "no_answer=none hint=\"the seed nodes are "
                                           "in no cluster yet: start the first "
                                           "seed node of akka://"));

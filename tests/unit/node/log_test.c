@@ -136,7 +136,7 @@ static void a_joiner_logs_when_it_tries_again(void **state)
     assert_true(world_logged(world, 1, "joining contact=n0:2551 next_try_s=10"));
     assert_true(world_logged(
         world, 1, "no welcome yet contact=n0:2551 next_try_s=10 "
-                  "key=akka.cluster.retry-unsuccessful-join-after hint="));
+                  "key=cluster.retry-unsuccessful-join-after hint="));
     world_free(world);
 }
 

@@ -13,6 +13,9 @@
 #include "sim/check/check_liveness.h"
 #include "sim/world/verdict.h"
 
+#define HANDOFF_NS (10 * SECOND)
+#define STOP_NS (HANDOFF_NS + CHECK_LIVENESS_STORED_NS)
+
 static struct verdict *verdict;
 static struct check_liveness *check;
 static uint64_t now;
@@ -23,7 +26,7 @@ static int begin(void **state)
     now = SECOND;
     verdict = verdict_new(1, &now);
     check = check_liveness_new(verdict);
-    check_liveness_handoff_limit(check, 10 * SECOND);
+    check_liveness_handoff_limit(check, HANDOFF_NS);
     return 0;
 }
 
@@ -125,11 +128,11 @@ static void handoff_completes_a_shard_that_does_not_stop_is_found(void **state)
 {
     (void)state;
     shard(0, 7, PROBE_SHARD_STOPPING);
-    now += CHECK_LIVENESS_STOP_NS + SECOND;
+    now += STOP_NS + SECOND;
     check_liveness_look(check, now);
     assert_int_equal(verdict_count(verdict), 0); /* faults go on */
     check_liveness_quiet(check, now, true);
-    now += CHECK_LIVENESS_STOP_NS;
+    now += STOP_NS;
     check_liveness_look(check, now);
     assert_int_equal(verdict_count(verdict), 0);
     now += 1;
@@ -147,9 +150,9 @@ static void handoff_completes_stopped_shards_pass(void **state)
     shard(2, 8, PROBE_SHARD_STOPPING);
     shard(0, 7, PROBE_SHARD_ENDED);
     check_liveness_node_ended(check, 1, true, 0);
-    now += CHECK_LIVENESS_STOP_NS;
+    now += STOP_NS;
     shard(2, 8, PROBE_SHARD_ENDED);
-    now += CHECK_LIVENESS_STOP_NS;
+    now += STOP_NS;
     check_liveness_look(check, now);
     assert_int_equal(verdict_count(verdict), 0);
 }
