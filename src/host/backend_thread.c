@@ -42,6 +42,7 @@ struct threads {
     const struct backend_ops *ops;
     const struct sherd_backend *plugin;
     char *path;
+    char *key;
     char *cluster;
     uint32_t mark; /* of the process that opened it */
     bool are_running;
@@ -396,6 +397,7 @@ static void free_memory(struct threads *threads)
     check(pthread_mutex_destroy(&threads->lock) == 0);
     check(pthread_cond_destroy(&threads->settled) == 0);
     mem_free(threads->path);
+    mem_free(threads->key);
     mem_free(threads->cluster);
     mem_free(threads);
 }
@@ -492,6 +494,13 @@ static void start_checker(struct threads *threads)
         threads->checker = backend_checker_start(&threads->checks);
 }
 
+static const char *key_of(const struct backend_client_options *options)
+{
+    if (options->store.key)
+        return options->store.key;
+    return options->store.path ? options->store.path : "";
+}
+
 static struct threads *threads_new(const struct backend_client_options *options,
                                    char *error)
 {
@@ -502,6 +511,7 @@ static struct threads *threads_new(const struct backend_client_options *options,
     threads->ops = options->ops;
     threads->plugin = options->store.plugin;
     threads->path = mem_text(options->store.path ? options->store.path : "");
+    threads->key = mem_text(key_of(options));
     threads->cluster =
         mem_text(options->store.cluster ? options->store.cluster : "");
     threads->reader_count = options->readers ? options->readers : 1;
@@ -539,13 +549,13 @@ static struct threads *threads_new(const struct backend_client_options *options,
 /* Under the list's lock. */
 static struct threads *find(const struct backend_client_options *options)
 {
-    const char *path = options->store.path ? options->store.path : "";
+    const char *key = key_of(options);
     struct threads *threads = list;
 
     while (threads && (threads->ops != options->ops ||
                        threads->plugin != options->store.plugin ||
                        fork_watch_is_child(threads->mark) ||
-                       strcmp(threads->path, path) != 0))
+                       strcmp(threads->key, key) != 0))
         threads = threads->next;
     return threads;
 }

@@ -554,6 +554,7 @@ int settings_read(struct settings *settings,
 void settings_fini(struct settings *settings)
 {
     config_free(settings->config);
+    mem_free(settings->journal_key);
     vec_fini(&settings->seeds);
     vec_fini(&settings->roles);
     for (uint32_t i = 0; i < settings->formats.count; i++)

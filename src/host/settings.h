@@ -36,6 +36,7 @@ struct settings {
     bool sqlite; /* or memory, or: */
     const struct sherd_backend *plugin; /* a registered back end; else null */
     const char *place; /* given to that back end; may be empty */
+    char *journal_key; /* its place and settings: systems that share it have equal ones; else null */
     char group_timeout[24], connect_timeout[24]; /* its times in ms, as texts */
     bool has_journal; /* it was chosen; the default loses events */
     const char *sqlite_path;

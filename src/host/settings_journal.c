@@ -39,6 +39,23 @@ const char *settings_of_backend(const struct settings *settings, const char *key
     return NULL;
 }
 
+static void make_key(struct settings *settings)
+{
+    struct buf key = { 0 };
+
+    buf_put_text(&key, settings->place);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const char *dot = strchr(known[i], '.');
+        const char *text = settings_of_backend(settings, dot + 1);
+
+        buf_put_text(&key, "\n");
+        buf_put_text(&key, text ? text : "");
+    }
+    buf_put_u8(&key, 0);
+    settings->journal_key = mem_text((const char *)key.data);
+    buf_fini(&key);
+}
+
 /* A back end gets a time as milliseconds. */
 static void put_ms(char *text, size_t size, uint64_t ns)
 {
@@ -60,8 +77,10 @@ int settings_read_journal(struct settings *settings, char *error, size_t size)
     put_ms(settings->connect_timeout, sizeof settings->connect_timeout,
            config_duration_ns(settings->config, "journal.postgres.connect-timeout"));
     settings->plugin = backend_plugin_find(name);
-    if (settings->plugin)
+    if (settings->plugin) {
+        make_key(settings);
         return 0;
+    }
     if (strcmp(name, "postgres") == 0)
         return settings_refuse(
             settings, error, size, key,

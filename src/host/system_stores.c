@@ -157,6 +157,7 @@ int system_open_store(struct sherd_system *system)
                : settings->sqlite ? &backend_sqlite
                                   : &backend_memory,
         .store = { .path = path,
+                   .key = settings->journal_key,
                    .cluster = settings->node.cluster_id,
                    .lock_wait_ms = settings->lock_wait_ms,
                    .plugin = settings->plugin,

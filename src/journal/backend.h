@@ -163,6 +163,7 @@ struct backend_damage; /* host/backend_damage.h */
 /* Texts are lent for the call of open. */
 struct backend_options {
     const char *path;      /* SQLite: the file; memory: a name, shared within the process */
+    const char *key;       /* systems of a process with equal keys share a journal; null: the path */
     const char *cluster;   /* the first opener writes it; openers with another one are refused */
     uint32_t lock_wait_ms; /* SQLite: longest wait for other processes' transactions; 0 = default */
     /* SQLite: the file's damaged parts, shared by its connections, lent until their close; null: each

@@ -344,8 +344,8 @@ static bool finish_connecting(struct pg_link *link, uint64_t deadline)
 static void judge_login(struct pg_link *link)
 {
     static const char *const permanent[] = {
-        "authentication failed", "no pg_hba.conf entry", "does not exist",
-        "permission denied", "no password supplied", "certificate", "SSL",
+        "authentication failed", "not permitted to log in", "no pg_hba.conf entry", "does not exist",
+        "permission denied", "no password supplied", "certificate", "does not support SSL",
     };
 
     for (size_t i = 0; i < sizeof permanent / sizeof *permanent; i++)

@@ -2,6 +2,7 @@
 must be stored exactly once, and the writer must know it.
 
 usage: postgres_cut_test.py WRITER [STEP]    STEP: cut at each STEPth byte only"""
+import subprocess
 import sys
 import time
 
@@ -143,6 +144,15 @@ class Test:
         time.sleep(0.5)
         expect(self.slow.claim("r", 1, 1) == "done", "the same writer goes on when the server accepts writes")
 
+    def no_login(self):
+        """A role that may not log in for a while fails the writes, and not the writer."""
+        self.server.sql("CREATE ROLE other SUPERUSER LOGIN")
+        self.server.sql("ALTER ROLE sherd NOLOGIN; SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'sherd:%'")
+        answer = self.slow.say("claim", "a", 1, 1)
+        expect(answer.startswith("failed") and "not permitted to log in" in answer, f"a role without a login: {answer}")
+        subprocess.run(["psql", "-X", "-q", "-d", self.server.url().replace("user=sherd", "user=other"), "-c", "ALTER ROLE sherd LOGIN"], check=True)
+        expect(self.slow.claim("a", 1, 1) == "done", "the same writer goes on when the role may log in")
+
     def replaced(self):
         """Another store answers under the same address: nothing is written to it."""
         self.server.sql("UPDATE sherd.meta SET store_id = gen_random_uuid()")
@@ -160,6 +170,7 @@ class Test:
         self.late()
         self.holder()
         self.read_only()
+        self.no_login()
         sessions = int(self.server.sql("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'sherd:%'"))
         expect(sessions <= 4, f"{sessions} sessions are left")
         self.replaced()
