@@ -239,8 +239,8 @@ static const struct row rows[] = {
     CHOICE("poll", "auto", "auto|latency|frugal", YES,
            "threads poll before they sleep: `auto` with enough processors, `latency` always, `frugal` never")
     TEXT("journal.plugin", "memory", YES,
-         "where events are stored: `memory`, `sqlite`, `postgres`, or the name of a registered back end; not set: a type that persists events is refused")
-    TEXT("journal.place", "", YES, "handed to a registered back end; what follows the colon in `options.journal`")
+         "where events are stored: `memory`, `sqlite`, `postgres`, or a registered back end; not set: a type that persists events is refused")
+    TEXT("journal.place", "", YES, "for a registered back end; in `options.journal` after the colon")
     TEXT("journal.sqlite.path", "sherd.db", YES, "file of the journal; processes on one host may share it")
     SPAN_MS("journal.sqlite.lock-timeout", "10 s", NULL, YES, "a write waits this long for another process's transaction, then it fails")
     SPAN_MS("journal.sqlite.check-interval", "24 h", OFF, YES, "the file is checked for damage at the start, and this long after each check")
@@ -248,11 +248,11 @@ static const struct row rows[] = {
     SIZE("journal.sqlite.wal-size-max", "64 MiB", NULL, NOT_YET, "the write-ahead log is cut back above this")
     TEXT("journal.postgres.url", "", YES, "libpq's URL or `key=value` pairs")
     TEXT("journal.postgres.password-file", "", YES, "file with the password, mode 0600")
-    TEXT("journal.postgres.schema", "sherd", YES, "schema of the tables: lower-case letters, digits and `_`")
-    CHOICE("journal.postgres.create-schema", "auto", "auto|check", YES, "`auto`: missing tables are created; `check`: they are only compared")
-    SPAN_MS("journal.postgres.group-timeout", "10 s", NULL, YES, "a group of writes waits this long for the server, then its entities fail")
+    TEXT("journal.postgres.schema", "sherd", YES, "schema of the tables")
+    CHOICE("journal.postgres.create-schema", "auto", "auto|check", YES, "whether missing tables are created")
+    SPAN_MS("journal.postgres.group-timeout", "10 s", NULL, YES, "a group of writes waits this long for the server")
     SPAN_MS("journal.postgres.connect-timeout", "5 s", NULL, YES, "limit for one connection attempt")
-    CHOICE("journal.postgres.on-lost", "stop", "stop|halt", YES, "a loss of acknowledged events on the server ends the shard (`stop`), or all writes for the type (`halt`)")
+    CHOICE("journal.postgres.on-lost", "stop", "stop|halt", YES, "a loss of acknowledged events ends the shard, or all writes for the type")
     SWITCH("journal.postgres.allow-loss", "off", YES, "on: accepts settings that lose acknowledged events in a crash")
     CHOICE("journal.postgres.synchronous-commit", "on", "on|remote_apply|remote_write|local|off", YES, "PostgreSQL's `synchronous_commit`, set for each connection")
     SWITCH("journal.allow-different-stores", "off", YES,

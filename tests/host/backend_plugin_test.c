@@ -195,7 +195,7 @@ static int read_settings(struct settings *settings, const char *text, const char
     return settings_read(settings, &options, error, 400);
 }
 
-static void a_node_without_the_library_is_told_what_to_link(void **state)
+static void a_missing_library_is_named_in_the_error(void **state)
 {
     struct settings settings;
     char error[400];
@@ -240,7 +240,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_back_end_registers_once_under_a_plain_name),
-        cmocka_unit_test(a_node_without_the_library_is_told_what_to_link),
+        cmocka_unit_test(a_missing_library_is_named_in_the_error),
         cmocka_unit_test(a_lost_or_fenced_shard_ends_below_a_higher_fence),
         cmocka_unit_test(an_answer_may_grow_while_its_question_is_read),
         cmocka_unit_test(systems_with_other_settings_share_no_journal),
