@@ -47,6 +47,8 @@ def main():
             pooled(program, server)
     else:
         print("skipped: pgbouncer is not installed")
+    with postgres.Server() as server:
+        encrypted(program, server)
     return 1 if failed else 0
 
 
@@ -66,6 +68,33 @@ def pooled(program, server):
     finally:
         pooler.terminate()
         pooler.wait()
+
+
+def make_certificate(server, name, address):
+    """Makes a certificate that signs itself, for an address, and lets the server use it."""
+    key, certificate = (os.path.join(server.folder, f"{name}.{kind}") for kind in ("key", "crt"))
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+                    "/CN=test", "-addext", f"subjectAltName=IP:{address}", "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    os.chmod(key, 0o600)
+    os.chown(key, server.uid, server.gid)
+    for setting, path in (("ssl_key_file", key), ("ssl_cert_file", certificate)):
+        server.sql(f"ALTER SYSTEM SET {setting} = '{path}'")
+    server.sql("ALTER SYSTEM SET ssl = on")
+    server.sql("SELECT pg_reload_conf()")
+    return certificate
+
+
+def encrypted(program, server):
+    """The certificate of another host is verified, with its name. 0.0.0.0 reaches this server, and is no
+    loopback address."""
+    url = server.url(host="0.0.0.0")
+    certificate = make_certificate(server, "right", "0.0.0.0")
+    wait(lambda: conform(program, f"{url} sslrootcert={certificate}", "--case", "replay-all")[0] == 0, "no connection by TLS")
+    refused(program, url + f" sslrootcert={os.path.join(server.folder, 'none')}", "root certificate", "without the CA nothing is sent")
+    other = make_certificate(server, "wrong", "10.1.2.3")
+    wait(lambda: conform(program, f"{url} sslrootcert={other} sslmode=verify-ca", "--case", "replay-all")[0] == 0, "the certificate is not changed")
+    refused(program, f"{url} sslrootcert={other}", "does not match", "a certificate of another host is refused")
+    refused(program, f"{url} sslrootcert={certificate}", "certificate verify failed", "a certificate of another CA is refused")
 
 
 def is_open(port):
