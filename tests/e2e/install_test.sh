@@ -184,14 +184,14 @@ if [ -e "$libdir/libsherd-postgres.so" ]; then
         fi
     done
     shown=$({ nm -D --defined-only "$libdir/libsherd-postgres.so"; nm -g --defined-only "$libdir/libsherd-postgres.a"; } |
-        awk 'NF == 3 && $3 != "sherd_postgres_register" && $3 !~ /^SHERD_0/ { print $3 }')
+        awk 'NF == 3 && $3 !~ /^(sherd_postgres_register(@@SHERD_0)?|SHERD_0)$/ { print $3 }')
     [ -z "$shown" ] || { echo "libsherd-postgres shows $shown"; exit 1; }
     for file in 001.sql roles.sql; do
         [ -e "$prefix/share/sherd/postgres/$file" ] || { echo "$file is not installed"; exit 1; }
     done
     pass "libsherd-postgres alone needs libpq"
     eval "\"$cc\" -Wall -Wextra -Werror -o \"$work/postgres\" \"$examples/guide/postgres.c\" $(pkg-config --cflags --libs sherd-postgres)"
-    static=$(pkg-config --static --cflags --libs sherd-postgres | sed 's/-lsherd\b/-l:libsherd.a/; s/-lsherd-postgres\b/-l:libsherd-postgres.a/')
+    static=$(pkg-config --static --cflags --libs sherd-postgres | sed 's/-lsherd-postgres\b/-l:libsherd-postgres.a/; s/-lsherd\b/-l:libsherd.a/')
     eval "\"$cc\" -o \"$work/postgres static\" \"$examples/guide/postgres.c\" $static"
     LD_LIBRARY_PATH="$libdir" python3 -B "$here/postgres_installed.py" "$prefix/bin/sherd-conform" "$libdir/libsherd-postgres.so" \
         "$work/postgres" "$work/postgres static"

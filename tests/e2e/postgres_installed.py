@@ -31,7 +31,7 @@ def main():
             said = run(program, server.url(), ANY_PORT)
             if f"clicks: {clicks}\n" not in said:
                 sys.exit(f"{program} said {said!r} in place of clicks: {clicks}")
-        said = run(conform, "--library", library, "--case", "replay-all", "postgres:" + server.url())
+        said = run(conform, "--library", library, "--case", "replay-all", "--cluster", "ClusterSystem", "postgres:" + server.url())
         if "1 cases passed, 0 failed" not in said:
             sys.exit(f"sherd-conform said {said!r}")
 
