@@ -7,8 +7,6 @@
 
 #include "journal/record.h"
 
-const struct fence one = { 1, 1 }, two = { 1, 2 }, three = { 2, 1 };
-
 void *conform_open(struct run *run, enum backend_mode mode, char *error)
 {
     error[0] = 0;

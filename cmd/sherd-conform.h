@@ -39,8 +39,9 @@ struct conform_case {
 extern const struct conform_case conform_replays[], conform_appends[],
     conform_fences[], conform_stores[];
 
+static const struct fence one = { 1, 1 }, two = { 1, 2 }, three = { 2, 1 };
+
 /* sherd-conform-calls.c */
-extern const struct fence one, two, three;
 
 /* Opens a connection. Null: the case failed, or error has the reason. */
 void *conform_open(struct run *run, enum backend_mode mode, char *error);

@@ -31,7 +31,7 @@ struct pg_store {
     bool is_refused;     /* another store answers: nothing is written any more */
 };
 
-/* store.c */
+/* session.c */
 /* Connects, with pauses between tries, and checks the store; until the deadline. False: the link's text
  * has the reason. */
 bool pg_store_ready(struct pg_store *store, uint64_t deadline);
