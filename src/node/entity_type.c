@@ -5,6 +5,7 @@
 
 #include <sherd/allocation.h>
 
+#include "base/daemon_id.h"
 #include "base/bytes.h"
 #include "base/near.h"
 #include "node/peers/lease_names.h"
@@ -66,18 +67,6 @@ const char *entity_type_meant(const struct sherd_entity_type *type)
     return least < strlen(allocation_kind_text((enum allocation_kind)nearest)) / 2
                ? allocation_kind_text((enum allocation_kind)nearest)
                : NULL;
-}
-
-const char *entity_type_extractor_fault(const struct node_settings *settings,
-                                        const struct sherd_entity_type *type)
-{
-    enum allocation_kind kind = entity_type_allocation(settings, type);
-
-    if (!type->extractor || !type->extractor->shard ||
-        (kind != ALLOCATION_CUSTOM && kind != ALLOCATION_EXTERNAL))
-        return NULL;
-    return "the allocation strategies custom and external know shards by "
-           "number, and the type's extractor names them by texts";
 }
 
 enum allocation_kind entity_type_allocation(const struct node_settings *settings,
@@ -152,6 +141,26 @@ const char *entity_type_lease_fault(const struct node_settings *settings,
                    : NULL;
 }
 
+const char *entity_type_role(const struct node_settings *settings,
+                             const struct sherd_entity_type *type)
+{
+    if (type->role && *type->role)
+        return type->role;
+    return daemon_type_is(type->name) && settings->services.daemon_role
+               ? settings->services.daemon_role
+               : settings->sharding_role;
+}
+
+bool settings_have_role(const struct node_settings *settings, const char *role)
+{
+    if (!role || !*role)
+        return true;
+    for (uint32_t i = 0; i < settings->role_count; i++)
+        if (!strcmp(settings->roles[i], role))
+            return true;
+    return false;
+}
+
 /* The names that only one type may have; empty: none. */
 struct taken {
     struct buf name;     /* for tells */
@@ -170,12 +179,12 @@ static void take(struct taken *taken, const struct node_settings *settings,
     if (center) {
         buf_put_u8(&taken->name, '@');
         buf_put_text(&taken->name, center);
-        far_proxy_path_put(&taken->paths[0], type->name, center);
+        far_proxy_path_put(&taken->paths[0], settings->guardian, type->name, center);
         return;
     }
-    region_path_put(&taken->paths[0], type->name);
-    proxy_path_put(&taken->paths[1], type->name);
-    coordinator_manager_path_put(&taken->paths[2], type->name);
+    region_path_put(&taken->paths[0], settings->guardian, type->name);
+    proxy_path_put(&taken->paths[1], settings->guardian, type->name);
+    coordinator_manager_path_put(&taken->paths[2], settings->guardian, type->name);
 }
 
 static void taken_fini(struct taken *taken)
@@ -201,9 +210,7 @@ static bool is_replicator(const struct node_settings *settings,
     struct buf path = { 0 };
     bool clash;
 
-    sharding_replicator_path_put(&path, other->role && *other->role
-                                            ? other->role
-                                            : settings->sharding_role);
+    sharding_replicator_path_put(&path, settings->guardian, entity_type_role(settings, other));
     clash = has_path(taken, buf_slice(&path));
     if (clash)
         buf_put_slice(name, buf_slice(&path));

@@ -257,7 +257,12 @@ enum sim_resolver {
     X(LEASE_RETRY, "lease_retry_ms", 5000, SELDOM(5000, 200, 1000, 20000))     \
     X(LEASE_CUT, "fault_lease_cut", 0, 0, 1, 3)                                  \
     X(TEXT_SHARDS, "text_shards", 0, 0, 0, 0, 1)                               \
-    X(SERVICES, "services_load", 0, 0, 0, 1)
+    X(SERVICES, "services_load", 0, 0, 0, 1)                                   \
+    X(SERVICE_LEASES, "service_leases", 0, SELDOM(0, 1, 1))                    \
+    X(ROLLING, "rolling_restarts", 0, SELDOM(0, 0, 0, 0, 0, 0, 0, 6))          \
+    X(RAPID, "fault_rapid_restart", 0, 0, 0, 0, 1, 3)                          \
+    X(LEASES_MUCH, "leases_much", 0, SELDOM(0, 0, 0, 0, 0, 0, 0, 1))           \
+    X(LIMIT_CHANGES, "limit_changes", 8, 8, 8, 1, 60)
 
 /* Meanings that the names do not tell:
  *
@@ -281,12 +286,18 @@ enum sim_resolver {
  *     3 = most recent, 4 = least frequent, 5 = with dynamic aging.
  *   - shard_leases: 1 = of all shards, 2 = of all coordinators, 3 = of both, with lease_ttl_ms and
  *     the like.
+ *   - service_leases: of singletons of services_load, 1 = likewise.
  *   - power_waits: a loss of power waits for a moment in which a backend writes.
  *   - stores_much: backends are slow, many entities store events, and power fails often.
  *   - fault_flood: with few strangers_max.
  *   - fault_power_off: only for nodes with durable keys, which have disks.
  *   - split: with a resolver, the run begins with a clean partition, judged by the promise of the
  *     strategy.
+ *   - rolling_restarts: before the faults so many nodes restart gracefully, one after another, while
+ *     all nodes ask. Links, storage and settings are usual then.
+ *   - leases_much: shards or coordinators have leases, all types have locations, and nodes are often
+ *     cut off from the provider for longer than a lease lasts.
+ *   - limit_changes: how often the limits of active entities change in a run that has them.
  *   - no_entities: nodes have no entity types, and no clients that talk to any.
  *   - followers: most actors of an incarnation that subscribe to cluster events. If there are any,
  *     one entity in 32 may subscribe, too, and each node has a role. In clusters above eight nodes
