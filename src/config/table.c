@@ -7,6 +7,8 @@
  * that are set. */
 #include "config/table.h"
 
+#include "config/table_journal.h"
+
 #include <stddef.h>
 
 #define YES true
@@ -242,15 +244,7 @@ static const struct row rows[] = {
     SPAN_MS("journal.sqlite.check-interval", "24 h", OFF, YES, "the file is checked for damage at the start, and this long after each check")
     SIZE("journal.sqlite.check-rate", "8 MiB", NULL, YES, "bytes a second that a check reads; at least 64 KiB")
     SIZE("journal.sqlite.wal-size-max", "64 MiB", NULL, NOT_YET, "the write-ahead log is cut back above this")
-    TEXT("journal.postgres.url", "", YES, "libpq's URL or `key=value` pairs")
-    TEXT("journal.postgres.password-file", "", YES, "file with the password, mode 0600")
-    TEXT("journal.postgres.schema", "sherd", YES, "schema of the tables")
-    CHOICE("journal.postgres.create-schema", "auto", "auto|check", YES, "whether missing tables are created")
-    SPAN_MS("journal.postgres.group-timeout", "10 s", NULL, YES, "a group of writes waits this long for the server")
-    SPAN_MS("journal.postgres.connect-timeout", "5 s", NULL, YES, "limit for one connection attempt")
-    CHOICE("journal.postgres.on-lost", "stop", "stop|halt", YES, "a loss of acknowledged events ends the shard, or all writes for the type")
-    SWITCH("journal.postgres.allow-loss", "off", YES, "on: accepts settings that lose acknowledged events in a crash")
-    CHOICE("journal.postgres.synchronous-commit", "on", "on|remote_apply|remote_write|local|off", YES, "PostgreSQL's `synchronous_commit`, set for each connection")
+    JOURNAL_ROWS
     SWITCH("journal.allow-different-stores", "off", YES,
            "on: nodes with different journals may form one cluster, and lose events when entities move; for tests")
     TEXT("journal.cluster-id", "", YES,
