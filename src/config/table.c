@@ -6,7 +6,6 @@
  * YES: the key has an effect. NOT_YET: it is known and checked, and has none; a node lists those
  * that are set. */
 #include "config/table.h"
-
 #include "config/table_journal.h"
 
 #include <stddef.h>
