@@ -275,7 +275,7 @@ static const struct kind rolling_kinds[] = {
 /* For locations of shards whose coordinators lose their leases. */
 static const struct kind located_leases_kind = {
     ZOO_NONE, MODE_CHURN,
-    { "shard_leases=2", "allocation=3", "fault_lease_cut=20", "fault_crash=2", "fault_length_s=30",
+    { "shard_leases=2", "allocation=2", "fault_lease_cut=20", "fault_crash=2", "fault_length_s=30",
       "lease_ttl_ms=8000", "lease_interval_ms=1000", "lease_retry_ms=1000",
       "rebalance_interval_ms=1000", "store_us=2000", "link_mean_us=1000" }
 };
