@@ -4,6 +4,7 @@
  *   airports --port N [--seed HOST:PORT]... --journal FILE --input FILE [--lanes N]
  *            [--config FILE] [--name CLUSTER] [--shards N] [--twice N] [--patience SECONDS]
  *
+ *   --journal FILE       the file of an SQLite journal, or postgres:URL
  *   --patience SECONDS   send a command again after this time without an answer (default: 20)
  *   --twice N            deliver every Nth command twice, so that a test can check the counts
  *
@@ -24,6 +25,9 @@
  * The node writes lines that begin with feed, fed, leaving, unsent, closed, counter, ignored,
  * status, undelivered, total, totals or left. The functions that print them define their fields. */
 #include <sherd/sherd.h>
+#ifdef WITH_POSTGRES
+#include <sherd/postgres.h>
+#endif
 
 #include <errno.h>
 #include <getopt.h>
@@ -690,7 +694,8 @@ static int take_argument(struct arguments *arguments, int option,
         arguments->seeds[arguments->seed_count++] = value;
         return 0;
     case 'j':
-        if (snprintf(arguments->journal, sizeof arguments->journal, "sqlite:%s",
+        if (snprintf(arguments->journal, sizeof arguments->journal, "%s%s",
+                     strncmp(value, "postgres:", 9) ? "sqlite:" : "",
                      value) < (int)sizeof arguments->journal)
             return 0;
         fprintf(stderr, "airports: --journal: the path is too long\n");
@@ -794,6 +799,9 @@ int main(int argc, char **argv)
         usage(stdout);
         return 0;
     }
+#ifdef WITH_POSTGRES
+    (void)sherd_postgres_register(); /* the first call cannot fail */
+#endif
     if (read_arguments(&arguments, argc, argv)) {
         usage(stderr);
         return 2;

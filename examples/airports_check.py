@@ -3,8 +3,8 @@
 
     airports_check.py JOURNAL INPUT [LIMIT]
 
-Shares no code with the entities: reads the journal's SQLite file as docs/protocol/journal.md
-describes it, and the input as text. A command is a flight and one of departed and arrived. The
+Shares no code with the entities: reads the journal's SQLite file, or with psql the tables of
+postgres:URL, as docs/protocol/journal.md describes them, and the input as text. A command is a flight and one of departed and arrived. The
 journal must contain each command exactly once, for the airport that the input names. LIMIT: only
 the first LIMIT flights of the input.
 Prints: commands N lost N doubled N strange N
@@ -16,6 +16,7 @@ import pathlib
 import re
 import sqlite3
 import struct
+import subprocess
 import sys
 
 
@@ -33,17 +34,34 @@ def varint(data, at):
 def stored(journal):
     """Yields (airport, flight, 1 departed or 2 arrived, delay) of every event. Events of one
     airport keep the journal's order."""
-    database = sqlite3.connect(f"{pathlib.Path(journal).absolute().as_uri()}?mode=ro", uri=True)
-    # A pid that begins with | is a shard's own stream: the airports that it remembers.
-    rows = database.execute("SELECT entity.pid, event.record FROM event JOIN entity ON entity.id = event.entity "
-                            "WHERE entity.pid NOT LIKE '|%' "
-                            "ORDER BY event.entity, event.seq")
-    for persistence_id, record in rows:
+    for persistence_id, record in rows_of(journal):
         kind, at = varint(record, 1)
         _term, at = varint(record, at)
         _epoch, at = varint(record, at)
         flight, delay = struct.unpack("<Ii", record[at:-8])
         yield persistence_id.removeprefix("Airport|"), flight, kind, delay
+
+
+def psql(url, query):
+    """Returns the rows of a query as lists of texts."""
+    done = subprocess.run(["psql", "-X", "-A", "-t", "-F", ",", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", query], capture_output=True, text=True)
+    if done.returncode:
+        raise OSError(done.stderr.strip())
+    return [line.split(",") for line in done.stdout.splitlines()]
+
+
+def rows_of(journal):
+    """Yields (persistence id, record) of every event of an airport. A pid that begins with | is a
+    shard's own stream: the airports that it remembers."""
+    if journal.startswith("postgres:"):
+        for persistence_id, record in psql(journal[9:], "SELECT convert_from(e.pid, 'UTF8'), encode(v.record, 'hex') FROM sherd.event v "
+                                           "JOIN sherd.entity e ON e.id = v.entity WHERE get_byte(e.pid, 0) <> 124 ORDER BY v.entity, v.seq"):
+            yield persistence_id, bytes.fromhex(record)
+        return
+    database = sqlite3.connect(f"{pathlib.Path(journal).absolute().as_uri()}?mode=ro", uri=True)
+    yield from database.execute("SELECT entity.pid, event.record FROM event JOIN entity ON entity.id = event.entity "
+                                "WHERE entity.pid NOT LIKE '|%' "
+                                "ORDER BY event.entity, event.seq")
     database.close()
 
 

@@ -3,7 +3,7 @@
 and another leaves.
 
     airports_demo.py --program BUILD/examples/airports --input FILE [--nodes N] [--keep] [--again]
-                     [--kill] [--data DIR] [--move-commands N] [--twice N]
+                     [--kill] [--journal postgres] [--data DIR] [--move-commands N] [--twice N]
 
 1. Starts N nodes on loopback with one SQLite journal.
 2. Feeds every flight of the file as two commands, through the regions of all nodes. One node joins
@@ -787,6 +787,9 @@ def prepare(options):
 
 
 def make_demo(options):
+    if options.journal == "postgres":
+        from airports_postgres import PostgresDemo
+        return PostgresDemo(options)
     if options.kill:
         from airports_kill import KillDemo
         return KillDemo(options)
@@ -803,6 +806,8 @@ def main():
     parser.add_argument("--keep", action="store_true", help="leave the nodes running at the end")
     parser.add_argument("--again", action="store_true", help="start on the data that --keep left")
     parser.add_argument("--kill", action="store_true", help="kill the coordinator's node with SIGKILL; no node joins or leaves")
+    parser.add_argument("--journal", choices=["sqlite", "postgres"], default="sqlite", help="postgres: keep the journal on a private "
+                        "PostgreSQL server, which is killed under traffic; no node joins or leaves")
     parser.add_argument("--data", help="folder of the journal and the logs (default: a temporary one)")
     parser.add_argument("--move-commands", type=int, help="smallest number of commands that each move must see")
     parser.add_argument("--twice", type=int, help="deliver every Nth command twice, which the run must report as wrong")
@@ -812,6 +817,8 @@ def main():
         parser.error("--nodes: must be from 2 to 16")
     if options.kill and (options.keep or options.again):
         parser.error("--kill does not work with --keep or --again")
+    if options.journal == "postgres" and (options.keep or options.again or options.kill):
+        parser.error("--journal postgres does not work with --keep, --again or --kill")
     if options.kill and options.nodes < 3:
         parser.error("--kill needs --nodes 3 or more, or no majority is left")
     if not options.program and not options.check_input:

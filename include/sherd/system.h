@@ -90,6 +90,9 @@ struct sherd_options {
      * may share. An entity that moves to another host does not find its events
      * there: host a persistent type on nodes of one host. The loss of the disk
      * loses the events.
+     * "postgres:URL": a PostgreSQL database, for nodes on any hosts. It needs
+     * sherd_postgres_register (sherd/postgres.h).
+     * "NAME:PLACE": a back end that the program registered (sherd/backend.h).
      * "memory": for tests. Nodes of one process share it, those of others are
      * refused; the events are lost when the process ends. */
     const char *journal;

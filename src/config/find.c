@@ -213,6 +213,11 @@ static const char *const spelled[] = {
     "external",
     "own",
     "warn",
+    "check",
+    "stop",
+    "halt",
+    "remote_apply",
+    "remote_write",
     "<fallback-port>",
 };
 

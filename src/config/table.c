@@ -6,6 +6,7 @@
  * YES: the key has an effect. NOT_YET: it is known and checked, and has none; a node lists those
  * that are set. */
 #include "config/table.h"
+#include "config/table_journal.h"
 
 #include <stddef.h>
 
@@ -234,13 +235,15 @@ static const struct row rows[] = {
          "`sherd_close` waits this long for running jobs, then abandons them")
     CHOICE("poll", "auto", "auto|latency|frugal", YES,
            "threads poll before they sleep: `auto` with enough processors, `latency` always, `frugal` never")
-    CHOICE("journal.plugin", "memory", "memory|sqlite", YES,
-           "where events are stored; not set: a type that persists events is refused")
+    TEXT("journal.plugin", "memory", YES,
+         "where events are stored: `memory`, `sqlite`, `postgres`, or a registered back end; not set: a type that persists events is refused")
+    TEXT("journal.place", "", YES, "for a registered back end; in `options.journal` after the colon")
     TEXT("journal.sqlite.path", "sherd.db", YES, "file of the journal; processes on one host may share it")
     SPAN_MS("journal.sqlite.lock-timeout", "10 s", NULL, YES, "a write waits this long for another process's transaction, then it fails")
     SPAN_MS("journal.sqlite.check-interval", "24 h", OFF, YES, "the file is checked for damage at the start, and this long after each check")
     SIZE("journal.sqlite.check-rate", "8 MiB", NULL, YES, "bytes a second that a check reads; at least 64 KiB")
     SIZE("journal.sqlite.wal-size-max", "64 MiB", NULL, NOT_YET, "the write-ahead log is cut back above this")
+    JOURNAL_ROWS
     SWITCH("journal.allow-different-stores", "off", YES,
            "on: nodes with different journals may form one cluster, and lose events when entities move; for tests")
     TEXT("journal.cluster-id", "", YES,

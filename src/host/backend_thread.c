@@ -40,7 +40,9 @@ struct queue {
 struct threads {
     struct threads *next; /* in the list of this process */
     const struct backend_ops *ops;
+    const struct sherd_backend *plugin;
     char *path;
+    char *key;
     char *cluster;
     uint32_t mark; /* of the process that opened it */
     bool are_running;
@@ -54,6 +56,7 @@ struct threads {
     struct queue reads;
     struct backend_counters counters;
     struct backend_client *first_client;
+    const struct backend_client_options *opener; /* while connections are opened: no client yet */
     pthread_t writer_thread;
     uint64_t looked_at; /* the writer's, as the next two */
     bool is_failing;    /* the last group failed as a whole */
@@ -73,6 +76,7 @@ struct threads {
 struct backend_client {
     struct threads *threads;
     backend_done done;
+    backend_log log;
     backend_log_kept log_kept;
     backend_lost lost;
     backend_failing failing;
@@ -393,6 +397,7 @@ static void free_memory(struct threads *threads)
     check(pthread_mutex_destroy(&threads->lock) == 0);
     check(pthread_cond_destroy(&threads->settled) == 0);
     mem_free(threads->path);
+    mem_free(threads->key);
     mem_free(threads->cluster);
     mem_free(threads);
 }
@@ -455,6 +460,21 @@ static void tell_part(void *context, const char *part, const char *why)
     unlock(threads);
 }
 
+static void tell_log(void *context, enum sherd_backend_level level,
+                     const char *line)
+{
+    struct threads *threads = context;
+
+    lock(threads);
+    if (threads->opener && threads->opener->log)
+        threads->opener->log(threads->opener->context, level, line);
+    for (struct backend_client *client = threads->first_client; client;
+         client = client->next)
+        if (client->log)
+            client->log(client->context, level, line);
+    unlock(threads);
+}
+
 static void tell_checked(void *context, const struct backend_check *check)
 {
     struct threads *threads = context;
@@ -474,6 +494,13 @@ static void start_checker(struct threads *threads)
         threads->checker = backend_checker_start(&threads->checks);
 }
 
+static const char *key_of(const struct backend_client_options *options)
+{
+    if (options->store.key)
+        return options->store.key;
+    return options->store.path ? options->store.path : "";
+}
+
 static struct threads *threads_new(const struct backend_client_options *options,
                                    char *error)
 {
@@ -482,7 +509,9 @@ static struct threads *threads_new(const struct backend_client_options *options,
 
     threads->mark = fork_watch_mark();
     threads->ops = options->ops;
+    threads->plugin = options->store.plugin;
     threads->path = mem_text(options->store.path ? options->store.path : "");
+    threads->key = mem_text(key_of(options));
     threads->cluster =
         mem_text(options->store.cluster ? options->store.cluster : "");
     threads->reader_count = options->readers ? options->readers : 1;
@@ -494,6 +523,9 @@ static struct threads *threads_new(const struct backend_client_options *options,
     queue_init(&threads->reads);
     threads->damage = backend_damage_new(tell_part, threads);
     store.damage = threads->damage;
+    store.log = tell_log;
+    store.log_user = threads;
+    threads->opener = options;
     threads->checks = (struct backend_checker_options){
         .ops = options->ops,
         .store = store,
@@ -505,8 +537,10 @@ static struct threads *threads_new(const struct backend_client_options *options,
     threads->checks.store.signs = true;
     threads->checks.store.path = threads->path;
     threads->checks.store.cluster = threads->cluster;
-    if (open_connections(threads, &store, error) == 0)
+    if (open_connections(threads, &store, error) == 0) {
+        threads->opener = NULL;
         return threads;
+    }
     close_connections(threads);
     free_memory(threads);
     return NULL;
@@ -515,12 +549,13 @@ static struct threads *threads_new(const struct backend_client_options *options,
 /* Under the list's lock. */
 static struct threads *find(const struct backend_client_options *options)
 {
-    const char *path = options->store.path ? options->store.path : "";
+    const char *key = key_of(options);
     struct threads *threads = list;
 
     while (threads && (threads->ops != options->ops ||
+                       threads->plugin != options->store.plugin ||
                        fork_watch_is_child(threads->mark) ||
-                       strcmp(threads->path, path) != 0))
+                       strcmp(threads->key, key) != 0))
         threads = threads->next;
     return threads;
 }
@@ -572,7 +607,11 @@ int backend_client_open(struct backend_client **client,
 
     *client = NULL;
     error[0] = 0;
-    backend_place_label(options->store.path ? options->store.path : "", label);
+    /* A registered back end's place can hold a password. */
+    backend_place_label(options->store.plugin ? options->store.plugin->name
+                        : options->store.path ? options->store.path
+                                              : "",
+                        label);
     check(pthread_once(&once, watch_forks) == 0);
     check(pthread_mutex_lock(&list_lock) == 0);
     threads = find(options);
@@ -602,6 +641,7 @@ int backend_client_open(struct backend_client **client,
         threads->polls |= options->polls;
         **client = (struct backend_client){ .threads = threads,
                                           .done = options->done,
+                                          .log = options->log,
                                           .log_kept = options->log_kept,
                                           .lost = options->lost,
                                           .failing = options->failing,

@@ -43,12 +43,18 @@ typedef void (*backend_part)(void *context, const char *part, const char *why);
 /* Reports the end of a check of the whole store. On the checker's thread, as above. */
 typedef void (*backend_checked)(void *context, const struct backend_check *check);
 
+/* Receives a line of a registered back end. On any thread of the journal, or in backend_client_open. It
+ * must not call a function of this file. */
+typedef void (*backend_log)(void *context, enum sherd_backend_level level,
+                            const char *line);
+
 struct backend_client_options {
     const struct backend_ops *ops; /* backend_sqlite, backend_memory */
     struct backend_options store;
     uint32_t readers;            /* threads; 0 = one. The first client decides */
     bool polls; /* a busy writer polls for THREAD_POLL_NS; one true counts for all clients */
     backend_done done;
+    backend_log log;           /* may be null */
     backend_log_kept log_kept; /* may be null */
     backend_lost lost;         /* may be null */
     backend_failing failing;   /* may be null */

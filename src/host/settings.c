@@ -518,11 +518,9 @@ static void read_host(struct settings *settings)
     settings->pool_threads = (uint32_t)config_int(config, "pool.threads");
     settings->pool_close_timeout =
         config_duration_ns(config, "pool.close-timeout");
-    settings->sqlite =
-        strcmp(config_text(config, "journal.plugin"), "sqlite") == 0;
     settings->has_journal =
         config_origin(config, "journal.plugin").kind != CONFIG_DEFAULT;
-    settings->node.terms_by_clock = !settings->sqlite;
+    settings->node.terms_by_clock = !settings->sqlite && !settings->plugin;
     settings->sqlite_path = config_text(config, "journal.sqlite.path");
     settings->any_store = config_bool(config, "journal.allow-different-stores");
     settings->lock_wait_ms = wait < UINT32_MAX ? (uint32_t)wait : UINT32_MAX;
@@ -584,6 +582,8 @@ int settings_read(struct settings *settings,
     if (result != 0)
         return result;
     result = check_journal(settings, error, size);
+    if (result == 0)
+        result = settings_read_journal(settings, error, size);
     if (result != 0)
         return result;
     result = read_guardian(settings, error, size);
@@ -598,6 +598,7 @@ int settings_read(struct settings *settings,
 void settings_fini(struct settings *settings)
 {
     config_free(settings->config);
+    mem_free(settings->journal_key);
     vec_fini(&settings->seeds);
     vec_fini(&settings->roles);
     for (uint32_t i = 0; i < settings->formats.count; i++)

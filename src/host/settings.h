@@ -42,7 +42,11 @@ struct settings {
     uint64_t stalled_leave_after; /* ns; UINT64_MAX: never */
     uint32_t pool_threads;
     uint64_t pool_close_timeout; /* ns */
-    bool sqlite; /* or memory */
+    bool sqlite; /* or memory, or: */
+    const struct sherd_backend *plugin; /* a registered back end; else null */
+    const char *place; /* given to that back end; may be empty */
+    char *journal_key; /* its place and settings: systems that share it have equal ones; else null */
+    char group_timeout[24], connect_timeout[24]; /* its times in ms, as texts */
     bool has_journal; /* it was chosen; the default loses events */
     const char *sqlite_path;
     bool any_store; /* nodes may have different journals */
@@ -123,6 +127,11 @@ bool settings_is_loopback(const char *host);
 /* Returns a file's path as seen from the root, or "" if none is set: the process may change its
  * folder. Owned by the settings. */
 const char *settings_path(struct settings *settings, const char *key);
+
+/* settings_journal.c: which back end keeps the journal. 0, or SHERD_ECONFIG. */
+int settings_read_journal(struct settings *settings, char *error, size_t size);
+/* Text of the registered back end's setting journal.NAME.KEY; null: there is none. */
+const char *settings_of_backend(const struct settings *settings, const char *key);
 
 /* settings_phases.c: coordinated shutdown. */
 int settings_read_phases(struct settings *settings, char *error, size_t size);

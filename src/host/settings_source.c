@@ -60,6 +60,31 @@ static void set_list(struct config *config, const char *key,
     buf_fini(&buf);
 }
 
+/* "NAME:PLACE" of a back end that may be registered. The message does not repeat the place, which
+ * can hold a password. */
+static int set_plugin(struct config *config, const char *journal, char *error,
+                      size_t size)
+{
+    const char *colon = strchr(journal, ':');
+    struct buf name = { 0 };
+
+    if (!colon || colon == journal || !colon[1] ||
+        strncmp(journal, "sqlite:", 7) == 0) {
+        (void)snprintf(error, size,
+                       "options.journal is \"%.40s\"; it must be \"memory\", "
+                       "\"sqlite:PATH\" or \"NAME:PLACE\" of a registered "
+                       "back end",
+                       journal);
+        return SHERD_EINVAL;
+    }
+    buf_put(&name, journal, (size_t)(colon - journal));
+    buf_put_u8(&name, 0);
+    set_text(config, "journal.plugin", (const char *)name.data);
+    set_text(config, "journal.place", colon + 1);
+    buf_fini(&name);
+    return 0;
+}
+
 static int set_journal(struct config *config, const char *journal, char *error,
                        size_t size)
 {
@@ -74,11 +99,7 @@ static int set_journal(struct config *config, const char *journal, char *error,
         set_text(config, "journal.sqlite.path", journal + 7);
         return 0;
     }
-    (void)snprintf(error, size,
-                   "options.journal is \"%s\"; it must be \"memory\" or "
-                   "\"sqlite:PATH\"",
-                   journal);
-    return SHERD_EINVAL;
+    return set_plugin(config, journal, error, size);
 }
 
 static void set_address(struct config *config,

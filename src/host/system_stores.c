@@ -8,6 +8,7 @@
 #include "ddata/durable.h"
 #include "host/backend_memory.h"
 #include "host/backend_place.h"
+#include "host/backend_plugin.h"
 #include "host/backend_sqlite.h"
 #include "host/durable.h"
 #include "host/thread.h"
@@ -129,17 +130,41 @@ static void checked_store(void *context, const struct backend_check *check)
                    (unsigned long long)check->damaged);
 }
 
+static const char *setting_of_plugin(void *user, const char *key)
+{
+    const struct sherd_system *system = user;
+
+    return settings_of_backend(&system->settings, key);
+}
+
+static void log_plugin(void *user, enum sherd_backend_level level,
+                       const char *line)
+{
+    static const enum trace_level levels[] = { TRACE_INFO, TRACE_WARNING,
+                                               TRACE_ERROR };
+
+    system_log(user, levels[level], "journal", "%s", line);
+}
+
 int system_open_store(struct sherd_system *system)
 {
     const struct settings *settings = &system->settings;
-    char *path = settings->sqlite
-                     ? backend_place_absolute(settings->sqlite_path)
-                     : mem_text(settings->node.identity.system);
+    char *path = settings->sqlite ? backend_place_absolute(settings->sqlite_path)
+                 : mem_text(settings->plugin ? settings->place
+                                             : settings->node.identity.system);
     struct backend_client_options options = {
-        .ops = settings->sqlite ? &backend_sqlite : &backend_memory,
+        .ops = settings->plugin   ? &backend_plugin
+               : settings->sqlite ? &backend_sqlite
+                                  : &backend_memory,
         .store = { .path = path,
+                   .key = settings->journal_key,
                    .cluster = settings->node.cluster_id,
-                   .lock_wait_ms = settings->lock_wait_ms },
+                   .lock_wait_ms = settings->lock_wait_ms,
+                   .plugin = settings->plugin,
+                   .setting = setting_of_plugin,
+                   .user = system },
+        .log = log_plugin,
+        .readers = settings->plugin ? settings->plugin->readers : 0,
         .polls = system->polls_store,
         .done = stored,
         .log_kept = log_kept,
@@ -187,9 +212,15 @@ void system_compare_stores(struct sherd_system *system)
                    "journal.allow-different-stores = off\"");
         return;
     }
-    buf_put_text(&name, settings->sqlite ? "sqlite " : "memory");
+    buf_put_text(&name, settings->plugin   ? settings->plugin->name
+                        : settings->sqlite ? "sqlite "
+                                           : "memory");
     if (settings->sqlite)
         buf_put_text(&name, settings->sqlite_path);
+    if (settings->plugin) {
+        buf_put_text(&name, " ");
+        buf_put_text(&name, backend_client_identity(system->store)->name);
+    }
     buf_put_u8(&name, 0);
     system->store_name = mem_text((const char *)name.data);
     buf_fini(&name);

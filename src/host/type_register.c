@@ -70,7 +70,7 @@ static bool has_journal(struct sherd_system *system,
     if (!needs || !is_hosted(system, type))
         return true;
     system->needs_store |= has_role(system, type); /* without it the type is a proxy here */
-    if (system->settings.sqlite)
+    if (system->settings.sqlite || system->settings.plugin)
         return true;
     if (!system->settings.has_journal)
         system_log(system, TRACE_ERROR, "journal",

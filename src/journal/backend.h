@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <sherd/backend.h>
+
 #include "base/bytes.h"
 #include "base/fence.h"
 #include "base/proof.h"
@@ -161,19 +163,29 @@ struct backend_damage; /* host/backend_damage.h */
 /* Texts are lent for the call of open. */
 struct backend_options {
     const char *path;      /* SQLite: the file; memory: a name, shared within the process */
+    const char *key;       /* systems of a process with equal keys share a journal; null: the path */
     const char *cluster;   /* the first opener writes it; openers with another one are refused */
     uint32_t lock_wait_ms; /* SQLite: longest wait for other processes' transactions; 0 = default */
     /* SQLite: the file's damaged parts, shared by its connections, lent until their close; null: each
      * is found again when it is used */
     struct backend_damage *damage;
     bool signs; /* SQLite: a check gives checksums to pages that another program wrote */
+    /* A registered back end, which has `path` as its place, with its settings during the call, and a
+     * log until the close. Both functions may be null */
+    const struct sherd_backend *plugin;
+    const char *(*setting)(void *user, const char *key);
+    void *user;
+    void (*log)(void *log_user, enum sherd_backend_level level, const char *line);
+    void *log_user;
 };
 
 #define STORE_ID_MAX 64 /* with its zero */
+#define STORE_NAME_MAX 128
 
 /* Identifies a store: equal texts mean the same store. */
 struct backend_identity {
     char id[STORE_ID_MAX]; /* hexadecimal digits and '-' */
+    char name[STORE_NAME_MAX]; /* in log lines; may be empty */
 };
 
 enum backend_mode { BACKEND_WRITER, BACKEND_READER, BACKEND_CHECKER };

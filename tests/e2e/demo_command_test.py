@@ -119,13 +119,19 @@ def run_crash(command):
     expect(re.search("^longest stall of a command: [1-9][0-9]* ms$", text, re.M), "./demo --kill does not print the longest stall")
 
 
+def run_postgres(command):
+    """A private PostgreSQL server is killed and restarted; no command is lost, doubled or sent again."""
+    text = command.run(0, WHOLE, "--journal", "postgres")
+    expect("the server is killed with SIGKILL" in text and "is stopped and started again" in text, "./demo --journal postgres kills nothing")
+
+
 def main():
     end_on_signals()
     folder = os.path.realpath(make_folder("demo-command"))
     command = None
     try:
         command = Command(folder)
-        for part in (run_whole, run_small, run_wrong, run_crash):
+        for part in (run_whole, run_small, run_wrong, run_crash, run_postgres):
             part(command)
         print("ok")
         return 0

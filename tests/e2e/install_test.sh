@@ -175,6 +175,29 @@ expect_first "first.c, pkg-config, shared" "$work/first"
 eval "\"$cc\" -o \"$work/first static\" \"$examples/first.c\" $static"
 expect_first "first.c, pkg-config, static" "$work/first static"
 
+# The journal in PostgreSQL is a library of its own, and only that needs libpq.
+if [ -e "$libdir/libsherd-postgres.so" ]; then
+    for library in libsherd.so libsherd.a libsherd-sim.a; do
+        if nm -u "$libdir/$library" 2>/dev/null | grep -q ' PQ' || nm -D -u "$libdir/$library" 2>/dev/null | grep -q ' PQ'; then
+            echo "$library needs libpq"
+            exit 1
+        fi
+    done
+    shown=$({ nm -D --defined-only "$libdir/libsherd-postgres.so"; nm -g --defined-only "$libdir/libsherd-postgres.a"; } |
+        awk 'NF == 3 && $3 !~ /^(sherd_postgres_register(@@SHERD_0)?|SHERD_0)$/ { print $3 }')
+    [ -z "$shown" ] || { echo "libsherd-postgres shows $shown"; exit 1; }
+    for file in 001.sql roles.sql; do
+        [ -e "$prefix/share/sherd/postgres/$file" ] || { echo "$file is not installed"; exit 1; }
+    done
+    pass "libsherd-postgres alone needs libpq"
+    eval "\"$cc\" -Wall -Wextra -Werror -o \"$work/postgres\" \"$examples/guide/postgres.c\" $(pkg-config --cflags --libs sherd-postgres)"
+    static=$(pkg-config --static --cflags --libs sherd-postgres | sed 's/-lsherd-postgres\b/-l:libsherd-postgres.a/; s/-lsherd\b/-l:libsherd.a/')
+    eval "\"$cc\" -o \"$work/postgres static\" \"$examples/guide/postgres.c\" $static"
+    LD_LIBRARY_PATH="$libdir" python3 -B "$here/postgres_installed.py" "$prefix/bin/sherd-conform" "$libdir/libsherd-postgres.so" \
+        "$work/postgres" "$work/postgres static"
+    pass "a journal in PostgreSQL, shared and static"
+fi
+
 # libsherd-sim.a replaces libsherd. A program may still link both, in any order.
 [[ " $(pkg-config --libs sherd-sim) " != *" -lsherd "* ]] || { echo "sherd-sim asks for sherd"; exit 1; }
 for packages in sherd-sim "sherd-sim sherd" "sherd sherd-sim"; do

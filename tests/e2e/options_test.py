@@ -32,7 +32,7 @@ WRONG = {"first": [["-x"], ["a", "b"]], "hello": [["-x"], ["a", "b"], [""]], "he
                       ["1", "new", "all", "persist", "x"]],
          "airports_check.py": [[], ["x"], ["x", "y", "z"], ["x", "y", "-1"], ["x", "y", "1", "z"]],
          "sim-campaign": [[], ["x"], ["x", "y", "z"], ["x", "y", "--parts", "5..1"], ["x", "y", "--parts", "0..135"]],
-         "demo": [["--nodes"], ["--nodes", "0"], ["--nodes", "x"], ["--nodes", "17"], ["--nodes", ""], ["--nodes", "3x"], ["--nodes=17"],
+         "demo": [["--journal"], ["--journal", "paper"], ["--journal=postgres", "--keep"], ["--nodes"], ["--nodes", "0"], ["--nodes", "x"], ["--nodes", "17"], ["--nodes", ""], ["--nodes", "3x"], ["--nodes=17"],
                   ["--input"], ["--input", ""], ["--input", "/"], ["--input", "/dev/none"],
                   ["--input", "/dev/null"], ["x"]],
          "test": [["x"]], "run": [["x"]], "sim-seeds": [["x", "y"]], "packages": [[], ["x"]],

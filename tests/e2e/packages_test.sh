@@ -61,6 +61,13 @@ fake sudo 'echo "sudo $*" >>"$CALLS"
 exec "$@"'
 run "with sudo" 0 'installing Debian packages: cmake liblmdb-dev' "sudo $update.*sudo env DEBIAN_FRONTEND=noninteractive $install cmake liblmdb-dev.*"
 
+MISSING='libpq-dev postgresql' UID_IS=0
+run "PostgreSQL is for its demonstration" 0 'installing Debian packages: libpq-dev' "$update"$'\n'"$install libpq-dev"
+what=postgres
+run "the demonstration with PostgreSQL" 0 'installing Debian packages: libpq-dev postgresql' "$update"$'\n'"$install libpq-dev postgresql"
+UID_IS=1000 MISSING=''
+what=
+
 rm "$work/bin/sudo"
 what=test skipped='tests of clusters with JVM nodes will be skipped'
 MISSING=''

@@ -88,6 +88,49 @@ function(sherd_library)
     sherd_install()
 endfunction()
 
+# sherd_postgres_library() adds the journal in PostgreSQL: postgres_pure for tests of its parts without a
+# server; and, if libpq is installed, postgres_inside for tests, and the installed libraries
+# sherd_postgres (shared) and libsherd-postgres.a. These have a copy of some files of base, whose names stay local.
+function(sherd_postgres_library)
+    add_library(postgres_pure STATIC $<TARGET_OBJECTS:core_postgres>)
+    target_link_libraries(postgres_pure PUBLIC sherd_inside)
+    if(NOT PQ_FOUND)
+        message(STATUS "libpq 14 or later is not installed: libsherd-postgres is not built (Debian: libpq-dev)")
+        return()
+    endif()
+    add_subdirectory(src/pgdriver)
+    set(objects $<TARGET_OBJECTS:core_postgres> $<TARGET_OBJECTS:core_pgdriver>)
+    add_library(postgres_inside STATIC ${objects})
+    target_link_libraries(postgres_inside PUBLIC sherd_inside PkgConfig::PQ)
+    if(SHERD_SANITIZE)
+        return()
+    endif()
+    # These use a few files of base.
+    add_library(postgres_base OBJECT)
+    foreach(name bytes check hash map)
+        target_sources(postgres_base PRIVATE ${PROJECT_SOURCE_DIR}/src/base/${name}.c)
+    endforeach()
+    target_include_directories(postgres_base PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+    list(APPEND objects $<TARGET_OBJECTS:postgres_base>)
+    set(map ${PROJECT_SOURCE_DIR}/tools/cmake/sherd.map)
+    add_library(sherd_postgres SHARED ${objects})
+    target_include_directories(sherd_postgres INTERFACE
+        $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    target_link_libraries(sherd_postgres PUBLIC sherd PRIVATE PkgConfig::PQ)
+    target_link_options(sherd_postgres PRIVATE -Wl,--no-undefined -Xlinker --version-script=${map})
+    set_target_properties(sherd_postgres PROPERTIES OUTPUT_NAME sherd-postgres EXPORT_NAME postgres
+        LINKER_LANGUAGE C LINK_DEPENDS ${map} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+    add_library(sherd::postgres ALIAS sherd_postgres)
+    sherd_archive(sherd_postgres_archive libsherd-postgres.a ${objects})
+    install(TARGETS sherd_postgres EXPORT sherd LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+    string(REGEX REPLACE "/$" "" SHERD_PC_UP ${up})
+    configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/sherd-postgres.pc.in ${CMAKE_BINARY_DIR}/sherd-postgres.pc @ONLY)
+    install(FILES ${CMAKE_BINARY_DIR}/sherd-postgres.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/postgres/schema/ DESTINATION ${CMAKE_INSTALL_DATADIR}/sherd/postgres
+        FILES_MATCHING PATTERN "*.sql")
+endfunction()
+
 # sherd_archive(TARGET FILE objects...) adds a static library of one object, linked from all of
 # them. Hidden symbols become local in it, so that they cannot clash with symbols of the user.
 function(sherd_archive target file)

@@ -1,0 +1,16 @@
+/* Lists the keys of a journal in PostgreSQL, with the macros of table.c. */
+#ifndef SHERD_CONFIG_TABLE_JOURNAL_H
+#define SHERD_CONFIG_TABLE_JOURNAL_H
+
+#define JOURNAL_ROWS \
+    TEXT("journal.postgres.url", "", YES, "libpq's URL or `key=value` pairs") \
+    TEXT("journal.postgres.password-file", "", YES, "file with the password, mode 0600") \
+    TEXT("journal.postgres.schema", "sherd", YES, "schema of the tables") \
+    CHOICE("journal.postgres.create-schema", "auto", "auto|check", YES, "whether missing tables are created") \
+    SPAN_MS("journal.postgres.group-timeout", "10 s", NULL, YES, "a group of writes waits this long for the server") \
+    SPAN_MS("journal.postgres.connect-timeout", "5 s", NULL, YES, "limit for one connection attempt") \
+    CHOICE("journal.postgres.on-lost", "stop", "stop|halt", YES, "a loss of acknowledged events ends the shard, or all writes for the type") \
+    SWITCH("journal.postgres.allow-loss", "off", YES, "on: accepts settings that lose acknowledged events in a crash") \
+    CHOICE("journal.postgres.synchronous-commit", "on", "on|remote_apply|remote_write|local|off", YES, "PostgreSQL's `synchronous_commit`, set for each connection")
+
+#endif

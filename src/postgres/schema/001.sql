@@ -1,0 +1,65 @@
+-- Creates the tables of a Sherd journal, version 1, in the schema "sherd". It may run again: what is
+-- there stays. Nodes with journal.postgres.create-schema = auto run the same text. For another schema,
+-- replace each "sherd." and the name in the first statement.
+
+CREATE SCHEMA IF NOT EXISTS sherd;
+
+-- One row: which store this is, and which cluster may use it. A program of version v uses the store if
+-- min_reader <= v.
+CREATE TABLE IF NOT EXISTS sherd.meta (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    store_id uuid NOT NULL,
+    cluster text NOT NULL,
+    schema integer NOT NULL,
+    min_reader integer NOT NULL,
+    created timestamptz NOT NULL DEFAULT clock_timestamp(),
+    touched timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
+-- The last term that a coordinator took, and the proofs of the last 100 terms.
+CREATE TABLE IF NOT EXISTS sherd.term (
+    type bytea PRIMARY KEY,
+    last bigint NOT NULL
+);
+CREATE TABLE IF NOT EXISTS sherd.proof (
+    type bytea NOT NULL,
+    term bigint NOT NULL,
+    value bigint NOT NULL,
+    at timestamptz NOT NULL,
+    PRIMARY KEY (type, term)
+);
+
+-- A shard's fence (term, epoch), the random number of its owner's process (claim), and the number of
+-- records that its owners wrote (last). Each commit updates the rows of its shards, so there is room
+-- for new versions on the same page, and no index on last.
+CREATE TABLE IF NOT EXISTS sherd.shard (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    type bytea NOT NULL,
+    shard bytea NOT NULL,
+    term bigint NOT NULL,
+    epoch bigint NOT NULL,
+    claim bigint NOT NULL,
+    last bigint NOT NULL,
+    owner text NOT NULL,
+    UNIQUE (type, shard)
+) WITH (fillfactor = 25);
+
+-- Ids of persistence may hold any bytes, so they are not text. Each writer takes 1000 numbers at once.
+CREATE SEQUENCE IF NOT EXISTS sherd.entity_id INCREMENT 1000;
+CREATE TABLE IF NOT EXISTS sherd.entity (
+    id bigint PRIMARY KEY,
+    shard bigint NOT NULL,
+    pid bytea NOT NULL UNIQUE
+);
+
+-- pos counts a shard's records from 1 without gaps; at is for people only.
+CREATE TABLE IF NOT EXISTS sherd.event (
+    entity bigint NOT NULL,
+    seq bigint NOT NULL,
+    shard bigint NOT NULL,
+    pos bigint NOT NULL,
+    at timestamptz NOT NULL,
+    record bytea NOT NULL,
+    PRIMARY KEY (entity, seq)
+) WITH (autovacuum_vacuum_insert_scale_factor = 0.02);
+ALTER TABLE sherd.event ALTER COLUMN record SET STORAGE EXTERNAL;

@@ -1,0 +1,134 @@
+/* Has the text of every statement, with @ for the schema. */
+#include "postgres/sql.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name, *text;
+} statements[PG_STATEMENTS] = {
+    [PG_BEGIN] = { "begin", "BEGIN ISOLATION LEVEL READ COMMITTED" },
+    [PG_COMMIT] = { "commit", "COMMIT" },
+    [PG_ROLLBACK] = { "rollback", "ROLLBACK" },
+    /* Shards: $1 number, $2 term, $3 epoch, $4 claim, $5 position, $6 new records. New entities: $7
+     * number, $8 shard, $9 persistence id. Records: $10 entity, $11 number, $12 shard, $13 position,
+     * $14 bytes. Deletions: $15 entity, $16 shard, $17 below; at
+     * most BACKEND_CUT_MAX of an entity, lowest first. Returns the shards that were written.
+     *
+     * A shard's row is written only if it is as expected, also after a wait for another transaction,
+     * and everything else only with its shard. Rows are locked in one order, so that no two groups
+     * wait for each other. */
+    [PG_APPEND] = { "append",
+        "WITH want AS (SELECT * FROM unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[], $5::int8[], $6::int8[])"
+        " AS w (shard, term, epoch, claim, last, n)),"
+        " held AS (SELECT s.id FROM @shard s JOIN want w ON s.id = w.shard ORDER BY s.id FOR NO KEY UPDATE OF s),"
+        " owned AS (UPDATE @shard s SET last = s.last + w.n FROM want w JOIN held h ON h.id = w.shard"
+        " WHERE s.id = w.shard AND s.term = w.term AND s.epoch = w.epoch AND s.claim = w.claim AND s.last = w.last"
+        " RETURNING s.id),"
+        " named AS (INSERT INTO @entity (id, shard, pid) SELECT r.id, r.shard, r.pid"
+        " FROM unnest($7::int8[], $8::int8[], $9::bytea[]) AS r (id, shard, pid) JOIN owned o ON o.id = r.shard),"
+        " added AS (INSERT INTO @event (entity, seq, shard, pos, at, record)"
+        " SELECT r.entity, r.seq, r.shard, r.pos, clock_timestamp(), r.record"
+        " FROM unnest($10::int8[], $11::int8[], $12::int8[], $13::int8[], $14::bytea[])"
+        " AS r (entity, seq, shard, pos, record) JOIN owned o ON o.id = r.shard),"
+        " cut AS (DELETE FROM @event e USING (SELECT c.entity,"
+        " least(c.below, (SELECT min(f.seq) FROM @event f WHERE f.entity = c.entity) + 10000) AS below"
+        " FROM unnest($15::int8[], $16::int8[], $17::int8[]) AS c (entity, shard, below)"
+        " JOIN owned o ON o.id = c.shard) d WHERE e.entity = d.entity AND e.seq < d.below)"
+        " SELECT id FROM owned" },
+    /* $1 types, $2 names. Returns struct pg_shard_row. */
+    [PG_LOCK] = { "lock",
+        "SELECT s.type, s.shard, s.id, s.term, s.epoch, s.claim, s.last FROM @shard s"
+        " JOIN unnest($1::bytea[], $2::bytea[]) AS w (type, shard) ON s.type = w.type AND s.shard = w.shard"
+        " ORDER BY s.id FOR NO KEY UPDATE OF s" },
+    /* $1 persistence ids. Returns struct pg_entity_row. */
+    [PG_ENTITIES] = { "entities",
+        "SELECT w.n, e.id, coalesce((SELECT max(seq) FROM @event WHERE entity = e.id), 0)"
+        " FROM unnest($1::bytea[]) WITH ORDINALITY AS w (pid, n) JOIN @entity e ON e.pid = w.pid" },
+    /* $1 persistence ids, $2 numbers, $3 records. Returns each one's place and whether it is equal. */
+    [PG_SAME] = { "same",
+        "SELECT w.n, ev.record = w.record"
+        " FROM unnest($1::bytea[], $2::int8[], $3::bytea[]) WITH ORDINALITY AS w (pid, seq, record, n)"
+        " JOIN @entity e ON e.pid = w.pid JOIN @event ev ON ev.entity = e.id AND ev.seq = w.seq" },
+    [PG_IDS] = { "ids", "SELECT nextval('@entity_id')" },
+    /* $1 type, $2 shard, $3 term, $4 epoch, $5 claim, $6 term of the proof, $7 proof or 0, $8 the next
+     * epoch is wanted, $9 owner. Returns struct pg_claim_row. */
+    [PG_CLAIM] = { "claim",
+        "WITH p AS (SELECT coalesce((SELECT last FROM @term WHERE type = $1::bytea), 0) AS last,"
+        " coalesce((SELECT min(term) FROM @proof WHERE type = $1), 0) AS lowest,"
+        " coalesce((SELECT value FROM @proof WHERE type = $1 AND term = $6::int8), 0) AS value),"
+        " w AS (INSERT INTO @shard AS s (type, shard, term, epoch, claim, last, owner)"
+        " SELECT $1, $2::bytea, $3::int8, $4::int8, $5::int8, 0, $9::text FROM p WHERE $7::int8 = 0 OR p.value = $7"
+        " ON CONFLICT (type, shard) DO UPDATE SET"
+        " term = CASE WHEN $8::bool THEN s.term ELSE $3 END,"
+        " epoch = CASE WHEN $8 THEN s.epoch + 1 ELSE $4 END, claim = $5, owner = $9"
+        " WHERE $8 OR (s.term, s.epoch) <= ($3, $4) RETURNING s.id, s.term, s.epoch, s.last)"
+        " SELECT p.last, p.lowest, p.value, w.id, w.term, w.epoch, w.last, s.term, s.epoch"
+        " FROM p LEFT JOIN w ON true LEFT JOIN @shard s ON s.type = $1 AND s.shard = $2" },
+    /* $1 type, $2 shard. Returns term and epoch. */
+    [PG_SHARD] = { "shard", "SELECT term, epoch FROM @shard WHERE type = $1::bytea AND shard = $2::bytea" },
+    /* $1 type, $2 a term that is known to be used, $3 new proof or 0, $4 term of the proof, $5 proof or
+     * 0, $6 proofs to keep. Returns the last term and the lowest one with a proof, both before, the
+     * wanted proof, and the new term; null: the proof is not here, and nothing was taken. */
+    [PG_TERM] = { "term",
+        "WITH p AS (SELECT coalesce((SELECT last FROM @term WHERE type = $1::bytea), 0) AS last,"
+        " coalesce((SELECT min(term) FROM @proof WHERE type = $1), 0) AS lowest,"
+        " coalesce((SELECT value FROM @proof WHERE type = $1 AND term = $4::int8), 0) AS value),"
+        " t AS (INSERT INTO @term AS t (type, last) SELECT $1, $2::int8 + 1 FROM p"
+        " WHERE $5::int8 = 0 OR p.value = $5 OR (p.value = 0 AND $4 <= p.last AND $4 < p.lowest)"
+        " ON CONFLICT (type) DO UPDATE SET last = greatest(t.last, $2) + 1 RETURNING t.last),"
+        " a AS (INSERT INTO @proof (type, term, value, at) SELECT $1, t.last, $3::int8, clock_timestamp() FROM t WHERE $3 <> 0),"
+        " d AS (DELETE FROM @proof WHERE type = $1 AND $3 <> 0 AND term <= (SELECT term FROM @proof WHERE type = $1"
+        " ORDER BY term DESC OFFSET $6::int8 - 1 LIMIT 1))"
+        " SELECT p.last, p.lowest, p.value, t.last FROM p LEFT JOIN t ON true" },
+    /* $1 type. Returns names. */
+    [PG_SHARDS] = { "shards", "SELECT shard FROM @shard WHERE type = $1::bytea ORDER BY shard" },
+    /* $1 numbers. Returns struct pg_shard_row. */
+    [PG_OWNED] = { "owned",
+        "SELECT type, shard, id, term, epoch, claim, last FROM @shard WHERE id = ANY ($1::int8[])" },
+    [PG_TOUCH] = { "touch", "UPDATE @meta SET touched = clock_timestamp()" },
+    /* $1 persistence id, $2 first number, $3 most records, $4 most bytes. Returns struct pg_replay_row.
+     * The server sends no more than these bytes and one record. */
+    [PG_REPLAY] = { "replay",
+        "SELECT seq, record, matched FROM (SELECT seq, record, count(*) OVER () AS matched,"
+        " row_number() OVER (ORDER BY seq) AS n, sum(octet_length(record)) OVER (ORDER BY seq) AS size"
+        " FROM (SELECT ev.seq, ev.record FROM @entity e JOIN @event ev ON ev.entity = e.id"
+        " WHERE e.pid = $1::bytea AND ev.seq >= $2::int8 ORDER BY ev.seq LIMIT $3::int8 + 1) found) counted"
+        " WHERE n = 1 OR (n <= $3 AND size <= $4::int8) ORDER BY seq" },
+    /* $1 persistence id. */
+    [PG_REPLAY_LAST] = { "replay_last",
+        "SELECT ev.seq, ev.record, 1::int8 FROM @entity e JOIN @event ev ON ev.entity = e.id"
+        " WHERE e.pid = $1::bytea ORDER BY ev.seq DESC LIMIT 1" },
+};
+
+bool pg_schema_is_valid(const char *schema)
+{
+    size_t size = strlen(schema);
+
+    return size >= 1 && size <= PG_SCHEMA_MAX &&
+           strspn(schema, "abcdefghijklmnopqrstuvwxyz0123456789_") == size &&
+           (schema[0] < '0' || schema[0] > '9');
+}
+
+void pg_sql_fill(struct buf *text, const char *template, const char *schema)
+{
+    for (; *template; template++) {
+        if (*template != '@' && *template != '#') {
+            buf_put(text, template, 1);
+            continue;
+        }
+        buf_put_text(text, schema);
+        if (*template == '@')
+            buf_put_text(text, ".");
+    }
+}
+
+void pg_sql_put(struct buf *text, enum pg_statement which, const char *schema)
+{
+    pg_sql_fill(text, statements[which].text, schema);
+    buf_put_u8(text, 0);
+}
+
+const char *pg_sql_name(enum pg_statement which)
+{
+    return statements[which].name;
+}

@@ -1,0 +1,43 @@
+/* Lists the statements that a connection prepares, and writes their text for a schema. */
+#ifndef SHERD_POSTGRES_SQL_H
+#define SHERD_POSTGRES_SQL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+
+/* Parameters and columns are described in sql.c. */
+enum pg_statement {
+    PG_BEGIN,
+    PG_COMMIT,
+    PG_ROLLBACK,
+    PG_APPEND,   /* checks fence and position of shards, and writes: one statement, one commit */
+    PG_LOCK,     /* reads shards and locks them until the commit */
+    PG_ENTITIES, /* looks up entities */
+    PG_SAME,     /* compares stored records with given ones */
+    PG_IDS,      /* reserves PG_IDS_COUNT numbers of entities */
+    PG_CLAIM,
+    PG_SHARD,    /* the fence of one shard */
+    PG_TERM,     /* takes a term */
+    PG_SHARDS,   /* the shards of a type */
+    PG_OWNED,    /* shards by their numbers */
+    PG_TOUCH,    /* writes something without a meaning */
+    PG_REPLAY,
+    PG_REPLAY_LAST,
+    PG_STATEMENTS,
+};
+
+#define PG_IDS_COUNT 1000 /* as in 001.sql */
+#define PG_SCHEMA_MAX 63  /* bytes of a schema's name */
+
+/* Tells whether a schema's name needs no quotes: a-z, 0-9 and _, no digit first. */
+bool pg_schema_is_valid(const char *schema);
+/* Appends a statement's text with a zero byte. */
+void pg_sql_put(struct buf *text, enum pg_statement which, const char *schema);
+/* Appends any text in which @ stands for the schema and a dot, and # for the schema; no zero byte. */
+void pg_sql_fill(struct buf *text, const char *template, const char *schema);
+/* The name of a prepared statement: a literal. */
+const char *pg_sql_name(enum pg_statement which);
+
+#endif
