@@ -26,6 +26,7 @@
 #include "actor/job.h"
 #include "actor/message.h"
 #include "base/bytes.h"
+#include "base/event.h"
 #include "base/outbox.h"
 #include "base/probe.h"
 #include "base/shard_rule.h"
@@ -74,8 +75,7 @@ struct actors_settings {
      * position; these grow, and others may use numbers between them. EVENT_REFUSED: it is not
      * stored, and actors_store_failed follows. Called by sherd_persist, so that effects know at
      * once for which position they wait. Null only if no type persists. */
-    uint64_t (*append)(void *user, uint64_t actor, uint32_t event_type,
-                       struct slice event);
+    uint64_t (*append)(void *user, uint64_t actor, struct entity_event event);
     void *user; /* argument of both functions */
     /* Limits; 0 = the defaults of limits.h. */
     uint64_t waiting_bytes_max; /* message memory, ACTOR_WAITING_BYTES_MAX */
@@ -302,7 +302,7 @@ bool actors_is_recovering(const struct actors *actors, uint64_t actor);
 /* Replays an event between ACTORS_REQUEST_REPLAY and actors_recovered or actors_recovery_failed.
  * Event lent. */
 void actors_replay_event(struct actors *actors, uint64_t actor, uint64_t seq,
-                         uint32_t event_type, struct slice event);
+                         struct entity_event event);
 void actors_recovered(struct actors *actors, uint64_t actor,
                       uint64_t highest_seq);
 /* Ends its waiting messages as SHERD_REASON_RECOVERY_FAILED; later ones retry after a back-off of

@@ -626,8 +626,9 @@ SHERD_API void sherd_persist(struct sherd_ctx *ctx, uint32_t type,
         ctx->slot->flags |= FLAG_UNDURABLE;
     }
     if (!ctx->store_failed)
-        effects_persist(ctx->actors, ctx->index, ctx->slot, type,
-                slice_of(event.data, event.size));
+        effects_persist(ctx->actors, ctx->index, ctx->slot,
+                        (struct entity_event){ .type = type,
+                                               .payload = slice_of(event.data, event.size) });
 }
 
 /* The nearest level of the scale: a caller may pass any number. */

@@ -170,7 +170,7 @@ static struct slot *recovering(struct actors *actors, uint64_t actor)
 }
 
 void actors_replay_event(struct actors *actors, uint64_t actor, uint64_t seq,
-                         uint32_t event_type, struct slice event)
+                         struct entity_event event)
 {
     struct slot *slot = recovering(actors, actor);
 
@@ -179,8 +179,8 @@ void actors_replay_event(struct actors *actors, uint64_t actor, uint64_t seq,
     slot_extra(actors, slot)->seq = seq;
     slot_extra(actors, slot)->replayed++;
     behavior_of(actors, slot)
-        ->face.apply(slot->state ? slot->state : actors->nothing, event_type,
-                     (struct sherd_bytes){ event.data, event.size });
+        ->face.apply(slot->state ? slot->state : actors->nothing, event.type,
+                     (struct sherd_bytes){ event.payload.data, event.payload.size });
 }
 
 static void trace_recovered(struct actors *actors, const struct slot *slot)

@@ -680,7 +680,7 @@ void effects_hold(struct actors *actors, struct slot *slot, struct message *mess
 /* Takes the first waiting effect; there is one. */
 struct message *effects_take_held(struct actors *actors, struct extra *extra);
 void effects_persist(struct actors *actors, uint32_t index, struct slot *slot,
-             uint32_t event_type, struct slice event);
+                     struct entity_event event);
 /* Whether it is at a limit of its events or effects. */
 bool slot_is_blocked(const struct actors *actors, const struct slot *slot);
 

@@ -70,25 +70,24 @@ static void stored_put(struct actors *actors, struct stored stored)
 }
 
 void effects_persist(struct actors *actors, uint32_t index, struct slot *slot,
-             uint32_t event_type, struct slice event)
+                     struct entity_event event)
 {
     struct extra *extra = slot_extra(actors, slot);
 
     extra->seq++;
     extra->position = actors->settings.append(
-        actors->settings.user, slot_ref(actors, slot, index).actor, event_type,
-        event);
+        actors->settings.user, slot_ref(actors, slot, index).actor, event);
     if (extra->position != EVENT_REFUSED)
         stored_put(actors, (struct stored){ extra->position, index,
                                             slot->generation,
-                                            (uint32_t)event.size });
+                                            (uint32_t)event.payload.size });
     extra->event_count++;
-    extra->event_bytes += (uint32_t)event.size;
+    extra->event_bytes += (uint32_t)event.payload.size;
     slot->flags |= FLAG_UNDURABLE;
     actors->counts.events++;
     behavior_of(actors, slot)
-        ->face.apply(slot->state ? slot->state : actors->nothing, event_type,
-                     (struct sherd_bytes){ event.data, event.size });
+        ->face.apply(slot->state ? slot->state : actors->nothing, event.type,
+                     (struct sherd_bytes){ event.payload.data, event.payload.size });
 }
 
 void actors_set_storing_room(struct actors *actors, bool room)

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "base/event.h"
 #include "base/fence.h"
 #include "base/trace.h"
 #include "journal/backend.h"
@@ -75,16 +76,15 @@ bool journal_has_room(const struct journal *journal, uint64_t handle);
 
 /* Appends one event of a recovered entity and returns its position. Copied. POSITION_NEVER if the
  * entity has failed or the event exceeds JOURNAL_EVENT_SIZE_MAX (it fails with JOURNAL_TOO_LARGE).
- * `event_type` is the application's. */
-uint64_t journal_append(struct journal *journal, uint64_t handle,
-                        uint32_t event_type, struct slice payload);
+ */
+uint64_t journal_append(struct journal *journal, uint64_t handle, struct entity_event event);
 
 /* ---- a shard's own stream ---- */
 
 /* A shard's own stream has the persistence id |TYPE|SHARD, which no entity has: journal_replay with
  * an empty id. A base replaces all records before it. A replay begins at the newest stored base, so
  * an owner writes one from time to time. A base's commit deletes earlier records except the last
- * `kept`. event_type is one of these; in a JOURNAL_EVENT it is the distance from the base. A base
+ * `kept`. event.type is one of these; in a JOURNAL_EVENT it is the distance from the base. A base
  * and its continuation are appended in one turn, so that one commit has all or none. */
 enum { JOURNAL_BASE = 0, JOURNAL_MORE = 1 };
 
@@ -115,7 +115,7 @@ enum journal_news_kind {
     /* type, shard, fence (the wanted one): the coordinator has another store; the shard ends here as
      * after SHARD_FENCED */
     JOURNAL_OTHER_STORE,
-    JOURNAL_EVENT,        /* handle, seq, event_type, payload: apply it */
+    JOURNAL_EVENT,        /* handle, seq, event: apply it */
     JOURNAL_RECOVERED,    /* handle, seq (the highest, 0 = no event yet) */
 };
 
@@ -133,14 +133,13 @@ enum journal_reason {
 struct journal_news {
     enum journal_news_kind kind;
     enum journal_reason reason;
-    uint32_t event_type;
+    struct entity_event event;
     uint64_t position;
     uint64_t handle;
     uint64_t seq;
     struct fence fence;
     struct slice type;
     struct slice shard;
-    struct slice payload;
     const char *text;
 };
 

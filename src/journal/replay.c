@@ -182,6 +182,8 @@ static void damaged(struct journal *journal, struct entity *entity,
 static const char *wrong_base(struct entity *entity, uint64_t seq,
                               const struct record *record)
 {
+    if (record->event_version)
+        return "the record of a shard's own stream has an event version";
     if (record->event_type == 0)
         entity->base = seq;
     if (!entity->base || seq - entity->base != record->event_type)
@@ -281,8 +283,8 @@ static bool hand_out(struct journal *journal, struct entity *entity,
                                    .handle = entity->handle,
                                    .seq = stored->seq,
                                    .fence = record.fence,
-                                   .event_type = record.event_type,
-                                   .payload = record.payload };
+                                   .event = { record.event_type, record.event_version,
+                                              record.payload } };
     return true;
 }
 

@@ -351,8 +351,7 @@ void lane_wire(struct lane *lane); /* until no core has events */
 bool lane_wire_owned(struct lane *lane, uint32_t type); /* only events of owned shards */
 void lane_drain(struct lane *lane); /* messages and events of actors */
 /* Called by actors, to append an event to the journal. */
-uint64_t lane_append(void *lane, uint64_t actor, uint32_t event_type,
-                     struct slice event);
+uint64_t lane_append(void *lane, uint64_t actor, struct entity_event event);
 
 /* ---- naming.c ---- */
 /* Writes the whole literal of any node's actor; empty if it is nobody or its node is unknown. */

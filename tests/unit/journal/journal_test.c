@@ -89,8 +89,8 @@ static void one_commit_is_out_and_the_next_group_collects(void **state)
 
 static uint64_t base(struct lane *lane, uint64_t handle, const char *text)
 {
-    return journal_append(lane->journal, handle, JOURNAL_BASE,
-                          slice_text(text));
+    return journal_append(lane->journal, handle,
+                        (struct entity_event){ .type = JOURNAL_BASE, .payload = slice_text(text) });
 }
 
 /* Returns the numbers of the first and the last stored record, and their count, as a text. */
@@ -284,8 +284,8 @@ static uint32_t fill(struct lane *lane, uint64_t handle, size_t size,
     uint32_t count = 0;
 
     while (count < most && journal_has_room(lane->journal, handle)) {
-        assert_true(journal_append(lane->journal, handle, 1,
-                                   slice_of(event, size)) != POSITION_NEVER);
+        assert_true(journal_append(lane->journal, handle,
+                        (struct entity_event){ .type = 1, .payload = slice_of(event, size) }) != POSITION_NEVER);
         count++;
     }
     mem_free(event);
@@ -356,12 +356,12 @@ static void an_event_at_the_limit_is_stored_and_one_above_is_not(void **state)
 
     lane_open(&lane, "d");
     lane_ready(&lane, 1, "s", "x");
-    assert_true(journal_append(lane.journal, 1, 1,
-                               slice_of(event, JOURNAL_EVENT_SIZE_MAX)) == 1);
+    assert_true(journal_append(lane.journal, 1,
+                        (struct entity_event){ .type = 1, .payload = slice_of(event, JOURNAL_EVENT_SIZE_MAX) }) == 1);
     lane_settle(&lane);
     assert_true(lane.durable == 1);
-    assert_true(journal_append(lane.journal, 1, 1,
-                               slice_of(event, JOURNAL_EVENT_SIZE_MAX + 1)) ==
+    assert_true(journal_append(lane.journal, 1,
+                        (struct entity_event){ .type = 1, .payload = slice_of(event, JOURNAL_EVENT_SIZE_MAX + 1) }) ==
                 POSITION_NEVER);
     assert_true(lane_append(&lane, 1, "later") == POSITION_NEVER);
     lane_settle(&lane);
@@ -422,7 +422,8 @@ static void a_chunk_has_a_limit_of_bytes(void **state)
     lane_open(&lane, "chunk");
     lane_ready(&lane, 1, "s", "x");
     for (int i = 0; i < 5; i++)
-        (void)journal_append(lane.journal, 1, 1, slice_of(event, SIZE));
+        (void)journal_append(lane.journal, 1,
+                        (struct entity_event){ .type = 1, .payload = slice_of(event, SIZE) });
     lane_settle(&lane);
     journal_forget(lane.journal, 1);
     lane_replay(&lane, 2, "s", "x");
