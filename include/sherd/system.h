@@ -203,6 +203,11 @@ struct sherd_entity_type {
     /* Milliseconds until a lease that this node could not get is asked for
      * again; default: as configured (5,000). */
     uint64_t lease_retry_ms;
+    /* The versions of the type's events (sherd/actor.h), at most 256, each type
+     * of event once. Copied; the functions must stay valid until sherd_close
+     * returns. */
+    const struct sherd_upcast *upcasts;
+    uint32_t upcast_count; /* entries of upcasts */
 };
 
 /* Remembered entities. The existence of an entity is stored before its first

@@ -300,12 +300,13 @@ bool actors_is_recovering(const struct actors *actors, uint64_t actor);
 /* --- persistence --- */
 
 /* Replays an event between ACTORS_REQUEST_REPLAY and actors_recovered or actors_recovery_failed.
- * Event lent. */
-void actors_replay_event(struct actors *actors, uint64_t actor, uint64_t seq,
+ * Event lent. False: the entity rejects it, and its recovery has ended as in
+ * actors_recovery_failed; until its back-off is over, further messages end at once. */
+bool actors_replay_event(struct actors *actors, uint64_t actor, uint64_t seq,
                          struct entity_event event);
 void actors_recovered(struct actors *actors, uint64_t actor,
                       uint64_t highest_seq);
-/* Ends its waiting messages as SHERD_REASON_RECOVERY_FAILED; later ones retry after a back-off of
+/* Ends its waiting messages as SHERD_REASON_RECOVERY_FAILED with the text; later ones retry after a back-off of
  * 0.2 to 10 s. */
 void actors_recovery_failed(struct actors *actors, uint64_t actor,
                             const char *text);
@@ -414,6 +415,7 @@ struct actors_status {
     uint64_t cluster_missed;
     uint64_t peers_refused;   /* answers from these nodes have no `where` */
     uint64_t store_failures;
+    uint64_t rejected;        /* events that their entities rejected */
     uint64_t handlers_failed; /* by SHERD_FAIL */
     uint64_t surplus;         /* entities passivated because of a limit */
     uint64_t slow_handlers;

@@ -68,6 +68,8 @@ static inline void deliver_entity(struct actors *actors,
     slot = slot_at(actors, index);
     if (unlikely(slot->status == SLOT_RESTARTING))
         entity_restart(actors, index, slot);
+    if (unlikely(slot->status == SLOT_BACKOFF) && recovery_refuses(actors, slot, message))
+        return;
     if (message->kind == MESSAGE_START && !slot_is_leaving(slot) &&
         ref_is_nobody(message->sender)) {
         message_free(actors, message);

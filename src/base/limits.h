@@ -271,6 +271,12 @@
 /* effects that wait for durability; then the entity is not scheduled */
 #define ENTITY_HELD_MAX 10000
 #define ENTITY_HELD_BYTES_MAX (4 * 1024 * 1024) /* bytes */
+#define UPCASTS_MAX 256 /* of a type: looked through for each event */
+#define UPCAST_STEPS_MAX 16 /* from a stored event to one that is applied */
+#define UPCAST_EVENTS_MAX 1000 /* made of one stored event */
+#define UPCAST_BYTES_MAX (1024 * 1024) /* theirs */
+/* bytes, with a zero byte: why an event is rejected; it goes to askers */
+#define EVENT_FAULT_MAX 200
 #define ENTITY_BACKOFF_MS 200 /* after a failed recovery; doubles each time */
 /* of a remembered entity that stopped by itself; Akka's entity-restart-backoff */
 #define ENTITY_RESTART_MS 10000

@@ -66,6 +66,9 @@ void journal_release(struct journal *journal, struct slice type,
  * the shard is not here). Copied. */
 void journal_replay(struct journal *journal, uint64_t handle,
                     struct slice type, struct slice shard, struct slice id);
+/* The entity rejects an event that it was given: its recovery ends, without news. Unknown handles are
+ * ignored. */
+void journal_reject(struct journal *journal, uint64_t handle);
 /* The entity has stopped: no news for this handle follows. Pending events are still written.
  * Unknown handles are ignored. */
 void journal_forget(struct journal *journal, uint64_t handle);

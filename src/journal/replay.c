@@ -78,6 +78,17 @@ void journal_replay(struct journal *journal, uint64_t handle,
     replay_start(journal, entity);
 }
 
+void journal_reject(struct journal *journal, uint64_t handle)
+{
+    struct entity *entity = entity_find(journal, handle);
+
+    if (!entity || entity->state != ENTITY_REPLAYING) {
+        journal->status.ignored++;
+        return;
+    }
+    replay_stop(journal, entity);
+}
+
 void journal_forget(struct journal *journal, uint64_t handle)
 {
     struct entity *entity = entity_find(journal, handle);

@@ -16,6 +16,7 @@
 #include "shard/remember.h"
 
 #define BATCH_MAX 128
+#define NOTICE_HEAD 6 /* bytes of an undelivered message's notice, before its text */
 #define LANE_MOVER 0x40u /* in a lane's number: the sender moves entities there, and is no actor */
 
 /* States of an orphan shard, above the type's present number of shards: its remembered entities

@@ -310,7 +310,8 @@ static bool wire_journal(struct lane *lane)
             claim_answered(lane, &news);
             break;
         case JOURNAL_EVENT:
-            actors_replay_event(lane->actors, news.handle, news.seq, news.event);
+            if (!actors_replay_event(lane->actors, news.handle, news.seq, news.event))
+                journal_reject(lane->journal, news.handle);
             break;
         case JOURNAL_RECOVERED:
             actors_recovered(lane->actors, news.handle, news.seq);
