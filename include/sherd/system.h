@@ -634,6 +634,21 @@ enum sherd_counter {
  * Threads: any. */
 SHERD_API const char *sherd_counter_text(enum sherd_counter counter);
 
+/* The recoveries of entities on this node, and of the lists of remembered
+ * entities in the journal. started = running + done + failed + stopped. */
+struct sherd_recovery_status {
+    uint64_t waiting; /* sherd.journal.max-concurrent-recoveries others run */
+    uint64_t running; /* now */
+    uint64_t started; /* since the start, as all that follow */
+    uint64_t done;    /* all events were applied */
+    uint64_t failed;  /* an event could not be read, or was rejected */
+    uint64_t stopped; /* the shard left during the recovery */
+    uint64_t events;  /* stored events that were read for them */
+    uint64_t rejected; /* events that entities rejected, also new ones */
+    /* recoveries with at least sherd.journal.long-replay-events events */
+    uint64_t long_replays;
+};
+
 /* A snapshot of this node's view. sherd_status_free frees the arrays. */
 struct sherd_status {
     struct sherd_member *members;    /* of the cluster */
@@ -660,6 +675,7 @@ struct sherd_status {
     uint32_t damaged_part_count;              /* entries of damaged_parts */
     struct sherd_replica_status *replicas;  /* those in use */
     uint32_t replica_count;                 /* entries of replicas */
+    struct sherd_recovery_status recoveries;
 };
 
 /* Takes a snapshot of this node. Waits for a turn of every lane, at most 5 s. A

@@ -226,6 +226,24 @@ bool recovery_refuses(struct actors *actors, struct slot *slot, struct message *
     return true;
 }
 
+/* Warns at most once a minute for each type. */
+static void long_replay(struct actors *actors, const struct slot *slot)
+{
+    struct type *type = &actors->types[behavior_of(actors, slot)->type];
+    char text[160];
+
+    actors->counts.long_replays++;
+    if (type->long_replay_said && actors->now - type->long_replay_said < LONG_REPLAY_SAID_NS)
+        return;
+    REACHED("a recovery reads many events");
+    type->long_replay_said = actors->now;
+    line_format(text, sizeof text,
+                "recovery reads many events events_replayed=%u "
+                "hint=\"use more entities with fewer events each\"",
+                extra_of(actors, slot)->replayed); /* fits */
+    slot_trace(actors, slot, TRACE_WARNING, text);
+}
+
 bool actors_replay_event(struct actors *actors, uint64_t actor, uint64_t seq,
                          struct entity_event event)
 {
@@ -235,7 +253,8 @@ bool actors_replay_event(struct actors *actors, uint64_t actor, uint64_t seq,
     if (!slot)
         return true;
     slot_extra(actors, slot)->seq = seq;
-    slot_extra(actors, slot)->replayed++;
+    if (++slot_extra(actors, slot)->replayed == actors->settings.long_replay)
+        long_replay(actors, slot);
     if (event_apply(actors, slot, seq, &event, why))
         return true;
     reject(actors, actor_id_slot(actor), slot, why);

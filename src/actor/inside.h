@@ -149,6 +149,7 @@ struct type {
     uint32_t *rows; /* by shard + shards; 0 = not here */
     const struct passivation_settings *passivation; /* lent; null: no limit */
     struct active_limit limit; /* of each shard */
+    uint64_t long_replay_said; /* ns: the last warning; 0: none */
     const struct sherd_upcast *upcasts; /* lent */
     uint32_t upcast_count;
     char name[SHERD_TYPE_MAX + 1];

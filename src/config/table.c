@@ -245,6 +245,10 @@ static const struct row rows[] = {
     SPAN_MS("journal.sqlite.check-interval", "24 h", OFF, YES, "the file is checked for damage at the start, and this long after each check")
     SIZE("journal.sqlite.check-rate", "8 MiB", NULL, YES, "bytes a second that a check reads; at least 64 KiB")
     SIZE("journal.sqlite.wal-size-max", "64 MiB", NULL, NOT_YET, "the write-ahead log is cut back above this")
+    COUNT("journal.max-concurrent-recoveries", "50", NULL, 1, 4096, YES,
+          "number of entities of a node that recover at a time, at least one and at most 64 for each lane")
+    COUNT("journal.long-replay-events", "100000", OFF, 1, 1000000000, YES,
+          "a recovery that reads so many events is counted, and logged once a minute for each type")
     SWITCH("journal.allow-different-stores", "off", YES,
            "on: nodes with different journals may form one cluster, and lose events when entities move; for tests")
     TEXT("journal.cluster-id", "", YES,

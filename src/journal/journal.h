@@ -34,6 +34,7 @@ struct journal;
 
 struct journal_options {
     uint64_t seed;       /* for the jitter of retries */
+    uint32_t replays_max; /* at a time; 0, and at most: JOURNAL_REPLAYS_MAX */
     uint64_t kept;       /* records before the newest base that a shard's own stream keeps */
     struct trace *trace; /* lent for the journal's lifetime; may be null */
 };
@@ -160,6 +161,10 @@ struct journal_status {
     uint32_t bytes_waiting;
     uint32_t replays_running;
     uint32_t replays_waiting;
+    uint64_t replays_started; /* running + done + failed + stopped */
+    uint64_t replays_done;
+    uint64_t replays_failed;  /* could not be read, or rejected by their entities */
+    uint64_t replays_stopped; /* by the end of their entity or shard */
     uint64_t replay_ns;       /* decaying mean time to read a chunk; 0 = none was read */
     uint64_t replay_reads;    /* chunks in this mean */
     uint64_t commits;         /* groups settled */

@@ -74,7 +74,7 @@ void journal_replay(struct journal *journal, uint64_t handle,
         }
         entity = entity_new(journal, handle, found, id);
     }
-    replay_stop(journal, entity);
+    replay_stop(journal, entity, &journal->status.replays_stopped);
     replay_start(journal, entity);
 }
 
@@ -86,7 +86,7 @@ void journal_reject(struct journal *journal, uint64_t handle)
         journal->status.ignored++;
         return;
     }
-    replay_stop(journal, entity);
+    replay_stop(journal, entity, &journal->status.replays_failed);
 }
 
 void journal_forget(struct journal *journal, uint64_t handle)
@@ -101,12 +101,14 @@ void journal_forget(struct journal *journal, uint64_t handle)
 
 /* Removes the entity from the queue or the running ones; its chunks are recognised by its
  * serial. */
-void replay_stop(struct journal *journal, struct entity *entity)
+void replay_stop(struct journal *journal, struct entity *entity, uint64_t *outcome)
 {
     if (entity->state == ENTITY_QUEUED)
         journal->status.replays_waiting--;
-    else if (entity->state == ENTITY_REPLAYING)
+    if (entity->state == ENTITY_REPLAYING) {
         journal->status.replays_running--;
+        ++*outcome;
+    }
     entity->state = ENTITY_FAILED;
     entity->serial = 0;
 }
@@ -124,7 +126,7 @@ struct journal_request *replay_take_request(struct journal *journal,
             entity = NULL;
     }
     while (!entity &&
-           journal->status.replays_running < JOURNAL_REPLAYS_MAX &&
+           journal->status.replays_running < journal->options.replays_max &&
            refs_take(&journal->recoveries, &ref)) {
         entity = entity_at(journal, ref);
         if (entity && entity->state != ENTITY_QUEUED)
@@ -134,6 +136,7 @@ struct journal_request *replay_take_request(struct journal *journal,
         entity->state = ENTITY_REPLAYING;
         journal->status.replays_waiting--;
         journal->status.replays_running++;
+        journal->status.replays_started++;
         BOUNDED("recoveries at a time", journal->status.replays_running,
                 JOURNAL_REPLAYS_MAX);
     }
@@ -307,7 +310,7 @@ static bool chunk_end(struct journal *journal, struct entity *entity,
         refs_push(&journal->reads, chunk->entity);
         return false;
     }
-    replay_stop(journal, entity);
+    replay_stop(journal, entity, &journal->status.replays_done);
     entity->state = ENTITY_READY;
     *news = (struct journal_news){ .kind = JOURNAL_RECOVERED,
                                    .handle = entity->handle,

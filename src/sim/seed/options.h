@@ -257,7 +257,10 @@ enum sim_resolver {
     X(LEASE_RETRY, "lease_retry_ms", 5000, SELDOM(5000, 200, 1000, 20000))     \
     X(LEASE_CUT, "fault_lease_cut", 0, 0, 1, 3)                                  \
     X(TEXT_SHARDS, "text_shards", 0, 0, 0, 0, 1)                               \
-    X(SERVICES, "services_load", 0, 0, 0, 1)
+    X(SERVICES, "services_load", 0, 0, 0, 1)                                   \
+    X(EVENT_VERSIONS, "event_versions", 0, 0, 1)                               \
+    X(EVENT_REJECTIONS, "event_rejections", 0, 0, 0, 1000, 200, 50)            \
+    X(RECOVERIES, "recoveries_max", 50, SELDOM(50, 8, 20, 200))
 
 /* Meanings that the names do not tell:
  *
@@ -287,6 +290,8 @@ enum sim_resolver {
  *   - fault_power_off: only for nodes with durable keys, which have disks.
  *   - split: with a resolver, the run begins with a clean partition, judged by the promise of the
  *     strategy.
+ *   - event_versions: events have several versions, and old ones are upcast.
+ *   - event_rejections: with event_versions, entities reject one of so many events; 0: none.
  *   - no_entities: nodes have no entity types, and no clients that talk to any.
  *   - followers: most actors of an incarnation that subscribe to cluster events. If there are any,
  *     one entity in 32 may subscribe, too, and each node has a role. In clusters above eight nodes

@@ -325,6 +325,40 @@ static void an_actor_without_apply_stops_when_it_persists(void **state)
     assert_int_equal(lab_status().store_failures, 1);
 }
 
+static uint32_t warnings(void)
+{
+    struct trace_line line;
+    uint32_t count = 0;
+
+    while (trace_next(lab.trace, &line))
+        count += strstr(line.text, "recovery reads many events") != NULL;
+    return count;
+}
+
+static void a_long_recovery_is_reported_once_a_minute_for_each_type(void **state)
+{
+    const struct actors_settings settings = { .long_replay = 3 };
+    uint32_t said = 0;
+    (void)state;
+
+    (void)lab_teardown(NULL);
+    lab_open_with(settings);
+    (void)setup();
+    for (uint32_t i = 0; i < 4; i++) {
+        lab_entity_tell(TYPE_E, (char[]){ (char)('a' + i), 0 }, 5);
+        lab_run();
+        assert_int_equal(lab.want_count, 1);
+        for (uint64_t seq = 1; seq <= 2 + (i > 0); seq++)
+            assert_true(replay(seq, PUT, 0));
+        recover(2 + (i > 0));
+        if (i == 2)
+            lab_advance(60000);
+        said += warnings();
+    }
+    assert_int_equal(said, 2); /* the second and the fourth one; the first was short */
+    assert_int_equal(lab_status().long_replays, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -339,6 +373,7 @@ int main(void)
         TEST(an_event_of_an_older_version_is_upcast_before_it_is_applied),
         TEST(a_rejected_event_is_not_stored),
         TEST(an_actor_without_apply_stops_when_it_persists),
+        TEST(a_long_recovery_is_reported_once_a_minute_for_each_type),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
