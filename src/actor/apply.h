@@ -1,4 +1,9 @@
-/* Declares how an entity takes one event. */
+/* Declares how an entity takes one event.
+ *
+ * A program rejects an event by the result of a second function, apply_checked: a C compiler then sees
+ * that each path returns an answer, and programs with `void apply` stay as they are. A call such as
+ * sherd_reject(text) inside apply would need a context there, and code after it would go on with a
+ * state that is wrong. */
 #ifndef SHERD_ACTOR_APPLY_H
 #define SHERD_ACTOR_APPLY_H
 
