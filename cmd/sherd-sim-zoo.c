@@ -292,6 +292,11 @@ static const struct kind services_kinds[] = {
       { "services_load=1", "fault_leave_oldest=10", "link_mean_us=1000" } },
     { ZOO_NONE, MODE_CHURN,
       { "services_load=1", "fault_leave_oldest=5", "fault_crash=5" } },
+    /* the singleton's node is cut off from the lease provider for long */
+    { ZOO_NONE, MODE_CHURN,
+      { "services_load=1", "service_leases=1", "fault_lease_cut=20", "fault_leave_oldest=10",
+        "fault_length_s=40", "lease_ttl_ms=8000", "lease_interval_ms=1000", "lease_retry_ms=1000",
+        "store_us=2000", "link_mean_us=1000" } },
 };
 
 #define SERVICES_KINDS (sizeof services_kinds / sizeof *services_kinds)

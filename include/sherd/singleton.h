@@ -67,8 +67,15 @@ struct sherd_singleton {
      * SHERD_REASON_BUFFER_FULL. Default: as configured
      * (akka.cluster.singleton-proxy.buffer-size, 1,000). */
     uint32_t buffer_size;
-    /* A lease that the instance must hold. Not available: SHERD_EINVAL. */
+    /* The provider of the lease that this node must hold while it runs the
+     * instance: "etcd", "file" or "memory"; "": none. The same on all nodes.
+     * Default: as configured (akka.cluster.singleton.use-lease, none). Guide:
+     * docs/guide/leases.md. */
     const char *lease;
+    /* Milliseconds after which the lease is asked for again, at most an hour;
+     * default: as configured (akka.cluster.singleton.lease-retry-interval,
+     * 5,000). */
+    uint64_t lease_retry_ms;
 };
 
 /* Opens a singleton on this node: makes its reference, and runs the instance
@@ -81,8 +88,8 @@ struct sherd_singleton {
  * node. Messages to it go on to the instance with their sender and their ask.
  * The messages of one actor arrive in order; some may be lost when the instance
  * moves, as with sherd_tell.
- * Result: 0. SHERD_EINVAL: a field is wrong, or a lease is wanted; the log
- * explains it. SHERD_EFULL: too many actors.
+ * Result: 0. SHERD_EINVAL: a field is wrong, or the lease provider cannot be
+ * used; the log explains it. SHERD_EFULL: too many actors.
  * If the name is open already, or the node has 256 singletons, the log has an
  * error, and messages to ref end as SHERD_REASON_NO_SUCH_ACTOR.
  *
@@ -96,7 +103,9 @@ sherd_singleton_open(struct sherd_ctx *ctx,
 
 /* At most one instance runs as long as the membership is one. If an operator
  * downs members on both sides of a network split, each side runs one: let a
- * resolver decide (akka.cluster.downing-provider-class). */
+ * resolver decide (akka.cluster.downing-provider-class), or use a lease. When
+ * the lease is lost, the instance ends at once: release is called, and it gets
+ * no message. It starts again when a node has the lease. */
 
 #ifdef __cplusplus
 }

@@ -210,6 +210,7 @@ void actors_free(struct actors *actors)
     for (uint32_t i = actors->news_head; i < actors->news.count; i++)
         mem_free(actors->news.items[i].text);
     vec_fini(&actors->news);
+    vec_fini(&actors->leased);
     for (uint32_t i = 0; i < actors->peers.count; i++)
         mem_free(actors->peers.items[i].text);
     vec_fini(&actors->peers);

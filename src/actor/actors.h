@@ -59,6 +59,7 @@ struct actors_settings {
     uint64_t (*clock)(void);
     /* ns; slower handlers are reported; 0: HANDLER_SLOW_NS, UINT64_MAX: none */
     uint64_t slow_handler;
+    bool is_verbose; /* logs each message to an entity at debug */
     uint64_t now;            /* monotonic ns at the start */
     const struct identity *identity; /* completes addresses; lent; null only in tests */
     const struct service_defaults *services; /* actor/services.h; lent; null: Akka's */
@@ -104,6 +105,16 @@ void actors_set_rule(struct actors *actors, uint16_t type, const struct shard_ru
 /* No actor runs any more from that time on: a lease of entities here is over. Needs settings.clock;
  * it is read once for about 64 messages. NEVER: no limit. */
 void actors_set_end_of_leases(struct actors *actors, uint64_t until);
+
+/* Leases of actors: a holder, itself an actor, binds another one, which ends at once with the lease
+ * (actor/services.h). provider: a number; until: end of the time in which the lease is certain. At
+ * most USER_SINGLETONS_MAX of a node. Call these outside of actors_run. */
+void actors_lease_granted(struct actors *actors, uint64_t holder, uint32_t provider, uint64_t until);
+void actors_leases_extended(struct actors *actors, uint32_t provider, uint64_t until);
+void actors_leases_lost(struct actors *actors, uint32_t provider); /* all of the provider */
+void actors_leases_end_all(struct actors *actors);
+/* Ends the bound actors whose time is over. Returns the first end of the others, or NEVER. */
+uint64_t actors_leases_look(struct actors *actors, uint64_t now);
 /* The limit of the active entities of each shard; UINT32_MAX, UINT64_MAX: none. */
 struct active_limit {
     uint32_t entities;

@@ -318,6 +318,14 @@ struct sherd_ctx {
     char shard[SHARD_TEXT_MAX];
 };
 
+/* A lease that control has granted to an actor, the holder, which binds another actor to it. */
+struct leased {
+    uint64_t holder;
+    uint64_t actor; /* 0: none is bound, or it has ended */
+    uint64_t until;
+    uint32_t provider;
+};
+
 struct actors {
     struct actors_settings settings;
     uint64_t now;
@@ -356,6 +364,7 @@ struct actors {
     VEC(uint32_t) parked;
     bool room;
     uint64_t end_of_leases; /* no actor runs from then on */
+    VEC(struct leased) leased;
     uint32_t exact_left; /* messages after each of which the clock is read */
     uint32_t handled_msg; /* of the last message that was handled */
     uint8_t handled_kind; /* enum message_kind */
@@ -473,6 +482,8 @@ struct slice slot_shard(const struct actors *actors, const struct slot *slot,
 /* Logs a text about an actor with its type; for an entity also shard and id. */
 void slot_trace(const struct actors *actors, const struct slot *slot,
                 enum trace_level level, const char *text);
+/* Logs that the entity handles a message. */
+void slot_trace_message(const struct actors *actors, const struct slot *slot, uint32_t msg);
 void slot_trace_why(const struct actors *actors, const struct slot *slot,
                     const char *text, const char *why);
 

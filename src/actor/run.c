@@ -307,6 +307,8 @@ static uint32_t run_messages(struct actors *actors, uint32_t index,
         handled++;
         actors->handled_msg = message->msg;
         actors->handled_kind = message->kind;
+        if (actors->settings.is_verbose && (slot->flags & FLAG_ENTITY))
+            slot_trace_message(actors, slot, message->msg);
         if (slot->flags & FLAG_UNDURABLE)
             undurable_is_bounded(actors, slot);
         /* as Akka's passivation: only messages through sharding count as use */

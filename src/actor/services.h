@@ -17,14 +17,20 @@ struct message;
  * comment says otherwise. */
 struct service_defaults {
     const char *singleton_name, *singleton_role; /* akka.cluster.singleton */
-    const char *singleton_lease;                 /* use-lease */
+    const char *singleton_lease;                 /* use-lease: a name of lease/request.h */
     const char *proxy_name, *proxy_role;         /* akka.cluster.singleton-proxy */
     uint64_t hand_over_retry_ms;
+    uint64_t lease_retry_ms;
     uint64_t identification_ms;
     uint64_t keep_alive_ms; /* akka.cluster.sharded-daemon-process */
+    const char *daemon_role; /* likewise, sharding.role */
     uint32_t hand_over_retries;
     uint32_t proxy_buffer;
 #define PROXY_BUFFER_NONE UINT32_MAX
+    /* Opens the provider of leases with that number of lease/request.h, on any thread, and may wait for
+     * the disk. False: it cannot be used, and the log says why. Null: all are open. */
+    bool (*open_lease)(void *user, uint32_t provider);
+    void *user;
 };
 
 /* Returns the node's defaults; never null. */
@@ -40,6 +46,11 @@ void actors_kept_send(struct sherd_ctx *ctx, struct message *kept, struct sherd_
 void actors_kept_end(struct sherd_ctx *ctx, struct message *kept, enum sherd_reason reason);
 /* Frees a kept message, given, of an actor that is released: nobody is notified. */
 void actors_kept_free(struct actors *actors, struct message *kept);
+/* Whether the lease that control has granted to the running actor is certain now. */
+bool actors_lease_is_held(const struct sherd_ctx *ctx);
+/* Another actor of this lane, by its number, ends at once with that lease. */
+void actors_lease_bind(struct sherd_ctx *ctx, uint64_t actor);
+void actors_lease_drop(struct sherd_ctx *ctx); /* the lease is not needed any more */
 struct actors *actors_of(const struct sherd_ctx *ctx);
 
 #endif

@@ -27,6 +27,8 @@ void singleton_call_put(struct buf *bytes, const struct singleton_call *call)
     buf_put_u64(bytes, call->retry_ms);
     buf_put_u64(bytes, call->interval_ms);
     buf_put_u32(bytes, call->retries);
+    buf_put_u32(bytes, call->lease);
+    buf_put_u64(bytes, call->lease_retry_ms);
 }
 
 void singleton_call_read(struct singleton_call *call, struct slice bytes)
@@ -42,5 +44,7 @@ void singleton_call_read(struct singleton_call *call, struct slice bytes)
     call->retry_ms = cursor_u64(&cursor);
     call->interval_ms = cursor_u64(&cursor);
     call->retries = cursor_u32(&cursor);
+    call->lease = cursor_u32(&cursor);
+    call->lease_retry_ms = cursor_u64(&cursor);
     check(!cursor.failed);
 }

@@ -27,12 +27,15 @@ struct singleton_call {
     bool is_host;      /* this node may run it, if it has the role */
     uint64_t retry_ms, interval_ms;
     uint32_t retries;
+    uint32_t lease; /* provider of the lease that an instance needs: enum lease_provider_kind; 0: none */
+    uint64_t lease_retry_ms;
 };
 
 enum singleton_answer {
     KEEPER_START = 1, /* run an instance */
     KEEPER_STOP,      /* end it, then call KEEPER_ENDED */
-    KEEPER_STOP_NOW,  /* likewise, without waiting for the program */
+    KEEPER_STOP_NOW,  /* likewise, without waiting for the program; none starts any more */
+    KEEPER_UNLEASED,  /* its lease is lost, and it has ended: call KEEPER_ENDED */
     KEEPER_FOUND,     /* body: a sherd_ref, where messages go from now on */
     KEEPER_LOST,      /* nowhere, until FOUND comes */
     KEEPER_REFUSED    /* the OPEN: the name is in use, or there are too many */

@@ -1,4 +1,6 @@
 /* Writes log lines about an actor, with its type, shard and id. */
+#include <stdio.h>
+
 #include "actor/inside.h"
 
 const char *slot_type(const struct actors *actors, const struct slot *slot)
@@ -33,6 +35,14 @@ void slot_trace(const struct actors *actors, const struct slot *slot,
     else
         trace_put(trace, level, "actor", "%s actor=%s", text,
                   slot_type(actors, slot));
+}
+
+void slot_trace_message(const struct actors *actors, const struct slot *slot, uint32_t msg)
+{
+    char text[40];
+
+    (void)snprintf(text, sizeof text, "message handled msg=%u", (unsigned)msg); /* fits */
+    slot_trace(actors, slot, TRACE_DEBUG, text);
 }
 
 void slot_trace_why(const struct actors *actors, const struct slot *slot,

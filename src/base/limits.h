@@ -343,6 +343,7 @@
 /* for other processes' transactions, by default; then the group fails */
 #define BACKEND_LOCK_WAIT_MS 10000
 #define BACKEND_WAL_PAGES 4096 /* pages of 4 KiB: the log is emptied at 16 MiB */
+#define BACKEND_SIGN_PAGES 4096 /* a file of 16 MiB is signed when it is opened, larger ones by the check */
 #define BACKEND_WAL_PAGES_MAX 65536 /* 256 MiB: then the writer waits for readers */
 #define BACKEND_ROOM_MIN (1024 * 1024) /* bytes: after a full disk, a journal with less counts as failing */
 #define BACKEND_CHECK_RATE_MIN (64 * 1024) /* bytes a second: a gigabyte takes five hours */

@@ -106,6 +106,11 @@ static bool stands_in_copy(const struct row *row, const char *key)
     return known;
 }
 
+bool known_original(const struct row *row, const char *key, struct buf *original)
+{
+    return is_copy(row) && put_other(row, key, original);
+}
+
 const struct row *known_find(const char *key)
 {
     const struct row *found = NULL;

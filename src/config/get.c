@@ -126,6 +126,22 @@ static bool is_default(const struct config *config,
            config_values_equal(row, &setting->value, value);
 }
 
+/* Does a key of a copied section have the value of the original? */
+static bool is_copied(const struct config *config, const struct setting *setting)
+{
+    const struct value *value;
+    const struct row *row;
+    struct buf key = { 0 };
+    bool is_same = false;
+
+    if (known_original(setting->row, setting->key, &key)) {
+        value = config_value(config, (const char *)key.data, &row, NULL);
+        is_same = setting->value.text && value->text && strcmp(setting->value.text, value->text) == 0;
+    }
+    buf_fini(&key);
+    return is_same;
+}
+
 /* Is it a strategy that is not in use? */
 static bool is_idle_strategy(const struct config *config, const char *key)
 {
@@ -142,24 +158,40 @@ static bool is_idle_strategy(const struct config *config, const char *key)
              name[strlen(used)] == '.');
 }
 
+/* Returns why a key whose row has an effect has none beside other settings; null: it has. */
+static const char *idle_reason(const struct config *config, const char *key)
+{
+    static const char sharding[] = "cluster.sharding.coordinator-singleton";
+
+    if (is_idle_strategy(config, key))
+        return "another strategy is in use: see `cluster.sharding.passivation.strategy`";
+    if (strncmp(key, sharding, sizeof sharding - 1) == 0 && strcmp(key + sizeof sharding - 1, ".role") == 0 &&
+        config_bool(config, "cluster.sharding.coordinator-singleton-role-override"))
+        return "`coordinator-singleton-role-override` is on, so coordinators have the role of their type";
+    return NULL;
+}
+
 bool config_next_setting(const struct config *config, uint32_t *at,
                          struct config_setting *setting)
 {
     struct map_entry entry;
     const struct setting *found;
+    const char *idle;
 
     check(config->finished);
     if (!map_next(&config->settings, at, &entry))
         return false;
     found = entry.value;
+    idle = idle_reason(config, found->key);
     *setting = (struct config_setting){
         .key = found->key,
         .value = found->value.text,
         .origin = found->origin,
-        .is_default = found->row->type != ROW_ANY && is_default(config, found),
-        .is_jvm = found->row->type == ROW_ANY,
-        .has_effect = found->row->has_effect &&
-                      !is_idle_strategy(config, found->key),
+        .is_default = found->row->type == ROW_ANY ? is_copied(config, found)
+                                                  : is_default(config, found),
+        .is_jvm = strcmp(found->row->about, KNOWN_FOREIGN) == 0,
+        .has_effect = found->row->has_effect && !idle,
+        .why = idle && found->row->has_effect ? idle : found->row->about,
     };
     return true;
 }

@@ -425,7 +425,8 @@ const struct row rows_without_effect[] = {
     SAME("actor.mailbox.*", "actor.default-mailbox")
     SAME("actor.typed.default-mailbox", "actor.default-mailbox")
     SAME("circuit-breaker.*", "circuit-breaker.default")
-    SAME("cluster.sharded-daemon-process.sharding", "cluster.sharding")
+    { "cluster.sharded-daemon-process.sharding.**", ROW_ANY, "null", "cluster.sharding", 0, 0, false,
+      "daemons have the settings of `cluster.sharding`: set it there" },
     SAME("cluster.typed.receptionist.distributed-data",
          "cluster.distributed-data")
     SAME("io.pinned-dispatcher", "actor.default-dispatcher")

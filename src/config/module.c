@@ -155,6 +155,6 @@ bool known_is_skipped(const char *key)
     key += 6;
     row = known_find(key);
     if (row)
-        return row->type == ROW_ANY;
+        return row->type == ROW_ANY && strcmp(row->about, KNOWN_FOREIGN) == 0;
     return !known_is_section(key) && known_is_foreign(key, true);
 }

@@ -13,30 +13,23 @@
 #define NOT_YET false
 #define ANY_MAX INT64_MAX
 
-#define SWITCH(key, value, effect, about) \
-    { key, ROW_BOOL, value, NULL, 0, 0, effect, about },
+#define SWITCH(key, value, effect, about) { key, ROW_BOOL, value, NULL, 0, 0, effect, about },
 #define COUNT(key, value, words, min, max, effect, about) \
     { key, ROW_INT, value, words, min, max, effect, about },
 #define NUMBER(key, value, words, min, max, effect, about) \
     { key, ROW_NUMBER, value, words, min, max, effect, about },
-#define TIME(key, value, words, effect, about) \
-    { key, ROW_DURATION, value, words, 0, 0, effect, about },
+#define TIME(key, value, words, effect, about) { key, ROW_DURATION, value, words, 0, 0, effect, about },
 /* A time that must not be zero. */
 #define SPAN(key, value, words, effect, about) \
     { key, ROW_DURATION, value, words, 1, 0, effect, about },
 /* A time counted in whole milliseconds; less than one would be zero. */
 #define SPAN_MS(key, value, words, effect, about) \
     { key, ROW_DURATION, value, words, 1000000, 0, effect, about },
-#define SIZE(key, value, words, effect, about) \
-    { key, ROW_SIZE, value, words, 0, 0, effect, about },
-#define TEXT(key, value, effect, about) \
-    { key, ROW_TEXT, value, NULL, 0, 0, effect, about },
-#define CHOICE(key, value, words, effect, about) \
-    { key, ROW_CHOICE, value, words, 0, 0, effect, about },
-#define LIST(key, value, effect, about) \
-    { key, ROW_LIST, value, NULL, 0, 0, effect, about },
-#define IGNORED(key) \
-    { key, ROW_ANY, "null", NULL, 0, 0, NOT_YET, KNOWN_FOREIGN },
+#define SIZE(key, value, words, effect, about) { key, ROW_SIZE, value, words, 0, 0, effect, about },
+#define TEXT(key, value, effect, about) { key, ROW_TEXT, value, NULL, 0, 0, effect, about },
+#define CHOICE(key, value, words, effect, about) { key, ROW_CHOICE, value, words, 0, 0, effect, about },
+#define LIST(key, value, effect, about) { key, ROW_LIST, value, NULL, 0, 0, effect, about },
+#define IGNORED(key) { key, ROW_ANY, "null", NULL, 0, 0, NOT_YET, KNOWN_FOREIGN },
 /* The keys of the other section may stand below it; below an empty one no key may. */
 #define SAME(at, other) \
     { at ".**", ROW_ANY, "null", other, 0, 0, NOT_YET, KNOWN_FOREIGN },
@@ -61,23 +54,22 @@
          "the order of phases is fixed; another value is refused")
 
 /* A singleton's settings; sharding's take the values of the general ones. */
-#define SINGLETON(at, name, role, retry, retries, lease, lease_retry, effect)   \
-    TEXT(at ".singleton-name", name, effect, "name of a singleton that the program does not name") \
-    TEXT(at ".role", role, effect, "only members with this role; empty: all")   \
-    SPAN_MS(at ".hand-over-retry-interval", retry, NULL, effect,                \
-            "asks the previous oldest again after this time")                   \
-    COUNT(at ".min-number-of-hand-over-retries", retries, NULL, 1, 100000, effect, \
+#define SINGLETON(at, role, retry, retries, lease, lease_retry, role_about)     \
+    TEXT(at ".role", role, YES, role_about)                                     \
+    SPAN_MS(at ".hand-over-retry-interval", retry, NULL, YES, "asks the previous oldest again after this time") \
+    COUNT(at ".min-number-of-hand-over-retries", retries, NULL, 1, 100000, YES, \
           "asks at least this often before it starts over")                     \
-    TEXT(at ".use-lease", lease, YES, "lease that coordinators hold while they run: `etcd`, `file`, " \
+    TEXT(at ".use-lease", lease, YES, "lease that a node holds while it runs a singleton or coordinator: `etcd`, `file`, " \
          "`memory`; empty: none")                                               \
     SPAN_MS(at ".lease-retry-interval", lease_retry, NULL, YES,                 \
          "tries to get the lease again after this time")
 
 /* Distributed data, the users' or sharding's; d("...") names the key whose value is the default. */
 #define DDATA(at, d, prefer, elements, keys, users)                              \
-    TEXT(at ".name", d("name", "ddataReplicator"), users,                        \
-         "name of the replicator actor")                                         \
-    TEXT(at ".role", d("role", ""), users, "only members with this role have replicas; empty: all") \
+    TEXT(at ".name", d("name", "ddataReplicator"), users, DDATA_##users("name of the replicator actor", \
+         "as in Akka: the replicator has the name of its role; see `guardian-name`")) \
+    TEXT(at ".role", d("role", ""), users, DDATA_##users("only members with this role have replicas; empty: all", \
+         "as in Akka: it has the role of the entity types; set `cluster.sharding.role`")) \
     SPAN_MS(at ".gossip-interval", d("gossip-interval", "2 s"), NULL, YES,       \
          "interval of gossip")                                                   \
     SPAN_MS(at ".notify-subscribers-interval",                                   \
@@ -88,9 +80,8 @@
          "logs values above this size, again after each growth by a tenth")      \
     COUNT(at ".max-delta-elements", elements, NULL, 1, 1000000, YES,             \
           "number of entries in one gossip message")                             \
-    TEXT(at ".use-dispatcher",                                                   \
-         d("use-dispatcher", "akka.actor.internal-dispatcher"), NOT_YET,         \
-         "of the JVM; accepted")                                                 \
+    TEXT(at ".use-dispatcher", d("use-dispatcher", "akka.actor.internal-dispatcher"), NOT_YET, \
+         "there are no dispatchers: replicators run on the control thread")                                                 \
     SPAN_MS(at ".pruning-interval", d("pruning-interval", "120 s"), OFF, YES,    \
          "interval of pruning the data of removed members")                      \
     SPAN_MS(at ".max-pruning-dissemination",                                     \
@@ -101,11 +92,11 @@
          "pruning markers are kept this long")                                   \
     TIME(at ".serializer-cache-time-to-live",                                    \
          d("serializer-cache-time-to-live", "10s"), NULL, NOT_YET,               \
-         "of the JVM; accepted")                                                 \
+         "values are kept as bytes, so nothing needs a cache")                                                 \
     SWITCH(at ".prefer-oldest", prefer, YES,                                     \
            "on: replicates to the oldest members first")                         \
-    COUNT(at ".majority-min-cap", "5", NULL, 1, 100000, !(users),                \
-          "a majority has at least this many members, or all when there are fewer") \
+    COUNT(at ".majority-min-cap", "5", NULL, 1, 100000, !(users), "a majority has at least this many members, or all " \
+          "when there are fewer; of `cluster.sharding.distributed-data` only, calls name their own") \
     SWITCH(at ".delta-crdt.enabled", d("delta-crdt.enabled", "on"), YES,         \
            "on: sends deltas instead of whole values")                           \
     COUNT(at ".delta-crdt.max-delta-size", d("delta-crdt.max-delta-size", "50"), \
@@ -118,15 +109,19 @@
     TEXT(at ".durable.store-actor-class",                                        \
          d("durable.store-actor-class", "akka.cluster.ddata.LmdbDurableStore"),  \
          YES, "only this class, which stands for the LMDB files of this library, or Pekko's") \
-    IGNORED(at ".durable.use-dispatcher")                                        \
-    SAME(at ".durable.pinned-store", "actor.default-dispatcher")                 \
-    TEXT(at ".durable.lmdb.dir", d("durable.lmdb.dir", "ddata"), users,          \
-         "directory of the files; a name that ends with `ddata` gets a suffix with system, replicator and port") \
+    TEXT(at ".durable.use-dispatcher", d("durable.use-dispatcher", "akka.cluster.distributed-data.durable.pinned-store"), \
+         NOT_YET, "there are no dispatchers: a thread of its own writes durable keys") \
+    { at ".durable.pinned-store.**", ROW_ANY, "null", "actor.default-dispatcher", 0, 0, NOT_YET, \
+      "there are no dispatchers: a thread of its own writes durable keys" },     \
+    TEXT(at ".durable.lmdb.dir", d("durable.lmdb.dir", "ddata"), users, DDATA_##users( \
+         "directory of the files; a name that ends with `ddata` gets a suffix with system, replicator and port", ONE_FILE)) \
     SIZE(at ".durable.lmdb.map-size", d("durable.lmdb.map-size", "100 MiB"),     \
-         NULL, users, "initial size limit of the database, 1 MiB to 64 GiB")     \
-    TIME(at ".durable.lmdb.write-behind-interval",                               \
-         d("durable.lmdb.write-behind-interval", "off"), OFF, users,             \
-         "collects changes this long, then writes them")
+         NULL, users, DDATA_##users("initial size limit of the database, 1 MiB to 64 GiB", ONE_FILE)) \
+    TIME(at ".durable.lmdb.write-behind-interval", d("durable.lmdb.write-behind-interval", "off"), OFF, \
+         users, DDATA_##users("collects changes this long, then writes them", ONE_FILE))
+#define DDATA_YES(users, sharding) users
+#define DDATA_NOT_YET(users, sharding) sharding
+#define ONE_FILE "one file has the durable keys of all replicators: set it in `cluster.distributed-data`"
 
 #define DDATA_OWN(key, value) value
 #define DDATA_GENERAL(key, value) "$cluster.distributed-data." key
@@ -211,6 +206,7 @@
     "$cluster.sharding.passivation.strategy-defaults." key
 
 #define SHARDING "cluster.sharding."
+#define DAEMONS "cluster.sharded-daemon-process."
 #define LEAST SHARDING "least-shard-allocation-strategy."
 #define HASHING SHARDING "consistent-hashing-allocation-strategy."
 #define PASSIVATION SHARDING "passivation."
@@ -374,10 +370,8 @@ static const struct row rows[] = {
          NULL, YES, "interval of heartbeats")
     SPAN_MS("cluster.multi-data-center.failure-detector.expected-response-after",
          "1 s", NULL, YES, "the first heartbeat is expected after this time")
-    SWITCH("cluster.debug.verbose-heartbeat-logging", "off", NOT_YET,
-           "logs every heartbeat")
-    SWITCH("cluster.debug.verbose-gossip-logging", "off", NOT_YET,
-           "logs every gossip")
+    SWITCH("cluster.debug.verbose-heartbeat-logging", "off", NOT_YET, "heartbeats are not logged: see `log.member`")
+    SWITCH("cluster.debug.verbose-gossip-logging", "off", NOT_YET, "gossip is not logged: see `log.member`")
     SWITCH("cluster.configuration-compatibility-check.enforce-on-join", "on",
            YES, "on: a node whose cluster-wide settings differ may not join")
 
@@ -409,7 +403,8 @@ static const struct row rows[] = {
     TEXT(RESOLVER "lease-majority.role", "", YES, "only members with this role count; empty: all")
 
     /* Singletons */
-    SINGLETON("cluster.singleton", "singleton", "", "1s", "15", "", "5s", YES)
+    TEXT("cluster.singleton.singleton-name", "singleton", YES, "name of a singleton that the program does not name")
+    SINGLETON("cluster.singleton", "", "1s", "15", "", "5s", "only members with this role; empty: all")
     TEXT("cluster.singleton-proxy.singleton-name", "$cluster.singleton.singleton-name", YES,
          "name of the singleton that a proxy without one looks for")
     TEXT("cluster.singleton-proxy.role", "", YES, "role of the members that run it; empty: all")
@@ -428,7 +423,7 @@ static const struct row rows[] = {
     /* Sharding */
     COUNT(SHARDING "number-of-shards", "1000", NULL, 1, 20000, YES,
           "number of shards of a type; the same on all nodes")
-    TEXT(SHARDING "guardian-name", "sharding", NOT_YET, "name of the actor above all regions")
+    TEXT(SHARDING "guardian-name", "sharding", YES, "name of the actor above all regions, in their paths; the same on all nodes")
     TEXT(SHARDING "role", "", YES, "only members with this role host entities; empty: all")
     SWITCH(SHARDING "remember-entities", "off", YES,
            "on: entities of types that do not set `remember` start again with their shard")
@@ -461,8 +456,8 @@ static const struct row rows[] = {
          "[0.2, 0.8]", YES, "their shares")
     STRATEGY(PASSIVATION "strategy-defaults", STRATEGY_OWN)
     STRATEGY(PASSIVATION "*", STRATEGY_GENERAL)
-    TIME(SHARDING "coordinator-failure-backoff", "5 s", NULL, NOT_YET,
-         "a coordinator that cannot store starts again after this time")
+    SPAN_MS(SHARDING "coordinator-failure-backoff", "5 s", NULL, YES,
+         "longest pause before a coordinator repeats a failed read or write of its state")
     SPAN(SHARDING "retry-interval", "2 s", NULL, YES,
          "a region repeats unanswered requests to the coordinator at this interval")
     COUNT(SHARDING "buffer-size", "100000", NULL, 0, 100000000, YES,
@@ -475,8 +470,8 @@ static const struct row rows[] = {
     TIME(SHARDING "entity-restart-backoff", "10 s", NULL, YES,
          "a remembered entity that stopped starts again after this time")
     SPAN_MS(SHARDING "rebalance-interval", "10 s", NULL, YES, "interval of rebalancing")
-    TEXT(SHARDING "journal-plugin-id", "", NOT_YET, "journal of the deprecated persistence mode")
-    TEXT(SHARDING "snapshot-plugin-id", "", NOT_YET, "snapshots of the deprecated persistence mode")
+    TEXT(SHARDING "journal-plugin-id", "", NOT_YET, "only of `state-store-mode = persistence`, which is refused; see `journal.plugin`")
+    TEXT(SHARDING "snapshot-plugin-id", "", NOT_YET, "only of `state-store-mode = persistence`, which is refused; see `journal.plugin`")
     CHOICE(SHARDING "state-store-mode", "ddata", "ddata|persistence",
            YES, "where coordinators store their state; `persistence` is refused")
     COUNT(SHARDING "snapshot-after", "1000", NULL, 1, ANY_MAX, YES,
@@ -520,34 +515,46 @@ static const struct row rows[] = {
     COUNT(SHARDING "event-sourced-remember-entities-store."
                    "max-updates-per-write",
           "100", NULL, 1, 1000000, YES, "number of changes in one record")
-    SINGLETON(SHARDING "coordinator-singleton",
-              "$cluster.singleton.singleton-name", "$cluster.singleton.role",
+    TEXT(SHARDING "coordinator-singleton.singleton-name", "$cluster.singleton.singleton-name", NOT_YET,
+         "coordinators have the name \"singleton\", as in Akka; `guardian-name` changes their paths")
+    SINGLETON(SHARDING "coordinator-singleton", "$cluster.singleton.role",
               "$cluster.singleton.hand-over-retry-interval",
               "$cluster.singleton.min-number-of-hand-over-retries",
-              "$cluster.singleton.use-lease",
-              "$cluster.singleton.lease-retry-interval", NOT_YET)
-    SWITCH(SHARDING "coordinator-singleton-role-override", "on", NOT_YET,
-           "always on: the coordinator runs on nodes of the type's role")
+              "$cluster.singleton.use-lease", "$cluster.singleton.lease-retry-interval",
+              "with `coordinator-singleton-role-override = off`: role of the coordinators' nodes")
+    SWITCH(SHARDING "coordinator-singleton-role-override", "on", YES,
+           "on: coordinators run on all nodes that host the type; off: only on those of them with "
+           "`coordinator-singleton.role`; the same on all nodes")
     COUNT(SHARDING "coordinator-state.write-majority-plus", "3", "all", 0,
           100000, YES, "the coordinator writes its state to a majority and this many more members")
     COUNT(SHARDING "coordinator-state.read-majority-plus", "5", "all", 0,
           100000, YES, "the coordinator reads its state from a majority and this many more members")
     DDATA(SHARDING "distributed-data", DDATA_GENERAL, "on", "5",
           "[\"shard-*\"]", NOT_YET)
-    IGNORED(SHARDING "use-dispatcher")
+    TEXT(SHARDING "use-dispatcher", "akka.actor.internal-dispatcher", NOT_YET,
+         "there are no dispatchers: sharding runs on the control thread and on `lanes`")
     TEXT(SHARDING "use-lease", "", YES,
          "lease that each shard holds while it runs: `etcd`, `file`, `memory`; empty: none")
     SPAN_MS(SHARDING "lease-retry-interval", "5s", NULL, YES, "tries to get it again after this time")
-    SWITCH(SHARDING "verbose-debug-logging", "off", NOT_YET,
-           "logs every routed message")
+    SWITCH(SHARDING "verbose-debug-logging", "off", YES,
+           "on: each message to an entity is logged at debug, where it is routed and where it is handled")
     SWITCH(SHARDING "fail-on-invalid-entity-state-transition", "off", NOT_YET,
-           "aborts instead of a warning")
+           "always on: an invalid state ends the process, which a supervisor starts again")
     LIST(SHARDING "healthcheck.names", "[]", YES,
          "entity types that must have registered with their coordinators before the node is ready")
     TIME(SHARDING "healthcheck.timeout", "5s", NULL, YES,
          "with names: the node is not ready while its regions have not worked for this time; at most 5 s")
-    SPAN_MS("cluster.sharded-daemon-process.keep-alive-interval", "10s", NULL,
-            YES, "starts missing daemons this often")
+    SPAN_MS(DAEMONS "keep-alive-interval", "10s", NULL, YES, "starts missing daemons this often")
+    TEXT(DAEMONS "sharding.role", "$cluster.sharding.role", YES, "role of the nodes that run daemons which name none")
+    TEXT(DAEMONS "sharding.use-lease", "$cluster.sharding.use-lease", YES, "lease that a daemon's shard holds while it runs")
+    SPAN_MS(DAEMONS "sharding.lease-retry-interval", "$cluster.sharding.lease-retry-interval", NULL, YES,
+            "tries to get it again after this time")
+    COUNT(DAEMONS "sharding.least-shard-allocation-strategy.rebalance-absolute-limit",
+          "$cluster.sharding.least-shard-allocation-strategy.rebalance-absolute-limit", NULL, 0, 100000, YES,
+          "as in `cluster.sharding`, for daemons; 0: the value there")
+    NUMBER(DAEMONS "sharding.least-shard-allocation-strategy.rebalance-relative-limit",
+           "$cluster.sharding.least-shard-allocation-strategy.rebalance-relative-limit", NULL, 0, 1, YES,
+           "as in `cluster.sharding`, for daemons; 0: the value there")
 
     /* Remoting */
     SWITCH(ARTERY "enabled", "on", NOT_YET, "always on")
@@ -611,8 +618,7 @@ static const struct row rows[] = {
          "gives up listening after this time")
     LIST(ARTERY "large-message-destinations", "[]", YES,
          "paths of actors that get their messages on the large stream")
-    SWITCH(ARTERY "untrusted-mode", "off", NOT_YET,
-           "refuses control messages of others")
+    SWITCH(ARTERY "untrusted-mode", "off", YES, "always off; `on` is refused: use mutual TLS")
     LIST(ARTERY "trusted-selection-paths", "[]", NOT_YET,
          "actors that may be selected in untrusted mode")
     SWITCH(ARTERY "log-received-messages", "off", NOT_YET, "logs every one")

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
+
 enum row_type {
     ROW_BOOL,
     ROW_INT,
@@ -44,6 +46,9 @@ uint32_t known_index(const struct row *row);
 /* Returns the exact row of a key, else the first whose stars match. Null when unknown. */
 const struct row *known_find(const char *key);
 bool known_is_section(const char *key); /* does it have keys below? "" does */
+/* Appends the key that the key of a copied section copies, with a zero byte. False: the row copies
+ * nothing, or there is no such key. */
+bool known_original(const struct row *row, const char *key, struct buf *original);
 /* Are there keys below its own name, not only below a star? */
 bool known_is_named(const char *section, size_t size);
 /* Returns the rest of the row's key below a section, or null if it is not below. */

@@ -35,6 +35,51 @@ static bool is_spelling_of(struct slice name, const char *key)
     return true;
 }
 
+/* Writes a name as if all its parts were one, to compare it: "cluster-seed-nodes". */
+static bool join(struct slice name, char text[KEY_NEAR_SIZE])
+{
+    size_t size = 0;
+
+    if (name.size >= KEY_NEAR_SIZE)
+        return false;
+    for (size_t i = 0; i < name.size; i++) {
+        char letter = (char)name.data[i];
+
+        if (letter == '.' || letter == '_')
+            letter = '-';
+        else if (letter >= 'A' && letter <= 'Z')
+            letter = (char)(letter - 'A' + 'a');
+        text[size++] = letter;
+    }
+    text[size] = '\0';
+    return true;
+}
+
+/* Returns the key that the name resembles; null: there is none. */
+static const struct row *nearest_of(struct slice name)
+{
+    char left[KEY_NEAR_SIZE], right[KEY_NEAR_SIZE];
+
+    for (uint32_t i = 0; join(name, left) && i < known_count(); i++) {
+        const struct row *row = known_row(i);
+
+        if (row->has_effect && !strchr(row->key, '*') && join(slice_text(row->key), right) &&
+            known_resembles(left, right))
+            return row;
+    }
+    return NULL;
+}
+
+static void note(struct config *config, const struct row *row, const char *source)
+{
+    struct buf meant = { 0 };
+
+    config_put_variable(&meant, row->key);
+    config_add_unread(config, CONFIG_VARIABLE, source, (const char *)meant.data,
+                      (struct place){ .source = source });
+    buf_fini(&meant);
+}
+
 /* Returns what follows a prefix; an empty slice if the name has another one. */
 static struct slice after(struct slice name, const char *prefix)
 {
@@ -64,8 +109,8 @@ void config_note_variable(struct config *config, struct slice name,
         "SHERD_", "CONFIG_FORCE_akka_", "CONFIG_FORCE_pekko_",
         "CONFIG_FORCE_sherd_",
     };
+    const struct row *nearest;
     struct slice rest = { 0 };
-    struct buf meant = { 0 };
 
     for (size_t i = 0; !rest.size && i < sizeof prefixes / sizeof *prefixes; i++)
         rest = after(name, prefixes[i]);
@@ -76,11 +121,10 @@ void config_note_variable(struct config *config, struct slice name,
             !is_spelling_of(row->type == ROW_LIST ? without_number(rest) : rest,
                             row->key))
             continue;
-        config_put_variable(&meant, row->key);
-        config_add_unread(config, CONFIG_VARIABLE, source,
-                          (const char *)meant.data,
-                          (struct place){ .source = source });
-        buf_fini(&meant);
+        note(config, row, source);
         return;
     }
+    nearest = rest.size ? nearest_of(rest) : NULL;
+    if (nearest)
+        note(config, nearest, source);
 }

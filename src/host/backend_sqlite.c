@@ -21,6 +21,7 @@
 #include "host/backend_place.h"
 #include "host/backend_sqlite_inside.h"
 #include "host/backend_sqlite_pages.h"
+#include "host/file.h"
 
 #define READ_LOCK_WAIT_MS 1000 /* readers wait only while another process recovers the log */
 
@@ -142,16 +143,15 @@ bool sqlite_is_full(const struct sqlite_store *store)
 
 void sqlite_describe(const struct sqlite_store *store, char *error)
 {
+    bool is_damaged = sqlite3_extended_errcode(store->db) == SQLITE_IOERR_DATA;
     int system_error = system_error_of(store);
+    char page[SQLITE_PAGES_TEXT];
 
-    if (sqlite3_extended_errcode(store->db) == SQLITE_IOERR_DATA)
-        (void)snprintf(error, BACKEND_ERROR_MAX,
-                       "journal %s: page %u of the file is damaged",
-                       store->label, sqlite_pages_damaged()); /* may be cut */
-    else
-        (void)snprintf(error, BACKEND_ERROR_MAX, "journal %s: %s", store->label,
-                       system_error ? strerror(system_error)
-                                    : sqlite3_errmsg(store->db)); /* may be cut */
+    sqlite_pages_describe(page, sizeof page);
+    (void)snprintf(error, BACKEND_ERROR_MAX, "journal %s: %s", store->label,
+                   is_damaged     ? page
+                   : system_error ? strerror(system_error)
+                                  : sqlite3_errmsg(store->db)); /* may be cut */
 }
 
 int sqlite_failed(struct sqlite_store *store, char *error)
@@ -238,34 +238,33 @@ static int open_file(struct sqlite_store *store, char *error)
                    result ? strerror(result) : sqlite3_errmsg(store->db));
 }
 
-/* Fills the write-ahead log's file with zeros up to the size at which it is emptied. A sync into
- * existing blocks takes half the time of one that also records growth. SQLite stops reading at
- * zeros. Only in a write transaction. */
-static void fill_log(struct sqlite_store *store)
+/* Marks of an earlier start may be older than the file, after a loss of power or a restore. */
+static int check_marks(struct sqlite_store *store, char *error)
 {
-    static const uint8_t zeros[1 << 16];
-    const off_t wanted = (off_t)BACKEND_WAL_PAGES * (4096 + 24);
-    struct buf name = { 0 };
-    struct stat stat;
-    int file;
+    if (sqlite_pages_are_kept(sqlite_file_of(store)))
+        return 0;
+    if (!turn_is_alone(store->turn))
+        return sqlite_refused(store, error,
+                              "it was overwritten while other processes have it "
+                              "open: stop all of them and restore the file");
+    page_marks_clear(turn_marks(store->turn));
+    return 0;
+}
 
-    buf_put_text(&name, store->path);
-    buf_put(&name, "-wal", sizeof "-wal");
-    file = open((const char *)name.data, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    buf_fini(&name);
-    if (file < 0 || fstat(file, &stat) != 0)
-        stat.st_size = wanted;
-    while (stat.st_size < wanted) {
-        ssize_t written = pwrite(file, zeros, sizeof zeros, stat.st_size);
+static void copy_log(struct sqlite_store *store)
+{
+    (void)sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_PASSIVE,
+                                    NULL, NULL); /* others may be doing it */
+}
 
-        if (written <= 0)
-            break; /* a full disk: the next commit reports it */
-        stat.st_size += written;
-    }
-    if (file >= 0) {
-        (void)fdatasync(file);
-        (void)close(file);
-    }
+/* Writes a page that no copy has, if no page has a mark. */
+static void set_first_mark(struct sqlite_store *store)
+{
+    if (sqlite_pages_have_sums(sqlite_file_of(store)) &&
+        page_marks_is_empty(turn_marks(store->turn)) &&
+        sqlite_run_text(store, "REPLACE INTO meta VALUES('stamp', hex(randomblob(16)))") ==
+            SQLITE_OK)
+        copy_log(store);
 }
 
 /* The caller has the turn. */
@@ -280,17 +279,17 @@ static int set_up_writer(struct sqlite_store *store, char *error)
                         "PRAGMA cache_size = -32768;"
                         "PRAGMA trusted_schema = OFF") != SQLITE_OK)
         return sqlite_failed(store, error);
-    if (sqlite_set_up_schema(store, error) != 0)
+    if (sqlite_set_up_schema(store, error) != 0 || check_marks(store, error) != 0)
         return -1;
-    if (sqlite3_exec(store->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) ==
-        SQLITE_OK) {
-        fill_log(store);
-        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL,
-                           NULL); /* nothing was written */
-    }
-    /* An earlier process may have left frames in the log that were never synced. */
-    (void)sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_PASSIVE,
-                                    NULL, NULL); /* others may be doing it */
+    if (turn_is_alone(store->turn))
+        sqlite_pages_refuse_missing(sqlite_file_of(store));
+    sqlite_fill_log(store);
+    copy_log(store); /* an earlier process may have left frames in it that were never synced */
+    set_first_mark(store);
+    sqlite_pages_sign_all(sqlite_file_of(store), BACKEND_SIGN_PAGES);
+    turn_hold(store->turn);
+    store->has_marks = true;
+    store->frames_moved = sqlite_pages_damaged_frames();
     /* sqlite_tidy empties the log. */
     (void)sqlite3_wal_hook(store->db, on_wal, store);
     store->checkpoint_at = BACKEND_WAL_PAGES;
@@ -311,6 +310,8 @@ static int connect_store(struct sqlite_store *store, char *error)
 {
     int result = open_file(store, error);
 
+    if (result == 0 && store->turn)
+        sqlite_pages_mark(sqlite_file_of(store), turn_marks(store->turn));
     if (result == 0 && store->mode == BACKEND_READER) {
         result = set_up_reader(store, error);
     } else if (result == 0 && store->mode == BACKEND_CHECKER) {
@@ -451,12 +452,31 @@ static int refuse_network(struct sqlite_store *store, char *error)
     return result;
 }
 
+/* SQLite waits for ever for the writer of a FIFO. */
+static int refuse_beside(struct sqlite_store *store, char *error)
+{
+    static const char *const ends[] = { "-wal", "-shm", "-turn", "-journal" };
+    int result = 0;
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends && result == 0; i++) {
+        struct buf path = { 0 };
+
+        buf_put_text(&path, store->path);
+        buf_put(&path, ends[i], strlen(ends[i]) + 1);
+        if (file_is_endless((const char *)path.data))
+            result = sqlite_refused(store, error, "its file FILE%s is no regular file: "
+                                    "delete it", ends[i]);
+        buf_fini(&path);
+    }
+    return result;
+}
+
 /* Refuses directories, links and network file systems, before SQLite creates files there. */
 static int refuse_others(struct sqlite_store *store, char *error)
 {
     struct stat found;
 
-    if (refuse_network(store, error) != 0)
+    if (refuse_network(store, error) != 0 || refuse_beside(store, error) != 0)
         return -1;
     if (lstat(store->path, &found) != 0)
         return 0;
@@ -505,8 +525,10 @@ static void *open_store(const struct backend_options *options,
         store->turn = open_turn(store->path, true, error);
         is_ready = store->turn != NULL;
     }
-    if (is_ready && mode == BACKEND_CHECKER)
+    if (is_ready && mode != BACKEND_WRITER) {
         store->turn = open_turn(store->path, false, ignored); /* a backup has none */
+        store->has_marks = store->turn && !turn_is_alone(store->turn);
+    }
     if (!is_ready || connect_store(store, error) != 0) {
         close_store(store);
         return NULL;

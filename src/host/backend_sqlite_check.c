@@ -140,15 +140,6 @@ static void add(struct step *step, struct slice part)
 
 /* ---- pages ---- */
 
-static sqlite3_file *file_of(const struct sqlite_store *store)
-{
-    sqlite3_file *file = NULL;
-
-    check(sqlite3_file_control(store->db, "main", SQLITE_FCNTL_FILE_POINTER,
-                               &file) == SQLITE_OK);
-    return file;
-}
-
 /* A page that is being written, or is in the log, too, fits in a later step. */
 static bool fits_later(struct step *step)
 {
@@ -177,7 +168,7 @@ static void note_page(struct step *step, uint32_t page, int result)
 /* Only SQLite's own reading of the first page tells whether pages have checksums. */
 static void check_pages(struct step *step)
 {
-    sqlite3_file *file = file_of(step->store);
+    sqlite3_file *file = sqlite_file_of(step->store);
     uint8_t bytes[PAGE_SIZE];
     sqlite3_int64 size = 0;
 
@@ -397,6 +388,8 @@ static void do_step(void *context)
 {
     struct step *step = context;
 
+    if (!sqlite_is_kept(step->store))
+        return;
     step->ends_at = sqlite_now() + STEP_NS;
     switch (step->own->phase) {
     case PHASE_PAGES:
@@ -423,7 +416,7 @@ void sqlite_check(void *opened, struct backend_check *check)
     if (check->is_waiting)
         return;
     if (!sqlite_is_intact(store, WATCHED_MAIN, WATCHED_SHARED) ||
-        !sqlite_guard(store, do_step, &step)) {
+        !sqlite_guard(store, do_step, &step) || store->fault[0]) {
         (void)snprintf(check->error, sizeof check->error, "%s", store->fault); /* of that size */
         check->is_over = true;
     }

@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "host/backend_damage.h"
 #include "host/backend_place.h"
+#include "host/backend_sqlite_frames.h"
 #include "host/backend_turn.h"
 #include "host/kept_file.h"
 #include "journal/backend.h"
@@ -63,7 +64,7 @@ struct sqlite_check;
 
 struct sqlite_store {
     sqlite3 *db;
-    struct turn *turn; /* the writer's */
+    struct turn *turn; /* null: FILE-turn is missing, and this is no writer */
     char *path;
     char label[BACKEND_LABEL_SIZE]; /* of the path, for messages */
     int folder; /* where the files are, also after chroot; -1: unknown */
@@ -82,7 +83,10 @@ struct sqlite_store {
     struct blamed blamed;
     struct sqlite_check *check; /* a checker's; else null */
     struct kept_file watched[WATCHED_FILES];
+    struct frames_state index_seen, log_seen; /* when the files were last looked at */
+    uint32_t frames_moved; /* damaged frames that sqlite_tidy moved out of the log */
     char fault[BACKEND_ERROR_MAX]; /* the files were changed: what happened; else empty */
+    bool has_marks;      /* the marks of FILE-turn belong to the file */
     bool was_full;       /* a group failed on a full disk */
     bool signs;          /* see backend_options */
     bool is_broken;      /* a call was broken off (map_guard.h): `db` is not used any more */
@@ -119,10 +123,13 @@ int sqlite_refused(struct sqlite_store *store, char *error,
 int sqlite_set_up_schema(struct sqlite_store *store, char *error);
 
 /* backend_sqlite_files.c */
+sqlite3_file *sqlite_file_of(const struct sqlite_store *store);
 void sqlite_watch(struct sqlite_store *store); /* after opening */
 /* False once one of these files is not the one that was opened, and for ever. */
 bool sqlite_is_intact(struct sqlite_store *store, enum watched first,
                       enum watched last);
+/* Looks at what is in the files, too: false once one was overwritten. In sqlite_guard. */
+bool sqlite_is_kept(struct sqlite_store *store);
 bool sqlite_is_whole(void *opened, char *error); /* as backend_ops.is_whole */
 /* Runs a call that uses the mapped files. False: one was cut, so the store is lost. */
 bool sqlite_guard(struct sqlite_store *store, void (*call)(void *context),
@@ -148,11 +155,13 @@ int sqlite_check_set_up(struct sqlite_store *store, char *error); /* 0 or -1, as
 void sqlite_check_fini(struct sqlite_store *store);
 void sqlite_check(void *opened, struct backend_check *check); /* as backend_ops.check_step */
 
-/* backend_sqlite_write.c, backend_sqlite_read.c */
+/* backend_sqlite_write.c, backend_sqlite_tidy.c, backend_sqlite_read.c */
 void sqlite_write(void *opened, struct journal_request **requests,
                   uint32_t count);
 bool sqlite_can_write(void *opened, char *error);
 void sqlite_tidy(void *opened, struct backend_kept *kept);
+/* Enlarges the log's file, so that commits need not. Only while the process has the turn. */
+void sqlite_fill_log(struct sqlite_store *store);
 void sqlite_read(void *opened, struct journal_request **requests,
                  uint32_t count);
 

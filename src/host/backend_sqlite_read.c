@@ -83,6 +83,7 @@ static void read_all(void *context)
     }
     if (ready)
         (void)sqlite_run(store, SQL_READ_END); /* nothing was written */
+    (void)sqlite_is_kept(store); /* the store remembers it */
 }
 
 void sqlite_read(void *opened, struct journal_request **requests, uint32_t count)
@@ -91,7 +92,7 @@ void sqlite_read(void *opened, struct journal_request **requests, uint32_t count
     struct reading reading = { store, requests, count };
 
     if (sqlite_is_intact(store, WATCHED_MAIN, WATCHED_SHARED) &&
-        sqlite_guard(store, read_all, &reading))
+        sqlite_guard(store, read_all, &reading) && !store->fault[0])
         return;
     for (uint32_t i = 0; i < count; i++)
         backend_settle(requests[i], BACKEND_FAILED, store->fault);

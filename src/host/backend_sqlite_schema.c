@@ -103,11 +103,8 @@ static int64_t version_of(struct sqlite_store *store)
 /* One flipped bit of the header would switch all checksums off. */
 static bool lacks_sums(struct sqlite_store *store)
 {
-    sqlite3_file *file = NULL;
-
     return one_number(store, "SELECT value FROM meta WHERE name = 'page_sums'", 0) &&
-           sqlite3_file_control(store->db, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK &&
-           !sqlite_pages_have_sums(file);
+           !sqlite_pages_have_sums(sqlite_file_of(store));
 }
 
 /* Needs no lock, as one transaction creates or upgrades all tables. */
@@ -258,6 +255,15 @@ static void note_marked(struct sqlite_store *store, const struct turn_mark *mark
     mem_free(id);
 }
 
+/* Frames before the end may be older than what was copied into the file already. */
+static bool lacks_frames(struct sqlite_store *store, const struct turn_mark *mark)
+{
+    struct frames_state state;
+
+    return sqlite_pages_log_state(sqlite_file_of(store), &state) &&
+           state.salt == mark->log_salt && state.count < mark->log_frames;
+}
+
 /* SQLite takes the first damaged frame for the log's end, and would go on without the commits behind
  * it. All commits before the marked one are there if it is. */
 static int check_mark(struct sqlite_store *store, char *error)
@@ -289,6 +295,10 @@ static int check_mark(struct sqlite_store *store, char *error)
         mem_free(id);
         return -1;
     }
+    if (lacks_frames(store, &mark))
+        return sqlite_refused(store, error,
+                              "lost the end of its log (-wal); restore the "
+                              "files, or accept the loss by deleting FILE-turn");
     if (found == MARKED_DAMAGED)
         note_marked(store, &mark);
     return 0;

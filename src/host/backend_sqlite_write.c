@@ -1,4 +1,4 @@
-/* Writes one group of requests as one transaction, and keeps the write-ahead log short. */
+/* Writes one group of requests as one transaction. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "host/backend_sqlite_inside.h"
+#include "host/backend_sqlite_pages.h"
 
 #define GROUP_TRIES 16 /* each may find another part damaged */
 
@@ -609,20 +610,39 @@ struct group {
     char error[BACKEND_ERROR_MAX];
 };
 
-/* In this process's turn. */
+static void set_mark(struct sqlite_store *store)
+{
+    struct frames_state state = { 0 };
+
+    (void)sqlite_pages_log_state(sqlite_file_of(store), &state); /* else zeros */
+    store->mark.sum = hash_bytes(store->written);
+    store->mark.log_salt = state.salt;
+    store->mark.log_frames = state.count;
+    turn_set_mark(store->turn, &store->mark);
+}
+
+static bool has_claim(const struct group *group)
+{
+    for (uint32_t i = 0; i < group->count; i++)
+        if (group->requests[i]->verb != BACKEND_APPEND)
+            return true;
+    return false;
+}
+
+/* In this process's turn. If the files were overwritten, the store remembers it. */
 static void write_group(void *context)
 {
     struct group *group = context;
     struct sqlite_store *store = group->store;
 
+    if (has_claim(group) && !sqlite_is_kept(store))
+        return;
     turn_take(store->turn);
     for (uint32_t i = 0; i < GROUP_TRIES && group->outcome == GROUP_AGAIN; i++)
         group->outcome =
             run_group(store, group->requests, group->count, group->error);
-    if (group->outcome == GROUP_DONE && store->written.size) {
-        store->mark.sum = hash_bytes(store->written);
-        turn_set_mark(store->turn, &store->mark);
-    }
+    if (group->outcome == GROUP_DONE && store->written.size)
+        set_mark(store);
     turn_give(store->turn);
 }
 
@@ -695,63 +715,4 @@ bool sqlite_can_write(void *opened, char *error)
         return false;
     store->was_full = store->was_full && !trial.is_good;
     return trial.is_good;
-}
-
-static uint64_t size_of_log(int pages)
-{
-    return (uint64_t)pages * (4096 + 24); /* a frame has a header of 24 bytes */
-}
-
-struct tidying {
-    struct sqlite_store *store;
-    struct backend_kept *kept;
-};
-
-static void tidy(void *context)
-{
-    const struct tidying *tidying = context;
-    struct sqlite_store *store = tidying->store;
-    struct backend_kept *kept = tidying->kept;
-    int mode = SQLITE_CHECKPOINT_PASSIVE;
-    int result;
-    int pages = 0;
-    int copied = 0;
-
-    if (store->wal_pages && store->wal_pages < BACKEND_WAL_PAGES_MAX)
-        kept->size = 0; /* another process may have emptied it */
-    if (store->wal_pages &&
-        store->wal_pages < store->checkpoint_at - BACKEND_WAL_PAGES / 4)
-        store->checkpoint_at = BACKEND_WAL_PAGES; /* the log was emptied */
-    if (store->wal_pages < store->checkpoint_at)
-        return;
-    if (store->wal_pages >= BACKEND_WAL_PAGES_MAX)
-        mode = SQLITE_CHECKPOINT_RESTART;
-    /* During this process's turn no other process appends, so all of the log can be copied, and the
-     * next writer starts it from the beginning. */
-    turn_take(store->turn);
-    if (mode == SQLITE_CHECKPOINT_RESTART)
-        (void)sqlite3_busy_timeout(store->db, TURN_STUCK_MS);
-    result = sqlite3_wal_checkpoint_v2(store->db, NULL, mode, &pages,
-                                       &copied); /* if not, later */
-    if (mode == SQLITE_CHECKPOINT_RESTART)
-        (void)sqlite3_busy_timeout(store->db, 0);
-    turn_give(store->turn);
-    if (mode == SQLITE_CHECKPOINT_RESTART) {
-        bool is_kept = (result & 0xff) == SQLITE_BUSY;
-
-        kept->size = is_kept ? size_of_log(store->wal_pages) : 0;
-        kept->tries += is_kept;
-    }
-    store->checkpoint_at = pages > 0 && copied == pages
-                               ? BACKEND_WAL_PAGES
-                               : store->wal_pages + BACKEND_WAL_PAGES / 4;
-    store->wal_pages = 0; /* until the next commit sets it */
-}
-
-void sqlite_tidy(void *opened, struct backend_kept *kept)
-{
-    struct tidying tidying = { opened, kept };
-
-    if (!tidying.store->fault[0])
-        (void)sqlite_guard(tidying.store, tidy, &tidying);
 }

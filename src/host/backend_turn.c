@@ -26,6 +26,7 @@
 
 #define FIRST_BYTE (1 << 20) /* ticket n locks byte FIRST_BYTE + n, beyond the file's end */
 #define CHECK_BYTE (FIRST_BYTE - 1) /* locked by the process that checks the journal */
+#define OPEN_BYTE (FIRST_BYTE - 2) /* locked, shared, by each process that has the journal open */
 #define MAP_SIZE 4096
 #define DRAW_TRIES 100 /* for the owner of a locked number to draw it */
 #define SLOTS 4 /* marks: writers that passed each other use different ones */
@@ -43,6 +44,7 @@ struct shared {
     _Atomic uint32_t given; /* turns given back; the futex */
     uint32_t unused[13];
     struct slot slots[SLOTS];
+    struct page_marks marks;
 };
 
 _Static_assert(sizeof(struct shared) <= MAP_SIZE, "it is one page");
@@ -52,6 +54,8 @@ struct turn {
     struct shared *shared;
     uint64_t ticket;
     uint64_t passed; /* waiters ignore lower tickets */
+    uint64_t least;  /* the next ticket, as the counter never goes back */
+    bool went_back;
 };
 
 struct turn *turn_open(const char *path, bool creates, char *error)
@@ -170,6 +174,8 @@ void turn_take(struct turn *turn)
     uint32_t given = atomic_load(&shared->given);
 
     draw(turn);
+    turn->went_back |= turn->ticket < turn->least;
+    turn->least = turn->ticket + 1;
     while (must_wait(turn)) {
         struct timespec at;
         uint32_t moved;
@@ -249,6 +255,36 @@ bool turn_get_mark(const struct turn *turn, struct turn_mark *mark)
         found = true;
     }
     return found;
+}
+
+struct page_marks *turn_marks(struct turn *turn)
+{
+    return &turn->shared->marks;
+}
+
+bool turn_is_kept(const struct turn *turn)
+{
+    return !turn->went_back && atomic_load(&turn->shared->next_ticket) >= turn->least;
+}
+
+void turn_hold(struct turn *turn)
+{
+    struct flock lock = { .l_type = F_RDLCK,
+                          .l_whence = SEEK_SET,
+                          .l_start = OPEN_BYTE,
+                          .l_len = 1 };
+
+    (void)fcntl(turn->file, F_OFD_SETLK, &lock); /* without such locks each process is alone */
+}
+
+bool turn_is_alone(const struct turn *turn)
+{
+    struct flock lock = { .l_type = F_WRLCK,
+                          .l_whence = SEEK_SET,
+                          .l_start = OPEN_BYTE,
+                          .l_len = 1 };
+
+    return fcntl(turn->file, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK;
 }
 
 uint64_t turn_ticket(const struct turn *turn)

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "host/backend_sqlite_marks.h"
+
 struct turn;
 
 /* Opens the side file, or creates it (mode 0600). Null, with one line in error (BACKEND_ERROR_MAX
@@ -29,12 +31,25 @@ struct turn_mark {
     uint64_t entity; /* row of its entity */
     uint64_t seq;
     uint64_t sum;    /* of the record */
+    uint64_t log_salt; /* as frames_state, after the commit; 0: unknown */
+    uint64_t log_frames;
 };
 
 /* After a commit, before turn_give. A process that is killed in the call keeps the mark before. */
 void turn_set_mark(struct turn *turn, const struct turn_mark *mark);
 /* The newest mark of any process; false: there is none. */
 bool turn_get_mark(const struct turn *turn, struct turn_mark *mark);
+
+/* Marks of the pages of the file, for all processes. */
+struct page_marks *turn_marks(struct turn *turn);
+
+/* False: the side file was overwritten since this process had its first turn. */
+bool turn_is_kept(const struct turn *turn);
+
+/* Tells other processes, until turn_close, that this one has the journal open. */
+void turn_hold(struct turn *turn);
+/* True: no other process holds it. */
+bool turn_is_alone(const struct turn *turn);
 
 /* Reserves the check of the whole journal for this process; false: another one checks. The kernel
  * drops a dead process's reservation. */

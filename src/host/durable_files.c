@@ -16,6 +16,7 @@
 #include "base/limits.h"
 #include "host/durable_inside.h"
 #include "host/map_guard.h"
+#include "host/file.h"
 
 _Static_assert(DURABLE_LOAD_SIZE_MAX >=
                    2 * (REPLICATOR_BYTES_MAX +
@@ -304,6 +305,24 @@ int durable_files_write(struct durable_files *files,
 
 /* ---- opening ---- */
 
+/* Reading a FIFO waits for ever for its writer. */
+static int refuse_others(const struct durable_files *files, char *error)
+{
+    static const char *const names[] = { DURABLE_DATABASE, DURABLE_LOCK, "clean" };
+    int result = 0;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names && result == 0; i++) {
+        char *path = durable_path(files, names[i]);
+        char why[64];
+
+        (void)snprintf(why, sizeof why, "%s is no regular file: delete it", names[i]); /* fits */
+        if (file_is_endless(path))
+            result = failed(files, error, "cannot be used", why);
+        mem_free(path);
+    }
+    return result;
+}
+
 static int lock(struct durable_files *files, char *error)
 {
     char *path = durable_path(files, DURABLE_LOCK);
@@ -355,7 +374,7 @@ int durable_files_open(struct durable_files **opened, const char *directory,
                      "lmdb.map-size must be 1 MiB to 64 GiB");
     else if (make_directory(files) != 0)
         (void)failed(files, error, "no directory", strerror(errno));
-    else
+    else if (refuse_others(files, error) == 0)
         result = lock(files, error);
     if (result != 0) {
         durable_files_close(files);

@@ -18,6 +18,14 @@ static const char *judge(int fd)
     return S_ISREG(about.st_mode) ? NULL : "it is no regular file";
 }
 
+bool file_is_endless(const char *path)
+{
+    struct stat about;
+
+    return stat(path, &about) == 0 && !S_ISREG(about.st_mode) &&
+           !S_ISDIR(about.st_mode);
+}
+
 FILE *file_open(const char *path, const char **wrong)
 {
     /* Else open waits for a FIFO's writer. */

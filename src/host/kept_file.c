@@ -57,10 +57,12 @@ static int look(const struct kept_file *kept, const char *path, int folder, stru
 const char *kept_file_change(const struct kept_file *kept, const char *path,
                              bool only)
 {
-    return kept_file_change_in(kept, -1, path, only);
+    struct kept_file copy = *kept;
+
+    return kept_file_change_in(&copy, -1, path, only);
 }
 
-const char *kept_file_change_in(const struct kept_file *kept, int folder,
+const char *kept_file_change_in(struct kept_file *kept, int folder,
                                 const char *path, bool only)
 {
     struct stat found;
@@ -75,5 +77,7 @@ const char *kept_file_change_in(const struct kept_file *kept, int folder,
         return "replaced";
     if ((uint64_t)found.st_size < kept->size)
         return "cut";
+    if (kept->grows)
+        kept->size = (uint64_t)found.st_size;
     return only && found.st_nlink > 1 ? "given a second name" : NULL;
 }

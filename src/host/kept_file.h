@@ -13,6 +13,7 @@ struct kept_file {
     uint64_t device;
     uint64_t inode;
     uint64_t size; /* bytes that the file has at least */
+    bool grows;    /* `size` follows it */
     uint64_t root; /* the process's root folder at that time */
 };
 
@@ -27,7 +28,7 @@ const char *kept_file_change(const struct kept_file *kept, const char *path,
                              bool only);
 /* The same. The file is looked for in an open folder, too, if the path leads nowhere after a change of
  * the process's root or rights; -1: there is none. */
-const char *kept_file_change_in(const struct kept_file *kept, int folder,
+const char *kept_file_change_in(struct kept_file *kept, int folder,
                                 const char *path, bool only);
 
 #endif

@@ -192,14 +192,27 @@ static bool locked(struct lease_file *file, int fd, uint64_t now,
     return !file->is_new || request->verb != LEASE_GIVE_UP;
 }
 
+/* A device would take each lease, and keep none. */
+static bool is_regular(int fd)
+{
+    struct stat found;
+
+    return fstat(fd, &found) == 0 && S_ISREG(found.st_mode);
+}
+
 int lease_file_lock(const char *path, int flags)
 {
     for (int i = 0; i < OPEN_TRIES; i++) {
-        int fd = open(path, O_RDWR | O_CLOEXEC | flags, 0666);
+        int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags, 0666);
         struct kept_file kept;
 
         if (fd < 0)
             return -1;
+        if (!is_regular(fd)) {
+            (void)close(fd); /* nothing was written */
+            errno = ENOTSUP;
+            return -1;
+        }
         kept_file_take(&kept, fd);
         if (!lock(fd)) {
             (void)close(fd); /* nothing was written */
@@ -291,7 +304,7 @@ void lease_file_do(struct lease_file *file, const char *directory, uint64_t now,
 /* After a change: an empty file does not count, as a request makes it anew. */
 static bool is_back(struct lease_file *file)
 {
-    int fd = open(file->path, O_RDWR | O_CLOEXEC);
+    int fd = open(file->path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat found;
 
     if (fd < 0)

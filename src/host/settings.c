@@ -10,6 +10,7 @@
 
 #include <uv.h>
 
+#include "actor/actors.h"
 #include "artery/extension.h"
 #include "base/check.h"
 #include "base/host_name.h"
@@ -17,6 +18,7 @@
 
 #define MS_NS 1000000ull
 #define SHARDING "cluster.sharding."
+#define COORDINATOR SHARDING "coordinator-singleton."
 #define HASHING SHARDING "consistent-hashing-allocation-strategy."
 #define PASSIVATION SHARDING "passivation."
 #define DETECTOR "cluster.failure-detector."
@@ -332,6 +334,13 @@ static void read_sharding(struct settings *settings)
     struct node_settings *node = &settings->node;
 
     node->sharding_role = config_text(config, SHARDING "role");
+    if (!config_bool(config, SHARDING "coordinator-singleton-role-override"))
+        node->coordinator_role = config_text(config, COORDINATOR "role");
+    node->verbose_sharding = config_bool(config, SHARDING "verbose-debug-logging");
+    node->coordinator_backoff = config_duration_ns(config, SHARDING "coordinator-failure-backoff");
+    node->coordinator_retry = config_duration_ns(config, COORDINATOR "hand-over-retry-interval");
+    node->coordinator_retries =
+        (uint32_t)config_int(config, COORDINATOR "min-number-of-hand-over-retries");
     node->number_of_shards =
         (uint32_t)config_int(config, SHARDING "number-of-shards");
     node->buffer_size = (uint32_t)config_int(config, SHARDING "buffer-size");
@@ -370,6 +379,37 @@ static void read_sharding(struct settings *settings)
 }
 
 
+/* Nodes with other names do not find each other's regions and coordinators. */
+static void put_sharding_names(struct buf *json, const struct node_settings *node)
+{
+    bool has_role = node->coordinator_role && *node->coordinator_role;
+
+    if (!node->guardian && !has_role)
+        return;
+    buf_put_text(json, ",\"sherd\":{\"sharding\":{");
+    if (node->guardian) {
+        buf_put_text(json, "\"guardian-name\":");
+        settings_put_quoted(json, node->guardian);
+    }
+    if (has_role) {
+        buf_put_text(json, node->guardian ? ",\"coordinator-role\":" : "\"coordinator-role\":");
+        settings_put_quoted(json, node->coordinator_role);
+    }
+    buf_put_text(json, "}}");
+}
+
+static int read_guardian(struct settings *settings, char *error, size_t size)
+{
+    const char *name = config_text(settings->config, SHARDING "guardian-name");
+
+    if (!actor_name_is_valid(slice_text(name)))
+        return settings_refuse(settings, error, size, SHARDING "guardian-name",
+                               "is \"%s\", which no actor can have as its name", name);
+    if (strcmp(name, "sharding") != 0)
+        settings->node.guardian = name;
+    return 0;
+}
+
 /* Settings that a joining node compares. The provider's key is always among them, as a JVM without
  * it stops. A JVM has its strategy with every provider, and compares it with ours if it is
  * present. */
@@ -394,6 +434,7 @@ static void make_join_config(struct settings *settings)
     buf_put_text(&buf, number);
     buf_put_text(&buf, "}}}");
     settings_put_lease_scope(&buf, settings);
+    put_sharding_names(&buf, &settings->node);
     buf_put_u8(&buf, '}');
     settings->join_config = mem_copy(buf.data, buf.size);
     settings->node.join_config = settings->join_config;
@@ -549,6 +590,9 @@ int settings_read(struct settings *settings,
     if (result != 0)
         return result;
     result = check_journal(settings, error, size);
+    if (result != 0)
+        return result;
+    result = read_guardian(settings, error, size);
     if (result != 0)
         return result;
     read_sharding(settings);

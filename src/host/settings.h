@@ -23,7 +23,16 @@ enum poll_mode {
     POLL_FRUGAL     /* never */
 };
 
+/* Settings of the entity types of daemons that set nothing: akka.cluster.sharded-daemon-process.sharding. */
+struct daemon_settings {
+    const char *use_lease;
+    uint64_t lease_retry_ms;
+    uint32_t absolute_limit;
+    double relative_limit;
+};
+
 struct settings {
+    struct daemon_settings daemons;
     struct config *config; /* owns most texts of the node's settings */
     struct node_settings node; /* without types; no port if any is allowed */
     const char *bind_host;

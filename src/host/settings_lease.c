@@ -15,6 +15,7 @@
 #define ETCD "lease.etcd."
 #define TIMES "coordination.lease."
 #define SHARDING "cluster.sharding."
+#define DAEMONS "cluster.sharded-daemon-process."
 #define INTERVAL_MIN (5 * SECOND)
 
 static void read_etcd(struct settings *settings)
@@ -119,14 +120,15 @@ int settings_read_leases(struct settings *settings, char *error, size_t size)
 {
     const struct config *config = settings->config;
     struct node_settings *node = &settings->node;
-    enum lease_provider_kind singletons;
+    enum lease_provider_kind daemons; /* opened with their types */
 
     settings->lease_directory = settings_path(settings, "lease.directory");
     read_times(settings);
     read_etcd(settings);
     if (!read_provider(settings, SHARDING "use-lease", &node->shard_lease, error, size) ||
         /* its value may be the next one's */
-        !read_provider(settings, "cluster.singleton.use-lease", &singletons, error, size) ||
+        !read_provider(settings, "cluster.singleton.use-lease", &node->singleton_lease, error, size) ||
+        !read_provider(settings, DAEMONS "sharding.use-lease", &daemons, error, size) ||
         !read_provider(settings, SHARDING "coordinator-singleton.use-lease",
                        &node->coordinator_lease, error, size))
         return SHERD_ECONFIG;
@@ -212,6 +214,7 @@ void settings_put_lease_scope(struct buf *json, const struct settings *settings)
     if (!node->data_center || !*node->data_center || strcmp(node->data_center, "default") == 0) {
         put_scope_of(&scopes, "\"shards\":", settings, node->shard_lease);
         put_scope_of(&scopes, "\"coordinators\":", settings, node->coordinator_lease);
+        put_scope_of(&scopes, "\"singletons\":", settings, node->singleton_lease);
     }
     if (scopes.size) {
         buf_put_text(json, ",\"sherd\":{\"lease\":{");

@@ -5,11 +5,11 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "host/file.h"
 
 #define CODE "options"
 
@@ -152,16 +152,7 @@ struct includes {
     char refused[512]; /* the first one that is no file; empty: none */
 };
 
-/* A FIFO or a device may never end. A folder counts as missing, as on a JVM. */
-static bool is_endless(const char *path)
-{
-    struct stat about;
-
-    return stat(path, &about) == 0 && !S_ISREG(about.st_mode) &&
-           !S_ISDIR(about.st_mode);
-}
-
-/* Looks for included files beside the including one. */
+/* Looks for included files beside the including one. A folder counts as missing, as on a JVM. */
 static bool include_file(void *user, const char *name, const char *from,
                          struct slice *text)
 {
@@ -179,7 +170,7 @@ static bool include_file(void *user, const char *name, const char *from,
     buf_clear(kept);
     if (size < 0 || (size_t)size >= sizeof path)
         return false;
-    if (is_endless(path)) {
+    if (file_is_endless(path)) {
         if (!includes->refused[0])
             (void)snprintf(includes->refused, sizeof includes->refused,
                            "%.150s: cannot include \"%.200s\": it is no regular file, "
@@ -206,7 +197,12 @@ static int read_texts(struct config *config,
     int result = 0;
 
     config_set_include(config, include_file, &included);
-    if (options->config_file && !read_file(options->config_file, &text)) {
+    if (options->config_file && file_is_endless(options->config_file)) {
+        (void)snprintf(error, size, "cannot read the configuration %s: it is no regular "
+                                    "file, and may never end; copy it to a file",
+                       options->config_file);
+        result = SHERD_ECONFIG;
+    } else if (options->config_file && !read_file(options->config_file, &text)) {
         (void)snprintf(error, size, "cannot read the configuration %s: %s",
                        options->config_file, strerror(errno));
         result = SHERD_ECONFIG;

@@ -84,11 +84,26 @@ static int read_times(struct settings *settings, char *error, size_t size)
     return 0;
 }
 
+/* A node would trust its peers although its operator wants it not to. */
+static int check_trust(const struct settings *settings, char *error, size_t size)
+{
+    static const char key[] = "remote.artery.untrusted-mode";
+
+    if (!config_bool(settings->config, key))
+        return 0;
+    return settings_refuse(settings, error, size, key,
+                           "is on, but this library has no such mode; set it to off, and "
+                           "remote.artery.transport = tls-tcp, so that only nodes with a certificate "
+                           "can send messages");
+}
+
 int settings_read_strangers(struct settings *settings, char *error,
                             size_t size)
 {
-    int result = read_counts(settings, error, size);
+    int result = check_trust(settings, error, size);
 
+    if (result == 0)
+        result = read_counts(settings, error, size);
     if (result == 0)
         result = read_sizes(settings, error, size);
     return result == 0 ? read_times(settings, error, size) : result;

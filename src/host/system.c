@@ -250,6 +250,8 @@ static int read_settings(struct sherd_system *system,
         system_log(system, TRACE_ERROR, "config", "%s", error);
     else
         system_log_ineffective(system);
+    system->settings.node.services.open_lease = system_open_lease;
+    system->settings.node.services.user = system;
     return result;
 }
 

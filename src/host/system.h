@@ -163,6 +163,8 @@ int system_open_durable(struct sherd_system *system);
 
 /* system_leases.c: opens the configured lease providers. 0, or a logged SHERD_E... code. */
 int system_open_leases(struct sherd_system *system);
+/* service_defaults.open_lease. */
+bool system_open_lease(void *context, uint32_t provider);
 /* Checks a type's leases, and opens its provider. Likewise. */
 int system_lease_type(struct sherd_system *system, const struct sherd_entity_type *type);
 

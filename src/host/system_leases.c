@@ -29,7 +29,7 @@ static const char *text_of(enum lease_use use, bool is_held)
     if (!is_held)
         return "no lease is held in it";
     return use == LEASE_USE_RESOLVER ? "the lease is lost"
-                                     : "the leases of shards and coordinators are lost";
+                                     : "the leases of shards, coordinators and singletons are lost";
 }
 
 static void changed_lease(void *context, enum lease_use use, const char *why, bool is_held)
@@ -115,7 +115,26 @@ int system_open_leases(struct sherd_system *system)
 
     if (result == 0)
         result = open_group(system, node->shard_lease);
-    return result == 0 ? open_group(system, node->coordinator_lease) : result;
+    if (result == 0)
+        result = open_group(system, node->coordinator_lease);
+    return result == 0 ? open_group(system, node->singleton_lease) : result;
+}
+
+bool system_open_lease(void *context, uint32_t provider)
+{
+    struct sherd_system *system = context;
+    enum lease_provider_kind kind = (enum lease_provider_kind)provider;
+    char error[512];
+    bool is_open;
+
+    if (!settings_check_lease(&system->settings, kind, error, sizeof error)) {
+        system_log(system, TRACE_ERROR, "config", "%s", error);
+        return false;
+    }
+    uv_mutex_lock(&system->types_mutex); /* types open providers, too */
+    is_open = open_group(system, kind) == 0;
+    uv_mutex_unlock(&system->types_mutex);
+    return is_open;
 }
 
 int system_lease_type(struct sherd_system *system, const struct sherd_entity_type *type)

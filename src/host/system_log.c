@@ -361,16 +361,16 @@ void system_log_ineffective(struct sherd_system *system)
             says_cluster(&setting, system->settings.config))
             continue;
         line_format(text, sizeof text,
-                    "a setting is known and has no effect yet key=%s%s "
-                    "source=%s line=%u hint=\"remove it\"",
-                    setting.origin.prefix, setting.key, setting.origin.source,
-                    (unsigned)setting.origin.line);
+                    "a setting has no effect key=%s%s %s=\"%s\" source=%s line=%u "
+                    "hint=\"remove it\"",
+                    setting.origin.prefix, setting.key,
+                    strncmp(setting.key, "cluster.", 8) == 0 ? "why" : "not-offered", setting.why,
+                    setting.origin.source, (unsigned)setting.origin.line);
         log_write_all(system->log, TRACE_WARNING, "config",
                       system->name[0] ? system->name : NULL, text);
     }
     list_ineffective(system, false, TRACE_INFO,
-                     "settings are set to their defaults and have no effect "
-                     "yet keys=");
+                     "settings are set to their defaults and have no effect keys=");
     list_ineffective(system, true, TRACE_INFO,
                      "settings of the JVM have no effect here keys=");
     list_unread(system, CONFIG_MODULE,

@@ -6,6 +6,7 @@
 #include <sherd/sharding.h>
 
 #include "base/limits.h"
+#include "base/daemon_id.h"
 #include "host/status.h"
 #include "host/thread.h"
 #include "host/type_calls.h"
@@ -39,8 +40,7 @@ static bool is_hosted(const struct sherd_system *system,
 static const char *role_of(const struct sherd_system *system,
                            const struct sherd_entity_type *type)
 {
-    const char *role = type->role && *type->role ? type->role
-                                                 : system->settings.node.sharding_role;
+    const char *role = entity_type_role(&system->settings.node, type);
 
     return role ? role : "";
 }
@@ -246,9 +246,31 @@ static int await(struct sherd_system *system, struct type_call_state *call)
     return result;
 }
 
-int sherd_entity_register(struct sherd_system *system,
-                          const struct sherd_entity_type *type)
+/* Daemons have some settings of their own. */
+static struct sherd_entity_type complete(const struct sherd_system *system,
+                                         const struct sherd_entity_type *type)
 {
+    const struct daemon_settings *own = &system->settings.daemons;
+    struct sherd_entity_type result = *type;
+
+    if (!type->name || !daemon_type_is(type->name))
+        return result;
+    if (!result.use_lease)
+        result.use_lease = own->use_lease;
+    if (!result.lease_retry_ms)
+        result.lease_retry_ms = own->lease_retry_ms;
+    if (!result.rebalance_absolute_limit)
+        result.rebalance_absolute_limit = own->absolute_limit;
+    if (result.rebalance_relative_limit <= 0)
+        result.rebalance_relative_limit = own->relative_limit;
+    return result;
+}
+
+int sherd_entity_register(struct sherd_system *system,
+                          const struct sherd_entity_type *given)
+{
+    const struct sherd_entity_type completed = complete(system, given);
+    const struct sherd_entity_type *type = &completed;
     bool is_late = system_state_of(system) == SYSTEM_RUNNING;
     struct type_call_state *call = NULL;
     int result;

@@ -12,6 +12,9 @@
 #define STORE_CENTER ".journal.data-center"
 #define SHARD_LEASES ".lease.shards" /* likewise: which nodes share the leases */
 #define COORDINATOR_LEASES ".lease.coordinators"
+#define SINGLETON_LEASES ".lease.singletons"
+#define GUARDIAN ".sharding.guardian-name" /* likewise, unless it is Akka's */
+#define COORDINATOR_ROLE ".sharding.coordinator-role" /* likewise, if there is one */
 #define RESOLVER "cluster.sbr.SplitBrainResolverProvider\""
 
 struct reading {
@@ -215,6 +218,7 @@ enum presence {
     PRESENT_IF_OURS,
     PRESENT_IF_LOADED,
     PRESENT_OR_NOT,
+    PRESENT_UNLESS_DEFAULT /* a node of this library without it has Akka's default */
 };
 
 static const struct rule {
@@ -229,6 +233,9 @@ static const struct rule {
     { STORE, PRESENT_OR_NOT },
     { SHARD_LEASES, PRESENT_OR_NOT },
     { COORDINATOR_LEASES, PRESENT_OR_NOT },
+    { SINGLETON_LEASES, PRESENT_OR_NOT },
+    { GUARDIAN, PRESENT_UNLESS_DEFAULT },
+    { COORDINATOR_ROLE, PRESENT_UNLESS_DEFAULT },
 };
 
 /* Each data center has a journal of its own. */
@@ -258,13 +265,26 @@ static void put_reason(struct buf *reasons, const struct rule *rule,
                               "of a data center need one provider that all of them can reach. ");
     buf_put_text(reasons, rule->path + 1);
     buf_put_text(reasons, " is ");
-    buf_put_slice(reasons, own->value);
+    if (own)
+        buf_put_slice(reasons, own->value);
+    else
+        buf_put_text(reasons, "missing");
     buf_put_text(reasons, " here and ");
     if (other)
         buf_put_slice(reasons, other->value);
     else
         buf_put_text(reasons, "missing");
     buf_put_text(reasons, " there.");
+}
+
+/* Is this a setting with a default, and does only one of two nodes of this library have another value? A
+ * JVM need not have any of them. */
+static bool is_default_elsewhere(const struct rule *rule, const struct compat *own,
+                                 const struct compat *other)
+{
+    return rule->presence == PRESENT_UNLESS_DEFAULT &&
+           !compat_find(own, rule->path) != !compat_find(other, rule->path) &&
+           compat_find(own, STORE) && compat_find(other, STORE);
 }
 
 bool compat_agree(const struct compat *own, const struct compat *other,
@@ -277,6 +297,11 @@ bool compat_agree(const struct compat *own, const struct compat *other,
         const struct compat_setting *theirs = compat_find(other, rules[i].path);
         bool equal;
 
+        if (is_default_elsewhere(&rules[i], own, other)) {
+            put_reason(reasons, &rules[i], ours, theirs);
+            agree = false;
+            continue;
+        }
         if (!ours || (!theirs && rules[i].presence != PRESENT_IF_OURS) ||
             is_apart(&rules[i], own, other))
             continue;

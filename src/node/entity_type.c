@@ -5,6 +5,7 @@
 
 #include <sherd/allocation.h>
 
+#include "base/daemon_id.h"
 #include "base/bytes.h"
 #include "base/near.h"
 #include "node/peers/lease_names.h"
@@ -194,6 +195,26 @@ const char *entity_type_lease_fault(const struct node_settings *settings,
                    : NULL;
 }
 
+const char *entity_type_role(const struct node_settings *settings,
+                             const struct sherd_entity_type *type)
+{
+    if (type->role && *type->role)
+        return type->role;
+    return daemon_type_is(type->name) && settings->services.daemon_role
+               ? settings->services.daemon_role
+               : settings->sharding_role;
+}
+
+bool settings_have_role(const struct node_settings *settings, const char *role)
+{
+    if (!role || !*role)
+        return true;
+    for (uint32_t i = 0; i < settings->role_count; i++)
+        if (!strcmp(settings->roles[i], role))
+            return true;
+    return false;
+}
+
 /* The names that only one type may have; empty: none. */
 struct taken {
     struct buf name;     /* for tells */
@@ -212,12 +233,12 @@ static void take(struct taken *taken, const struct node_settings *settings,
     if (center) {
         buf_put_u8(&taken->name, '@');
         buf_put_text(&taken->name, center);
-        far_proxy_path_put(&taken->paths[0], type->name, center);
+        far_proxy_path_put(&taken->paths[0], settings->guardian, type->name, center);
         return;
     }
-    region_path_put(&taken->paths[0], type->name);
-    proxy_path_put(&taken->paths[1], type->name);
-    coordinator_manager_path_put(&taken->paths[2], type->name);
+    region_path_put(&taken->paths[0], settings->guardian, type->name);
+    proxy_path_put(&taken->paths[1], settings->guardian, type->name);
+    coordinator_manager_path_put(&taken->paths[2], settings->guardian, type->name);
 }
 
 static void taken_fini(struct taken *taken)
@@ -243,9 +264,7 @@ static bool is_replicator(const struct node_settings *settings,
     struct buf path = { 0 };
     bool clash;
 
-    sharding_replicator_path_put(&path, other->role && *other->role
-                                            ? other->role
-                                            : settings->sharding_role);
+    sharding_replicator_path_put(&path, settings->guardian, entity_type_role(settings, other));
     clash = has_path(taken, buf_slice(&path));
     if (clash)
         buf_put_slice(name, buf_slice(&path));

@@ -26,6 +26,11 @@ const char *entity_type_meant(const struct sherd_entity_type *type);
  * that of the settings; null if it can. */
 const char *entity_type_extractor_fault(const struct node_settings *settings,
                                         const struct sherd_entity_type *type);
+/* Returns its role, or the configured one; null or blank: none. Lent. */
+const char *entity_type_role(const struct node_settings *settings,
+                             const struct sherd_entity_type *type);
+/* Whether the node has the role; null or blank: yes. */
+bool settings_have_role(const struct node_settings *settings, const char *role);
 /* Returns the strategy of a type without faults. */
 enum allocation_kind entity_type_allocation(const struct node_settings *settings,
                                             const struct sherd_entity_type *type);

@@ -36,31 +36,23 @@ static char *take_text(struct buf *buf)
     return text;
 }
 
-static char *named(void (*put)(struct buf *, const char *), const char *type)
+typedef void put_path(struct buf *buf, const char *guardian, const char *type);
+
+static char *named(const struct node *node, put_path *put, const char *type)
 {
     struct buf buf = { 0 };
 
-    put(&buf, type);
+    put(&buf, node->settings.guardian, type);
     return take_text(&buf);
 }
 
 /* As in Akka, there is one proxy for each data center. */
-static char *far_proxy_path(const char *type, const char *center)
+static char *far_proxy_path(const struct node *node, const char *type, const char *center)
 {
     struct buf path = { 0 };
 
-    far_proxy_path_put(&path, type, center);
+    far_proxy_path_put(&path, node->settings.guardian, type, center);
     return take_text(&path);
-}
-
-static bool has_role(const struct node_settings *settings, const char *role)
-{
-    if (!role || !*role)
-        return true;
-    for (uint32_t i = 0; i < settings->role_count; i++)
-        if (!strcmp(settings->roles[i], role))
-            return true;
-    return false;
 }
 
 static void make_names(struct node *node, uint32_t index)
@@ -88,7 +80,7 @@ static void make_names(struct node *node, uint32_t index)
     if (names->is_far)
         names->type[strlen(type->name) - strlen(type->data_center) - 1] = 0;
     names->is_proxy = type->proxy || names->is_far ||
-                      !has_role(&node->settings, type->role);
+                      !settings_have_role(&node->settings, type->role);
     names->persists = entity_type_persists(type);
     names->remembers = type->remember > 0 && !names->is_proxy;
     names->remembers_in_data =
@@ -97,16 +89,18 @@ static void make_names(struct node *node, uint32_t index)
         (void)lease_provider_parse(type->use_lease, &names->lease); /* valid: see settings_error */
     names->lease_retry = type->lease_retry_ms ? type->lease_retry_ms * MS
                                               : node->settings.shard_lease_retry;
-    names->remote_path = named(region_path_put, names->type);
+    names->remote_path = named(node, region_path_put, names->type);
     names->is_large =
         large_path(&node->settings, slice_text(names->remote_path));
     if (names->is_far)
-        names->region_plain = far_proxy_path(names->type, type->data_center);
+        names->region_plain = far_proxy_path(node, names->type, type->data_center);
     else
-        names->region_plain = named(
-            names->is_proxy ? proxy_path_put : region_path_put, names->type);
-    names->manager_path = named(coordinator_manager_path_put, names->type);
-    names->coordinator_path = named(coordinator_path_put, names->type);
+        names->region_plain =
+            named(node, names->is_proxy ? proxy_path_put : region_path_put, names->type);
+    names->manager_path = named(node, coordinator_manager_path_put, names->type);
+    names->coordinator_path = named(node, coordinator_path_put, names->type);
+    names->coordinates =
+        !names->is_proxy && settings_have_role(&node->settings, node->settings.coordinator_role);
     (void)snprintf(uid, sizeof uid, "#%d",
                    (int)(rng_next(&rng) >> 33) + 1); /* fits */
     buf_put_text(&path, names->region_plain);
@@ -172,12 +166,6 @@ static struct replicator_expiry *copy_expiries(
     return copy;
 }
 
-static const char *role_of(const struct node_settings *settings,
-                           const struct sherd_entity_type *type)
-{
-    return type->role && *type->role ? type->role : settings->sharding_role;
-}
-
 /* A type in another data center is a type of its own here. */
 static void copy_type(struct sherd_entity_type *copy,
                       const struct node_settings *settings,
@@ -186,7 +174,7 @@ static void copy_type(struct sherd_entity_type *copy,
     struct buf name = { 0 };
 
     *copy = *type;
-    copy->role = mem_text(role_of(settings, type));
+    copy->role = mem_text(entity_type_role(settings, type));
     entity_type_copy(copy);
     buf_put_text(&name, type->name);
     copy->data_center = NULL;
@@ -256,6 +244,8 @@ static void copy_settings(struct node *node,
                      ? settings->data_center
                      : "default");
     copy->sharding_role = mem_text(settings->sharding_role);
+    copy->guardian = mem_text(settings->guardian);
+    copy->coordinator_role = mem_text(settings->coordinator_role);
     service_settings_copy(&copy->services);
     for (uint32_t i = 0; i < settings->type_count; i++)
         copy_type(&types[i], copy, &settings->types[i]);
@@ -466,6 +456,8 @@ void node_free(struct node *node)
     free_text(settings->data_name);
     free_text(settings->data_role);
     free_text(settings->sharding_role);
+    free_text(settings->guardian);
+    free_text(settings->coordinator_role);
     free_text(settings->lease_name);
     service_settings_fini(&node->settings.services);
     mem_free(node);

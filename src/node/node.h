@@ -124,6 +124,14 @@ struct node_settings {
     uint64_t down_removal_margin;
 
     /* akka.cluster.sharding */
+    bool verbose_sharding; /* logs each message to an entity at debug */
+    uint64_t coordinator_backoff; /* longest pause after failed reads and writes of a coordinator's state; 0: Akka's */
+    const char *guardian; /* akka.cluster.sharding.guardian-name; null: Akka's */
+    /* Only members with this role, too, run coordinators, the same on all nodes; null or blank: all that
+     * host the type. */
+    const char *coordinator_role;
+    uint64_t coordinator_retry; /* akka.cluster.sharding.coordinator-singleton; 0: Akka's */
+    uint32_t coordinator_retries;
     const char *sharding_role; /* of types without one; null or blank: every node hosts them */
 #define BUFFER_NONE UINT32_MAX /* buffer_size: no message waits */
     uint32_t number_of_shards, buffer_size, rebalance_absolute_limit, rebalance_threshold, max_simultaneous_rebalance;
@@ -151,6 +159,7 @@ struct node_settings {
 
     /* of types that do not say, and of all coordinators; NONE: no leases */
     enum lease_provider_kind shard_lease, coordinator_lease;
+    enum lease_provider_kind singleton_lease; /* as services.singleton_lease; only the driver reads it */
     uint64_t shard_lease_retry, coordinator_lease_retry;
 
     bool remember_entities; /* of types that do not say */

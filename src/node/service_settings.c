@@ -4,7 +4,7 @@
 #include "actor/services.h"
 #include "base/check.h"
 
-enum { TEXTS = 5 };
+enum { TEXTS = 6 };
 
 static void texts_of(struct service_defaults *services, const char **texts[TEXTS])
 {
@@ -13,6 +13,7 @@ static void texts_of(struct service_defaults *services, const char **texts[TEXTS
     texts[2] = &services->singleton_lease;
     texts[3] = &services->proxy_name;
     texts[4] = &services->proxy_role;
+    texts[5] = &services->daemon_role;
 }
 
 void service_settings_copy(struct service_defaults *services)

@@ -362,7 +362,9 @@ SHERD_API int sherd_daemons_type(const struct sherd_daemons *daemons,
 SHERD_API int sherd_daemons_open(struct sherd_ctx *ctx, const struct sherd_daemons *daemons,
                                  struct sherd_ref *ref)
 {
-    uint64_t configured = actors_service_defaults(ctx)->keep_alive_ms;
+    const struct service_defaults *defaults = actors_service_defaults(ctx);
+    uint64_t configured = defaults->keep_alive_ms;
+    const char *role = defaults->daemon_role ? defaults->daemon_role : "";
     struct sherd_daemons_type type;
     struct daemons_start start = { .count = daemons->count,
                                    .keep_alive_ms = daemons->keep_alive_ms };
@@ -372,7 +374,7 @@ SHERD_API int sherd_daemons_open(struct sherd_ctx *ctx, const struct sherd_daemo
                       .receive = receive,
                       .release = release },
         .init = { &start, sizeof start },
-        .role = daemons->role ? daemons->role : "",
+        .role = daemons->role && *daemons->role ? daemons->role : role,
     };
 
     *ref = (struct sherd_ref){ 0, 0 };

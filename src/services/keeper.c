@@ -55,6 +55,8 @@ static void open_singleton(struct keeper *keeper, struct sherd_ctx *ctx)
                   .retry_ms = start->retry_ms,
                   .interval_ms = start->interval_ms,
                   .retries = start->retries,
+                  .lease = start->lease,
+                  .lease_retry_ms = start->lease_retry_ms,
               });
 }
 
@@ -72,12 +74,18 @@ static void start_instance(struct keeper *keeper, struct sherd_ctx *ctx)
 {
     if (!keeper->is_on || keeper->is_stopping || keeper->own.actor)
         return;
+    if (keeper->start.lease && !actors_lease_is_held(ctx)) {
+        restart_later(keeper, ctx); /* it is extended, or control says that it is lost */
+        return;
+    }
     keeper->own = sherd_spawn(ctx, &keeper->start.behavior,
                               (struct sherd_bytes){ keeper->init, keeper->start.init_size });
     if (!keeper->own.actor) {
         restart_later(keeper, ctx); /* the log has the limit */
         return;
     }
+    if (keeper->start.lease)
+        actors_lease_bind(ctx, keeper->own.actor);
     keeper->began = sherd_now(ctx);
     sherd_watch(ctx, keeper->own);
     call(ctx, &(struct singleton_call){ .verb = KEEPER_RUNS, .instance = keeper->own.actor });
@@ -88,7 +96,23 @@ static void report_end(struct keeper *keeper, struct sherd_ctx *ctx)
     keeper->is_on = keeper->is_stopping = false;
     keeper->delay_ms = 0;
     sherd_timer_cancel(ctx, TIMER_RESTART);
+    if (keeper->start.lease)
+        actors_lease_drop(ctx);
     call(ctx, &(struct singleton_call){ .verb = KEEPER_ENDED });
+}
+
+static void say_end(const struct keeper *keeper, struct sherd_ctx *ctx)
+{
+    if (keeper->start.lease && !actors_lease_is_held(ctx))
+        sherd_log(ctx, SHERD_LOG_WARNING,
+                  "singleton ended, its lease is lost name=%s "
+                  "hint=\"it starts again when the lease can be had\"",
+                  keeper->start.name);
+    else
+        sherd_log(ctx, SHERD_LOG_WARNING,
+                  "singleton ended by itself, starts again name=%s delay-ms=%u "
+                  "hint=\"see earlier lines\"",
+                  keeper->start.name, keeper->delay_ms);
 }
 
 static void own_has_ended(struct keeper *keeper, struct sherd_ctx *ctx)
@@ -103,15 +127,11 @@ static void own_has_ended(struct keeper *keeper, struct sherd_ctx *ctx)
         keeper->delay_ms = 0;
     call(ctx, &(struct singleton_call){ .verb = KEEPER_RUNS }); /* no instance until the restart */
     restart_later(keeper, ctx);
-    sherd_log(ctx, SHERD_LOG_WARNING,
-              "singleton ended by itself, starts again name=%s delay-ms=%u "
-              "hint=\"see earlier lines\"",
-              keeper->start.name, keeper->delay_ms);
+    say_end(keeper, ctx);
 }
 
 static void stop(struct keeper *keeper, struct sherd_ctx *ctx, bool now)
 {
-    keeper->is_over = keeper->is_over || now;
     if (!keeper->own.actor && (keeper->is_on || keeper->is_stopping)) {
         report_end(keeper, ctx);
         return;
@@ -172,6 +192,10 @@ static enum sherd_next answered(struct keeper *keeper, struct sherd_ctx *ctx,
         stop(keeper, ctx, false);
         break;
     case KEEPER_STOP_NOW:
+        keeper->is_over = true;
+        stop(keeper, ctx, true);
+        break;
+    case KEEPER_UNLEASED:
         stop(keeper, ctx, true);
         break;
     case KEEPER_FOUND:

@@ -21,6 +21,8 @@ struct keeper_start {
     uint32_t stop_msg;
     uint32_t retries, buffer_size;
     uint64_t retry_ms, interval_ms;
+    uint32_t lease; /* enum lease_provider_kind: the instance runs only while this node has a lease there */
+    uint64_t lease_retry_ms;
     uint32_t init_size;
 };
 

@@ -4,6 +4,7 @@
 
 #include "actor/actors.h"
 #include "actor/services.h"
+#include "lease/request.h"
 #include "services/keeper.h"
 
 static int refuse(struct sherd_ctx *ctx, const char *name, const char *why, const char *hint)
@@ -36,17 +37,12 @@ static int check_texts(struct sherd_ctx *ctx, const struct sherd_singleton *sing
                        const char *name, const char *role)
 {
     const char *center = singleton->data_center ? singleton->data_center : "";
-    const char *lease = first(singleton->lease,
-                              actors_service_defaults(ctx)->singleton_lease, "");
     bool is_host = !singleton->proxy && !*center;
 
     if (strlen(name) > SHERD_SINGLETON_NAME_MAX || !actor_name_is_valid(slice_text(name)))
         return refuse(ctx, name, "its name is not valid", "see sherd/singleton.h");
     if (strlen(role) > KEEPER_TEXT_MAX || strlen(center) > KEEPER_TEXT_MAX)
         return refuse(ctx, name, "its role or data center is too long", "use a shorter one");
-    if (is_host && *lease)
-        return refuse(ctx, name, "singletons cannot hold a lease",
-                      "leave lease and akka.cluster.singleton.use-lease empty");
     if (is_host && !singleton->behavior.receive)
         return refuse(ctx, name, "its behavior has no receive",
                       "set behavior.receive, or proxy = 1");
@@ -67,6 +63,30 @@ static int check_numbers(struct sherd_ctx *ctx, const struct sherd_singleton *si
         singleton->hand_over_retries > SINGLETON_RETRIES_MAX)
         return refuse(ctx, name, "a time or number of retries is too large",
                       "use at most an hour, and at most 100,000 retries");
+    return 0;
+}
+
+/* The provider is open afterwards. */
+static int check_lease(struct sherd_ctx *ctx, const struct sherd_singleton *singleton,
+                       const char *name, struct keeper_start *start)
+{
+    const struct service_defaults *defaults = actors_service_defaults(ctx);
+    enum lease_provider_kind lease;
+
+    if (!lease_provider_parse(singleton->lease ? singleton->lease : defaults->singleton_lease, &lease))
+        return refuse(ctx, name, "its lease provider is unknown",
+                      "use \"etcd\", \"file\", \"memory\", or \"\" for none");
+    if (singleton->lease_retry_ms > SINGLETON_TIME_MAX_MS)
+        return refuse(ctx, name, "its lease_retry_ms is too large", "use at most an hour");
+    if (!start->is_host || !lease)
+        return 0;
+    if (defaults->open_lease && !defaults->open_lease(defaults->user, lease))
+        return refuse(ctx, name, "its lease provider cannot be used",
+                      "an earlier line says why; check the settings sherd.lease.* and "
+                      "akka.coordination.lease.*");
+    start->lease = lease;
+    start->lease_retry_ms = singleton->lease_retry_ms ? singleton->lease_retry_ms
+                                                      : defaults->lease_retry_ms;
     return 0;
 }
 
@@ -107,6 +127,8 @@ SHERD_API int sherd_singleton_open(struct sherd_ctx *ctx,
     result = check_texts(ctx, singleton, name, role);
     if (!result)
         result = check_numbers(ctx, singleton, name);
+    if (!result)
+        result = check_lease(ctx, singleton, name, &start);
     if (result)
         return result;
     copy_text(start.name, name);

@@ -31,6 +31,8 @@ static void fill_in_defaults(struct coordinator_settings *settings)
         settings->waiting_for_state_timeout_ms = 2000;
     if (!settings->updating_state_timeout_ms)
         settings->updating_state_timeout_ms = 5000;
+    if (!settings->failure_backoff_ms)
+        settings->failure_backoff_ms = 5000;
     if (!settings->query_interval_ms)
         settings->query_interval_ms = 1000;
     if (settings->relative_limit == 0)
@@ -64,7 +66,8 @@ struct coordinator *coordinator_new(const struct coordinator_options *options,
     coordinator->type = mem_text(options->type);
     rng_init(&rng, options->seed);
     (void)snprintf(uid, sizeof uid, "#%u", (unsigned)(1 + rng_below(&rng, INT32_MAX)));
-    coordinator_path_put(&coordinator->path, coordinator->type);
+    guardian_path_put(&coordinator->guardian, options->guardian);
+    coordinator_path_put(&coordinator->path, options->guardian, coordinator->type);
     buf_put_text(&coordinator->path, uid);
     timers_put(&coordinator->timers,
                now + coordinator->settings.rebalance_interval_ms * MS,
@@ -109,6 +112,7 @@ void coordinator_free(struct coordinator *coordinator)
     map_fini(&coordinator->shard_ids);
     timers_fini(&coordinator->timers);
     buf_fini(&coordinator->path);
+    buf_fini(&coordinator->guardian);
     mem_free(coordinator->type);
     mem_free(coordinator);
 }

@@ -31,6 +31,7 @@ struct coordinator_settings {
     uint64_t rebalance_interval_ms;  /* [10000] */
     uint64_t waiting_for_state_timeout_ms; /* limit of a read of the state [2000] */
     uint64_t updating_state_timeout_ms;    /* limit of a write [5000] */
+    uint64_t failure_backoff_ms; /* longest pause after failed reads and writes; the first is 100 [5000] */
     uint64_t query_interval_ms; /* pause between repeated queries and hand-off messages [1000] */
     uint64_t removal_margin_ms; /* time from a member's removal to new homes for its shards [0] */
     uint32_t absolute_limit;         /* [0 = the old algorithm] */
@@ -67,6 +68,7 @@ struct coordinator_options {
     struct trace *trace; /* lent likewise; may be null */
     struct probes *probes; /* lent likewise; may be null */
     uint16_t type_index;   /* for probes */
+    const char *guardian; /* as in wire.h; copied */
     struct shard_names *names; /* ids of the shards; lent likewise; null: decimal texts */
     uint64_t seed;       /* for the actor uid of its path */
     /* Lent likewise; one for all coordinators of a machine, which refills it before it steps them.

@@ -227,6 +227,7 @@ struct coordinator {
     struct coordinator_settings settings; /* with defaults filled in */
     char *type;
     struct buf path;
+    struct buf guardian; /* path of the actor above all regions */
     uint64_t term;         /* 0 = none yet */
     uint64_t proof;        /* stored by the journal with the term; 0 = none */
     struct proof proof_seen; /* of the former coordinator, as stored; value 0 = none */

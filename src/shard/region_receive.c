@@ -675,7 +675,7 @@ void region_answer_unknown(const struct identity *self, struct outbox *outbox,
 {
     struct shard_message message = { .kind = SHARD_NO_REGION, .type = type };
     shard_message_send(outbox, &query->from, query->sender,
-                       slice_text(SHARDING_PATH), &message, self);
+                       query->recipient, &message, self);
 }
 
 static bool may_direct(struct region *region, const struct inbound *inbound)

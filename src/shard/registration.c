@@ -15,7 +15,7 @@ static void query(struct coordinator *coordinator,
 
     member->is_question_due = false;
     announce_charge(coordinator, 1);
-    shard_message_send(outbox, &node, slice_text(SHARDING_PATH),
+    shard_message_send(outbox, &node, buf_slice(&coordinator->guardian),
                        buf_slice(&coordinator->path),
                        &(struct shard_message){
                            .kind = SHARD_QUERY,

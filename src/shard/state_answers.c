@@ -4,8 +4,8 @@
 #include "shard/coordinator_state.h"
 #include "shard/stored.h"
 
-#define PAUSE (100 * MS) /* after a failure; doubled by each further one */
-#define PAUSE_DOUBLINGS 5
+#define PAUSE (100 * MS) /* after a failure; doubled by each further one, up to the setting */
+#define PAUSE_DOUBLINGS 12
 
 /* This node cannot know which side has a majority, so it tries for ever, as Akka does. */
 static void failed(struct coordinator *coordinator, uint64_t now,
@@ -15,6 +15,8 @@ static void failed(struct coordinator *coordinator, uint64_t now,
     uint32_t doublings = state_store->failures < PAUSE_DOUBLINGS
                              ? state_store->failures
                              : PAUSE_DOUBLINGS;
+    uint64_t most = coordinator->settings.failure_backoff_ms * MS;
+    uint64_t pause = PAUSE << doublings < most ? PAUSE << doublings : most;
 
     state_store->failures++;
     trace_put(coordinator->trace,
@@ -24,7 +26,7 @@ static void failed(struct coordinator *coordinator, uint64_t now,
               "hint=\"check that most members with the role are reachable\"",
               what, coordinator->type, state_store->failures);
     state_store->is_paused = true;
-    timers_put(&coordinator->timers, now + (PAUSE << doublings), TIMER_KEEP, 0,
+    timers_put(&coordinator->timers, now + pause, TIMER_KEEP, 0,
                ++state_store->generation);
 }
 

@@ -550,43 +550,52 @@ void shard_message_send(struct outbox *outbox, const struct node_id *to,
     buf_fini(&buf);
 }
 
-void region_path_put(struct buf *buf, const char *type)
+void guardian_path_put(struct buf *buf, const char *guardian)
 {
-    buf_put_text(buf, SHARDING_PATH "/");
+    buf_put_text(buf, guardian ? "/system/" : SHARDING_PATH);
+    buf_put_text(buf, guardian ? guardian : "");
+}
+
+void region_path_put(struct buf *buf, const char *guardian, const char *type)
+{
+    guardian_path_put(buf, guardian);
+    buf_put_text(buf, "/");
     url_put(buf, slice_text(type));
 }
 
-void proxy_path_put(struct buf *buf, const char *type)
+void proxy_path_put(struct buf *buf, const char *guardian, const char *type)
 {
-    region_path_put(buf, type);
+    region_path_put(buf, guardian, type);
     buf_put_text(buf, "Proxy");
 }
 
-void far_proxy_path_put(struct buf *buf, const char *type, const char *center)
+void far_proxy_path_put(struct buf *buf, const char *guardian, const char *type,
+                        const char *center)
 {
-    region_path_put(buf, type);
+    region_path_put(buf, guardian, type);
     buf_put_u8(buf, '-');
     url_put(buf, slice_text(center));
 }
 
-void coordinator_manager_path_put(struct buf *buf, const char *type)
+void coordinator_manager_path_put(struct buf *buf, const char *guardian, const char *type)
 {
-    region_path_put(buf, type);
+    region_path_put(buf, guardian, type);
     buf_put_text(buf, "Coordinator");
 }
 
-void coordinator_path_put(struct buf *buf, const char *type)
+void coordinator_path_put(struct buf *buf, const char *guardian, const char *type)
 {
-    coordinator_manager_path_put(buf, type);
+    coordinator_manager_path_put(buf, guardian, type);
     buf_put_text(buf, "/singleton/coordinator");
 }
 
-void sharding_replicator_path_put(struct buf *buf, const char *role)
+void sharding_replicator_path_put(struct buf *buf, const char *guardian, const char *role)
 {
     if (!role || !*role) {
-        buf_put_text(buf, SHARDING_PATH "/replicator");
+        guardian_path_put(buf, guardian);
+        buf_put_text(buf, "/replicator");
         return;
     }
-    region_path_put(buf, role);
+    region_path_put(buf, guardian, role);
     buf_put_text(buf, "Replicator");
 }

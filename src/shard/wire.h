@@ -166,17 +166,21 @@ void shard_message_send(struct outbox *outbox, const struct node_id *to,
                         const struct shard_message *message,
                         const struct identity *identity);
 
-/* Append a path without a zero byte; the type is encoded (base/url.h). */
-void region_path_put(struct buf *buf, const char *type);      /* "/system/sharding/<enc>" */
-void proxy_path_put(struct buf *buf, const char *type);       /* "/system/sharding/<enc>Proxy" */
-void far_proxy_path_put(struct buf *buf, const char *type,
-                        const char *center); /* "/system/sharding/<enc>-<enc>": in that center */
+/* Append a path without a zero byte; the type is encoded (base/url.h). guardian: akka.cluster.sharding
+ * .guardian-name, here "sharding"; null means that. */
+void guardian_path_put(struct buf *buf, const char *guardian); /* "/system/sharding" */
+/* "/system/sharding/<enc>", and with "Proxy" */
+void region_path_put(struct buf *buf, const char *guardian, const char *type);
+void proxy_path_put(struct buf *buf, const char *guardian, const char *type);
+/* "/system/sharding/<enc>-<enc>": in that center */
+void far_proxy_path_put(struct buf *buf, const char *guardian, const char *type,
+                        const char *center);
 /* "/system/sharding/<enc>Coordinator" */
-void coordinator_manager_path_put(struct buf *buf, const char *type);
+void coordinator_manager_path_put(struct buf *buf, const char *guardian, const char *type);
 /* ".../<enc>Coordinator/singleton/coordinator" */
-void coordinator_path_put(struct buf *buf, const char *type);
+void coordinator_path_put(struct buf *buf, const char *guardian, const char *type);
 /* "/system/sharding/<enc>Replicator"; without a role "/system/sharding/replicator". JVM nodes use
  * the same. */
-void sharding_replicator_path_put(struct buf *buf, const char *role);
+void sharding_replicator_path_put(struct buf *buf, const char *guardian, const char *role);
 
 #endif

@@ -1,13 +1,15 @@
-/* Runs a node whose entities write down when they start, handle a message, and end.
+/* Runs a node whose entities, and the instance of a singleton, write down when they start, handle a
+ * message, and end.
  *
  *   leased_node PORT SEEDS EVENTS
  *
  * SEEDS is HOST:PORT,HOST:PORT,... in the same order for all nodes. Each node sends a message to all
- * entities of the type "Pump" every 50 ms. EVENTS is a file that all nodes of a host append lines to:
+ * entities of the type "Pump" every 50 ms. The instance, "desk", sends one to itself as often. EVENTS is a file that all nodes of a host append lines to:
  * "NS PORT ID WHAT", with the monotonic clock; WHAT is "start", "run" or "end". Prints the log.
  * SIGTERM means a graceful end. */
 #define _GNU_SOURCE
 #include <sherd/sherd.h>
+#include <sherd/singleton.h>
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -62,6 +64,36 @@ static void release(void *self)
     write_down(self, "end");
 }
 
+static enum sherd_next desk(struct sherd_ctx *ctx, void *self, const struct sherd_msg *msg)
+{
+    struct pump *pump = self;
+
+    if (msg->kind == SHERD_STARTED) {
+        (void)snprintf(pump->id, sizeof pump->id, "desk");
+        write_down(pump, "start");
+    } else if (msg->kind == SHERD_TIMER) {
+        write_down(pump, "run");
+    }
+    sherd_timer(ctx, 1, INTERVAL_NS / 1000000);
+    return SHERD_CONTINUE;
+}
+
+/* Opens the singleton. */
+static enum sherd_next opener(struct sherd_ctx *ctx, void *self, const struct sherd_msg *msg)
+{
+    const struct sherd_singleton singleton = {
+        .name = "desk",
+        .behavior = { .name = "desk", .state_size = sizeof(struct pump), .receive = desk,
+                      .release = release },
+    };
+    struct sherd_ref ref;
+
+    (void)self;
+    if (msg->kind == SHERD_STARTED && sherd_singleton_open(ctx, &singleton, &ref))
+        abort();
+    return SHERD_CONTINUE;
+}
+
 static void *tell_all(void *argument)
 {
     (void)argument;
@@ -81,9 +113,11 @@ static void *tell_all(void *argument)
 /* No thread may use a node that has not started. */
 static void begin_to_tell(void *argument)
 {
+    static const struct sherd_behavior behavior = { .name = "opener", .receive = opener };
     pthread_t teller;
 
-    if (pthread_create(&teller, NULL, tell_all, argument) != 0)
+    if (sherd_system_spawn(node, &behavior, nothing) != 0 ||
+        pthread_create(&teller, NULL, tell_all, argument) != 0)
         abort();
 }
 

@@ -1,9 +1,9 @@
-"""Tests leases of shards and coordinators with real processes, in files or in a real etcd.
+"""Tests leases of shards, coordinators and a singleton with real processes, in files or in a real etcd.
 
 usage: leases_test.py PROGRAM [ETCD]
 
-Three nodes run entities that write down each message that they handle (leased_node.c). The keeper of
-some shards
+Three nodes run entities, and the instance of a singleton, that write down each message that they handle
+(leased_node.c). The keeper of some shards, in steps 1 to 3 also of the instance,
 
 1. is killed: the others serve its shards when its leases have expired,
 2. is stopped for longer than its leases last, and resumed: it handles nothing any more,
@@ -11,7 +11,7 @@ some shards
 4. is cut off from etcd: its entities stop in time and start again when etcd can be reached; it then
    leaves while it is cut off, and the others serve its shards when its leases have expired.
 
-After each step no entity may have run on a node after it started on another one."""
+After each step no entity, nor the instance, may have run on a node after it started on another one."""
 import os
 import shutil
 import signal
@@ -86,6 +86,7 @@ class Place:
         self.began = 0         # monotonic ns: what runs later counts as running now
         self.owner = {}        # of each entity: the port where it started last
         self.running = {}      # where each entity ran since `began`
+        self.desk = None       # where the instance did
         self.handled = 0
         self.errors = []
 
@@ -115,7 +116,9 @@ class Place:
                 self.handled += 1
                 if self.owner.get(pump) != port:
                     self.errors.append(f"{pump} ran on {port} after it started on {self.owner.get(pump)}")
-                if int(at) >= self.began:
+                if int(at) >= self.began and pump == "desk":
+                    self.desk = int(port)
+                elif int(at) >= self.began:
                     self.running[pump] = int(port)
         if self.errors:
             raise Failed(f"{len(self.errors)} runs in two places, such as: {self.errors[0]}")
@@ -125,17 +128,18 @@ class Place:
         self.look()
         self.began = time.monotonic_ns()
         self.running = {}
+        self.desk = None
 
     def on(self, node):
         return [pump for pump, port in self.running.items() if port == node.port]
 
     def await_all(self, nodes, seconds, what):
-        """Waits until all entities run on these nodes, and on each of them some."""
+        """Waits until the instance and all entities run on these nodes, and on each of them some."""
         self.again()
 
         def all_run():
             self.look()
-            return len(self.running) == PUMPS and all(self.on(node) for node in nodes) and \
+            return self.desk in [node.port for node in nodes] and len(self.running) == PUMPS and all(self.on(node) for node in nodes) and \
                 sum(len(self.on(node)) for node in nodes) == PUMPS
         began = time.monotonic()
         wait(all_run, what, seconds, 0.1)
@@ -183,6 +187,7 @@ def stopped(place):
     wait(lambda: victim.process.poll() is not None, "the resumed node does not end", LATE, 0.1)
     place.look()
     expect(not place.on(victim), "entities ran on the resumed node")
+    expect(place.desk != victim.port, "the singleton ran on the resumed node")
     print("stopped: nothing ran after it was resumed", flush=True)
 
 

@@ -465,6 +465,22 @@ static void vacuum_into(const char *path, const char *copy)
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+static void expect_sums(struct place *place, const char *path)
+{
+    struct backend_damaged_part parts[PARTS];
+    struct backend_check found;
+    struct stat about;
+
+    assert_int_equal(stat(path, &about), 0);
+    for (off_t page = 2; page <= about.st_size / PAGE; page++) {
+        flip(path, page);
+        if (check_all(place, parts, &found) == 0)
+            fail_msg("page %d has no checksum", (int)page);
+        flip(path, page);
+        assert_int_equal(check_all(place, parts, &found), 0);
+    }
+}
+
 /* Such as a backup. From then on each flipped bit is found. */
 static void a_check_signs_pages_that_another_program_wrote(void **state)
 {
@@ -472,7 +488,6 @@ static void a_check_signs_pages_that_another_program_wrote(void **state)
     struct backend_damaged_part parts[PARTS];
     struct backend_check found;
     char copy[sizeof place->path + 8];
-    struct stat stat_of;
 
     fill(place);
     (void)snprintf(copy, sizeof copy, "%s.copy", place->path);
@@ -481,15 +496,23 @@ static void a_check_signs_pages_that_another_program_wrote(void **state)
     assert_int_equal(check_all(place, parts, &found), 0); /* as by hand: it changes nothing */
     place->options.signs = true;
     backend_sqlite.close(open_as(place, BACKEND_WRITER)); /* as a node, which has a log */
+    drop_sums(copy); /* as if the file were too large to be signed when it is opened */
     assert_int_equal(check_all(place, parts, &found), 0);
-    assert_int_equal(stat(copy, &stat_of), 0);
-    for (off_t page = 2; page <= stat_of.st_size / PAGE; page++) {
-        flip(copy, page);
-        if (check_all(place, parts, &found) == 0)
-            fail_msg("page %d has no checksum", (int)page);
-        flip(copy, page);
-        assert_int_equal(check_all(place, parts, &found), 0);
-    }
+    expect_sums(place, copy);
+}
+
+/* Without a check, which may be switched off. */
+static void a_small_restored_journal_is_signed_when_it_is_opened(void **state)
+{
+    struct place *place = *state;
+    char copy[sizeof place->path + 8];
+
+    fill(place);
+    (void)snprintf(copy, sizeof copy, "%s.copy", place->path);
+    vacuum_into(place->path, copy);
+    place->options.path = copy;
+    backend_sqlite.close(open_as(place, BACKEND_WRITER));
+    expect_sums(place, copy);
 }
 
 static void on_damaged(void *context, const char *part, const char *why)
@@ -539,6 +562,7 @@ int main(void)
         in_a_place(one_process_checks_at_a_time),
         in_a_place(the_thread_checks_again_and_again),
         in_a_place(a_check_signs_pages_that_another_program_wrote),
+        in_a_place(a_small_restored_journal_is_signed_when_it_is_opened),
         cmocka_unit_test(a_full_list_counts_further_parts),
     };
 

@@ -139,7 +139,7 @@ static void settings_of_the_jvm_are_no_warnings(void **state)
                                    "akka.persistence.snapshot-store.plugin,akka.stdout-loglevel"));
     tells_not("akka.actor.provider = akka.cluster.ClusterActorRefProvider", words);
     tells_not("pekko.actor.provider = org.apache.pekko.cluster.ClusterActorRefProvider", words);
-    tells("akka.actor.provider = local", "has no effect yet\" key=akka.actor.provider");
+    tells("akka.actor.provider = local", "has no effect\" key=akka.actor.provider");
 }
 
 static void a_plain_address_is_refused_with_its_place(void **state)

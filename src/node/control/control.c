@@ -70,7 +70,7 @@ static bool sharding(struct control *control, const struct inbound *inbound)
     struct machine *machine = control->machine;
     struct slice path = inbound->recipient;
 
-    if (slice_is(path, SHARDING_PATH)) {
+    if (slice_equal(path, buf_slice(&control->guardian_path))) {
         region_query(control, inbound);
         return true;
     }

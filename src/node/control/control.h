@@ -98,6 +98,7 @@ struct control {
     struct type_calls type_calls;
     struct user_singletons singletons;
     struct control_type *types;
+    struct buf guardian_path; /* of the actor above all regions */
     uint32_t type_count;
     struct coordinator_room room;
     struct replicator_room data_room;
@@ -216,6 +217,9 @@ struct member_info control_peer_of_all(const struct control *control,
                                        const struct member_view *view);
 struct member_info control_peer(const struct control *control,
                                 const struct member_view *view, uint32_t type);
+/* Likewise, that it may run the type's coordinator. */
+bool control_may_coordinate(const struct control *control, const struct member_view *view,
+                            uint32_t type);
 bool control_has_role(const struct control *control,
                       const struct member_view *view, uint32_t type);
 

@@ -38,6 +38,8 @@ static struct singleton *make_singleton(struct control *control,
         .identity = machine->self,
         .path = machine->node->names[index].manager_path,
         .settings = {
+            .retry_interval_ms = machine->settings->coordinator_retry / MS,
+            .retries_min = machine->settings->coordinator_retries,
             .removal_margin_ms = machine->settings->down_removal_margin / MS,
             .uses_lease = machine->settings->coordinator_lease != LEASE_PROVIDER_NONE,
             .lease_retry_ms = machine->settings->coordinator_lease_retry / MS,
@@ -47,9 +49,7 @@ static struct singleton *make_singleton(struct control *control,
         .seed = machine->settings->seed + 1000 + index,
     };
 
-    return machine->node->names[index].is_proxy
-               ? NULL
-               : singleton_new(&options, machine->now);
+    return machine->node->names[index].coordinates ? singleton_new(&options, machine->now) : NULL;
 }
 
 /* More than 49 days count as forever. */
@@ -183,6 +183,7 @@ struct control *control_new(struct machine *machine)
     control->associations = associations_new(&options);
     control->member = make_member(control);
     control->type_count = machine->settings->type_count;
+    guardian_path_put(&control->guardian_path, machine->settings->guardian);
     downing_init(control);
     data_init(control);
     relays_init(control);
@@ -210,6 +211,7 @@ void control_free(struct control *control)
         region_free(control->types[i].region);
     }
     actor_names_fini(&control->names);
+    buf_fini(&control->guardian_path);
     remember_data_fini(control);
     shard_data_fini(control);
     mem_free(control->types);

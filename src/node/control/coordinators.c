@@ -33,11 +33,13 @@ void control_start_coordinator(struct control *control, uint32_t index)
     struct coordinator_options options = {
         .identity = machine->self,
         .type = type->name,
+        .guardian = from->guardian,
         .names = shard_names_of(control, index),
         .settings = {
             .waiting_for_state_timeout_ms =
                 from->waiting_for_state_timeout / MS,
             .updating_state_timeout_ms = from->updating_state_timeout / MS,
+            .failure_backoff_ms = from->coordinator_backoff / MS,
             .handoff_timeout_ms = from->handoff_timeout / MS,
             .shard_start_timeout_ms = from->shard_start_timeout / MS,
             .removal_margin_ms = from->down_removal_margin / MS,

@@ -1,9 +1,10 @@
-/* Makes, ends and times the groups of leases: one for each provider that is used. */
+/* Makes, ends and times the groups of leases, one for each provider that is used, and asks for those of
+ * singletons. */
 #include "node/control/control.h"
 
 #include "node/peers/lease_names.h"
 
-static void make_group(struct control *control, enum lease_provider_kind provider)
+void control_leases_open(struct control *control, enum lease_provider_kind provider)
 {
     const struct machine *machine = control->machine;
     const struct node_settings *settings = machine->settings;
@@ -33,9 +34,23 @@ void control_leases_add(struct control *control, uint32_t type)
 {
     const struct machine *machine = control->machine;
 
-    make_group(control, machine->node->names[type].lease);
+    control_leases_open(control, machine->node->names[type].lease);
     if (control->types[type].singleton)
-        make_group(control, machine->settings->coordinator_lease);
+        control_leases_open(control, machine->settings->coordinator_lease);
+}
+
+void control_leases_ask_for(struct control *control, enum lease_provider_kind provider,
+                            uint32_t singleton, uint32_t ticket, struct slice name)
+{
+    lease_group_take(control->leases.groups[provider], control->machine->now,
+                     LEASE_KEY_SINGLETON | singleton, ticket, name);
+}
+
+void control_leases_give_up_of(struct control *control, enum lease_provider_kind provider,
+                               uint32_t singleton, uint32_t ticket)
+{
+    lease_group_give_up(control->leases.groups[provider], control->machine->now,
+                        LEASE_KEY_SINGLETON | singleton, ticket);
 }
 
 void control_leases_fini(struct control *control)

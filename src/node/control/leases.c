@@ -1,10 +1,10 @@
-/* Connects the leases of shards and coordinators: lanes and singletons ask, the node's groups answer. */
+/* Connects the leases of shards, coordinators and singletons: lanes and managers ask, the node's groups answer. */
 #include "node/control/control.h"
 
 #include "base/check.h"
 #include "node/peers/lease_names.h"
 
-#define SINGLETON_BIT (UINT64_C(1) << 63)
+#define COORDINATOR_BIT (UINT64_C(1) << 63)
 
 static uint64_t shard_key(uint32_t type, int32_t shard)
 {
@@ -45,14 +45,14 @@ void control_leases_ask(struct control *control, uint32_t type)
     struct buf name = { 0 };
 
     coordinator_lease_name_put(&name, machine->settings, machine->node->names[type].type);
-    lease_group_take(coordinators_group(control), machine->now, SINGLETON_BIT | type,
+    lease_group_take(coordinators_group(control), machine->now, COORDINATOR_BIT | type,
                      ++control->types[type].lease_ticket, buf_slice(&name));
     buf_fini(&name);
 }
 
 void control_leases_give_up(struct control *control, uint32_t type)
 {
-    lease_group_give_up(coordinators_group(control), control->machine->now, SINGLETON_BIT | type,
+    lease_group_give_up(coordinators_group(control), control->machine->now, COORDINATOR_BIT | type,
                         ++control->types[type].lease_ticket);
 }
 
@@ -72,7 +72,7 @@ void control_leases_forgotten(struct control *control, enum lease_provider_kind 
 
 /* ---- news ---- */
 
-static void to_singleton(struct control *control, const struct lease_group_news *news)
+static void to_coordinator(struct control *control, const struct lease_group_news *news)
 {
     struct machine *machine = control->machine;
     uint32_t index = (uint32_t)news->key;
@@ -128,7 +128,8 @@ static void lost(struct control *control, enum lease_provider_kind provider)
 
     if (control->shutdown < SHUTDOWN_LANES)
         trace_put(machine->trace, TRACE_ERROR, "lease",
-                  "leases lost, their shards and coordinators stop until they can be had again "
+                  "leases lost, their shards, coordinators and singletons stop until they can be "
+                  "had again "
                   "provider=%s hint=\"check the lease provider, and whether this process was "
                   "suspended\"",
                   lease_provider_text(provider));
@@ -140,6 +141,7 @@ static void lost(struct control *control, enum lease_provider_kind provider)
         if (control->types[i].coordinator && !singleton_may_run(control->types[i].singleton))
             control_end_coordinator(control, i); /* now: SINGLETON_NEWS_END comes later */
     }
+    user_singletons_leases_lost(control, provider);
     turn_stir(&control->turn);
 }
 
@@ -149,8 +151,10 @@ static void take_news(struct control *control, enum lease_provider_kind provider
     struct mail_content content;
 
     if (news->kind != LEASE_GROUP_EXTENDED && news->kind != LEASE_GROUP_LOST) {
-        if (news->key & SINGLETON_BIT)
-            to_singleton(control, news);
+        if (news->key & COORDINATOR_BIT)
+            to_coordinator(control, news);
+        else if (news->key & LEASE_KEY_SINGLETON)
+            user_singletons_leased(control, (uint32_t)news->key, news);
         else
             to_lane(control, provider, news);
         return;

@@ -1,9 +1,11 @@
-/* Declares the leases of this node's shards and coordinators: a group for each provider
+/* Declares the leases of this node's shards, coordinators and singletons: a group for each provider
  * (lease/group.h). Lanes ask by MAIL_LEASE, singletons by their news. Private to node/. */
 #ifndef SHERD_NODE_CONTROL_LEASES_H
 #define SHERD_NODE_CONTROL_LEASES_H
 
 #include "lease/group.h"
+
+#define LEASE_KEY_SINGLETON (UINT64_C(1) << 62) /* in a key, with the number of a singleton of actors */
 
 struct control;
 struct mail_content;
@@ -24,6 +26,12 @@ void control_leases_forgotten(struct control *control, enum lease_provider_kind 
 /* SINGLETON_NEWS_LEASE, or SINGLETON_NEWS_RELEASE. */
 void control_leases_ask(struct control *control, uint32_t type);
 void control_leases_give_up(struct control *control, uint32_t type);
+/* The same for the singleton of actors with that number; opening it makes the group. name: lent. */
+void control_leases_open(struct control *control, enum lease_provider_kind provider);
+void control_leases_ask_for(struct control *control, enum lease_provider_kind provider,
+                            uint32_t singleton, uint32_t ticket, struct slice name);
+void control_leases_give_up_of(struct control *control, enum lease_provider_kind provider,
+                               uint32_t singleton, uint32_t ticket);
 /* All lanes have ended: gives up all leases. control_leases_end_waits: until the providers have answered. */
 void control_leases_end(struct control *control);
 bool control_leases_end_waits(const struct control *control);

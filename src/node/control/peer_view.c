@@ -36,6 +36,13 @@ bool control_has_role(const struct control *control,
                   of->data_center ? of->data_center : own) == 0;
 }
 
+bool control_may_coordinate(const struct control *control, const struct member_view *view,
+                            uint32_t type)
+{
+    return control_has_role(control, view, type) &&
+           member_has_role(view, control->machine->settings->coordinator_role);
+}
+
 struct member_info control_peer(const struct control *control,
                                 const struct member_view *view, uint32_t type)
 {

@@ -50,7 +50,7 @@ static void add_role(struct control *control, const char *role)
     for (uint32_t i = 0; i < data->replicators.count; i++)
         if (strcmp(data->replicators.items[i].role, role) == 0)
             return;
-    sharding_replicator_path_put(&of.path, role);
+    sharding_replicator_path_put(&of.path, control->machine->settings->guardian, role);
     buf_put_u8(&of.path, 0);
     of.is_durable = is_durable(control, role);
     vec_push(&data->replicators, of);

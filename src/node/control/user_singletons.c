@@ -10,6 +10,7 @@
 #include "base/mark.h"
 #include "node/control/control.h"
 #include "node/peers/actor_path.h"
+#include "node/peers/lease_names.h"
 #include "singleton/proxy.h"
 
 /* The paths are those of Akka's typed singletons. */
@@ -24,6 +25,9 @@ struct user_singleton {
     struct buf instance_path; /* below the manager's: proxies of JVM nodes ask for it */
     struct buf proxy_path;
     struct singleton *manager; /* null: this node cannot run it */
+    uint32_t index; /* its place */
+    enum lease_provider_kind lease; /* NONE: an instance needs none */
+    uint32_t lease_ticket; /* of the last request about it */
     struct proxy *proxy;
     uint64_t keeper;
     uint32_t lane; /* the keeper's */
@@ -153,6 +157,9 @@ static struct singleton *manager_new(struct control *control, const struct user_
             .retry_interval_ms = call->retry_ms,
             .removal_margin_ms = machine->settings->down_removal_margin / MS,
             .retries_min = call->retries,
+            .uses_lease = item->lease != LEASE_PROVIDER_NONE,
+            .lease_retry_ms = call->lease_retry_ms,
+            .release_timeout_ms = machine->settings->lease_patience / MS,
         },
         .trace = machine->trace,
         .seed = machine->settings->seed + 6000 + control->singletons.items.count,
@@ -173,17 +180,45 @@ static bool is_taken(const struct control *control, const struct singleton_call 
     return false;
 }
 
-static void refuse(struct control *control, uint32_t lane, uint64_t keeper,
+/* Leases of two singletons must not have one name. */
+static bool is_lease_too_long(const struct control *control, const struct singleton_call *call)
+{
+    struct buf path = { 0 };
+    struct buf name = { 0 };
+    bool is_long;
+
+    put_text(&path, MANAGER, call->name);
+    singleton_lease_name_put(&name, control->machine->settings, text_of(&path));
+    is_long = call->lease && name.size >= LEASE_TEXT_MAX;
+    buf_fini(&path);
+    buf_fini(&name);
+    return is_long;
+}
+
+/* True: refused, and logged. */
+static bool refuse(struct control *control, uint32_t lane, uint64_t keeper,
                    const struct singleton_call *call)
 {
-    bool taken = is_taken(control, call);
+    const char *why = NULL;
+    const char *hint = NULL;
 
+    if (is_taken(control, call)) {
+        why = "this node has opened it already";
+        hint = "open it once, and share its reference";
+    } else if (control->singletons.items.count == USER_SINGLETONS_MAX) {
+        why = "the node has too many";
+        hint = "use fewer";
+    } else if (is_lease_too_long(control, call)) {
+        why = "the name of its lease, with the names of the system and the singleton, is too long";
+        hint = "shorten them, so that the lease has at most 255 bytes";
+    }
+    if (!why)
+        return false;
     trace_put(control->machine->trace, TRACE_ERROR, "singleton",
-              "singleton refused: %s name=%.*s hint=\"%s\"",
-              taken ? "this node has opened it already" : "the node has too many",
-              (int)call->name.size, (const char *)call->name.data,
-              taken ? "open it once, and share its reference" : "use fewer");
+              "singleton refused: %s name=%.*s hint=\"%s\"", why, (int)call->name.size,
+              (const char *)call->name.data, hint);
     post(control, lane, keeper, KEEPER_REFUSED, (struct sherd_ref){ 0, 0 });
+    return true;
 }
 
 /* A proxy for another data center has a path of its own: no name has a "/". */
@@ -199,10 +234,8 @@ static void open_singleton(struct control *control, uint32_t lane, uint64_t keep
 {
     struct user_singleton *item;
 
-    if (is_taken(control, call) || control->singletons.items.count == USER_SINGLETONS_MAX) {
-        refuse(control, lane, keeper, call);
+    if (refuse(control, lane, keeper, call))
         return;
-    }
     item = mem_alloc(sizeof *item);
     item->keeper = keeper;
     item->lane = lane;
@@ -214,8 +247,12 @@ static void open_singleton(struct control *control, uint32_t lane, uint64_t keep
     buf_put_text(&item->instance_path, text_of(&item->manager_path));
     put_text(&item->instance_path, "/", call->name);
     item->proxy = proxy_new(call->interval_ms);
-    if (runs_here(control, call))
+    item->index = control->singletons.items.count;
+    item->lease = (enum lease_provider_kind)call->lease;
+    if (runs_here(control, call)) {
+        control_leases_open(control, item->lease);
         item->manager = manager_new(control, item, call);
+    }
     item->exit_done = !item->manager;
     vec_push(&control->singletons.items, item);
     for (uint32_t i = 0; i < member_count(control->member); i++)
@@ -363,6 +400,68 @@ struct slice user_singletons_identified(const struct control *control, struct sl
     return (struct slice){ 0 };
 }
 
+/* ---- leases ---- */
+
+static void ask_for_lease(struct control *control, struct user_singleton *item)
+{
+    struct buf name = { 0 };
+
+    singleton_lease_name_put(&name, control->machine->settings, text_of(&item->manager_path));
+    control_leases_ask_for(control, item->lease, item->index, ++item->lease_ticket,
+                           buf_slice(&name));
+    buf_fini(&name);
+}
+
+/* The lane hears of the lease before the keeper may start the instance. */
+static void granted(struct control *control, struct user_singleton *item,
+                    const struct lease_group_news *news)
+{
+    struct mail_content content = MAIL(leased, .kind = LEASE_GROUP_GRANTED, .actor = item->keeper,
+                                       .provider = item->lease, .until = news->until);
+
+    outputs_post(&control->machine->outputs, item->lane + 1, &content);
+    singleton_leased(item->manager);
+}
+
+static void denied(struct control *control, struct user_singleton *item,
+                   const struct lease_group_news *news)
+{
+    trace_put(control->machine->trace, TRACE_WARNING, "lease",
+              "lease of a singleton not acquired, tried again name=%s reason=\"%s\" hint=\"%s\"",
+              text_of(&item->name),
+              news->is_unknown ? "the lease provider does not answer" : "another node has it",
+              news->is_unknown ? "check the lease provider and the network to it"
+                               : "normal after a crash, until the lease expires");
+    singleton_lease_denied(item->manager, control->machine->now);
+}
+
+void user_singletons_leased(struct control *control, uint32_t index,
+                            const struct lease_group_news *news)
+{
+    struct user_singleton *item = control->singletons.items.items[index];
+
+    if (news->ticket != item->lease_ticket)
+        return; /* it has given up since, or asked again */
+    turn_stir(&control->turn);
+    if (news->kind == LEASE_GROUP_GRANTED)
+        granted(control, item, news);
+    else if (news->kind == LEASE_GROUP_DENIED)
+        denied(control, item, news);
+    else
+        singleton_released(item->manager, control->machine->now, &control->machine->outbox);
+}
+
+/* The lanes, which hear of it first, end the instances. */
+void user_singletons_leases_lost(struct control *control, enum lease_provider_kind provider)
+{
+    for (uint32_t i = 0; i < control->singletons.items.count; i++) {
+        struct user_singleton *item = control->singletons.items.items[i];
+
+        if (item->manager && item->lease == provider)
+            singleton_lease_lost(item->manager, control->machine->now, &control->machine->outbox);
+    }
+}
+
 /* ---- turns ---- */
 
 void user_singletons_step(struct control *control)
@@ -411,10 +510,16 @@ static void wire_manager(struct control *control, struct user_singleton *item)
         case SINGLETON_NEWS_EXIT_DONE:
             item->exit_done = true;
             break;
-        case SINGLETON_NEWS_OLDEST: /* the proxy follows membership itself */
-        case SINGLETON_NEWS_END:    /* these three are about leases, which it has not */
+        case SINGLETON_NEWS_END:
+            tell(control, item, KEEPER_UNLEASED);
+            break;
         case SINGLETON_NEWS_LEASE:
+            ask_for_lease(control, item);
+            break;
         case SINGLETON_NEWS_RELEASE:
+            control_leases_give_up_of(control, item->lease, item->index, ++item->lease_ticket);
+            break;
+        case SINGLETON_NEWS_OLDEST: /* the proxy follows membership itself */
             break;
         }
     }

@@ -11,6 +11,7 @@
 
 struct control;
 struct user_singleton;
+struct lease_group_news;
 
 /* Zero has none. */
 struct user_singletons {
@@ -35,6 +36,11 @@ struct slice user_singletons_identified(const struct control *control, struct sl
 void user_singletons_step(struct control *control);
 uint64_t user_singletons_deadline(const struct control *control);
 void user_singletons_wire(struct control *control);
+
+/* Answers about the lease of a singleton, by its place in `items`. */
+void user_singletons_leased(struct control *control, uint32_t index,
+                            const struct lease_group_news *news);
+void user_singletons_leases_lost(struct control *control, enum lease_provider_kind provider);
 
 /* This node leaves (phase cluster-exiting): hands all over. */
 void user_singletons_exit(struct control *control);

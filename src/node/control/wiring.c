@@ -20,8 +20,9 @@ static uint32_t owning_machine(const struct control *control, uint32_t type,
 /* A JVM's coordinator would accept this region and give it shards, so it is not asked. */
 void control_tell_region(struct control *control, const struct member_view *view, uint32_t type)
 {
-    struct member_info peer = control_peer(control, view, type);
+    struct member_info peer = control_peer_of_all(control, view);
 
+    peer.has_role = control_may_coordinate(control, view, type);
     peer.has_role &= !control_is_jvm_peer(control, view);
     region_peer(control->types[type].region, control->machine->now, &peer);
 }
@@ -41,9 +42,10 @@ static void tell_types(struct control *control, const struct member_view *view)
         struct control_type *type = &control->types[i];
 
         control_tell_region(control, view, i);
-        peer.has_role = control_has_role(control, view, i);
+        peer.has_role = control_may_coordinate(control, view, i);
         if (type->singleton)
             singleton_peer(type->singleton, now, &peer);
+        peer.has_role = control_has_role(control, view, i);
         if (type->coordinator)
             control_tell_coordinator(control, type->coordinator, view, &peer);
     }

@@ -43,6 +43,7 @@ struct lane *lane_new(struct machine *machine)
         .services = &settings->services,
         .locations_ms = settings->locations_timeout / MS,
         .restart_ms = settings->entity_restart_backoff / MS,
+        .is_verbose = settings->verbose_sharding,
         .idle_interval = settings->passivate_interval,
         .large_max = large_any_max(settings),
         .is_large = lane_is_large,
@@ -278,6 +279,7 @@ static void end(struct lane *lane, bool at_once)
         lane->ending_until = lane->machine->now + HEARING_TIME;
         if (!lane->is_downed)
             downed(lane);
+        actors_leases_end_all(lane->actors);
         return;
     }
     if (at_once) { /* downed: nothing here may act */
@@ -649,6 +651,8 @@ uint64_t lane_deadline(const struct lane *lane)
         other = lane->remembers ? lane_remember_deadline(lane, i) : NEVER;
         deadline = other < deadline ? other : deadline;
     }
+    other = lane->leases ? lane->lease_end : NEVER;
+    deadline = other < deadline ? other : deadline;
     if (lane->ending && lane->machine->now + 5 * MS < deadline)
         deadline = lane->machine->now + 5 * MS; /* the driver writes meanwhile */
     other = lane_ask_stages_deadline(lane);

@@ -142,7 +142,7 @@ struct lane {
     VEC(struct remember_write) remember_writes; /* by position */
     uint64_t remember_ticket;
     bool remembers;
-    bool leases; /* shards of some type need leases */
+    bool leases; /* shards of some type, or a singleton, need leases */
     uint64_t lease_end; /* the first end of leases here, or earlier; NEVER: there are none */
     bool has_lost; /* some have lost theirs, and their ends are not wired */
     VEC(struct flush) flushing; /* ROUTES_FLUSH stopped by a full link */
@@ -309,6 +309,11 @@ bool lane_wire_remember(struct lane *lane, uint32_t type);
 void lane_remember_step(struct lane *lane, uint32_t type);
 uint64_t lane_remember_deadline(const struct lane *lane, uint32_t type);
 struct remember_life *lane_life(struct lane *lane, uint32_t type, int32_t shard);
+
+/* ---- verbose.c ---- */
+/* With settings->verbose_sharding. */
+void lane_say_sent(const struct lane *lane, const struct message *message, enum place place,
+                   struct route route);
 
 /* ---- shard_leases.c ---- */
 /* OWNED_LEASE, or OWNED_RELEASE. */

@@ -566,6 +566,8 @@ void lane_send(struct lane *lane, struct message *message)
     type = type_of(lane, message->type);
     place = place_sent(&type->routes, &type->owned, message->entity.shard,
                        lane->own, &route);
+    if (lane->machine->settings->verbose_sharding)
+        lane_say_sent(lane, message, place, route);
     if (place == PLACE_PEER) /* the usual case */
         to_peer(lane, message, route.peer);
     else

@@ -1,4 +1,5 @@
-/* Carries requests for leases of a lane's shards to control, and the answers to the shards. */
+/* Carries requests for leases of a lane's shards to control, and the answers to the shards; passes those
+ * of singletons to their keepers. */
 #include "node/lane/lane.h"
 
 #include "base/check.h"
@@ -42,6 +43,10 @@ static void about_all(struct lane *lane, const struct mail_leased *leased)
         else
             owned_leases_lost(&lane->types[i].owned, lane->machine->now);
     }
+    if (leased->kind == LEASE_GROUP_EXTENDED)
+        actors_leases_extended(lane->actors, leased->provider, leased->until);
+    else
+        actors_leases_lost(lane->actors, leased->provider);
     lane->has_lost |= leased->kind == LEASE_GROUP_LOST;
 }
 
@@ -54,6 +59,11 @@ void lane_leased(struct lane *lane, const struct mail_content *content)
     case LEASE_GROUP_GRANTED:
         if (leased->until < lane->lease_end)
             lane->lease_end = leased->until;
+        if (leased->actor) {
+            lane->leases = true;
+            actors_lease_granted(lane->actors, leased->actor, leased->provider, leased->until);
+            break;
+        }
         owned_leased(&lane->types[content->type].owned, now, content->shard, leased->ticket,
                      leased->until);
         break;
@@ -109,9 +119,10 @@ void lane_leases_look(struct lane *lane)
 
 void lane_leases_step(struct lane *lane)
 {
-    uint64_t end = NEVER;
+    uint64_t end;
 
     tick_all(lane);
+    end = actors_leases_look(lane->actors, lane->machine->now);
     for (uint32_t i = 0; i < lane->type_count; i++) {
         struct owned_shards *owned = &lane->types[i].owned;
 

@@ -546,8 +546,10 @@ struct mail_remembered {
     } own;
 };
 
-/* Type, shard: answers MAIL_LEASE. EXTENDED, LOST: all leases at the provider. */
+/* Type, shard: answers MAIL_LEASE. EXTENDED, LOST: all leases at the provider. With an actor GRANTED
+ * is about the singleton of this keeper. */
 struct mail_leased {
+    uint64_t actor;
     enum lease_group_news_kind kind;
     enum lease_provider_kind provider;
     uint32_t ticket;

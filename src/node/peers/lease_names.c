@@ -52,15 +52,27 @@ void shard_lease_name_put(struct buf *name, const struct node_settings *settings
     buf_put_text(name, hash);
 }
 
-void coordinator_lease_name_put(struct buf *name, const struct node_settings *settings,
-                                const char *type)
+static void put_singleton(struct buf *name, const struct node_settings *settings)
 {
     put_system(name, settings);
     buf_put_text(name, "-singleton-");
     buf_put_text(name, settings->identity.protocol);
     buf_put_text(name, "://");
     buf_put_text(name, settings->identity.system);
-    coordinator_manager_path_put(name, type);
+}
+
+void coordinator_lease_name_put(struct buf *name, const struct node_settings *settings,
+                                const char *type)
+{
+    put_singleton(name, settings);
+    coordinator_manager_path_put(name, settings->guardian, type);
+}
+
+void singleton_lease_name_put(struct buf *name, const struct node_settings *settings,
+                              const char *path)
+{
+    put_singleton(name, settings);
+    buf_put_text(name, path);
 }
 
 static bool fits(struct buf *name)

@@ -1,4 +1,4 @@
-/* Names the leases of a node, of its types' shards, and of coordinators. All nodes of a data center use
+/* Names the leases of a node, of its types' shards, of coordinators and of singletons. All nodes of a data center use
  * the same names; those of JVM nodes differ only in data centers other than "default". */
 #ifndef SHERD_NODE_PEERS_LEASE_NAMES_H
 #define SHERD_NODE_PEERS_LEASE_NAMES_H
@@ -15,6 +15,9 @@ void shard_lease_name_put(struct buf *name, const struct node_settings *settings
 /* Appends "SYSTEM-singleton-PATH", likewise; PATH is that of the type's singleton manager. */
 void coordinator_lease_name_put(struct buf *name, const struct node_settings *settings,
                                 const char *type);
+/* Likewise, of a singleton of actors; path: its manager's, such as "/system/singletonManagerNAME". */
+void singleton_lease_name_put(struct buf *name, const struct node_settings *settings,
+                              const char *path);
 /* Whether names are below LEASE_TEXT_MAX, for every shard. */
 bool lease_names_fit(const struct node_settings *settings, const char *type, bool has_texts);
 bool coordinator_lease_name_fits(const struct node_settings *settings, const char *type);

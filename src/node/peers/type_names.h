@@ -19,6 +19,7 @@ struct type_names {
     char *manager_path;   /* "/system/sharding/<enc>Coordinator" */
     char *coordinator_path; /* ".../singleton/coordinator" */
     bool is_proxy;
+    bool coordinates; /* may run its coordinator */
     bool is_far; /* a proxy for another data center */
     bool persists;
     bool is_large; /* other regions get it by the large stream */

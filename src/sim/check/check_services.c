@@ -1,4 +1,4 @@
-/* Checks that one instance of a singleton lives, and that each daemon runs once. */
+/* Checks that one instance of a singleton lives, with its lease, and that each daemon runs once. */
 #include "sim/check/check_services.h"
 
 #include <stdio.h>
@@ -15,6 +15,8 @@ struct live {
 struct check_services {
     struct verdict *verdict;
     const struct check_safety *safety; /* or null */
+    check_singleton_has *has; /* null: it needs no lease */
+    void *user;               /* of has */
     uint32_t centers;
     uint32_t last_node; /* of the last singleton, plus one; 0: none */
     VEC(struct live) live;
@@ -33,6 +35,19 @@ struct check_services *check_services_new(struct verdict *verdict, uint32_t cent
 void check_services_safety(struct check_services *check, const struct check_safety *safety)
 {
     check->safety = safety;
+}
+
+void check_services_leases(struct check_services *check, check_singleton_has *has, void *user)
+{
+    check->has = has;
+    check->user = user;
+}
+
+void check_services_runs(struct check_services *check, uint32_t node)
+{
+    if (check->has && !check->has(check->user, node))
+        violation(check->verdict, "leased-singletons", node,
+                  "an instance runs, and the provider has no lease for its node");
 }
 
 void check_services_free(struct check_services *check)
@@ -63,6 +78,7 @@ void check_services_started(struct check_services *check, uint32_t node, uint32_
 {
     if (thing == SERVICE_SINGLETON) {
         judge_alone(check, node);
+        check_services_runs(check, node);
         check->counts.singletons++;
         check->counts.moves += check->last_node && check->last_node != node + 1;
         check->last_node = node + 1;

@@ -2,6 +2,8 @@
  *
  *   one-singleton  a data center has one live instance; an overlap with a node outside (facts.h) that
  *                  is not late is excused
+ *   leased-singletons  with leases an instance runs only while its node has the singleton's lease at
+ *                  the provider
  *   daemons-run    in the quiet phase each daemon runs exactly once, and no other runs
  *
  * A thing is a number: SERVICE_SINGLETON, or SERVICE_DAEMON + the daemon's number. */
@@ -11,6 +13,7 @@
 #include "sim/check/facts.h"
 
 #define SERVICE_SINGLETON 0
+#define SERVICES_SINGLETON "sim-singleton" /* its name */
 #define SERVICE_DAEMON 1
 
 struct verdict;
@@ -18,6 +21,12 @@ struct check_services;
 
 /* verdict is lent for life. centers: node n is in center n modulo that; 0: one. */
 struct check_services *check_services_new(struct verdict *verdict, uint32_t centers);
+/* Says whether the node needs no such lease, or has it at the provider now. Lent for life, with its
+ * user. */
+typedef bool check_singleton_has(void *user, uint32_t node);
+void check_services_leases(struct check_services *check, check_singleton_has *has, void *user);
+/* The singleton's instance of the node handles something. */
+void check_services_runs(struct check_services *check, uint32_t node);
 /* Until then no overlap is excused. safety: lent for life. */
 void check_services_safety(struct check_services *check, const struct check_safety *safety);
 void check_services_free(struct check_services *check);

@@ -325,7 +325,9 @@ static uint64_t clock_of(void *user, uint32_t node)
 
 /* ---- leases ---- */
 
-/* id: the text of the shard, with CHECK_COORDINATOR of no meaning. */
+#define CHECK_SINGLETON INT32_MAX /* in place of a shard; the type is the singleton's name */
+
+/* id: the text of the shard, else of no meaning. */
 static void put_lease_name(struct buf *name, const struct node_settings *settings,
                            const char *type, int32_t shard, struct slice id)
 {
@@ -336,12 +338,13 @@ static void put_lease_name(struct buf *name, const struct node_settings *setting
     buf_put_text(name, settings->identity.system);
     buf_put_text(name, is_near ? "" : "@");
     buf_put_text(name, is_near ? "" : center);
-    if (shard == CHECK_COORDINATOR) {
-        (void)snprintf(text, sizeof text, "-singleton-%s://%s/system/sharding/",
+    if (shard == CHECK_COORDINATOR || shard == CHECK_SINGLETON) {
+        (void)snprintf(text, sizeof text, "-singleton-%s://%s/system/",
                        settings->identity.protocol, settings->identity.system); /* fits */
         buf_put_text(name, text);
+        buf_put_text(name, shard == CHECK_SINGLETON ? "singletonManager" : "sharding/");
         buf_put_text(name, type);
-        buf_put_text(name, "Coordinator");
+        buf_put_text(name, shard == CHECK_SINGLETON ? "" : "Coordinator");
         return;
     }
     buf_put_text(name, "-shard-");
@@ -389,6 +392,14 @@ static bool provider_has(void *user, uint32_t node, uint16_t type, int32_t shard
         return true;
     return has_lease(checks, settings, of->name, shard, shard_text(shard, text)) ||
            (of->extractor && has_lease(checks, settings, of->name, shard, sim_shard_text(shard, text)));
+}
+
+bool checks_singleton_has(void *user, uint32_t node)
+{
+    const struct checks *checks = user;
+    const struct node_settings *settings = &world_node(checks->world, node)->settings;
+
+    return has_lease(checks, settings, SERVICES_SINGLETON, CHECK_SINGLETON, slice_of(NULL, 0));
 }
 
 static bool are_together(void *user, uint32_t node, uint32_t other)

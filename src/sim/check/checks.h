@@ -20,6 +20,7 @@
 #include "sim/check/outside_nodes.h"
 #include "sim/check/check_gossip_seen.h"
 #include "sim/check/check_resolver.h"
+#include "sim/check/check_services.h"
 #include "sim/check/check_shard_lease.h"
 #include "sim/check/check_state_store.h"
 
@@ -79,6 +80,8 @@ uint32_t checks_ending(const struct checks *checks);
 /* Whether the node that welcomed it has ended or is outside, so that others may not know of it. */
 bool checks_is_orphaned(const struct checks *checks, uint32_t node);
 /* Whether the line says that bytes from a connection are no frame. */
+/* check_singleton_has of SERVICES_SINGLETON; user: the checks. */
+bool checks_singleton_has(void *user, uint32_t node);
 bool checks_is_unreadable(const struct trace_line *line);
 void checks_free(struct checks *checks); /* after world_free */
 

@@ -354,6 +354,8 @@ static void make_world(struct run *run)
         workload_world_leases(run->load, run->checks->shard_lease);
     if (run->services)
         services_load_safety(run->services, &run->checks->safety);
+    if (run->services && value[OPTION_SERVICE_LEASES])
+        services_load_leases(run->services, checks_singleton_has, run->checks);
     if (run->store || run->requests || run->services || value[OPTION_CALLERS] > 1)
         check_message_others(workload_check(workload_world_of(run->load)));
     make_cluster(run);

@@ -188,14 +188,13 @@ static void reach_services(struct run *run)
 {
     uint64_t margin = run->options->value[OPTION_STABLE] * MS *
                       run->options->value[OPTION_MARGIN] / 100;
+    uint64_t limit = SERVICES_REACHED + 4 * margin + 2 * options_leases_ms(run->options) * MS;
 
     services_load_round(run->services);
-    (void)run_until_holds(run, is_reached, "singleton-answers",
-                          SERVICES_REACHED + 4 * margin,
+    (void)run_until_holds(run, is_reached, "singleton-answers", limit,
                           "answers of the singleton to all nodes");
     if (!run_is_over(run) && !verdict_count(run->verdict))
-        (void)run_until_holds(run, daemons_run, "daemons-run", SERVICES_REACHED + 4 * margin,
-                              "each daemon once");
+        (void)run_until_holds(run, daemons_run, "daemons-run", limit, "each daemon once");
 }
 
 void run_drain(struct run *run)

@@ -303,7 +303,7 @@ uint64_t options_leases_ms(const struct options *options)
 {
     const uint64_t *value = options->value;
 
-    return value[OPTION_SHARD_LEASES]
+    return value[OPTION_SHARD_LEASES] || value[OPTION_SERVICE_LEASES]
                ? value[OPTION_LEASE_TTL] * 9 / 8 + 2 * value[OPTION_LEASE_RETRY] +
                      3 * value[OPTION_LEASE_PATIENCE]
                : 0;
@@ -383,11 +383,13 @@ static void keep_resolvers(const struct options *options, uint64_t *value)
                                              value[OPTION_LEASE_PATIENCE]);
 }
 
-/* In a silent cluster no lease of a shard or coordinator may be lost: several late renewals in a row
+/* In a silent cluster no lease of a shard, coordinator or singleton may be lost: several late renewals in a row
  * must be unlikely. */
 static void keep_leases(const struct options *options, uint64_t *value)
 {
-    if (!value[OPTION_SHARD_LEASES]) {
+    if (!value[OPTION_SERVICES])
+        value[OPTION_SERVICE_LEASES] = 0;
+    if (!value[OPTION_SHARD_LEASES] && !value[OPTION_SERVICE_LEASES]) {
         value[OPTION_LEASE_CUT] = 0;
         return;
     }

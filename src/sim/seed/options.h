@@ -258,6 +258,7 @@ enum sim_resolver {
     X(LEASE_CUT, "fault_lease_cut", 0, 0, 1, 3)                                  \
     X(TEXT_SHARDS, "text_shards", 0, 0, 0, 0, 1)                               \
     X(SERVICES, "services_load", 0, 0, 0, 1)                                   \
+    X(SERVICE_LEASES, "service_leases", 0, SELDOM(0, 1, 1))                    \
     X(EVENT_VERSIONS, "event_versions", 0, 0, 1)                               \
     X(EVENT_REJECTIONS, "event_rejections", 0, 0, 0, 1000, 200, 50)            \
     X(RECOVERIES, "recoveries_max", 50, SELDOM(50, 8, 20, 200))
@@ -284,6 +285,7 @@ enum sim_resolver {
  *     3 = most recent, 4 = least frequent, 5 = with dynamic aging.
  *   - shard_leases: 1 = of all shards, 2 = of all coordinators, 3 = of both, with lease_ttl_ms and
  *     the like.
+ *   - service_leases: of singletons of services_load, 1 = likewise.
  *   - power_waits: a loss of power waits for a moment in which a backend writes.
  *   - stores_much: backends are slow, many entities store events, and power fails often.
  *   - fault_flood: with few strangers_max.

@@ -116,6 +116,9 @@ static void lease_settings(const struct options *options, struct node_settings *
         settings->shard_lease = LEASE_PROVIDER_MEMORY;
     if (options->value[OPTION_SHARD_LEASES] & 2)
         settings->coordinator_lease = LEASE_PROVIDER_MEMORY;
+    if (options->value[OPTION_SERVICE_LEASES])
+        settings->services.singleton_lease = "memory";
+    settings->services.lease_retry_ms = options->value[OPTION_LEASE_RETRY];
     settings->shard_lease_retry = ms(options, OPTION_LEASE_RETRY);
     settings->coordinator_lease_retry = ms(options, OPTION_LEASE_RETRY);
 }

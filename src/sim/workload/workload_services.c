@@ -73,7 +73,10 @@ static enum sherd_next instance_receive(struct sherd_ctx *ctx, void *self,
         memcpy(&instance->node, msg->body.data, sizeof instance->node);
         instance->has_started = true;
         check_services_started(current->check, instance->node, SERVICE_SINGLETON);
-    } else if (msg->kind == SHERD_TIMER) {
+        return SHERD_CONTINUE;
+    }
+    check_services_runs(current->check, instance->node);
+    if (msg->kind == SHERD_TIMER) {
         return SHERD_STOP;
     } else if (msg->kind == SHERD_MESSAGE && msg->msg == CLOSE) {
         instance->is_closing = true;
@@ -188,7 +191,7 @@ static void changed(struct services_load *load, struct client *client,
 static void open_singleton(struct sherd_ctx *ctx, struct client *client)
 {
     const struct sherd_singleton singleton = {
-        .name = "sim-singleton",
+        .name = SERVICES_SINGLETON,
         .behavior = { .name = "sim-singleton",
                       .state_size = sizeof(struct instance),
                       .receive = instance_receive,
@@ -363,6 +366,11 @@ void services_load_set_shards(struct services_load *load, uint32_t shards)
 void services_load_safety(struct services_load *load, const struct check_safety *safety)
 {
     check_services_safety(load->check, safety);
+}
+
+void services_load_leases(struct services_load *load, check_singleton_has *has, void *user)
+{
+    check_services_leases(load->check, has, user);
 }
 
 void services_load_free(struct services_load *load)

@@ -26,6 +26,8 @@ struct services_load_settings {
 struct services_load *services_load_new(struct world *world,
                                         const struct services_load_settings *settings);
 void services_load_safety(struct services_load *load, const struct check_safety *safety);
+/* The singleton needs a lease. */
+void services_load_leases(struct services_load *load, check_singleton_has *has, void *user);
 void services_load_free(struct services_load *load); /* after world_free */
 
 /* Returns the types of the nodes with that of the daemons behind them; lent. */

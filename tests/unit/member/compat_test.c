@@ -132,6 +132,7 @@ static void broken_configurations_are_refused(void **state)
 #define MODE(name) "\"sharding\":{\"state-store-mode\":\"" name "\"}"
 
 #define LEASES(names) "{\"akka\":{\"cluster\":{" DOWNING("") "}},\"sherd\":{\"lease\":{" names "}}}"
+#define OWN(more) "{\"akka\":{\"cluster\":{" DOWNING("") "}},\"sherd\":{\"journal\":{\"store-id\":\"1\"}" more "}}"
 #define NOT_SHARED                                                             \
     "The leases are not the same, so they protect nothing: all nodes of a data " \
     "center need one provider that all of them can reach. "
@@ -214,6 +215,18 @@ int main(void)
              LEASES("\"coordinators\":\"file b 1:2\""), LEASES("\"coordinators\":\"file b 1:3\""),
              NOT_SHARED "lease.coordinators is \"file b 1:2\" here and \"file b 1:3\" there.",
              NOT_SHARED "lease.coordinators is \"file b 1:3\" here and \"file b 1:2\" there."),
+        PAIR(other_leases_of_singletons_do_not_agree,
+             LEASES("\"singletons\":\"file b 1:2\""), LEASES("\"singletons\":\"file b 1:3\""),
+             NOT_SHARED "lease.singletons is \"file b 1:2\" here and \"file b 1:3\" there.",
+             NOT_SHARED "lease.singletons is \"file b 1:3\" here and \"file b 1:2\" there."),
+        PAIR(other_names_of_the_guardian_do_not_agree, OWN(",\"sharding\":{\"guardian-name\":\"a\"}"), OWN(""),
+             "sharding.guardian-name is \"a\" here and missing there.",
+             "sharding.guardian-name is missing here and \"a\" there."),
+        PAIR(other_roles_of_coordinators_do_not_agree,
+             OWN(",\"sharding\":{\"coordinator-role\":\"a\"}"), OWN(",\"sharding\":{\"coordinator-role\":\"b\"}"),
+             "sharding.coordinator-role is \"a\" here and \"b\" there.",
+             "sharding.coordinator-role is \"b\" here and \"a\" there."),
+        PAIR(a_jvm_needs_no_names, OWN(",\"sharding\":{\"coordinator-role\":\"a\"}"), AKKA(DOWNING("")), "", ""),
         cmocka_unit_test(members_answer_joiners_MEM146),
         cmocka_unit_test(broken_configurations_are_refused),
     };

@@ -80,6 +80,8 @@ static void begin(uint32_t count)
     cast_begin();
 }
 
+static const char *configured_role; /* of nodes that start */
+
 static void start(struct world *world, uint32_t index, const char *const *roles)
 {
     struct node_settings node;
@@ -90,6 +92,7 @@ static void start(struct world *world, uint32_t index, const char *const *roles)
     node.role_count = roles ? 1 : 0;
     node.lanes = 1 + index % 2;
     node.active_entity_limit = active_limit;
+    node.services.daemon_role = configured_role;
     world_start(world, index, &node);
 }
 
@@ -185,6 +188,25 @@ static void only_members_with_the_role_run_daemons_SHT039(void **state)
     world_run(world, 20 * SECOND);
     expect_running(0);
     world_free(world);
+}
+
+static void daemons_without_a_role_have_the_configured_one(void **state)
+{
+    static const char *const roles[] = { "other" };
+    struct player player;
+    struct world *world;
+
+    (void)state;
+    begin(3);
+    configured_role = "host";
+    world = cast_new(2);
+    start(world, 0, roles);
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    open_on(&player, world, 0);
+    world_run(world, 20 * SECOND);
+    expect_running(0);
+    world_free(world);
+    configured_role = NULL;
 }
 
 static void daemons_of_a_crashed_node_start_elsewhere(void **state)
@@ -376,6 +398,7 @@ int main(void)
         cmocka_unit_test(each_daemon_runs_once_over_the_cluster_SHT037_SHT089_PKO021),
         cmocka_unit_test(each_daemon_has_its_own_shard_PKO029_PKO030_PKO031_PKO032),
         cmocka_unit_test(only_members_with_the_role_run_daemons_SHT039),
+        cmocka_unit_test(daemons_without_a_role_have_the_configured_one),
         cmocka_unit_test(daemons_of_a_crashed_node_start_elsewhere),
         cmocka_unit_test(limits_of_active_entities_do_not_end_daemons),
         cmocka_unit_test(a_change_ends_all_daemons_before_the_new_ones_start),

@@ -103,7 +103,7 @@ static void known_homes_are_announced_while_a_write_is_repeated(
     asks(scene, 0, "2");
     assert_int_equal(scene->request.timeout_ms, 1000);
     for (int i = 1; i <= 7; i++) {
-        uint64_t pause = i < 6 ? 100u << (i - 1) : 3200; /* ms */
+        uint64_t pause = i < 7 ? 100u << (i - 1) : 5000; /* ms */
         uint32_t writes = scene->writes;
 
         timeout = scene->request.timeout_ms;
@@ -123,6 +123,30 @@ static void known_homes_are_announced_while_a_write_is_repeated(
     tells(scene, true);
     assert_int_equal(sent_count(scene, SHARD_HOST, 1), 1);
     assert_int_equal(sent_count(scene, SHARD_HOME, 0), 1);
+    scene_free(scene);
+}
+
+/* akka.cluster.sharding.coordinator-failure-backoff */
+static void the_pause_after_failures_has_a_limit(void **state)
+{
+    const struct coordinator_settings settings = { .failure_backoff_ms = 300 };
+    struct scene *scene = scene_with(2, &settings);
+    (void)state;
+
+    asks(scene, 0, "1");
+    play(scene);
+    scene->is_held = true;
+    asks(scene, 0, "2");
+    for (int i = 1; i <= 5; i++) {
+        uint64_t pause = i < 3 ? 100u << (i - 1) : 300; /* ms */
+        uint32_t writes = scene->writes;
+
+        tells(scene, false);
+        passes(scene, pause - 1);
+        assert_int_equal(scene->writes, writes);
+        passes(scene, 1);
+        assert_int_equal(scene->writes, writes + 1);
+    }
     scene_free(scene);
 }
 
@@ -993,6 +1017,7 @@ int main(void)
         cmocka_unit_test(changes_during_a_write_go_into_the_next_one),
         cmocka_unit_test(
             known_homes_are_announced_while_a_write_is_repeated),
+        cmocka_unit_test(the_pause_after_failures_has_a_limit),
         cmocka_unit_test(a_region_is_acknowledged_when_it_is_stored),
         cmocka_unit_test(a_term_is_stored_before_it_is_used),
         cmocka_unit_test(the_next_coordinator_knows_the_homes),

@@ -654,13 +654,18 @@ static void names_are_encoded_as_in_java(void **state)
     buf_fini(&back);
 }
 
-static void check_path(void (*put)(struct buf *, const char *),
+static void check_path(void (*put)(struct buf *, const char *, const char *),
                        const char *path)
 {
     struct buf buf = { 0 };
 
-    put(&buf, "My Type");
+    put(&buf, NULL, "My Type");
     assert_true(slice_is(buf_slice(&buf), path));
+    buf_clear(&buf);
+    put(&buf, "harding", "My Type"); /* another guardian-name */
+    assert_int_equal(buf.size, strlen(path) - 1);
+    assert_memory_equal(buf.data, "/system/harding", 15);
+    assert_memory_equal(buf.data + 15, path + 16, buf.size - 15);
     buf_fini(&buf);
 }
 

@@ -53,6 +53,27 @@ static void two_instances_break_the_rule(void **state)
     end();
 }
 
+static bool has_lease(void *user, uint32_t node)
+{
+    return *(const uint32_t *)user == node;
+}
+
+static void an_instance_without_its_lease_breaks_the_rule(void **state)
+{
+    uint32_t holder = 1;
+
+    (void)state;
+    begin(1);
+    check_services_leases(check, has_lease, &holder);
+    check_services_started(check, 1, SERVICE_SINGLETON);
+    check_services_runs(check, 1);
+    expect_only(NULL);
+    holder = 2;
+    check_services_runs(check, 1);
+    expect_only("leased-singletons");
+    end();
+}
+
 static void two_instances_on_one_node_break_the_rule(void **state)
 {
     (void)state;
@@ -112,6 +133,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(instances_may_follow_each_other),
         cmocka_unit_test(two_instances_break_the_rule),
+        cmocka_unit_test(an_instance_without_its_lease_breaks_the_rule),
         cmocka_unit_test(two_instances_on_one_node_break_the_rule),
         cmocka_unit_test(a_node_outside_is_excused_until_it_is_late),
         cmocka_unit_test(each_data_center_may_have_one),

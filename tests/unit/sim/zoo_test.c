@@ -34,7 +34,7 @@ static void one_bug_or_none_is_chosen(void **state)
     zoo_choose(ZOO_ANY_STOP_REPORT_COUNTS);
     assert_int_equal(zoo_passed(), 0);
     assert_true(zoo_is(ZOO_ANY_STOP_REPORT_COUNTS));
-    assert_false(zoo_is(ZOO_HANDOFF_NEVER_TIMES_OUT));
+    assert_false(zoo_is(ZOO_STUBBORN_ENTITY_NOT_ENDED));
     assert_int_equal(zoo_passed(), 1);
     assert_int_equal(zoo_current(), ZOO_ANY_STOP_REPORT_COUNTS);
     zoo_choose(ZOO_NONE);

@@ -526,6 +526,23 @@ static void a_member_that_ended_long_ago_hinders_no_hand_over(void **state)
     }
 }
 
+/* The end of the first node's hand-over is lost, and the leader removes it as one that exited. */
+static void a_member_that_exited_needs_no_margin(void **state)
+{
+    struct world *world = world_with_margin(2);
+    (void)state;
+
+    world->nodes[0].is_dead = true;
+    world->peers[0].status = MEMBER_EXITING;
+    view(world);
+    pass(world, 1000);
+    assert_int_equal(runner(world), -1);
+    remove_node(world, 0);
+    pass(world, 1000);
+    assert_int_equal(runner(world), 1);
+    world_free(world);
+}
+
 /* The end of the first node's hand-over and its confirmation are lost. It is downed, but a new
  * incarnation shows that it has ended. */
 static void a_new_incarnation_of_an_exiting_member_ends_its_margin(void **state)
@@ -881,6 +898,7 @@ int main(void)
         cmocka_unit_test(the_margin_delays_a_take_over),
         cmocka_unit_test(nodes_that_leave_one_after_another_hand_over_at_once),
         cmocka_unit_test(a_member_that_ended_long_ago_hinders_no_hand_over),
+        cmocka_unit_test(a_member_that_exited_needs_no_margin),
         cmocka_unit_test(a_new_incarnation_of_an_exiting_member_ends_its_margin),
         cmocka_unit_test(the_next_member_is_asked_when_the_one_asked_is_removed),
         cmocka_unit_test(neighbours_leaving_together_never_overlap),
