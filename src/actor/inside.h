@@ -8,6 +8,7 @@
 #define SHERD_ACTOR_INSIDE_H
 
 #include "actor/actors.h"
+#include "actor/effects.h"
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/limits.h"
@@ -694,28 +695,6 @@ void entity_table_remove(struct actors *actors, uint32_t key, uint32_t index);
 /* --- shard.c --- */
 void shards_step(struct actors *actors);
 uint64_t shards_deadline(const struct actors *actors);
-
-/* --- persist.c --- */
-void effects_hold(struct actors *actors, struct slot *slot, struct message *message); /* given */
-/* Takes the first waiting effect; there is one. */
-struct message *effects_take_held(struct actors *actors, struct extra *extra);
-void effects_persist(struct actors *actors, uint32_t index, struct slot *slot,
-                     struct entity_event event);
-/* The event cannot be stored: the incarnation ends when receive returns. Its effects until then wait
- * and are dropped. */
-void effects_refuse_event(struct sherd_ctx *ctx);
-/* Whether it is at a limit of its events or effects. */
-bool slot_is_blocked(const struct actors *actors, const struct slot *slot);
-
-/* --- durable.c --- */
-void effects_drop_held(struct actors *actors, struct slot *slot,
-               enum sherd_reason reason);
-void effects_store_failed(struct actors *actors, uint32_t index, struct slot *slot,
-                  enum sherd_reason reason);
-
-/* Whether messages end at once, because the entity rejects one of its events. Ends the message,
- * given, then. */
-bool recovery_refuses(struct actors *actors, struct slot *slot, struct message *message);
 
 /* --- wheel.c --- */
 /* Makes an entry in the wheel; 0 at ACTOR_ASKS_MAX. */
