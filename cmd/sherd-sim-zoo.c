@@ -263,6 +263,32 @@ static const struct kind allocation_kinds[] = {
 #define ALLOCATION_KINDS_OF_SEEDS                                              \
     (sizeof allocation_kinds / sizeof *allocation_kinds)
 
+/* For graceful restarts. */
+static const struct kind rolling_kinds[] = {
+    { ZOO_NONE, MODE_LITE, { "rolling_restarts=6", "store_us=2000" } },
+    { ZOO_NONE, MODE_HANDOFF,
+      { "rolling_restarts=6", "shard_leases=3", "allocation=4", "resolver=1" } },
+};
+
+#define ROLLING_KINDS (sizeof rolling_kinds / sizeof *rolling_kinds)
+
+/* For locations of shards whose coordinators lose their leases. */
+static const struct kind located_leases_kind = {
+    ZOO_NONE, MODE_CHURN,
+    { "shard_leases=2", "allocation=2", "fault_lease_cut=20", "fault_crash=2", "fault_length_s=30",
+      "lease_ttl_ms=8000", "lease_interval_ms=1000", "lease_retry_ms=1000",
+      "rebalance_interval_ms=1000", "store_us=2000", "link_mean_us=1000" }
+};
+
+/* For restarts within a second. */
+static const struct kind rapid_kinds[] = {
+    { ZOO_NONE, MODE_CHURN,
+      { "fault_rapid_restart=20", "link_mean_us=1000", "store_us=2000" } },
+    { ZOO_NONE, MODE_CHURN, { "fault_rapid_restart=20", "services_load=1", "link_mean_us=1000" } },
+};
+
+#define RAPID_KINDS (sizeof rapid_kinds / sizeof *rapid_kinds)
+
 /* For many strangers. */
 static const struct kind flood_kind = {
     ZOO_NONE, MODE_CHURN, { "fault_flood=20", "strangers_max=10" }
@@ -414,6 +440,12 @@ static const struct kind *kind_of(const struct search *search, uint64_t seed)
         return &allocation_kinds[seed % ALLOCATION_KINDS_OF_SEEDS];
     case WORLD_FLOOD:
         return &flood_kind;
+    case WORLD_ROLLING:
+        return &rolling_kinds[seed % ROLLING_KINDS];
+    case WORLD_LOCATED_LEASES:
+        return &located_leases_kind;
+    case WORLD_RAPID:
+        return &rapid_kinds[seed % RAPID_KINDS];
     case WORLD_ANY:
         break;
     }

@@ -39,6 +39,9 @@ SHERD_API int32_t sherd_shard_of(const char *id, uint32_t shards);
 struct sherd_allocation_shard {
     int32_t shard; /* its number */
     int moving;    /* 1: it is on its way to another region */
+    /* Its text, if the type's extractor names shards with texts; else null. The
+     * number is then one that this node gave it. */
+    const char *shard_id;
 };
 
 /* A region, and the member of the cluster it is on. */
@@ -54,6 +57,7 @@ struct sherd_allocation_request {
     uint64_t number;  /* names the request in a later answer; never 0 */
     const char *type; /* the entity type */
     int32_t shard;    /* allocate: the shard that needs a region */
+    const char *shard_id; /* its text, as in sherd_allocation_shard */
     /* allocate: the region whose node asked for the shard first, an index of
      * regions. -1: that node hosts none, or the shard starts by itself. */
     int requester;
@@ -157,14 +161,17 @@ struct sherd_shard_location {
     int32_t shard; /* its number: sherd_shard_of */
     /* The node's, "host:port" or full; null: takes the location back. */
     const char *address;
+    /* The shard's text, 1 to SHERD_SHARD_MAX bytes, if the type's extractor
+     * names shards with texts. Then the number is ignored. Else null. */
+    const char *shard_id;
 };
 
 /* Sets locations of a type's shards, all in one change. Answered
  * SHERD_DATA_UPDATED once this member has them; they spread by themselves.
  *
  * type: its name. locations: copied.
- * Result: 0; SHERD_EINVAL: no type, an address is none, or the count is not 1
- * to 1,000. Then nothing was sent and no answer comes.
+ * Result: 0; SHERD_EINVAL: no type, an address or a shard_id is none, or the
+ * count is not 1 to 1,000. Then nothing was sent and no answer comes.
  * Limits: a frame bounds the value: some thousand shards. Beyond that the
  * answer is SHERD_DATA_TOO_LARGE, and nothing is changed. */
 SHERD_API SHERD_MUST_USE int
@@ -191,6 +198,11 @@ SHERD_API SHERD_MUST_USE int sherd_locations_get(struct sherd_ctx *ctx,
  * Threads: any. */
 SHERD_API int sherd_location_next(const struct sherd_value *value, uint32_t *at,
                                   int32_t *shard, struct sherd_bytes *address);
+/* The same for a type whose extractor names shards with texts. shard_id: the
+ * text, lent as the address. */
+SHERD_API int sherd_location_next_id(const struct sherd_value *value,
+                                     uint32_t *at, struct sherd_bytes *shard_id,
+                                     struct sherd_bytes *address);
 
 #ifdef __cplusplus
 }

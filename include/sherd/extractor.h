@@ -50,8 +50,7 @@ struct sherd_extractor {
      * message: the entity's id with the message for it. The body's data is null
      * if there is no message: for a start, a remembered entity, a client's
      * lane. All messages of an entity, and none, must give one shard.
-     * The allocation strategies "custom" and "external" need numbers: a type
-     * with this function cannot have them.
+     * Allocation strategies get the text as shard_id (sherd/allocation.h).
      * shard: write the shard's id, 1 to SHERD_SHARD_MAX bytes of UTF-8, with a
      * zero byte. sherd_entity_type.shards limits how many different ids a node
      * may see while it runs.

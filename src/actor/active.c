@@ -205,8 +205,11 @@ static void begin_late(struct actors *actors, uint32_t at)
     begin(actors, &actors->rows.items[at]);
     for (uint32_t i = 0; i < actors->rows.items[at].slots.count; i++) {
         uint32_t index = actors->rows.items[at].slots.items[i];
+        struct slot *slot = slot_at(actors, index);
 
-        active_use(actors, index, slot_at(actors, index));
+        if (slot_has_incarnation(slot) && slot_is_leaving(slot))
+            probe_leaving(actors, index, slot);
+        active_use(actors, index, slot);
     }
     probe_limit(actors, &actors->rows.items[at],
                 actors->types[actors->rows.items[at].type].limit.entities);

@@ -3,6 +3,7 @@
 
 #include <sherd/allocation.h>
 #include <sherd/ddata.h>
+#include <sherd/extractor.h>
 
 #include "actor/allocation_call.h"
 #include "actor/data_call.h"
@@ -11,7 +12,6 @@
 #include "base/limits.h"
 
 #define KEY_PREFIX "external-sharding-" /* akka.cluster.sharding.external */
-#define SHARD_TEXT_SIZE 12
 #define READ_TIME_MS 5000
 
 SHERD_API int32_t sherd_shard_of(const char *id, uint32_t shards)
@@ -56,6 +56,21 @@ static bool put_key(char key[SHERD_DATA_KEY_MAX + 1], const char *type)
     return true;
 }
 
+/* False: its text is none. */
+static bool put_shard(char text[SHERD_SHARD_MAX + 1],
+                      const struct sherd_shard_location *location)
+{
+    const char *id = location->shard_id;
+
+    if (id && (!*id || strlen(id) > SHERD_SHARD_MAX || !text_is_valid(slice_text(id))))
+        return false;
+    if (id)
+        (void)snprintf(text, SHERD_SHARD_MAX + 1, "%s", id); /* fits */
+    else
+        (void)snprintf(text, SHERD_SHARD_MAX + 1, "%d", (int)location->shard);
+    return true;
+}
+
 /* The texts lie in one buffer, which grows: they are offsets at first. */
 static bool put_locations(const struct sherd_ctx *ctx, struct buf *texts,
                           struct sherd_change *changes,
@@ -68,13 +83,13 @@ static bool put_locations(const struct sherd_ctx *ctx, struct buf *texts,
     size_t at = 0;
 
     for (uint32_t i = 0; i < count; i++) {
-        char shard[SHARD_TEXT_SIZE];
+        char shard[SHERD_SHARD_MAX + 1];
         size_t before;
 
-        if (locations[i].address &&
-            !read_address(ctx, locations[i].address, &address))
+        if ((locations[i].address &&
+             !read_address(ctx, locations[i].address, &address)) ||
+            !put_shard(shard, &locations[i]))
             return false;
-        (void)snprintf(shard, sizeof shard, "%d", (int)locations[i].shard);
         changes[i].item = (struct sherd_item){ .kind = SHERD_ITEM_TEXT,
                                                .text.size = strlen(shard) };
         buf_put_text(texts, shard);

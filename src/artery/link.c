@@ -302,6 +302,11 @@ void link_expect(struct link *link, uint64_t now, uint64_t uid)
         link->failed = 0;
         link->until = now;
     }
+    if (link->state == LINK_HANDSHAKING && renewed) {
+        /* The answer came before the new incarnation was known, and did not count. */
+        REACHED("a link repeats its handshake at once: its peer has started");
+        link->request_at = now > LINK_REQUEST_MS * MS ? now - LINK_REQUEST_MS * MS : 0;
+    }
 }
 
 /* A claim alone closes no connection: a stranger could claim any address. If the peer has restarted

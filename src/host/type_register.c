@@ -176,8 +176,6 @@ static int refuse(struct sherd_system *system, const struct sherd_entity_type *t
 {
     const char *fault = entity_type_fault(type);
 
-    if (!fault)
-        fault = entity_type_extractor_fault(&system->settings.node, type);
     if (fault) {
         log_fault(system, type, fault);
         return SHERD_EINVAL;

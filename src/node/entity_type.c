@@ -69,18 +69,6 @@ const char *entity_type_meant(const struct sherd_entity_type *type)
                : NULL;
 }
 
-const char *entity_type_extractor_fault(const struct node_settings *settings,
-                                        const struct sherd_entity_type *type)
-{
-    enum allocation_kind kind = entity_type_allocation(settings, type);
-
-    if (!type->extractor || !type->extractor->shard ||
-        (kind != ALLOCATION_CUSTOM && kind != ALLOCATION_EXTERNAL))
-        return NULL;
-    return "the allocation strategies custom and external know shards by "
-           "number, and the type's extractor names them by texts";
-}
-
 enum allocation_kind entity_type_allocation(const struct node_settings *settings,
                                             const struct sherd_entity_type *type)
 {

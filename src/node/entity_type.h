@@ -22,10 +22,6 @@ void entity_type_free(struct sherd_entity_type *type);
 /* Returns the strategy's name that the type's unknown one resembles most; null if its name is known,
  * or resembles none. */
 const char *entity_type_meant(const struct sherd_entity_type *type);
-/* Returns why a type without other faults cannot have both its extractor and its strategy, which may be
- * that of the settings; null if it can. */
-const char *entity_type_extractor_fault(const struct node_settings *settings,
-                                        const struct sherd_entity_type *type);
 /* Returns its role, or the configured one; null or blank: none. Lent. */
 const char *entity_type_role(const struct node_settings *settings,
                              const struct sherd_entity_type *type);

@@ -4,8 +4,8 @@
 
 #include "shard/shard_id.h"
 
-SHERD_API int sherd_location_next(const struct sherd_value *value, uint32_t *at,
-                                  int32_t *shard, struct sherd_bytes *address)
+SHERD_API int sherd_location_next_id(const struct sherd_value *value, uint32_t *at,
+                                     struct sherd_bytes *shard_id, struct sherd_bytes *address)
 {
     struct sherd_item key;
     struct sherd_item item;
@@ -13,13 +13,23 @@ SHERD_API int sherd_location_next(const struct sherd_value *value, uint32_t *at,
     if (sherd_value_type(value) != SHERD_LWW_MAP)
         return 0;
     while (sherd_value_next(value, at, &key)) {
-        if (key.kind != SHERD_ITEM_TEXT ||
-            !shard_parse(slice_of(key.text.data, key.text.size), shard) ||
-            !sherd_value_get(value, &key, &item) ||
+        if (key.kind != SHERD_ITEM_TEXT || !sherd_value_get(value, &key, &item) ||
             item.kind != SHERD_ITEM_TEXT)
             continue;
+        *shard_id = key.text;
         *address = item.text;
         return 1;
     }
+    return 0;
+}
+
+SHERD_API int sherd_location_next(const struct sherd_value *value, uint32_t *at,
+                                  int32_t *shard, struct sherd_bytes *address)
+{
+    struct sherd_bytes id;
+
+    while (sherd_location_next_id(value, at, &id, address))
+        if (shard_parse(slice_of(id.data, id.size), shard))
+            return 1;
     return 0;
 }

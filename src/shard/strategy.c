@@ -2,6 +2,8 @@
  * external locations. */
 #include "shard/strategy.h"
 
+#include <sherd/extractor.h>
+
 #include "base/limits.h"
 #include "base/mark.h"
 #include "base/sort.h"
@@ -143,19 +145,27 @@ void coordinator_locations_forget(struct coordinator *coordinator)
     map_fini(&state->locations);
 }
 
+static bool is_shard(const struct coordinator *coordinator, struct slice shard)
+{
+    int32_t number;
+
+    if (coordinator->names)
+        return shard.size && shard.size <= SHERD_SHARD_MAX && text_is_valid(shard);
+    return shard_parse(shard, &number) &&
+           shard_index(number, coordinator->settings.number_of_shards) >= 0;
+}
+
 void coordinator_location(struct coordinator *coordinator, struct slice shard,
                           struct slice address)
 {
     struct strategy_state *state = &coordinator->strategy;
     struct address parsed;
     struct buf text = { 0 };
-    int32_t number;
     bool is_good;
 
     buf_put_slice(&text, address);
     buf_put_u8(&text, 0);
-    is_good = shard_parse(shard, &number) &&
-              shard_index(number, coordinator->settings.number_of_shards) >= 0 &&
+    is_good = is_shard(coordinator, shard) &&
               address_parse(&parsed, (const char *)text.data,
                             coordinator->identity->protocol,
                             coordinator->identity->system);

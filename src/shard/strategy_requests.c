@@ -26,7 +26,7 @@ static void probe(const struct coordinator *coordinator, enum probe_kind kind,
                            .second = why };
 
     if (shard)
-        (void)shard_parse(shard->id, &probe.shard);
+        (void)shard_number(coordinator->names, shard->id, &probe.shard);
     probes_put(coordinator->probes, &probe);
 }
 
@@ -248,13 +248,14 @@ uint32_t strategy_ask(struct coordinator *coordinator, uint64_t now,
 {
     struct strategy_state *state = &coordinator->strategy;
     struct sherd_allocation_request request;
+    char text[SHARD_TEXT_MAX];
     uint32_t requester;
     int32_t number;
     int answer;
 
     if (shard->request)
         return take_answer(coordinator, now, shard, views, count);
-    if (!shard_parse(shard->id, &number))
+    if (!shard_number(coordinator->names, shard->id, &number))
         return allocation_choose(views, count);
     if (state->open >= COORDINATOR_REQUESTS_MAX)
         return ALLOCATION_NONE;
@@ -265,6 +266,7 @@ uint32_t strategy_ask(struct coordinator *coordinator, uint64_t now,
                          strategy_is_calm(coordinator) &&
                              !allocation_is_mixed(views, count));
     request.shard = number;
+    request.shard_id = coordinator->names ? shard_label(coordinator->names, number, text) : NULL;
     request.tries = shard->tries;
     request.requester = requester < count ? (int)requester : -1;
     probe(coordinator, PROBE_ALLOCATION_ASKED, shard, request.number, 0);
@@ -288,6 +290,17 @@ uint32_t strategy_ask(struct coordinator *coordinator, uint64_t now,
 
 /* ---- moves ---- */
 
+/* Null: the number is none. */
+static const struct shard *known_shard(const struct coordinator *coordinator, int32_t number)
+{
+    char text[SHARD_TEXT_MAX];
+
+    if (coordinator->names &&
+        (number < 0 || (uint32_t)number >= shard_names_count(coordinator->names)))
+        return NULL;
+    return map_get(&coordinator->shard_ids, shard_name(coordinator->names, number, text));
+}
+
 /* Writes the shards that have a home and do not move, each once, by index. */
 static uint32_t known_moves(const struct coordinator *coordinator,
                             const int32_t *shards, uint32_t count,
@@ -297,9 +310,7 @@ static uint32_t known_moves(const struct coordinator *coordinator,
     uint32_t found = 0;
 
     for (uint32_t i = 0; i < count; i++) {
-        char text[SHARD_TEXT_MAX];
-        const struct shard *shard = map_get(&coordinator->shard_ids,
-                                            shard_text(shards[i], text));
+        const struct shard *shard = known_shard(coordinator, shards[i]);
 
         if (!shard || !shard->home || shard->handoff || is_taken[shard->index])
             continue;

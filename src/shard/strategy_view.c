@@ -14,17 +14,23 @@ struct view_region {
 
 struct strategy_view {
     uint32_t count;
+    struct shard_names *names; /* null: shards have numbers */
     struct buf texts;
     struct view_region *regions;
     struct sherd_allocation_region *described;
 };
 
-static void add_shard(struct view_region *of, const struct shard *shard)
+static void add_shard(struct strategy_view *view, struct view_region *of,
+                      const struct shard *shard)
 {
     struct sherd_allocation_shard added = { .moving = shard->handoff != NULL };
+    char text[SHARD_TEXT_MAX];
 
-    if (shard_parse(shard->id, &added.shard)) /* a JVM proxy may ask for others */
-        vec_push(&of->shards, added);
+    if (!shard_number(view->names, shard->id, &added.shard))
+        return; /* a JVM proxy may ask for others */
+    if (view->names)
+        added.shard_id = shard_label(view->names, added.shard, text);
+    vec_push(&of->shards, added);
 }
 
 /* Writes the address and the roles, without the one of the data center. */
@@ -88,6 +94,7 @@ struct strategy_view *strategy_view_new(const struct coordinator *coordinator,
     struct strategy_view *view = mem_alloc(sizeof *view);
 
     view->count = count;
+    view->names = coordinator->names;
     view->regions = mem_alloc(count * sizeof *view->regions);
     view->described = mem_alloc(count * sizeof *view->described);
     for (uint32_t i = 0; i < count; i++) {
@@ -96,7 +103,7 @@ struct strategy_view *strategy_view_new(const struct coordinator *coordinator,
         of->region = coordinator->regions.items[views[i].region];
         put_texts(coordinator, view, of);
         for (uint32_t j = 0; j < of->region->shards.count; j++)
-            add_shard(of, of->region->shards.items[j]);
+            add_shard(view, of, of->region->shards.items[j]);
     }
     for (uint32_t i = 0; i < count; i++)
         describe(coordinator, view, i);
@@ -119,7 +126,7 @@ void strategy_view_add(struct strategy_view *view, const struct shard *shard)
 {
     for (uint32_t i = 0; i < view->count; i++)
         if (view->regions[i].region == shard->home)
-            add_shard(&view->regions[i], shard);
+            add_shard(view, &view->regions[i], shard);
 }
 
 void strategy_view_lend(const struct strategy_view *view,

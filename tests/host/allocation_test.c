@@ -253,7 +253,8 @@ static enum sherd_next locator_receive(struct sherd_ctx *ctx, void *self, const 
 {
     static _Atomic uint64_t *done;
     static char address[32];
-    struct sherd_shard_location location = { sherd_shard_of("a", SHARDS), address };
+    struct sherd_shard_location location = { .shard = sherd_shard_of("a", SHARDS),
+                                             .address = address };
     (void)self;
 
     if (msg->kind == SHERD_STARTED) {

@@ -167,6 +167,7 @@ void peer_links_no_member(struct peer_links *links, const struct node_id *node)
             link_state(link) == LINK_OPEN)
             continue;
         link_drop(link, *links->options.now);
+        link_expect(link, *links->options.now, peer->uid); /* later messages are for it, too */
         peer_touched(links, peer, stream_of(i));
     }
 }

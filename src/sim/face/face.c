@@ -213,8 +213,6 @@ static int wrong_types(const struct sherd_sim_options *options, char *text,
             entity_type_fault(options->types ? &options->types[i] : NULL);
 
         if (!fault)
-            fault = entity_type_extractor_fault(&settings, &options->types[i]);
-        if (!fault)
             continue;
         (void)snprintf(text, size, "types[%u]: %s", i, fault);
         return SHERD_EINVAL;

@@ -281,7 +281,8 @@ static bool down(struct nemesis *nemesis, uint32_t node)
     X(FOREIGN, "handshakes refused")                                           \
     X(FAKE_JOINS, "joins refused")                                             \
     X(FLOOD, "strangers forgotten")                                            \
-    X(LEASE_CUT, "answers lost")
+    X(LEASE_CUT, "answers lost")                                               \
+    X(RESTART, "nodes ended by themselves")
 
 static const char *const effect_texts[FAULT_VERBS] = {
 #define X(id, text) [FAULT_VERB_##id] = (text),
@@ -331,6 +332,7 @@ static uint64_t harm_of(struct nemesis *nemesis, const struct fault *fault)
     case FAULT_VERB_DRIFT:
         return lives(nemesis, fault->node);
     case FAULT_VERB_LEAVE:
+    case FAULT_VERB_RESTART:
         return harm.ended;
     case FAULT_VERB_PAUSE:
         return harm.held;
@@ -425,6 +427,11 @@ static bool begin(struct nemesis *nemesis, const struct fault *fault)
     case FAULT_VERB_LEAVE:
         if (is_alive)
             world_leave(nemesis->world, fault->node);
+        return is_alive;
+    case FAULT_VERB_RESTART:
+        if (is_alive)
+            nemesis->hands.restart(nemesis->hands.user, fault->node,
+                                   (uint64_t)fault->amount, true);
         return is_alive;
     case FAULT_VERB_DOWN:
         return fault->node < nemesis->nodes &&
@@ -524,6 +531,9 @@ static void end(struct nemesis *nemesis, uint32_t index)
         break;
     case FAULT_VERB_FOREIGN:
         (void)nemesis->hands.foreign(nemesis->hands.user, fault->node, false);
+        break;
+    case FAULT_VERB_RESTART:
+        nemesis->hands.restart(nemesis->hands.user, fault->node, 0, false);
         break;
     default:
         break;

@@ -31,6 +31,9 @@ struct nemesis_hands {
     /* Starts or ends a fault of storage; power and disk-sync only start. False: not a fault of
      * storage. */
     bool (*disk)(void *user, enum fault_verb verb, bool on);
+    /* Makes the running node leave, and starts it `after` ns after its end. Without `on`: it starts no
+     * more. */
+    void (*restart)(void *user, uint32_t node, uint64_t after, bool on);
     /* Power fails within NEMESIS_OFF_WITHIN, earlier if the node's disk writes. */
     void (*power_off)(void *user, uint32_t node);
     /* Starts a node of another cluster at a free place, with this cluster's nodes as seed nodes;

@@ -289,6 +289,35 @@ static void draw_restart(struct drawer *drawer)
     drawer->now = begin;
 }
 
+/* A node ends and starts again within a second, several times in a row: gracefully, or by crashes.
+ * So its next incarnation comes before the others have noticed the end of the last one. */
+static void draw_rapid(struct drawer *drawer)
+{
+    uint64_t begin = drawer->now;
+    uint64_t count = between(drawer, 1, 3);
+    uint32_t node;
+
+    if (!draw_victim(drawer, &node))
+        return;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t after = between(drawer, 1, 999) * MS;
+
+        if (below(drawer, 2)) {
+            add_node(drawer, drawer->now, FAULT_VERB_CRASH, node);
+            add_node(drawer, drawer->now + after, FAULT_VERB_START, node);
+        } else {
+            struct fault fault = fault_now(drawer, FAULT_VERB_RESTART);
+
+            fault.node = node;
+            fault.amount = (int64_t)after;
+            add(drawer, fault);
+        }
+        drawer->now += between(drawer, 1000, 6000) * MS;
+    }
+    drawer->back_at[node] = drawer->now;
+    drawer->now = begin;
+}
+
 /* A power failure of machines, or of their network: several nodes die at nearly the same time. They
  * are drawn, or the oldest, which hold state that only some nodes hold. */
 static void draw_crash_several(struct drawer *drawer)
@@ -698,6 +727,9 @@ static void draw_fault(struct drawer *drawer, enum sim_option kind)
         break;
     case OPTION_LEASE_CUT:
         draw_lease_cut(drawer);
+        break;
+    case OPTION_RAPID:
+        draw_rapid(drawer);
         break;
     default:
         check(!"not a fault");

@@ -65,7 +65,8 @@ enum fault_part {
     X(FOREIGN, "foreign", FAULT_NODE | FAULT_FOR)                              \
     X(FAKE_JOINS, "fake-joins", FAULT_NODE | FAULT_FOR)                        \
     X(FLOOD, "flood", FAULT_NODE | FAULT_FOR)                                  \
-    X(LEASE_CUT, "lease-cut", FAULT_NODE | FAULT_FOR)
+    X(LEASE_CUT, "lease-cut", FAULT_NODE | FAULT_FOR)                          \
+    X(RESTART, "restart", FAULT_NODE | FAULT_BY)
 
 enum fault_verb {
 #define FAULT_ID(id, verb, parts) FAULT_VERB_##id,

@@ -19,6 +19,7 @@
 #define FLOOD_MORE 10 /* strangers than the node keeps */
 #define LOOK (MS / 4) /* between two looks whether a disk writes */
 #define VANISHES (40 * SECOND)
+#define ENDS (10 * MS) /* between two looks whether a node has ended */
 
 static void set_address(struct address *address, uint32_t node)
 {
@@ -388,6 +389,47 @@ static void hand_power_off(void *user, uint32_t node)
              power);
 }
 
+static void start_again(struct world *world, void *arg)
+{
+    struct cluster_power *place = arg;
+
+    (void)world;
+    if (!place->leaving || cluster_lives(place->cluster, place->node))
+        return;
+    place->leaving = 0;
+    cluster_start(place->cluster, place->node);
+}
+
+/* A leaving node may also crash meanwhile, and another fault may start it. */
+static void look_for_end(struct world *world, void *arg)
+{
+    struct cluster_power *place = arg;
+
+    if (place->leaving && cluster_lives(place->cluster, place->node) &&
+        world_node(world, place->node)->life == place->leaving) {
+        world_at(world, world_now(world) + ENDS, look_for_end, place);
+        return;
+    }
+    place->is_watched = false;
+    if (place->leaving)
+        world_at(world, world_now(world) + place->start_after, start_again, place);
+}
+
+static void hand_restart(void *user, uint32_t node, uint64_t after, bool on)
+{
+    struct cluster *cluster = user;
+    struct cluster_power *place = &cluster->powers[node];
+
+    place->leaving = on ? world_node(cluster->world, node)->life : 0;
+    if (!on)
+        return;
+    place->start_after = after;
+    world_leave(cluster->world, node);
+    if (!place->is_watched)
+        world_at(cluster->world, world_now(cluster->world) + ENDS, look_for_end, place);
+    place->is_watched = true;
+}
+
 static bool hand_foreign(void *user, uint32_t node, bool on)
 {
     struct cluster *cluster = user;
@@ -491,6 +533,7 @@ struct nemesis_hands cluster_hands(struct cluster *cluster, uint64_t delay_min,
                                    .delay_mean = delay_mean,
                                    .start = hand_start,
                                    .down = hand_down,
+                                   .restart = hand_restart,
                                    .disk = hand_disk,
                                    .power_off = hand_power_off,
                                    .foreign = hand_foreign,

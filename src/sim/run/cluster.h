@@ -23,11 +23,14 @@ struct cluster_listing {
     uint64_t since; /* NEVER: it is shown already */
 };
 
-/* A planned loss of power. */
+/* The plans for a place: a loss of power, a restart. */
 struct cluster_power {
     struct cluster *cluster;
     uint32_t node;
     uint64_t until; /* ns; 0: none */
+    uint64_t start_after; /* ns between its graceful end and its next start */
+    uint32_t leaving; /* number of the incarnation that leaves to start again; 0: none */
+    bool is_watched;  /* until it has ended */
     uint32_t foreign; /* number of the last incarnation of another cluster here; 0: none */
 };
 

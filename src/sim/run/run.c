@@ -127,6 +127,8 @@ static void finish(struct run *run)
         result->work.requests = request_load_counts(run->requests);
     if (run->services)
         result->work.services = services_load_counts(run->services);
+    if (run->rolling)
+        result->work.rolling = rolling_load_counts(run->rolling);
     work_of_world(run, &result->work);
     result->is_dead = run_work_starved(&result->work) != NULL;
 }
@@ -136,7 +138,8 @@ static void run_phases(struct run *run)
     static const struct {
         const char *name;
         void (*run)(struct run *);
-    } phases[] = { { "form", run_form },       { "split", run_split },
+    } phases[] = { { "form", run_form },       { "rolling", run_rolling },
+                   { "split", run_split },
                    { "load", run_safety },     { "heal", run_heal },
                    { "agree", run_liveness },  { "drain", run_drain },
                    { "roll call", run_roll_call }, { "restart", run_restart } };
@@ -288,6 +291,9 @@ static void make_cluster(struct run *run)
     run->cluster.checks = run->checks;
     run->cluster.types = workload_types(workload_world_of(run->load),
                                         &run->cluster.type_count);
+    if (run->rolling)
+        run->cluster.types =
+            rolling_load_types(run->rolling, run->cluster.types, run->cluster.type_count++);
     if (run->services)
         run->cluster.types = services_load_types(run->services, run->cluster.types,
                                                  run->cluster.type_count++);
@@ -339,6 +345,8 @@ static void make_world(struct run *run)
         run->requests = requests_of(run);
     if (value[OPTION_SERVICES])
         run->services = services_of(run);
+    if (value[OPTION_ROLLING])
+        run->rolling = rolling_load_new(run->world);
     /* A downed node waits some ticks of its leader until the others have heard of it. */
     run->checks = checks_new(run->world,
                              CHECK_STOP_NS + 5 * value[OPTION_LEADER] * MS);
@@ -356,7 +364,7 @@ static void make_world(struct run *run)
         services_load_safety(run->services, &run->checks->safety);
     if (run->services && value[OPTION_SERVICE_LEASES])
         services_load_leases(run->services, checks_singleton_has, run->checks);
-    if (run->store || run->requests || run->services || value[OPTION_CALLERS] > 1)
+    if (run->store || run->requests || run->services || run->rolling || value[OPTION_CALLERS] > 1)
         check_message_others(workload_check(workload_world_of(run->load)));
     make_cluster(run);
     if (run->settings->looks_on)
@@ -413,6 +421,8 @@ void run_seed(const struct run_settings *settings, struct run_result *result)
     allocation_load_free(run.allocation);
     request_load_free(run.requests);
     services_load_free(run.services);
+    rolling_load_free(run.rolling);
+    mem_free(run.limits);
     checks_free(run.checks);
     nemesis_free(run.nemesis);
     schedule_fini(&run.drawn);

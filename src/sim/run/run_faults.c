@@ -72,6 +72,7 @@ static bool is_gentle(const struct run *run, const struct schedule *schedule)
 
     for (uint32_t i = 0; i < schedule->faults.count; i++)
         if (schedule->faults.items[i].verb != FAULT_VERB_LEAVE &&
+            schedule->faults.items[i].verb != FAULT_VERB_RESTART &&
             schedule->faults.items[i].verb != FAULT_VERB_START)
             return false;
     return !value[OPTION_STUBBORN] && !value[OPTION_PHASE] && !run->has_begun_again &&
@@ -114,34 +115,6 @@ static bool all_handed_off(struct run *run)
                   "%llu regions had shards when their time was over, although no fault explains it",
                   (unsigned long long)moves.left_over);
     return !moves.forced;
-}
-
-#define LIMIT_CHANGES 8 /* in a run with a limit of active entities */
-
-/* Lowers the limits of all regions, or restores them. */
-static void change_limits(struct run *run, uint32_t round)
-{
-    const uint64_t *value = run->options->value;
-    uint32_t entities = (uint32_t)value[OPTION_ACTIVE_LIMIT];
-
-    if (round % 2 == 0)
-        entities = entities / 3 + 1;
-    for (uint32_t i = 0; i < run->cluster.nodes; i++)
-        for (uint32_t k = 0; k < run->cluster.type_count; k++)
-            if (cluster_lives(&run->cluster, i))
-                world_active_limit(run->world, i, run->cluster.types[k].name, entities,
-                                   value[OPTION_ACTIVE_BYTES]);
-}
-
-static void run_with_limits(struct run *run, uint64_t length)
-{
-    uint64_t end = world_now(run->world) + length;
-
-    for (uint32_t round = 0; round < LIMIT_CHANGES; round++) {
-        run_until(run, end - length / LIMIT_CHANGES * (LIMIT_CHANGES - round));
-        change_limits(run, round);
-    }
-    run_until(run, end);
 }
 
 void run_safety(struct run *run)

@@ -1,7 +1,8 @@
 /* Declares the inside of a run. Private to sim/run/.
  *
  * run.c creates a run and leads it through its phases. run_time.c lets time pass. run_faults.c has
- * the phases with faults, run_quiet.c those without, run_work.c the counters. */
+ * the phases with faults, run_rolling.c the one with graceful restarts, run_quiet.c those without.
+ * run_limits.c changes limits of active entities. run_work.c has the counters. */
 #ifndef SHERD_SIM_RUN_INSIDE_H
 #define SHERD_SIM_RUN_INSIDE_H
 
@@ -19,6 +20,7 @@
 #define RUN_RAISE_INDEX 2
 #define RUN_SPLIT_INDEX 3
 #define RUN_ALONE_INDEX 4
+#define RUN_LIMITS_INDEX 5
 
 struct run {
     const struct run_settings *settings;
@@ -36,6 +38,9 @@ struct run {
     struct allocation_load *allocation; /* null: only the strategy least-shard */
     struct request_load *requests; /* null: no requests of threads */
     struct services_load *services; /* null: no singletons and daemons */
+    struct rolling_load *rolling; /* null: no graceful restarts before the faults */
+    uint32_t restarting; /* the node that restarts at present */
+    struct run_limit *limits; /* of active entities, by node and type; null: never changed */
     struct checks *checks;
     struct growth growth; /* of the silent minute */
     struct split split;
@@ -76,6 +81,14 @@ void run_form(struct run *run);
 void run_split(struct run *run);
 void run_safety(struct run *run);
 void run_heal(struct run *run);
+
+/* run_limits.c */
+void run_with_limits(struct run *run, uint64_t length); /* ns; changes them meanwhile */
+/* Whether no region has more active entities than its last limit. */
+bool run_limits_hold(struct run *run, char *text, size_t size);
+
+/* run_rolling.c */
+void run_rolling(struct run *run);
 
 /* run_quiet.c */
 void run_liveness(struct run *run);

@@ -22,6 +22,7 @@
 #define FOLLOWED (30 * SECOND) /* for mail inside a node; followers start and end meanwhile */
 #define REQUESTS_END (70 * SECOND) /* twice the longest time-out of an ask */
 #define SERVICES_REACHED (180 * SECOND)
+#define LIMITS_HOLD (180 * SECOND) /* entities may take long to stop */
 #define SILENCE (60 * SECOND)
 /* pieces of memory that the counting steps may add, plus one for each pair */
 #define GROWN_PIECES 64
@@ -208,6 +209,9 @@ void run_drain(struct run *run)
     if (run->services)
         services_load_stop(run->services);
     drain(run);
+    if (run->options->value[OPTION_ACTIVE_LIMIT])
+        (void)run_until_holds(run, run_limits_hold, "active-limit", LIMITS_HOLD,
+                              "no region with more active entities than its limit");
     if (run->services)
         reach_services(run);
     if (run->requests)

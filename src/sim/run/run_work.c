@@ -16,16 +16,22 @@ static void add_all(void *sum, const void *more, size_t size)
         to[i] += from[i];
 }
 
+static uint64_t larger(uint64_t one, uint64_t other)
+{
+    return one > other ? one : other;
+}
+
 _Static_assert(sizeof(struct run_work) % sizeof(uint64_t) == 0, "counters");
 
 void run_work_add(struct run_work *sum, const struct run_work *work)
 {
     uint64_t longest = sum->entities.overlap_ns_max;
+    struct check_restart_counts rolling = sum->rolling;
 
     add_all(sum, work, sizeof *sum);
-    sum->entities.overlap_ns_max = work->entities.overlap_ns_max > longest
-                                       ? work->entities.overlap_ns_max
-                                       : longest;
+    sum->rolling.slowest_ns = larger(rolling.slowest_ns, work->rolling.slowest_ns);
+    sum->rolling.missing_ns = larger(rolling.missing_ns, work->rolling.missing_ns);
+    sum->entities.overlap_ns_max = larger(longest, work->entities.overlap_ns_max);
 }
 
 void run_work_disk(struct disk_counters *sum, const struct disk_counters *more)
@@ -222,6 +228,15 @@ static void put_services(const struct services_load_counts *services, struct buf
     put(text, "overlaps with nodes outside", services->check.excused);
 }
 
+static void put_rolling(const struct check_restart_counts *rolling, struct buf *text)
+{
+    buf_put_text(text, "\nrolling ");
+    put(text, "asks", rolling->asks);
+    put(text, "the slowest ms", rolling->slowest_ns / MS);
+    put(text, "hand-overs of coordinators", rolling->hand_overs);
+    put(text, "the longest ms", rolling->missing_ns / MS);
+}
+
 void run_work_put(const struct run_work *work, struct buf *text)
 {
     const struct check_message_counts *messages = &work->messages;
@@ -285,5 +300,6 @@ void run_work_put(const struct run_work *work, struct buf *text)
     put(text, "ends", follow->ends);
     put_requests(&work->requests, text);
     put_services(&work->services, text);
+    put_rolling(&work->rolling, text);
     buf_put_text(text, "\n");
 }

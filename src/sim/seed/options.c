@@ -41,7 +41,7 @@ bool option_is_fault(enum sim_option option)
            option == OPTION_RESTART || option == OPTION_CRASH_SEVERAL ||
            option == OPTION_POWER_OFF || option == OPTION_FOREIGN ||
            option == OPTION_FAKE_JOINS || option == OPTION_FLOOD ||
-           option == OPTION_LEASE_CUT;
+           option == OPTION_LEASE_CUT || option == OPTION_RAPID;
 }
 
 static bool is_setting(enum sim_option option)
@@ -99,9 +99,12 @@ static bool mode_is_unusual(enum sim_mode mode, enum sim_option option)
         return mode == MODE_SWARM || mode == MODE_CHURN;
     if (option == OPTION_POWER_OFF)
         return mode == MODE_SWARM || mode == MODE_STORAGE || mode == MODE_DATA;
-    if (option == OPTION_LEASE_CUT)
+    if (option == OPTION_LEASE_CUT || option == OPTION_LEASES_MUCH)
         return mode == MODE_SWARM || mode == MODE_CHURN || mode == MODE_STORAGE ||
                mode == MODE_SBR || mode == MODE_CENTERS;
+    if (option == OPTION_RAPID)
+        return mode == MODE_SWARM || mode == MODE_CHURN || mode == MODE_STORAGE ||
+               mode == MODE_SBR;
     if (option == OPTION_STORES_MUCH)
         return mode == MODE_SWARM || mode == MODE_STORAGE;
     if (option >= OPTION_RESOLVER_PLAIN && option <= OPTION_MARGIN)
@@ -453,6 +456,42 @@ static void keep_connections(uint64_t *value)
     limit(&value[OPTION_BODY], 4 * value[OPTION_PIPE]);
 }
 
+/* Asks of nodes that restart gracefully have a time limit, so nothing but the restarts may be slow or
+ * lose messages: usual links, storage and settings. */
+static void keep_rolling(uint64_t *value)
+{
+    if (!value[OPTION_ROLLING])
+        return;
+    for (uint32_t i = OPTION_BYTE_MODE; i < OPTION_CRASH; i++)
+        if (i < OPTION_CLIENTS || i == OPTION_SLOW_STOP)
+            value[i] = choices[i].usual;
+    for (uint32_t i = OPTION_TOMBSTONE; i <= OPTION_BODY; i++)
+        if (i != OPTION_LARGE)
+            value[i] = choices[i].usual;
+    value[OPTION_FOUND] = 0;
+    value[OPTION_PHASE] = 0;
+    value[OPTION_STUBBORN] = 0;
+    value[OPTION_STORES_MUCH] = 0;
+    value[OPTION_SHARDS_AFTER] = 0;
+    limit(&value[OPTION_LOAD], choices[OPTION_LOAD].usual);
+    limit(&value[OPTION_STORM_SIZE], choices[OPTION_STORM_SIZE].usual);
+}
+
+/* Leases are often lost, with their coordinators' locations of shards. */
+static void lease_much(uint64_t *value)
+{
+    if (!value[OPTION_LEASES_MUCH])
+        return;
+    if (value[OPTION_SHARD_LEASES] < 2)
+        value[OPTION_SHARD_LEASES] += 2;
+    value[OPTION_ALLOCATION] = ALLOCATION_EXTERNAL;
+    at_least(&value[OPTION_FAULTS], 60);
+    at_least(&value[OPTION_LEASE_CUT], 10);
+    limit(&value[OPTION_LEASE_TTL], 8000);
+    limit(&value[OPTION_LEASE_INTERVAL], 1000);
+    limit(&value[OPTION_LEASE_RETRY], 1000);
+}
+
 /* Values that are fine alone can together make a world in which nothing arrives. This reduces them
  * to what such a world can carry. */
 static void keep_alive(struct options *options)
@@ -462,6 +501,7 @@ static void keep_alive(struct options *options)
     uint64_t answer = options_answer_ms(options);
 
     at_least(&value[OPTION_ASK], answer);
+    lease_much(value);
     if (value[OPTION_DATA])
         at_least(&value[OPTION_DATA_TIMEOUT], answer);
     if (value[OPTION_VERSIONS])
@@ -532,6 +572,9 @@ void options_draw(struct options *options, uint64_t seed,
     if (options->value[OPTION_RESOLVER])
         trust_detectors(options);
     store_much(options->value);
+    if (options->value[OPTION_NODES] < 3 || options->value[OPTION_CENTERS] > 1)
+        options->value[OPTION_ROLLING] = 0; /* a data center could be without nodes */
+    keep_rolling(options->value);
     keep_alive(options);
 }
 
@@ -624,6 +667,8 @@ static bool set_number(struct options *options, enum sim_option option,
     options->value[option] = value;
     if (value && (option == OPTION_WALL || option == OPTION_DRIFT))
         keep_marks(options->value);
+    if (option == OPTION_ROLLING)
+        keep_rolling(options->value);
     return true;
 }
 

@@ -259,6 +259,10 @@ enum sim_resolver {
     X(TEXT_SHARDS, "text_shards", 0, 0, 0, 0, 1)                               \
     X(SERVICES, "services_load", 0, 0, 0, 1)                                   \
     X(SERVICE_LEASES, "service_leases", 0, SELDOM(0, 1, 1))                    \
+    X(ROLLING, "rolling_restarts", 0, SELDOM(0, 0, 0, 0, 0, 0, 0, 6))          \
+    X(RAPID, "fault_rapid_restart", 0, 0, 0, 0, 1, 3)                          \
+    X(LEASES_MUCH, "leases_much", 0, SELDOM(0, 0, 0, 0, 0, 0, 0, 1))           \
+    X(LIMIT_CHANGES, "limit_changes", 8, 8, 8, 1, 60)                          \
     X(EVENT_VERSIONS, "event_versions", 0, 0, 1)                               \
     X(EVENT_REJECTIONS, "event_rejections", 0, 0, 0, 1000, 200, 50)            \
     X(RECOVERIES, "recoveries_max", 50, SELDOM(50, 8, 20, 200))
@@ -294,6 +298,11 @@ enum sim_resolver {
  *     strategy.
  *   - event_versions: events have several versions, and old ones are upcast.
  *   - event_rejections: with event_versions, entities reject one of so many events; 0: none.
+ *   - rolling_restarts: before the faults so many nodes restart gracefully, one after another, while
+ *     all nodes ask. Links, storage and settings are usual then.
+ *   - leases_much: shards or coordinators have leases, all types have locations, and nodes are often
+ *     cut off from the provider for longer than a lease lasts.
+ *   - limit_changes: how often the limits of active entities change in a run that has them.
  *   - no_entities: nodes have no entity types, and no clients that talk to any.
  *   - followers: most actors of an incarnation that subscribe to cluster events. If there are any,
  *     one entity in 32 may subscribe, too, and each node has a role. In clusters above eight nodes

@@ -23,6 +23,9 @@ enum zoo_world {
     WORLD_SERVICES,      /* every node opens a singleton */
     WORLD_FLOOD,         /* strangers shake hands */
     WORLD_LEASE,         /* shards and coordinators have leases */
+    WORLD_ROLLING,       /* nodes restart gracefully before the faults */
+    WORLD_LOCATED_LEASES, /* coordinators with locations of shards lose their leases */
+    WORLD_RAPID,         /* nodes restart within a second */
 };
 
 struct zoo_entry {

@@ -456,6 +456,30 @@ static void a_link_connects_at_once_when_its_peer_has_started(void **state)
     link_free(link);
 }
 
+/* The answer to the first request came before the new incarnation was known, and did not count. */
+static void a_link_repeats_its_handshake_at_once_when_its_peer_has_started(void **state)
+{
+    struct link *link = make(STREAM_ORDINARY);
+    uint64_t now = SECOND;
+    struct slice piece;
+    (void)state;
+
+    link_expect(link, now, PEER_UID);
+    send_text(link, now, "one");
+    link_connected(link, now);
+    while (link_pending(link, now, &piece))
+        link_wrote(link, now, piece.size);
+    now += 10 * MS;
+    link_expect(link, now, PEER_UID); /* no news */
+    assert_true(link_deadline(link) > now);
+    link_expect(link, now, PEER_UID + 1);
+    assert_true(link_deadline(link) <= now);
+    link_tick(link, now);
+    assert_true(link_pending(link, now, &piece));
+    assert_int_equal(link_state(link), LINK_HANDSHAKING);
+    link_free(link);
+}
+
 /* ---- another node claims the address ---- */
 
 static struct link *open_link(struct seen *seen)
@@ -880,6 +904,7 @@ int main(void)
         cmocka_unit_test(a_frame_written_in_part_is_sent_whole_again),
         cmocka_unit_test(another_incarnation_gets_no_frames_of_the_old_one),
         cmocka_unit_test(a_link_connects_at_once_when_its_peer_has_started),
+        cmocka_unit_test(a_link_repeats_its_handshake_at_once_when_its_peer_has_started),
         cmocka_unit_test(a_peer_that_answers_once_more_keeps_its_connection),
         cmocka_unit_test(a_silent_peer_is_connected_again),
         cmocka_unit_test(a_claim_shortens_the_pause_before_a_connection),

@@ -11,6 +11,7 @@
 
 #include <sherd/allocation.h>
 #include <sherd/ddata.h>
+#include <sherd/extractor.h>
 
 #include "base/limits.h"
 #include "cast.h"
@@ -23,6 +24,9 @@
 static const struct sherd_allocation_strategy *strategy; /* of the types of the next nodes */
 static const char *version; /* of the next nodes */
 
+static const struct sherd_extractor *extractor; /* likewise */
+static uint64_t lease_ttl; /* ns, of the next nodes; 0: their coordinators have no leases */
+
 static void start(struct world *world, uint32_t node, enum allocation_kind kind)
 {
     static const struct address seeds[] = { { "n0", 2551 }, { "n1", 2551 } };
@@ -31,6 +35,7 @@ static void start(struct world *world, uint32_t node, enum allocation_kind kind)
     struct node_settings settings;
 
     type.strategy = strategy;
+    type.extractor = extractor;
     settings = world_node_settings(world, node, &type, 1);
     settings.alone = node == 0 && world_node_count(world) == 0;
     settings.seed_nodes = seeds;
@@ -39,6 +44,12 @@ static void start(struct world *world, uint32_t node, enum allocation_kind kind)
     settings.app_version = version;
     settings.roles = roles;
     settings.role_count = node ? 1 : 2;
+    if (lease_ttl)
+        settings.coordinator_lease = LEASE_PROVIDER_MEMORY;
+    settings.lease_ttl = lease_ttl;
+    settings.lease_interval = lease_ttl / 10;
+    settings.lease_patience = SECOND;
+    settings.coordinator_lease_retry = SECOND;
     world_start(world, node, &settings);
 }
 
@@ -90,6 +101,7 @@ static uint32_t home(struct player *player, const char *id)
 
 static struct {
     const char *ids[8];
+    const char *texts[8]; /* of shards; null: the shard of the id */
     const char *addresses[8];
     uint32_t count;
     int result;
@@ -102,15 +114,18 @@ static void set_locations(struct sherd_ctx *ctx, struct player *player)
 
     for (uint32_t i = 0; i < wanted.count; i++)
         locations[i] = (struct sherd_shard_location){ sherd_shard_of(wanted.ids[i], SHARDS),
-                                                      wanted.addresses[i] };
+                                                      wanted.addresses[i], wanted.texts[i] };
     wanted.result = sherd_locations_set(ctx, "E", locations, wanted.count, 77);
 }
 
-static void locate(struct player *player, const char *id, const char *address)
+/* text: of the shard; null: the shard of the id. */
+static void locate_text(struct player *player, const char *id, const char *text,
+                        const char *address)
 {
     const struct heard *heard;
 
     wanted.ids[0] = id;
+    wanted.texts[0] = text;
     wanted.addresses[0] = address;
     wanted.count = 1;
     player->count = 0;
@@ -120,6 +135,11 @@ static void locate(struct player *player, const char *id, const char *address)
     assert_int_equal(heard->kind, SHERD_DATA);
     assert_int_equal(heard->msg, SHERD_DATA_UPDATED);
     assert_int_equal(heard->tag, 77);
+}
+
+static void locate(struct player *player, const char *id, const char *address)
+{
+    locate_text(player, id, NULL, address);
 }
 
 static void a_shard_without_a_location_starts_where_it_is_asked_for_SHD255_SHD256_SHD257(void **state)
@@ -188,6 +208,39 @@ static void locations_outlive_their_coordinator(void **state)
     world_free(world);
 }
 
+/* The coordinator's node is cut off from the lease provider until the lease has expired. The next
+ * coordinator is on the same node, because the members have not changed. */
+static void locations_outlive_the_lease_of_their_coordinator(void **state)
+{
+    struct world *world;
+    struct player player;
+    (void)state;
+
+    lease_ttl = 10 * SECOND;
+    world = world_of(12, 3, ALLOCATION_EXTERNAL);
+    lease_ttl = 0;
+    player_spawn(&player, world, 2, 0);
+    locate(&player, "cats", "n1:2551");
+    locate(&player, "dogs", "n1:2551");
+    world_run(world, 2 * SECOND);
+    assert_int_equal(home(&player, "cats"), 1);
+    world_cut_leases(world, 0, true);
+    world_run(world, 12 * SECOND);
+    assert_true(world_logged(world, 0, "leases lost"));
+    locate(&player, "birds", "n1:2551"); /* while no coordinator lives */
+    assert_int_equal(home(&player, "cats"), 1); /* regions know it */
+    player_ask(&player, "E", "dogs", ECHO, 60000);
+    world_run(world, 5 * SECOND);
+    world_cut_leases(world, 0, false);
+    assert_non_null(player_hears(&player, 10 * SECOND));
+    assert_int_equal(node_with(world, player_last(&player)->value), 1); /* set before the loss */
+    assert_int_equal(home(&player, "birds"), 1);
+    locate(&player, "cats", "n0:2551"); /* set after it */
+    world_run(world, 5 * SECOND);
+    assert_int_equal(home(&player, "cats"), 0);
+    world_free(world);
+}
+
 static void get_locations(struct sherd_ctx *ctx, struct player *player)
 {
     (void)player;
@@ -198,13 +251,14 @@ static void get_locations(struct sherd_ctx *ctx, struct player *player)
 
 static struct {
     uint32_t seen;
+    uint32_t ids; /* texts of shards, decimal ones, too */
     char text[200];
 } found;
 
 static void take_found(const struct sherd_msg *msg)
 {
     struct sherd_value *value = sherd_data_value(msg);
-    struct sherd_bytes address;
+    struct sherd_bytes address, id;
     uint32_t at = 0;
     int32_t shard;
     size_t size = 0;
@@ -214,6 +268,8 @@ static void take_found(const struct sherd_msg *msg)
     while (value && sherd_location_next(value, &at, &shard, &address))
         size += (size_t)snprintf(found.text + size, sizeof found.text - size, "%d=%.*s ", shard,
                                  (int)address.size, (const char *)address.data);
+    for (at = 0; value && sherd_location_next_id(value, &at, &id, &address);)
+        found.ids++;
     sherd_value_free(value);
 }
 
@@ -252,6 +308,7 @@ static void locations_can_be_read_on_any_node_SHD185(void **state)
     snprintf(expected, sizeof expected, "%d=akka://World@n2:2551 ", sherd_shard_of("cats", SHARDS));
     assert_int_equal(found.seen, SHERD_DATA_FOUND);
     assert_string_equal(found.text, expected);
+    assert_int_equal(found.ids, 1);
     locate(&player, "cats", NULL);
     read_on(world, 0);
     assert_string_equal(found.text, "");
@@ -265,11 +322,19 @@ static void locations_can_be_read_on_any_node_SHD185(void **state)
 static void set_wrong(struct sherd_ctx *ctx, struct player *player)
 {
     static struct sherd_shard_location many[1001];
+    static char long_id[SHERD_SHARD_MAX + 2];
+    static const char *const wrong_ids[] = { "", "\xff", long_id };
     static const char *const wrong[] = { "", "n0", "n0:0", "akka://Other@n0:1", "pekko://World@n0:1" };
     (void)player;
 
+    memset(long_id, 'a', SHERD_SHARD_MAX + 1);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        struct sherd_shard_location location = { 1, wrong[i] };
+        struct sherd_shard_location location = { 1, wrong[i], NULL };
+
+        assert_int_equal(sherd_locations_set(ctx, "E", &location, 1, 1), SHERD_EINVAL);
+    }
+    for (size_t i = 0; i < sizeof wrong_ids / sizeof *wrong_ids; i++) {
+        struct sherd_shard_location location = { 1, "n0:2551", wrong_ids[i] };
 
         assert_int_equal(sherd_locations_set(ctx, "E", &location, 1, 1), SHERD_EINVAL);
     }
@@ -296,6 +361,7 @@ static void wrong_locations_are_refused_by_the_call(void **state)
 static struct {
     const char *address; /* of the region to choose; null: later */
     uint64_t open;       /* the last open request */
+    char shard_id[20];   /* of the last request; empty: none */
     uint32_t asked;
     char seen[400]; /* regions of the last request */
 } program;
@@ -307,6 +373,8 @@ static int allocate(void *user, const struct sherd_allocation_request *request)
 
     program.asked++;
     program.open = request->number;
+    snprintf(program.shard_id, sizeof program.shard_id, "%s",
+             request->shard_id ? request->shard_id : "");
     for (uint32_t i = 0; i < request->region_count; i++) {
         const struct sherd_allocation_region *region = &request->regions[i];
 
@@ -429,6 +497,88 @@ static void a_request_ends_with_its_coordinator(void **state)
     assert_int_equal(asker.count, 0);
     answer_from_a_thread(world, 1, program.open, "n2:2551");
     assert_int_equal(node_with(world, player_hears(&asker, 5 * SECOND)->value), 2);
+    world_free(world);
+}
+
+/* ---- texts of shards ---- */
+
+/* "red-1" is in the shard "red". */
+static int colour_of(void *user, const struct sherd_extracted *message,
+                     char shard[SHERD_SHARD_MAX + 1])
+{
+    size_t size = strcspn(message->id, "-");
+
+    (void)user;
+    memcpy(shard, message->id, size);
+    shard[size] = 0;
+    return 1;
+}
+
+static const struct sherd_extractor colours = { .shard = colour_of };
+
+static void a_location_may_name_a_text_shard(void **state)
+{
+    struct world *world;
+    struct player player;
+    (void)state;
+
+    extractor = &colours;
+    world = world_of(13, 3, ALLOCATION_EXTERNAL);
+    player_spawn(&player, world, 2, 0);
+    locate_text(&player, "", "red", "n1:2551");
+    world_run(world, 2 * SECOND);
+    assert_int_equal(home(&player, "red-1"), 1);
+    assert_int_equal(home(&player, "blue-1"), 2); /* where it is asked for */
+    locate_text(&player, "", "red", "n0:2551");
+    locate_text(&player, "", "blue", "n1:2551");
+    world_run(world, 5 * SECOND);
+    assert_int_equal(home(&player, "red-2"), 0);
+    assert_int_equal(home(&player, "blue-1"), 1);
+    read_on(world, 0);
+    assert_int_equal(found.ids, 2);
+    assert_string_equal(found.text, ""); /* they have no numbers */
+    extractor = NULL;
+    world_free(world);
+}
+
+/* Red shards belong to n1, and move there. */
+static int move_red(void *user, const struct sherd_allocation_request *request, int32_t *shards)
+{
+    int count = 0;
+
+    (void)user;
+    for (uint32_t i = 0; i < request->region_count; i++)
+        for (uint32_t j = 0; j < request->regions[i].shard_count; j++)
+            if (strcmp(request->regions[i].shards[j].shard_id, "red") == 0 &&
+                strcmp(request->regions[i].member.address, "n1:2551") != 0)
+                shards[count++] = request->regions[i].shards[j].shard;
+    program.address = count ? "n1:2551" : program.address;
+    return count;
+}
+
+static void a_strategy_sees_the_texts_of_shards(void **state)
+{
+    static const struct sherd_allocation_strategy moves = { .allocate = allocate,
+                                                            .rebalance = move_red };
+    struct world *world;
+    struct player player;
+    (void)state;
+
+    memset(&program, 0, sizeof program);
+    extractor = &colours;
+    strategy = &moves;
+    program.address = "n2:2551";
+    world = world_of(14, 3, ALLOCATION_LEAST_SHARD);
+    strategy = NULL;
+    extractor = NULL;
+    player_spawn(&player, world, 0, 0);
+    assert_int_equal(home(&player, "blue-1"), 2);
+    assert_string_equal(program.shard_id, "blue");
+    assert_int_equal(home(&player, "red-1"), 2);
+    assert_string_equal(program.shard_id, "red");
+    world_run(world, 20 * SECOND);
+    assert_int_equal(home(&player, "red-1"), 1);
+    assert_int_equal(home(&player, "blue-1"), 2);
     world_free(world);
 }
 
@@ -557,11 +707,14 @@ int main(void)
         cmocka_unit_test(a_shard_without_a_location_starts_where_it_is_asked_for_SHD255_SHD256_SHD257),
         cmocka_unit_test(a_location_from_any_node_is_honoured_SHD260),
         cmocka_unit_test(locations_outlive_their_coordinator),
+        cmocka_unit_test(locations_outlive_the_lease_of_their_coordinator),
         cmocka_unit_test(locations_can_be_read_on_any_node_SHD185),
         cmocka_unit_test(wrong_locations_are_refused_by_the_call),
         cmocka_unit_test(the_program_sees_members_and_chooses),
         cmocka_unit_test(a_later_answer_reaches_its_coordinator_SHD202),
         cmocka_unit_test(a_request_ends_with_its_coordinator),
+        cmocka_unit_test(a_location_may_name_a_text_shard),
+        cmocka_unit_test(a_strategy_sees_the_texts_of_shards),
         cmocka_unit_test(a_type_that_comes_later_has_its_own_strategy),
         cmocka_unit_test(hashing_puts_a_shard_of_two_types_on_one_node),
         cmocka_unit_test(new_shards_prefer_the_newest_version_SHD266_SHD267),

@@ -8,7 +8,10 @@
 
 #include <cmocka.h>
 
+#include <sherd/allocation.h>
+
 #include "cast.h"
+#include "lease/book.h"
 
 #define TTL (30 * SECOND)
 #define RETRY (2 * SECOND)
@@ -382,6 +385,32 @@ static void a_coordinator_gives_its_lease_up_when_it_moves_SGT007(void **state)
     world_free(world);
 }
 
+/* One provider serves five nodes that join one after another: each has a session there, with the lease of
+ * its shard. */
+static void every_node_finds_the_lease_provider_SGT018_SGT019_SGT020(void **state)
+{
+    struct world *world = cluster(14, 5, SHARDS | COORDINATORS);
+    struct player player;
+    (void)state;
+
+    player_spawn(&player, world, 0, 0);
+    for (uint32_t i = 0; i < 5; i++) {
+        const char *id = cast_id_at(&player, "E", i);
+        char name[80];
+        const char *holder;
+        char session[40];
+
+        (void)snprintf(name, sizeof name, "World-shard-E-%d",
+                       (int)sherd_shard_of(id, world_node(world, i)->settings.number_of_shards));
+        (void)snprintf(session, sizeof session, "World-node-n%u:2551", i);
+        holder = lease_book_holder(world_leases(world), world_now(world), slice_text(name));
+        assert_non_null(holder);
+        assert_string_equal(holder, session);
+        assert_false(world_logged(world, i, "lease of a shard not acquired"));
+    }
+    world_free(world);
+}
+
 /* ---- types ---- */
 
 static void a_type_of_a_node_that_runs_has_leases(void **state)
@@ -470,6 +499,7 @@ int main(void)
         cmocka_unit_test(the_next_coordinator_waits_for_the_lease_SGT002),
         cmocka_unit_test(a_coordinator_ends_with_its_lease),
         cmocka_unit_test(a_coordinator_gives_its_lease_up_when_it_moves_SGT007),
+        cmocka_unit_test(every_node_finds_the_lease_provider_SGT018_SGT019_SGT020),
         cmocka_unit_test(a_type_of_a_node_that_runs_has_leases),
         cmocka_unit_test(a_type_without_leases_needs_no_provider),
         cmocka_unit_test(a_name_too_long_for_a_lease_is_refused),

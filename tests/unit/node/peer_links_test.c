@@ -127,12 +127,30 @@ static void messages_for_an_earlier_incarnation_are_not_sent(void **state)
     scene_free(scene);
 }
 
+/* A node that is no member any more may be a member again: its messages wait, but not for another
+ * incarnation. */
+static void a_dropped_link_knows_for_which_incarnation_it_keeps_messages(void **state)
+{
+    struct scene *scene = scene_new();
+    (void)state;
+
+    assert_int_equal(learned(scene, &scene->first), 1);
+    assert_int_equal(sent(scene, &scene->first, STREAM_ORDINARY), 1);
+    peer_links_no_member(&scene->links, &scene->first);
+    assert_int_equal(stale(scene), 1);
+    assert_int_equal(sent(scene, &scene->first, STREAM_ORDINARY), 1);
+    assert_int_equal(learned(scene, &scene->second), 2);
+    assert_int_equal(stale(scene), 2);
+    scene_free(scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             messages_for_an_ended_incarnation_do_not_wait_for_the_next),
         cmocka_unit_test(messages_for_an_earlier_incarnation_are_not_sent),
+        cmocka_unit_test(a_dropped_link_knows_for_which_incarnation_it_keeps_messages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,32 +100,15 @@ static void expect_fault(const char *allocation, const struct sherd_allocation_s
         assert_null(found);
 }
 
-static int shard_of(void *user, const struct sherd_extracted *message, char shard[SHERD_SHARD_MAX + 1])
+static void an_extractor_names_a_known_hash(void **state)
 {
-    (void)user;
-    (void)message;
-    shard[0] = 's';
-    return 1;
-}
-
-static void strategies_that_know_numbers_take_no_texts(void **state)
-{
-    const struct sherd_extractor texts = { .shard = shard_of };
     const struct sherd_extractor kafka = { .hash = SHERD_SHARD_HASH_MURMUR2 };
     const struct sherd_extractor wrong = { .hash = (enum sherd_shard_hash)7 };
-    struct node_settings settings = { .allocation = ALLOCATION_EXTERNAL };
     struct sherd_entity_type one = type("A", NULL);
     (void)state;
 
-    one.extractor = &texts;
-    assert_null(entity_type_fault(&one));
-    assert_non_null(strstr(entity_type_extractor_fault(&settings, &one), "texts"));
-    one.allocation = "consistent-hashing";
-    assert_null(entity_type_extractor_fault(&settings, &one));
-    one.allocation = "external";
-    assert_non_null(entity_type_extractor_fault(&settings, &one));
     one.extractor = &kafka;
-    assert_null(entity_type_extractor_fault(&settings, &one));
+    assert_null(entity_type_fault(&one));
     one.extractor = &wrong;
     assert_non_null(strstr(entity_type_fault(&one), "sherd_shard_hash"));
 }
@@ -295,7 +278,7 @@ int main(void)
         cmocka_unit_test(a_type_says_once_how_its_events_are_applied),
         cmocka_unit_test(a_name_is_a_text),
         cmocka_unit_test(unknown_allocation_strategies_are_refused),
-        cmocka_unit_test(strategies_that_know_numbers_take_no_texts),
+        cmocka_unit_test(an_extractor_names_a_known_hash),
         cmocka_unit_test(leases_of_long_text_shards_have_different_names),
         cmocka_unit_test(a_custom_strategy_needs_its_functions),
         cmocka_unit_test(names_and_paths_must_differ),

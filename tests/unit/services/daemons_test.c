@@ -129,7 +129,7 @@ static void expect_running(uint32_t count)
     assert_int_equal(mixed, 0);
 }
 
-static void each_daemon_runs_once_over_the_cluster_SHT037_SHT089_PKO021(void **state)
+static void each_daemon_runs_once_over_the_cluster_SHT037_SHT088_SHT089_PKO021(void **state)
 {
     struct player players[NODES];
     struct world *world;
@@ -286,7 +286,7 @@ static void a_change_ends_all_daemons_before_the_new_ones_start(void **state)
     world_free(world);
 }
 
-static void many_daemons_are_started_in_steps_PKO023(void **state)
+static void many_daemons_of_one_node_are_started_in_steps_SHT036_PKO023(void **state)
 {
     struct player players[NODES];
     struct world *world;
@@ -395,14 +395,14 @@ static void wrong_settings_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_daemon_runs_once_over_the_cluster_SHT037_SHT089_PKO021),
+        cmocka_unit_test(each_daemon_runs_once_over_the_cluster_SHT037_SHT088_SHT089_PKO021),
         cmocka_unit_test(each_daemon_has_its_own_shard_PKO029_PKO030_PKO031_PKO032),
         cmocka_unit_test(only_members_with_the_role_run_daemons_SHT039),
         cmocka_unit_test(daemons_without_a_role_have_the_configured_one),
         cmocka_unit_test(daemons_of_a_crashed_node_start_elsewhere),
         cmocka_unit_test(limits_of_active_entities_do_not_end_daemons),
         cmocka_unit_test(a_change_ends_all_daemons_before_the_new_ones_start),
-        cmocka_unit_test(many_daemons_are_started_in_steps_PKO023),
+        cmocka_unit_test(many_daemons_of_one_node_are_started_in_steps_SHT036_PKO023),
         cmocka_unit_test(the_latest_of_many_states_counts),
         cmocka_unit_test(the_next_coordinator_finishes_a_change),
         cmocka_unit_test(wrong_settings_are_refused),

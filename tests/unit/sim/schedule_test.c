@@ -97,7 +97,8 @@ static const char every_verb[] = "at 1s crash 3\n"
                                  "at 1h04m00s foreign 2 for 10s\n"
                                  "at 1h05m00s fake-joins 2 for 10s\n"
                                  "at 1h05m00s flood 2 for 10s\n"
-                                 "at 1h06m00s lease-cut 2 for 30s\n";
+                                 "at 1h06m00s lease-cut 2 for 30s\n"
+                                 "at 1h07m00s restart 2 by 0.2s\n";
 
 static void written_schedules_are_read_back(void **state)
 {
