@@ -214,18 +214,6 @@ static void reject(struct actors *actors, uint32_t index, struct slot *slot, con
     recovery_ends(actors, index, slot, why);
 }
 
-bool recovery_refuses(struct actors *actors, struct slot *slot, struct message *message)
-{
-    struct extra *extra = extra_of(actors, slot);
-
-    if (slot->status != SLOT_BACKOFF || !extra || !extra->fault)
-        return false;
-    REACHED("a message comes to an entity that rejected an event");
-    extra->is_asked_for = true;
-    mailbox_undelivered_why(actors, message, SHERD_REASON_RECOVERY_FAILED, extra->fault);
-    return true;
-}
-
 /* Warns at most once a minute for each type. */
 static void long_replay(struct actors *actors, const struct slot *slot)
 {

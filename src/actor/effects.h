@@ -30,8 +30,5 @@ void effects_drop_held(struct actors *actors, struct slot *slot,
 void effects_store_failed(struct actors *actors, uint32_t index, struct slot *slot,
                   enum sherd_reason reason);
 
-/* Whether messages end at once, because the entity rejects one of its events. Ends the message,
- * given, then. */
-bool recovery_refuses(struct actors *actors, struct slot *slot, struct message *message);
 
 #endif

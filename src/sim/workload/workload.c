@@ -672,7 +672,6 @@ void workload_status(struct workload *workload, uint32_t node,
                            "%llu messages have waited in a region, at most %llu may",
                            (unsigned long long)status->held_max,
                            (unsigned long long)most);
-    workload_recoveries(workload, node, &status->recoveries, lanes);
     check_message_status(workload->check, node, status);
 }
 

@@ -1,5 +1,4 @@
-/* Stores the entities' events in several versions, as programs of several releases do, and checks the
- * recoveries of nodes. */
+/* Stores the entities' events in several versions, as programs of several releases do. */
 #include "sim/workload/workload_inside.h"
 
 /* Version 0 becomes two events, version 1 one of version 2. */
@@ -36,25 +35,4 @@ bool workload_rejects(struct workload *workload)
 {
     return workload && workload->settings.event_rejections && !workload->is_stopped &&
            !rng_below(&workload->rng, workload->settings.event_rejections);
-}
-
-void workload_recoveries(struct workload *workload, uint32_t node,
-                         const struct sherd_recovery_status *status, uint32_t lanes)
-{
-    uint32_t most = workload->settings.recoveries_max;
-
-    most = lanes > most ? lanes : most;
-    if (status->running > most)
-        workload_violation(workload, "recovery-limit", node,
-                           "%llu entities recover at a time, at most %u may",
-                           (unsigned long long)status->running, most);
-    if (status->started != status->running + status->done + status->failed + status->stopped)
-        workload_violation(workload, "recovery-limit", node,
-                           "%llu recoveries have started; %llu run, %llu are done, %llu failed, "
-                           "%llu were stopped",
-                           (unsigned long long)status->started,
-                           (unsigned long long)status->running,
-                           (unsigned long long)status->done,
-                           (unsigned long long)status->failed,
-                           (unsigned long long)status->stopped);
 }

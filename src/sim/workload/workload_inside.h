@@ -227,8 +227,6 @@ extern const struct sherd_upcast workload_upcast;
 void workload_persist(struct workload *workload, struct sherd_ctx *ctx, struct slice event);
 /* Whether an entity rejects its next event. The workload may be null. */
 bool workload_rejects(struct workload *workload);
-void workload_recoveries(struct workload *workload, uint32_t node,
-                         const struct sherd_recovery_status *status, uint32_t lanes);
 
 /* ---- workload_client.c ---- */
 extern const struct sherd_behavior workload_client_behavior;

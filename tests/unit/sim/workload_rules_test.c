@@ -137,7 +137,7 @@ static void versions_of_events_break_no_rule(void **state)
     status = world_status(world, 0);
     assert_true(status.recoveries.done > 0 && status.recoveries.running == 0);
     status.recoveries.done++; /* a place is given twice */
-    workload_status(workload, 0, &status, 0, 1);
+    workload_world_recoveries(load, 0, &status.recoveries, 1);
     assert_found("recovery-limit", "recoveries have started");
     world_status_fini(&status);
     end();
