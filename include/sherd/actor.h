@@ -58,11 +58,12 @@ enum sherd_kind {
     SHERD_TIMER,
     /* The answer to an ask: tag of the ask, msg, body, sender. */
     SHERD_ANSWER,
-    /* An ask ended without an answer: tag, reason, stage, where. */
+    /* An ask ended without an answer: tag, reason, stage, where. body: a text
+     * that says why the entity could not be recovered, or nothing. */
     SHERD_NO_ANSWER,
-    /* A tell of this actor was not delivered: msg, reason. It comes only if
-     * the behavior wants it, and not for a message that was lost with a link to
-     * another node. */
+    /* A tell of this actor was not delivered: msg, reason, body as above. It
+     * comes only if the behavior wants it, and not for a message that was lost
+     * with a link to another node. */
     SHERD_UNDELIVERED,
     /* A watched actor has ended, or its node was removed: sender. */
     SHERD_TERMINATED,
@@ -119,10 +120,10 @@ struct sherd_behavior {
      * 100 ms is logged and counted (sherd.slow-handler.report-after). */
     enum sherd_next (*receive)(struct sherd_ctx *ctx, void *self,
                                const struct sherd_msg *msg);
-    /* Applies one event to the state. An entity that has this function is
-     * persistent. sherd_persist and recovery call it, on the lane. It must
-     * change nothing but `self`. The event is lent until apply returns; it
-     * may have any alignment. */
+    /* Applies one event to the state. An entity that has this function, or
+     * apply_checked, is persistent. sherd_persist and recovery call it, on the
+     * lane. It must change nothing but `self`. The event is lent until apply
+     * returns; it may have any alignment. */
     void (*apply)(void *self, uint32_t type, struct sherd_bytes event);
     /* Frees what the state owns, not the state itself. May be null. It runs
      * once for each incarnation, after the last message, on the lane. For what
@@ -130,6 +131,19 @@ struct sherd_behavior {
     void (*release)(void *self);
     /* 1: this actor gets SHERD_UNDELIVERED messages. 0: they are counted. */
     int wants_undelivered;
+    /* Does what apply does, and may reject the event: one of an unknown type,
+     * or one that does not fit the state. Set this or apply, not both.
+     *
+     * Result: null, or why it is rejected: a text, copied at once, of which
+     * about 120 bytes are kept.
+     * If a stored event is rejected, the entity does not start. Its callers get
+     * SHERD_REASON_RECOVERY_FAILED with that text as the body of their
+     * SHERD_NO_ANSWER or SHERD_UNDELIVERED. The entity tries again after about
+     * 0.2 s, then later, up to about 10 s; until then further callers get the
+     * text at once. If the event of sherd_persist is rejected, it is not
+     * stored, and the entity ends as if the journal had refused the event. */
+    const char *(*apply_checked)(void *self, uint32_t type,
+                                 struct sherd_bytes event);
 };
 
 /* ---- sending ---- */
@@ -385,13 +399,55 @@ SHERD_API void sherd_entity_bytes(struct sherd_ctx *ctx, uint64_t bytes);
  * type: the application's number of the kind of event. event: copied.
  * Limits: an event above SHERD_BODY_MAX bytes cannot be stored. An entity with
  * 1,000 events, 1 MiB of events or 10,000 effects that wait gets no message
- * until some are durable. An actor that is not persistent only gets an error in
- * the log. */
+ * until some are durable. An actor without apply and apply_checked cannot store
+ * anything: the log has an error, and it ends as if the journal had refused the
+ * event. */
 SHERD_API void sherd_persist(struct sherd_ctx *ctx, uint32_t type,
                              struct sherd_bytes event);
 
+/* Stores an event as sherd_persist does, with the version of its format.
+ *
+ * version: the application's; sherd_persist is version 0. An older version than
+ * the present one (struct sherd_upcast) is upcast before it is applied; a newer
+ * one is rejected. */
+SHERD_API void sherd_persist_version(struct sherd_ctx *ctx, uint32_t type,
+                                     uint32_t version,
+                                     struct sherd_bytes event);
+
 /* Returns the number of this entity's events, stored or being stored. */
 SHERD_API uint64_t sherd_sequence(const struct sherd_ctx *ctx);
+
+/* ---- events of older formats ---- */
+
+/* The events that an upcaster makes. */
+struct sherd_events;
+
+/* Adds a copy of an event to those that replace an older one. It may be of an
+ * older version, too: then it is upcast next.
+ *
+ * Threads: only in the call of `to` that was given `newer`.
+ * Limits: 1,000 events and 1 MiB for one stored event, then it is rejected. */
+SHERD_API void sherd_events_add(struct sherd_events *newer, uint32_t type,
+                                uint32_t version, struct sherd_bytes event);
+
+/* The present version of one type of event, and how older ones become it.
+ * sherd_entity_type.upcasts lists them. A type of event that is not listed has
+ * version 0. An event of a newer version is rejected: a newer program wrote
+ * it. */
+struct sherd_upcast {
+    uint32_t type;    /* of the event */
+    uint32_t version; /* the only one that apply gets */
+    /* Turns an event of an older version into none, one or several newer ones.
+     * It runs before apply, when events are read and in sherd_persist; the
+     * journal keeps what was stored. It must depend on nothing but its
+     * arguments. Up to 16 upcasts may follow each other. May be null: then
+     * older versions are rejected.
+     *
+     * event: lent, with any alignment.
+     * Result: null, or why the event is rejected, as apply_checked's. */
+    const char *(*to)(uint32_t type, uint32_t version,
+                      struct sherd_bytes event, struct sherd_events *newer);
+};
 
 /* ---- log ---- */
 

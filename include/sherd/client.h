@@ -71,7 +71,8 @@ struct sherd_completion {
     void *user;       /* as in the request */
     enum sherd_client_status status;
     uint32_t msg; /* ANSWERED: the application's number of the answer */
-    /* ANSWERED: the answer's bytes, aligned to 8 bytes. */
+    /* ANSWERED: the answer's bytes, aligned to 8 bytes. UNDELIVERED: a text
+     * that says why the entity could not be recovered, or nothing. */
     struct sherd_bytes body;
     enum sherd_reason reason; /* TIMED_OUT, UNDELIVERED, REFUSED: why */
     enum sherd_stage stage;   /* the same: how far the message had come */

@@ -206,6 +206,11 @@ struct sherd_entity_type {
     /* Milliseconds until a lease that this node could not get is asked for
      * again; default: as configured (5,000). */
     uint64_t lease_retry_ms;
+    /* The versions of the type's events (sherd/actor.h), at most 256, each type
+     * of event once. Copied; the functions must stay valid until sherd_close
+     * returns. */
+    const struct sherd_upcast *upcasts;
+    uint32_t upcast_count; /* entries of upcasts */
 };
 
 /* Remembered entities. The existence of an entity is stored before its first
@@ -632,6 +637,21 @@ enum sherd_counter {
  * Threads: any. */
 SHERD_API const char *sherd_counter_text(enum sherd_counter counter);
 
+/* The recoveries of entities on this node, and of the lists of remembered
+ * entities in the journal. started = running + done + failed + stopped. */
+struct sherd_recovery_status {
+    uint64_t waiting; /* sherd.journal.max-concurrent-recoveries others run */
+    uint64_t running; /* now */
+    uint64_t started; /* since the start, as all that follow */
+    uint64_t done;    /* all events were applied */
+    uint64_t failed;  /* an event could not be read, or was rejected */
+    uint64_t stopped; /* the shard left during the recovery */
+    uint64_t events;  /* stored events that were read for them */
+    uint64_t rejected; /* events that entities rejected, also new ones */
+    /* recoveries with at least sherd.journal.long-replay-events events */
+    uint64_t long_replays;
+};
+
 /* A snapshot of this node's view. sherd_status_free frees the arrays. */
 struct sherd_status {
     struct sherd_member *members;    /* of the cluster */
@@ -658,6 +678,7 @@ struct sherd_status {
     uint32_t damaged_part_count;              /* entries of damaged_parts */
     struct sherd_replica_status *replicas;  /* those in use */
     uint32_t replica_count;                 /* entries of replicas */
+    struct sherd_recovery_status recoveries;
 };
 
 /* Takes a snapshot of this node. Waits for a turn of every lane, at most 5 s. A

@@ -26,6 +26,7 @@
 #include "actor/job.h"
 #include "actor/message.h"
 #include "base/bytes.h"
+#include "base/event.h"
 #include "base/outbox.h"
 #include "base/probe.h"
 #include "base/shard_rule.h"
@@ -71,12 +72,12 @@ struct actors_settings {
      * above SHERD_BODY_MAX. */
     uint32_t large_max;
     bool (*is_large)(void *user, const struct destination *destination);
+    uint32_t long_replay; /* a recovery of so many events is reported; 0: none */
     /* Appends an event of a persistent entity to the journal, which copies it, and returns its
      * position; these grow, and others may use numbers between them. EVENT_REFUSED: it is not
      * stored, and actors_store_failed follows. Called by sherd_persist, so that effects know at
      * once for which position they wait. Null only if no type persists. */
-    uint64_t (*append)(void *user, uint64_t actor, uint32_t event_type,
-                       struct slice event);
+    uint64_t (*append)(void *user, uint64_t actor, struct entity_event event);
     void *user; /* argument of both functions */
     /* Limits; 0 = the defaults of limits.h. */
     uint64_t waiting_bytes_max; /* message memory, ACTOR_WAITING_BYTES_MAX */
@@ -311,12 +312,13 @@ bool actors_is_recovering(const struct actors *actors, uint64_t actor);
 /* --- persistence --- */
 
 /* Replays an event between ACTORS_REQUEST_REPLAY and actors_recovered or actors_recovery_failed.
- * Event lent. */
-void actors_replay_event(struct actors *actors, uint64_t actor, uint64_t seq,
-                         uint32_t event_type, struct slice event);
+ * Event lent. False: the entity rejects it, and its recovery has ended as in
+ * actors_recovery_failed; until its back-off is over, further messages end at once. */
+bool actors_replay_event(struct actors *actors, uint64_t actor, uint64_t seq,
+                         struct entity_event event);
 void actors_recovered(struct actors *actors, uint64_t actor,
                       uint64_t highest_seq);
-/* Ends its waiting messages as SHERD_REASON_RECOVERY_FAILED; later ones retry after a back-off of
+/* Ends its waiting messages as SHERD_REASON_RECOVERY_FAILED with the text; later ones retry after a back-off of
  * 0.2 to 10 s. */
 void actors_recovery_failed(struct actors *actors, uint64_t actor,
                             const char *text);
@@ -425,6 +427,8 @@ struct actors_status {
     uint64_t cluster_missed;
     uint64_t peers_refused;   /* answers from these nodes have no `where` */
     uint64_t store_failures;
+    uint64_t rejected;        /* events that their entities rejected */
+    uint64_t long_replays;
     uint64_t handlers_failed; /* by SHERD_FAIL */
     uint64_t surplus;         /* entities passivated because of a limit */
     uint64_t slow_handlers;

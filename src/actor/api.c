@@ -606,10 +606,17 @@ SHERD_API void sherd_entity_bytes(struct sherd_ctx *ctx, uint64_t bytes)
 SHERD_API void sherd_persist(struct sherd_ctx *ctx, uint32_t type,
                              struct sherd_bytes event)
 {
+    sherd_persist_version(ctx, type, 0, event);
+}
+
+SHERD_API void sherd_persist_version(struct sherd_ctx *ctx, uint32_t type, uint32_t version,
+                                     struct sherd_bytes event)
+{
     if (!(ctx->slot->flags & FLAG_PERSISTENT)) {
         slot_trace(ctx->actors, ctx->slot, TRACE_ERROR,
-                   "persist by an actor that is not a persistent entity "
+                   "persist by an actor that is not a persistent entity, it stops "
                    "hint=\"set apply in the behavior of the type\"");
+        effects_refuse_event(ctx);
         return;
     }
     if (event.size > SHERD_BODY_MAX) {
@@ -621,13 +628,12 @@ SHERD_API void sherd_persist(struct sherd_ctx *ctx, uint32_t type,
                     (unsigned long long)event.size,
                     (unsigned)SHERD_BODY_MAX); /* fits */
         slot_trace(ctx->actors, ctx->slot, TRACE_ERROR, text);
-        /* it ends when receive returns; its effects until then wait and are dropped */
-        ctx->store_failed = true;
-        ctx->slot->flags |= FLAG_UNDURABLE;
+        effects_refuse_event(ctx);
     }
     if (!ctx->store_failed)
-        effects_persist(ctx->actors, ctx->index, ctx->slot, type,
-                slice_of(event.data, event.size));
+        effects_persist(ctx->actors, ctx->index, ctx->slot,
+                        (struct entity_event){ type, version,
+                                               slice_of(event.data, event.size) });
 }
 
 /* The nearest level of the scale: a caller may pass any number. */

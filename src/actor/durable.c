@@ -1,5 +1,6 @@
 /* Carries out what the journal reports: releases or drops waiting effects, ends entities whose events
  * were not stored, and recovers entities. */
+#include "actor/apply.h"
 #include "actor/inside.h"
 
 #include "base/line.h"
@@ -169,18 +170,83 @@ static struct slot *recovering(struct actors *actors, uint64_t actor)
     return NULL;
 }
 
-void actors_replay_event(struct actors *actors, uint64_t actor, uint64_t seq,
-                         uint32_t event_type, struct slice event)
+static void forget_fault(struct extra *extra)
+{
+    mem_free(extra->fault);
+    extra->fault = NULL;
+}
+
+/* Ends the recovery and the messages that wait for it. */
+static void recovery_ends(struct actors *actors, uint32_t index, struct slot *slot,
+                          const char *why)
+{
+    struct message *rest;
+    struct message *message;
+
+    incarnation_close(actors, index, slot, END_RECOVERY_FAILED);
+    mailbox_unmark(actors, slot);
+    rest = slot->last;
+    slot->last = NULL;
+    while ((message = message_ring_take(&rest))) {
+        mailbox_uncount(actors, slot, message);
+        mailbox_undelivered_why(actors, message, SHERD_REASON_RECOVERY_FAILED, why);
+    }
+    if (actors->rows.items[slot->row].state == ROW_STOPPING)
+        entity_release(actors, index, slot);
+    else
+        incarnation_back_off(actors, index, slot);
+}
+
+static void reject(struct actors *actors, uint32_t index, struct slot *slot, const char *why)
+{
+    struct extra *extra = slot_extra(actors, slot);
+    char line[EVENT_FAULT_MAX + 150];
+
+    REACHED("an entity rejects a stored event");
+    actors->counts.rejected++;
+    line_format(line, sizeof line,
+                "recovery failed, the entity rejects an event, tried again later reason=\"%s\" "
+                "hint=\"run a program that knows the event\"",
+                why); /* fits */
+    slot_trace(actors, slot, TRACE_ERROR, line);
+    forget_fault(extra);
+    extra->fault = mem_text(why);
+    recovery_ends(actors, index, slot, why);
+}
+
+/* Warns at most once a minute for each type. */
+static void long_replay(struct actors *actors, const struct slot *slot)
+{
+    struct type *type = &actors->types[behavior_of(actors, slot)->type];
+    char text[160];
+
+    actors->counts.long_replays++;
+    if (type->long_replay_said && actors->now - type->long_replay_said < LONG_REPLAY_SAID_NS)
+        return;
+    REACHED("a recovery reads many events");
+    type->long_replay_said = actors->now;
+    line_format(text, sizeof text,
+                "recovery reads many events events_replayed=%u "
+                "hint=\"use more entities with fewer events each\"",
+                extra_of(actors, slot)->replayed); /* fits */
+    slot_trace(actors, slot, TRACE_WARNING, text);
+}
+
+bool actors_replay_event(struct actors *actors, uint64_t actor, uint64_t seq,
+                         struct entity_event event)
 {
     struct slot *slot = recovering(actors, actor);
+    char why[EVENT_FAULT_MAX];
 
     if (!slot)
-        return;
+        return true;
     slot_extra(actors, slot)->seq = seq;
-    slot_extra(actors, slot)->replayed++;
-    behavior_of(actors, slot)
-        ->face.apply(slot->state ? slot->state : actors->nothing, event_type,
-                     (struct sherd_bytes){ event.data, event.size });
+    if (++slot_extra(actors, slot)->replayed == actors->settings.long_replay)
+        long_replay(actors, slot);
+    if (event_apply(actors, slot, seq, &event, why))
+        return true;
+    reject(actors, actor_id_slot(actor), slot, why);
+    return false;
 }
 
 static void trace_recovered(struct actors *actors, const struct slot *slot)
@@ -210,6 +276,7 @@ void actors_recovered(struct actors *actors, uint64_t actor,
     extra->seq = highest_seq;
     extra->position = 0;
     extra->event_bytes = 0;
+    forget_fault(extra);
     slot->status = SLOT_ALIVE;
     slot_queue(actors, actor_id_slot(actor), slot);
 }
@@ -219,8 +286,6 @@ void actors_recovery_failed(struct actors *actors, uint64_t actor,
 {
     uint32_t index = actor_id_slot(actor);
     struct slot *slot = recovering(actors, actor);
-    struct message *rest;
-    struct message *message;
     char line[280];
 
     if (!slot)
@@ -230,16 +295,6 @@ void actors_recovery_failed(struct actors *actors, uint64_t actor,
                 text ? text : ""); /* may be cut */
     slot_trace(actors, slot, TRACE_ERROR, line);
     REACHED("an entity could not be recovered");
-    incarnation_close(actors, index, slot, END_RECOVERY_FAILED);
-    mailbox_unmark(actors, slot);
-    rest = slot->last;
-    slot->last = NULL;
-    while ((message = message_ring_take(&rest))) {
-        mailbox_uncount(actors, slot, message);
-        mailbox_undelivered(actors, message, SHERD_REASON_RECOVERY_FAILED);
-    }
-    if (actors->rows.items[slot->row].state == ROW_STOPPING)
-        entity_release(actors, index, slot);
-    else
-        incarnation_back_off(actors, index, slot);
+    forget_fault(slot_extra(actors, slot));
+    recovery_ends(actors, index, slot, text ? text : "");
 }

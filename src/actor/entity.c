@@ -30,6 +30,20 @@ static bool is_taken(struct actors *actors, struct message *message, uint32_t in
     return fate != DAEMON_DELIVERS;
 }
 
+/* Whether messages end at once, because the entity rejects one of its events. Ends the message,
+ * given, then. */
+static bool recovery_refuses(struct actors *actors, struct slot *slot, struct message *message)
+{
+    struct extra *extra = extra_of(actors, slot);
+
+    if (slot->status != SLOT_BACKOFF || !extra || !extra->fault)
+        return false;
+    REACHED("a message comes to an entity that rejected an event");
+    extra->is_asked_for = true;
+    mailbox_undelivered_why(actors, message, SHERD_REASON_RECOVERY_FAILED, extra->fault);
+    return true;
+}
+
 /* from_node: a closed shard takes it, too. */
 static inline void deliver_entity(struct actors *actors,
                                   struct message *message, uint32_t index,
@@ -68,6 +82,8 @@ static inline void deliver_entity(struct actors *actors,
     slot = slot_at(actors, index);
     if (unlikely(slot->status == SLOT_RESTARTING))
         entity_restart(actors, index, slot);
+    if (unlikely(slot->status == SLOT_BACKOFF) && recovery_refuses(actors, slot, message))
+        return;
     if (message->kind == MESSAGE_START && !slot_is_leaving(slot) &&
         ref_is_nobody(message->sender)) {
         message_free(actors, message);

@@ -61,7 +61,7 @@ uint32_t entity_make(struct actors *actors, uint16_t type, struct slice id,
     slot = slot_at(actors, index);
     slot->behavior = behavior;
     slot->flags |= FLAG_ENTITY;
-    if (behavior_of(actors, slot)->face.apply)
+    if (behavior_of(actors, slot)->face.apply || behavior_of(actors, slot)->face.apply_checked)
         slot->flags |= FLAG_PERSISTENT;
     slot->id_size = (uint8_t)id.size;
     if (id.size > ID_INLINE)

@@ -223,8 +223,13 @@ void incarnation_back_off(struct actors *actors, uint32_t index,
 
 void incarnation_back_off_end(struct actors *actors, uint32_t index, struct slot *slot)
 {
+    struct extra *extra = extra_of(actors, slot);
+    bool is_wanted = slot->last || slot_remembers(actors, slot) || (extra && extra->is_asked_for);
+
+    if (extra)
+        extra->is_asked_for = false;
     slot->generation++;
-    if (slot->last || slot_remembers(actors, slot))
+    if (is_wanted)
         start_again(actors, index, slot);
     else
         entity_release(actors, index, slot);

@@ -8,6 +8,7 @@
 #define SHERD_ACTOR_INSIDE_H
 
 #include "actor/actors.h"
+#include "actor/effects.h"
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/limits.h"
@@ -117,9 +118,11 @@ struct extra {
     uint32_t timer_count;
     uint32_t watching; /* first watch by this actor, 0 = none */
     uint32_t watchers; /* first watch of this actor */
+    char *fault; /* owned; why the entity rejected an event when it last tried to start; or null */
     uint32_t attempts; /* failed starts in a row */
     uint32_t own_kib;  /* by sherd_entity_bytes; KiB */
     uint32_t next;
+    bool is_asked_for; /* BACKOFF: messages ended because of `fault` */
 };
 
 /* An interned behavior; each entity type has its own. */
@@ -147,6 +150,9 @@ struct type {
     uint32_t *rows; /* by shard + shards; 0 = not here */
     const struct passivation_settings *passivation; /* lent; null: no limit */
     struct active_limit limit; /* of each shard */
+    uint64_t long_replay_said; /* ns: the last warning; 0: none */
+    const struct sherd_upcast *upcasts; /* lent */
+    uint32_t upcast_count;
     char name[SHERD_TYPE_MAX + 1];
 };
 
@@ -392,6 +398,7 @@ struct actors {
     uint32_t followers_missed;
 
     /* persist.c */
+    struct buf event; /* scratch: an event that may be rejected */
     struct stored *stored; /* ring of events that are not durable, by position */
     uint32_t stored_mask, stored_head, stored_count;
     VEC(struct news_item) news;
@@ -587,6 +594,9 @@ void mailbox_deliver(struct actors *actors, struct message *message);
 void effects_route(struct actors *actors, struct message *message);
 void mailbox_undelivered(struct actors *actors, struct message *message,
                  enum sherd_reason reason); /* given; its notice goes by effects_route */
+/* The same with a text, which the notice has as its body; "": none. */
+void mailbox_undelivered_why(struct actors *actors, struct message *message,
+                             enum sherd_reason reason, const char *why);
 void mailbox_message_end(struct actors *actors, struct message *message,
                          enum sherd_reason reason); /* given, without a notice */
 
@@ -685,21 +695,6 @@ void entity_table_remove(struct actors *actors, uint32_t key, uint32_t index);
 /* --- shard.c --- */
 void shards_step(struct actors *actors);
 uint64_t shards_deadline(const struct actors *actors);
-
-/* --- persist.c --- */
-void effects_hold(struct actors *actors, struct slot *slot, struct message *message); /* given */
-/* Takes the first waiting effect; there is one. */
-struct message *effects_take_held(struct actors *actors, struct extra *extra);
-void effects_persist(struct actors *actors, uint32_t index, struct slot *slot,
-             uint32_t event_type, struct slice event);
-/* Whether it is at a limit of its events or effects. */
-bool slot_is_blocked(const struct actors *actors, const struct slot *slot);
-
-/* --- durable.c --- */
-void effects_drop_held(struct actors *actors, struct slot *slot,
-               enum sherd_reason reason);
-void effects_store_failed(struct actors *actors, uint32_t index, struct slot *slot,
-                  enum sherd_reason reason);
 
 /* --- wheel.c --- */
 /* Makes an entry in the wheel; 0 at ACTOR_ASKS_MAX. */

@@ -349,6 +349,8 @@ void extra_free(struct actors *actors, struct slot *slot)
         return;
     check(!extra->held_first && !extra->behind && !extra->timers &&
           !extra->watching && !extra->watchers);
+    mem_free(extra->fault);
+    extra->fault = NULL;
     extra->next = actors->extra_free;
     actors->extra_free = slot->extra;
     slot->extra = 0;
@@ -360,6 +362,9 @@ void memory_fini(struct actors *actors)
         mem_free(actors->chunks.items[i]);
     vec_fini(&actors->chunks);
     mem_free(actors->slot_chunks);
+    buf_fini(&actors->event);
+    for (uint32_t i = 1; i < actors->extra_used; i++)
+        mem_free(actors->extra_chunks[i / EXTRA_CHUNK][i % EXTRA_CHUNK].fault);
     for (uint32_t i = 0; i < actors->extra_chunk_count; i++)
         mem_free(actors->extra_chunks[i]);
     mem_free(actors->extra_chunks);

@@ -3,8 +3,10 @@
  * The journal gives each event its position. An entity with events on their way is FLAG_UNDURABLE:
  * its effects get its last position and wait in its extra. The queue of stored events names the
  * entities whose effects a durable position releases. */
+#include "actor/apply.h"
 #include "actor/inside.h"
 
+#include "base/line.h"
 #include "base/mark.h"
 
 /* --- effects --- */
@@ -69,26 +71,71 @@ static void stored_put(struct actors *actors, struct stored stored)
                    actors->stored_mask] = stored;
 }
 
+void effects_refuse_event(struct sherd_ctx *ctx)
+{
+    ctx->store_failed = true;
+    ctx->slot->flags |= FLAG_UNDURABLE;
+}
+
+/* Applies an event that the entity may reject, before it is stored. The event may lie in the state, so
+ * apply and the journal get a copy. */
+static bool apply_first(struct actors *actors, struct slot *slot, struct entity_event *event)
+{
+    char why[EVENT_FAULT_MAX];
+    char text[EVENT_FAULT_MAX + 100];
+
+    buf_clear(&actors->event);
+    buf_put_slice(&actors->event, event->payload);
+    event->payload = buf_slice(&actors->event);
+    if (event_apply(actors, slot, slot_extra(actors, slot)->seq + 1, event, why))
+        return true;
+    REACHED("an entity rejects the event that it stores");
+    actors->counts.rejected++;
+    line_format(text, sizeof text, "event rejected and not stored, entity stops reason=\"%s\"",
+                why); /* fits */
+    slot_trace(actors, slot, TRACE_ERROR, text);
+    effects_refuse_event(&actors->ctx);
+    return false;
+}
+
+static void apply_last(struct actors *actors, const struct slot *slot,
+                       const struct entity_event *event)
+{
+    behavior_of(actors, slot)
+        ->face.apply(slot->state ? slot->state : actors->nothing, event->type,
+                     (struct sherd_bytes){ event->payload.data, event->payload.size });
+}
+
+static bool may_reject(const struct actors *actors, const struct slot *slot,
+                       const struct entity_event *event)
+{
+    const struct behavior *behavior = behavior_of(actors, slot);
+
+    return behavior->face.apply_checked || actors->types[behavior->type].upcast_count ||
+           event->version;
+}
+
 void effects_persist(struct actors *actors, uint32_t index, struct slot *slot,
-             uint32_t event_type, struct slice event)
+                     struct entity_event event)
 {
     struct extra *extra = slot_extra(actors, slot);
+    bool is_first = may_reject(actors, slot, &event);
 
+    if (is_first && !apply_first(actors, slot, &event))
+        return;
     extra->seq++;
     extra->position = actors->settings.append(
-        actors->settings.user, slot_ref(actors, slot, index).actor, event_type,
-        event);
+        actors->settings.user, slot_ref(actors, slot, index).actor, event);
     if (extra->position != EVENT_REFUSED)
         stored_put(actors, (struct stored){ extra->position, index,
                                             slot->generation,
-                                            (uint32_t)event.size });
+                                            (uint32_t)event.payload.size });
     extra->event_count++;
-    extra->event_bytes += (uint32_t)event.size;
+    extra->event_bytes += (uint32_t)event.payload.size;
     slot->flags |= FLAG_UNDURABLE;
     actors->counts.events++;
-    behavior_of(actors, slot)
-        ->face.apply(slot->state ? slot->state : actors->nothing, event_type,
-                     (struct sherd_bytes){ event.data, event.size });
+    if (!is_first)
+        apply_last(actors, slot, &event);
 }
 
 void actors_set_storing_room(struct actors *actors, bool room)

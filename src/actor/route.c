@@ -38,8 +38,29 @@ static void watch_fails(struct actors *actors, struct message *message,
     effects_route(actors, message);
 }
 
+/* The notice, given, with a text as its body. */
+static struct message *explain(struct actors *actors, struct message *notice, const char *why)
+{
+    struct message *explained = actors_message(actors, slice_text(why));
+
+    explained->kind = notice->kind;
+    explained->reason = notice->reason;
+    explained->stage = notice->stage;
+    explained->msg = notice->msg;
+    explained->to = notice->to;
+    explained->ask = notice->ask;
+    message_free(actors, notice);
+    return explained;
+}
+
 void mailbox_undelivered(struct actors *actors, struct message *message,
                          enum sherd_reason reason)
+{
+    mailbox_undelivered_why(actors, message, reason, "");
+}
+
+void mailbox_undelivered_why(struct actors *actors, struct message *message,
+                             enum sherd_reason reason, const char *why)
 {
     bool is_wanted;
 
@@ -57,7 +78,7 @@ void mailbox_undelivered(struct actors *actors, struct message *message,
         is_wanted = message_notice(message, reason);
     }
     if (is_wanted)
-        effects_route(actors, message);
+        effects_route(actors, *why ? explain(actors, message, why) : message);
     else
         message_free(actors, message);
 }

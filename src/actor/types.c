@@ -11,7 +11,8 @@ static bool same(const struct sherd_behavior *left,
     return left->receive == right->receive && left->apply == right->apply &&
            left->release == right->release && left->name == right->name &&
            left->state_size == right->state_size &&
-           left->wants_undelivered == right->wants_undelivered;
+           left->wants_undelivered == right->wants_undelivered &&
+           left->apply_checked == right->apply_checked;
 }
 
 uint16_t behavior_intern(struct actors *actors, const struct sherd_behavior *face,
@@ -87,6 +88,8 @@ void actors_add_type(struct actors *actors, uint16_t index,
     memcpy(known->name, type->name, size + 1);
     known->stop_msg = type->stop_msg;
     known->remembers = type->remember > 0;
+    known->upcasts = type->upcasts;
+    known->upcast_count = type->upcast_count;
     known->is_daemon = daemon_type_is(type->name);
     known->shards = type->shards ? type->shards : ENTITY_SHARDS;
     known->rule.shards = known->shards;

@@ -271,6 +271,12 @@
 /* effects that wait for durability; then the entity is not scheduled */
 #define ENTITY_HELD_MAX 10000
 #define ENTITY_HELD_BYTES_MAX (4 * 1024 * 1024) /* bytes */
+#define UPCASTS_MAX 256 /* of a type: looked through for each event */
+#define UPCAST_STEPS_MAX 16 /* from a stored event to one that is applied */
+#define UPCAST_EVENTS_MAX 1000 /* made of one stored event */
+#define UPCAST_BYTES_MAX (1024 * 1024) /* theirs */
+/* bytes, with a zero byte: why an event is rejected; it goes to askers */
+#define EVENT_FAULT_MAX 200
 #define ENTITY_BACKOFF_MS 200 /* after a failed recovery; doubles each time */
 /* of a remembered entity that stopped by itself; Akka's entity-restart-backoff */
 #define ENTITY_RESTART_MS 10000
@@ -301,6 +307,9 @@
 #define JOURNAL_LANE_EVENTS_MAX 16384 /* in flight: the most that a failed commit loses */
 #define JOURNAL_LANE_BYTES_MAX (16 * 1024 * 1024)
 #define JOURNAL_REPLAYS_MAX 64 /* for each lane: 64 chunks of 256 KiB are 16 MiB */
+#define RECOVERIES_NODE 50 /* default of a node's share of them; Akka's max-concurrent-recoveries */
+#define LONG_REPLAY_EVENTS 100000 /* default of journal.long-replay-events */
+#define LONG_REPLAY_SAID_NS 60000000000ull /* at least between two warnings of a type */
 #define JOURNAL_CHUNK_EVENTS_MAX 1000 /* of one replay, as in Pekko's replay window */
 #define JOURNAL_CHUNK_SIZE_MAX (256 * 1024)
 #define JOURNAL_RETRY_MS_MIN 50 /* of a claim or an unknown outcome; doubles */

@@ -51,16 +51,18 @@ struct client_request *client_request_end(struct client_request *request,
                                           enum sherd_client_status status,
                                           const struct sherd_msg *msg)
 {
-    struct slice text = { 0 };
+    struct slice body = { 0 };
+    struct slice where = { 0 };
 
-    if (msg && status == SHERD_CLIENT_ANSWERED)
-        text = slice_of(msg->body.data, msg->body.size);
-    else if (msg && msg->where)
-        text = slice_text(msg->where);
-    request = need_room(request, text.size + 1);
-    bytes_copy(request->data, text.data, text.size);
-    request->data[text.size] = 0;
-    request->body_size = (uint32_t)text.size;
+    if (msg)
+        body = slice_of(msg->body.data, msg->body.size);
+    if (msg && msg->where && status != SHERD_CLIENT_ANSWERED)
+        where = slice_text(msg->where);
+    request = need_room(request, body.size + where.size + 1);
+    bytes_copy(request->data, body.data, body.size);
+    bytes_copy(request->data + body.size, where.data, where.size);
+    request->data[body.size + where.size] = 0;
+    request->body_size = (uint32_t)body.size;
     request->status = (uint8_t)status;
     request->msg = msg ? msg->msg : 0;
     request->reason = msg ? (uint8_t)msg->reason : SHERD_REASON_NONE;
@@ -78,7 +80,6 @@ enum sherd_client_status client_status_of(const struct sherd_msg *msg)
 
 struct sherd_completion client_completion(struct client_request *request)
 {
-    bool is_answered = request->status == SHERD_CLIENT_ANSWERED;
     struct sherd_completion completion = {
         .request = request->id,
         .user = request->user,
@@ -86,14 +87,11 @@ struct sherd_completion client_completion(struct client_request *request)
         .msg = request->msg,
         .reason = (enum sherd_reason)request->reason,
         .stage = (enum sherd_stage)request->stage,
-        .where = "",
+        .body = client_request_body(request),
+        .where = (const char *)request->data + request->body_size,
         .memory = request,
     };
 
-    if (is_answered)
-        completion.body = client_request_body(request);
-    else
-        completion.where = (const char *)request->data;
     return completion;
 }
 

@@ -33,7 +33,7 @@ struct client_request {
     uint8_t stage;
     uint8_t way; /* enum client_way */
     bool may_fail;
-    _Alignas(8) uint8_t data[]; /* body and id, then the answer or `where`, with a zero byte */
+    _Alignas(8) uint8_t data[]; /* body and id, then body and `where`, with a zero byte */
 };
 
 /* The message of a request. All of it is lent, `type` for the life of the node. */

@@ -1,4 +1,4 @@
-/* Lists the keys of a journal in PostgreSQL, with the macros of table.c. */
+/* Lists the keys of recoveries and of a journal in PostgreSQL, with the macros of table.c. */
 #ifndef SHERD_CONFIG_TABLE_JOURNAL_H
 #define SHERD_CONFIG_TABLE_JOURNAL_H
 
@@ -11,6 +11,10 @@
     SPAN_MS("journal.postgres.connect-timeout", "5 s", NULL, YES, "limit for one connection attempt") \
     CHOICE("journal.postgres.on-lost", "stop", "stop|halt", YES, "a loss of acknowledged events ends the shard, or all writes for the type") \
     SWITCH("journal.postgres.allow-loss", "off", YES, "on: accepts settings that lose acknowledged events in a crash") \
-    CHOICE("journal.postgres.synchronous-commit", "on", "on|remote_apply|remote_write|local|off", YES, "PostgreSQL's `synchronous_commit`, set for each connection")
+    CHOICE("journal.postgres.synchronous-commit", "on", "on|remote_apply|remote_write|local|off", YES, "PostgreSQL's `synchronous_commit`, set for each connection") \
+    COUNT("journal.max-concurrent-recoveries", "50", NULL, 1, 4096, YES, \
+          "number of entities of a node that recover at a time, at least one and at most 64 for each lane") \
+    COUNT("journal.long-replay-events", "100000", OFF, 1, 1000000000, YES, \
+          "a recovery that reads so many events is counted, and logged once a minute for each type")
 
 #endif

@@ -501,6 +501,7 @@ static void read_host(struct settings *settings)
     const char *poll = config_text(config, "poll");
     uint64_t wait =
         config_duration_ns(config, "journal.sqlite.lock-timeout") / MS_NS;
+    int64_t long_replay;
 
     if (lanes == CONFIG_WORD)
         lanes = (int64_t)uv_available_parallelism();
@@ -515,6 +516,11 @@ static void read_host(struct settings *settings)
         config_duration_ns(config, "stalled-lane.leave-after");
     settings->node.slow_handler =
         config_duration_ns(config, "slow-handler.report-after");
+    settings->node.recoveries_max =
+        (uint32_t)config_int(config, "journal.max-concurrent-recoveries");
+    long_replay = config_int(config, "journal.long-replay-events");
+    settings->node.long_replay =
+        long_replay == CONFIG_WORD ? LONG_REPLAY_NONE : (uint32_t)long_replay;
     settings->pool_threads = (uint32_t)config_int(config, "pool.threads");
     settings->pool_close_timeout =
         config_duration_ns(config, "pool.close-timeout");

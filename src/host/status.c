@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "host/thread.h"
 #include "host/tls.h"
+#include "node/recoveries.h"
 
 /* A region is part of control, so control's turn answers the health check. */
 static uint64_t control_limit(const struct sherd_system *system)
@@ -97,6 +98,7 @@ void status_join(struct sherd_status *status, const struct sherd_status *part)
     if (part->held_ms_max > status->held_ms_max)
         status->held_ms_max = part->held_ms_max;
     status->fenced += part->fenced;
+    recoveries_add(&status->recoveries, &part->recoveries);
     status->events += part->events;
     status->jobs += part->jobs;
     status->jobs_open += part->jobs_open;

@@ -464,10 +464,9 @@ static void free_types(struct sherd_system *system)
         mem_free((void *)(uintptr_t)system->types.items[i].name);
         mem_free((void *)(uintptr_t)system->types.items[i].role);
         mem_free((void *)(uintptr_t)system->types.items[i].data_center);
-        mem_free((void *)(uintptr_t)system->types.items[i].extractor);
         mem_free((void *)(uintptr_t)system->types.items[i].use_lease);
         mem_free((void *)(uintptr_t)system->types.items[i].allocation);
-        mem_free((void *)(uintptr_t)system->types.items[i].strategy);
+        entity_type_free(&system->types.items[i]);
     }
     vec_fini(&system->types);
 }

@@ -63,7 +63,7 @@ static bool has_role(const struct sherd_system *system,
 static bool has_journal(struct sherd_system *system,
                         const struct sherd_entity_type *type)
 {
-    bool needs = type->behavior.apply != NULL ||
+    bool needs = entity_type_persists(type) ||
                  (remembers(system, type) &&
                   !system->settings.node.remembers_in_data);
 
@@ -77,7 +77,7 @@ static bool has_journal(struct sherd_system *system,
                    "%s needs a journal: set "
                    "options.journal to \"sqlite:PATH\", or to \"memory\" for "
                    "a test in one process type=\"%s\"",
-                   type->behavior.apply ? "a persistent entity type"
+                   entity_type_persists(type) ? "a persistent entity type"
                                         : "a type whose entities are remembered",
                    type->name);
     else
@@ -135,7 +135,7 @@ static bool comes_too_late(struct sherd_system *system, const struct sherd_entit
     bool in_data = remembers(system, type) && system->settings.node.remembers_in_data;
 
     if (is_here && !system->needs_store &&
-        (type->behavior.apply || (remembers(system, type) && !in_data))) {
+        (entity_type_persists(type) || (remembers(system, type) && !in_data))) {
         system_log(system, TRACE_ERROR, "host",
                    "the first type with events in the journal cannot be registered on a node that "
                    "runs: the node joined without comparing its journal type=\"%s\" "
@@ -205,12 +205,9 @@ static void keep(struct sherd_system *system, const struct sherd_entity_type *ty
     copy.name = mem_text(type->name);
     copy.role = mem_text(type->role);
     copy.data_center = mem_text(type->data_center);
-    if (type->extractor)
-        copy.extractor = mem_copy(type->extractor, sizeof *type->extractor);
     copy.use_lease = mem_text(type->use_lease);
     copy.allocation = mem_text(type->allocation);
-    if (type->strategy)
-        copy.strategy = mem_copy(type->strategy, sizeof *type->strategy);
+    entity_type_copy(&copy);
     vec_push(&system->types, copy);
 }
 

@@ -147,7 +147,7 @@ static void entity_free(struct journal *journal, struct entity *entity)
 
 void entity_forget(struct journal *journal, struct entity *entity)
 {
-    replay_stop(journal, entity);
+    replay_stop(journal, entity, &journal->status.replays_stopped);
     handle_remove(journal, entity->handle);
     entity->handle = 0;
     if (!entity->events) {
@@ -186,7 +186,9 @@ void entity_fail(struct journal *journal, struct entity *entity,
      * can fail it. */
     if (before == ENTITY_UNSETTLED && reason != JOURNAL_FENCED)
         return;
-    replay_stop(journal, entity);
+    replay_stop(journal, entity,
+                reason == JOURNAL_FENCED ? &journal->status.replays_stopped
+                                         : &journal->status.replays_failed);
     entity->state = ENTITY_FAILED;
     put_news(journal,
              &(struct journal_news){ .kind = JOURNAL_FAILED,

@@ -37,6 +37,8 @@ struct journal *journal_new(const struct journal_options *options)
     struct journal *journal = mem_alloc(sizeof *journal);
 
     journal->options = *options;
+    if (!options->replays_max || options->replays_max > JOURNAL_REPLAYS_MAX)
+        journal->options.replays_max = JOURNAL_REPLAYS_MAX;
     rng_init(&journal->rng, options->seed);
     return journal;
 }

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "base/event.h"
 #include "base/fence.h"
 #include "base/trace.h"
 #include "journal/backend.h"
@@ -33,6 +34,7 @@ struct journal;
 
 struct journal_options {
     uint64_t seed;       /* for the jitter of retries */
+    uint32_t replays_max; /* at a time; 0, and at most: JOURNAL_REPLAYS_MAX */
     uint64_t kept;       /* records before the newest base that a shard's own stream keeps */
     struct trace *trace; /* lent for the journal's lifetime; may be null */
 };
@@ -65,6 +67,9 @@ void journal_release(struct journal *journal, struct slice type,
  * the shard is not here). Copied. */
 void journal_replay(struct journal *journal, uint64_t handle,
                     struct slice type, struct slice shard, struct slice id);
+/* The entity rejects an event that it was given: its recovery ends, without news. Unknown handles are
+ * ignored. */
+void journal_reject(struct journal *journal, uint64_t handle);
 /* The entity has stopped: no news for this handle follows. Pending events are still written.
  * Unknown handles are ignored. */
 void journal_forget(struct journal *journal, uint64_t handle);
@@ -75,16 +80,15 @@ bool journal_has_room(const struct journal *journal, uint64_t handle);
 
 /* Appends one event of a recovered entity and returns its position. Copied. POSITION_NEVER if the
  * entity has failed or the event exceeds JOURNAL_EVENT_SIZE_MAX (it fails with JOURNAL_TOO_LARGE).
- * `event_type` is the application's. */
-uint64_t journal_append(struct journal *journal, uint64_t handle,
-                        uint32_t event_type, struct slice payload);
+ */
+uint64_t journal_append(struct journal *journal, uint64_t handle, struct entity_event event);
 
 /* ---- a shard's own stream ---- */
 
 /* A shard's own stream has the persistence id |TYPE|SHARD, which no entity has: journal_replay with
  * an empty id. A base replaces all records before it. A replay begins at the newest stored base, so
  * an owner writes one from time to time. A base's commit deletes earlier records except the last
- * `kept`. event_type is one of these; in a JOURNAL_EVENT it is the distance from the base. A base
+ * `kept`. event.type is one of these; in a JOURNAL_EVENT it is the distance from the base. A base
  * and its continuation are appended in one turn, so that one commit has all or none. */
 enum { JOURNAL_BASE = 0, JOURNAL_MORE = 1 };
 
@@ -115,7 +119,7 @@ enum journal_news_kind {
     /* type, shard, fence (the wanted one): the coordinator has another store; the shard ends here as
      * after SHARD_FENCED */
     JOURNAL_OTHER_STORE,
-    JOURNAL_EVENT,        /* handle, seq, event_type, payload: apply it */
+    JOURNAL_EVENT,        /* handle, seq, event: apply it */
     JOURNAL_RECOVERED,    /* handle, seq (the highest, 0 = no event yet) */
 };
 
@@ -133,14 +137,13 @@ enum journal_reason {
 struct journal_news {
     enum journal_news_kind kind;
     enum journal_reason reason;
-    uint32_t event_type;
+    struct entity_event event;
     uint64_t position;
     uint64_t handle;
     uint64_t seq;
     struct fence fence;
     struct slice type;
     struct slice shard;
-    struct slice payload;
     const char *text;
 };
 
@@ -158,6 +161,10 @@ struct journal_status {
     uint32_t bytes_waiting;
     uint32_t replays_running;
     uint32_t replays_waiting;
+    uint64_t replays_started; /* running + done + failed + stopped */
+    uint64_t replays_done;
+    uint64_t replays_failed;  /* could not be read, or rejected by their entities */
+    uint64_t replays_stopped; /* by the end of their entity or shard */
     uint64_t replay_ns;       /* decaying mean time to read a chunk; 0 = none was read */
     uint64_t replay_reads;    /* chunks in this mean */
     uint64_t commits;         /* groups settled */

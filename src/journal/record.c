@@ -4,7 +4,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define RECORD_VERSION 1
+/* The version of records without and with a version of their event. */
+enum { RECORD_PLAIN = 1, RECORD_VERSIONED = 2 };
+
 #define CHECKSUM_SIZE 8
 
 uint64_t record_key(struct slice persistence_id)
@@ -26,8 +28,10 @@ void record_encode(struct buf *buf, uint64_t key, uint64_t seq,
     size_t start = buf->size;
 
     (void)buf_reserve(buf, record->payload.size + RECORD_OVERHEAD_MAX);
-    buf_put_u8(buf, RECORD_VERSION);
+    buf_put_u8(buf, record->event_version ? RECORD_VERSIONED : RECORD_PLAIN);
     buf_put_varint(buf, record->event_type);
+    if (record->event_version)
+        buf_put_varint(buf, record->event_version);
     buf_put_varint(buf, record->fence.term);
     buf_put_varint(buf, record->fence.epoch);
     buf_put_slice(buf, record->payload);
@@ -53,6 +57,8 @@ const char *record_decode(struct slice bytes, uint64_t key, uint64_t seq,
     struct cursor cursor;
     struct cursor tail;
     uint64_t event_type;
+    uint64_t event_version = 0;
+    uint8_t version;
 
     *record = (struct record){ 0 };
     if (bytes.size < 4 + CHECKSUM_SIZE)
@@ -63,14 +69,20 @@ const char *record_decode(struct slice bytes, uint64_t key, uint64_t seq,
         checksum(bytes.data, bytes.size - CHECKSUM_SIZE, key, seq))
         return "record has a wrong checksum";
     cursor = cursor_of(slice_of(bytes.data, bytes.size - CHECKSUM_SIZE));
-    if (cursor_u8(&cursor) != RECORD_VERSION)
+    version = cursor_u8(&cursor);
+    if (version != RECORD_PLAIN && version != RECORD_VERSIONED)
         return "record has an unknown version";
     event_type = shortest_varint(&cursor);
+    if (version == RECORD_VERSIONED) {
+        event_version = shortest_varint(&cursor);
+        cursor.failed |= event_version == 0; /* one event has one encoding */
+    }
     record->fence.term = shortest_varint(&cursor);
     record->fence.epoch = shortest_varint(&cursor);
-    if (cursor.failed || event_type > UINT32_MAX)
+    if (cursor.failed || event_type > UINT32_MAX || event_version > UINT32_MAX)
         return "record is malformed";
     record->event_type = (uint32_t)event_type;
+    record->event_version = (uint32_t)event_version;
     record->payload = cursor_slice(&cursor, cursor_left(&cursor));
     return NULL;
 }

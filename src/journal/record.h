@@ -3,6 +3,8 @@
  *
  *   u8 version (1) | varint event type | varint term | varint epoch |
  *   payload | u64 checksum, little endian
+ *   u8 version (2) | varint event type | varint event version, not 0 |
+ *   the rest as in version 1
  *
  * The checksum is XXH3 (64 bits) over all bytes before it. Its seed is the persistence id's key and
  * the sequence number, so a record under another id or number counts as damaged. */
@@ -15,10 +17,11 @@
 #include "base/bytes.h"
 #include "base/fence.h"
 
-#define RECORD_OVERHEAD_MAX 34 /* bytes that a record adds to its payload */
+#define RECORD_OVERHEAD_MAX 39 /* bytes that a record adds to its payload */
 
 struct record {
-    uint32_t event_type;  /* the application's */
+    uint32_t event_type;    /* these two are the application's */
+    uint32_t event_version; /* 0: the record has version 1 */
     struct fence fence;   /* of the owner that wrote it */
     struct slice payload;
 };

@@ -74,8 +74,19 @@ void journal_replay(struct journal *journal, uint64_t handle,
         }
         entity = entity_new(journal, handle, found, id);
     }
-    replay_stop(journal, entity);
+    replay_stop(journal, entity, &journal->status.replays_stopped);
     replay_start(journal, entity);
+}
+
+void journal_reject(struct journal *journal, uint64_t handle)
+{
+    struct entity *entity = entity_find(journal, handle);
+
+    if (!entity || entity->state != ENTITY_REPLAYING) {
+        journal->status.ignored++;
+        return;
+    }
+    replay_stop(journal, entity, &journal->status.replays_failed);
 }
 
 void journal_forget(struct journal *journal, uint64_t handle)
@@ -90,12 +101,14 @@ void journal_forget(struct journal *journal, uint64_t handle)
 
 /* Removes the entity from the queue or the running ones; its chunks are recognised by its
  * serial. */
-void replay_stop(struct journal *journal, struct entity *entity)
+void replay_stop(struct journal *journal, struct entity *entity, uint64_t *outcome)
 {
     if (entity->state == ENTITY_QUEUED)
         journal->status.replays_waiting--;
-    else if (entity->state == ENTITY_REPLAYING)
+    if (entity->state == ENTITY_REPLAYING) {
         journal->status.replays_running--;
+        ++*outcome;
+    }
     entity->state = ENTITY_FAILED;
     entity->serial = 0;
 }
@@ -113,7 +126,7 @@ struct journal_request *replay_take_request(struct journal *journal,
             entity = NULL;
     }
     while (!entity &&
-           journal->status.replays_running < JOURNAL_REPLAYS_MAX &&
+           journal->status.replays_running < journal->options.replays_max &&
            refs_take(&journal->recoveries, &ref)) {
         entity = entity_at(journal, ref);
         if (entity && entity->state != ENTITY_QUEUED)
@@ -123,6 +136,7 @@ struct journal_request *replay_take_request(struct journal *journal,
         entity->state = ENTITY_REPLAYING;
         journal->status.replays_waiting--;
         journal->status.replays_running++;
+        journal->status.replays_started++;
         BOUNDED("recoveries at a time", journal->status.replays_running,
                 JOURNAL_REPLAYS_MAX);
     }
@@ -182,6 +196,8 @@ static void damaged(struct journal *journal, struct entity *entity,
 static const char *wrong_base(struct entity *entity, uint64_t seq,
                               const struct record *record)
 {
+    if (record->event_version)
+        return "the record of a shard's own stream has an event version";
     if (record->event_type == 0)
         entity->base = seq;
     if (!entity->base || seq - entity->base != record->event_type)
@@ -281,8 +297,8 @@ static bool hand_out(struct journal *journal, struct entity *entity,
                                    .handle = entity->handle,
                                    .seq = stored->seq,
                                    .fence = record.fence,
-                                   .event_type = record.event_type,
-                                   .payload = record.payload };
+                                   .event = { record.event_type, record.event_version,
+                                              record.payload } };
     return true;
 }
 
@@ -294,7 +310,7 @@ static bool chunk_end(struct journal *journal, struct entity *entity,
         refs_push(&journal->reads, chunk->entity);
         return false;
     }
-    replay_stop(journal, entity);
+    replay_stop(journal, entity, &journal->status.replays_done);
     entity->state = ENTITY_READY;
     *news = (struct journal_news){ .kind = JOURNAL_RECOVERED,
                                    .handle = entity->handle,

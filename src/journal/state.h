@@ -178,7 +178,8 @@ void write_fini(struct journal *journal);
 /* replay.c */
 /* As soon as its conditions hold. */
 void replay_start(struct journal *journal, struct entity *entity);
-void replay_stop(struct journal *journal, struct entity *entity);
+/* outcome: counts a replay that runs. */
+void replay_stop(struct journal *journal, struct entity *entity, uint64_t *outcome);
 struct journal_request *replay_take_request(struct journal *journal,
                                           uint64_t now);
 void replay_reply(struct journal *journal, uint64_t now,

@@ -75,8 +75,7 @@ static void cut(struct journal *journal, const struct entity *entity)
         first < entity->group_seq ? first : entity->group_seq;
 }
 
-uint64_t journal_append(struct journal *journal, uint64_t handle,
-                        uint32_t event_type, struct slice payload)
+uint64_t journal_append(struct journal *journal, uint64_t handle, struct entity_event event)
 {
     struct entity *entity = entity_find(journal, handle);
     struct backend_record stored;
@@ -87,11 +86,11 @@ uint64_t journal_append(struct journal *journal, uint64_t handle,
         journal->status.ignored++;
         return POSITION_NEVER;
     }
-    if (payload.size > JOURNAL_EVENT_SIZE_MAX) {
+    if (event.payload.size > JOURNAL_EVENT_SIZE_MAX) {
         char text[96];
 
         (void)snprintf(text, sizeof text, "event of %zu bytes, limit %d",
-                       payload.size, JOURNAL_EVENT_SIZE_MAX);
+                       event.payload.size, JOURNAL_EVENT_SIZE_MAX);
         journal->status.events_failed++;
         entity_fail(journal, entity, JOURNAL_TOO_LARGE, text);
         return POSITION_NEVER;
@@ -99,12 +98,13 @@ uint64_t journal_append(struct journal *journal, uint64_t handle,
     group_enter(journal, entity);
     bytes = &journal->group->bytes;
     if (entity->own)
-        event_type = back_to_base(entity, event_type);
-    if (entity->own && event_type == JOURNAL_BASE)
+        event.type = back_to_base(entity, event.type);
+    if (entity->own && event.type == JOURNAL_BASE)
         cut(journal, entity);
-    record = (struct record){ .event_type = event_type,
+    record = (struct record){ .event_type = event.type,
+                              .event_version = event.version,
                               .fence = entity->shard->fence,
-                              .payload = payload };
+                              .payload = event.payload };
     stored = (struct backend_record){ .entity = entity->group_index,
                                     .seq = ++entity->seq,
                                     .bytes.at = (uint32_t)bytes->size };

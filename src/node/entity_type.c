@@ -77,8 +77,49 @@ enum allocation_kind entity_type_allocation(const struct node_settings *settings
     return type->strategy ? ALLOCATION_CUSTOM : settings->allocation;
 }
 
+bool entity_type_persists(const struct sherd_entity_type *type)
+{
+    return type->behavior.apply || type->behavior.apply_checked;
+}
+
+void entity_type_copy(struct sherd_entity_type *type)
+{
+    if (type->extractor)
+        type->extractor = mem_copy(type->extractor, sizeof *type->extractor);
+    if (type->strategy)
+        type->strategy = mem_copy(type->strategy, sizeof *type->strategy);
+    if (type->upcast_count)
+        type->upcasts = mem_copy(type->upcasts, type->upcast_count * sizeof *type->upcasts);
+}
+
+void entity_type_free(struct sherd_entity_type *type)
+{
+    mem_free((void *)(uintptr_t)type->extractor);
+    mem_free((void *)(uintptr_t)type->strategy);
+    if (type->upcast_count)
+        mem_free((void *)(uintptr_t)type->upcasts);
+}
+
+static const char *events_fault(const struct sherd_entity_type *type)
+{
+    if (type->behavior.apply && type->behavior.apply_checked)
+        return "apply and apply_checked are set: set one of them";
+    if (type->upcast_count > UPCASTS_MAX)
+        return "more than 256 upcasts";
+    if (type->upcast_count && !type->upcasts)
+        return "upcast_count is set, and upcasts is null";
+    if (type->upcast_count && !entity_type_persists(type))
+        return "upcasts are set, and there is neither apply nor apply_checked";
+    for (uint32_t i = 0; i < type->upcast_count; i++)
+        for (uint32_t k = 0; k < i; k++)
+            if (type->upcasts[i].type == type->upcasts[k].type)
+                return "two upcasts are for one type of event";
+    return NULL;
+}
+
 const char *entity_type_fault(const struct sherd_entity_type *type)
 {
+    const char *fault;
     size_t size;
 
     if (!type || !type->name)
@@ -107,7 +148,8 @@ const char *entity_type_fault(const struct sherd_entity_type *type)
     if (!(type->rebalance_relative_limit >= 0 &&
           type->rebalance_relative_limit <= 1))
         return "rebalance_relative_limit is not from 0 to 1";
-    return allocation_fault(type);
+    fault = events_fault(type);
+    return fault ? fault : allocation_fault(type);
 }
 
 /* Returns null for this data center. */

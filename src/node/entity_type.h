@@ -14,6 +14,11 @@ const char *entity_type_fault(const struct sherd_entity_type *type);
  * The type must be without faults. */
 const char *entity_type_lease_fault(const struct node_settings *settings,
                                     const struct sherd_entity_type *type);
+/* Whether its entities persist events. */
+bool entity_type_persists(const struct sherd_entity_type *type);
+/* Replaces what the type points to, except texts and functions, by copies; frees these. */
+void entity_type_copy(struct sherd_entity_type *type);
+void entity_type_free(struct sherd_entity_type *type);
 /* Returns the strategy's name that the type's unknown one resembles most; null if its name is known,
  * or resembles none. */
 const char *entity_type_meant(const struct sherd_entity_type *type);

@@ -81,7 +81,7 @@ static void make_names(struct node *node, uint32_t index)
         names->type[strlen(type->name) - strlen(type->data_center) - 1] = 0;
     names->is_proxy = type->proxy || names->is_far ||
                       !settings_have_role(&node->settings, type->role);
-    names->persists = type->behavior.apply != NULL;
+    names->persists = entity_type_persists(type);
     names->remembers = type->remember > 0 && !names->is_proxy;
     names->remembers_in_data =
         names->remembers && node->settings.remembers_in_data;
@@ -175,8 +175,7 @@ static void copy_type(struct sherd_entity_type *copy,
 
     *copy = *type;
     copy->role = mem_text(entity_type_role(settings, type));
-    if (type->extractor)
-        copy->extractor = mem_copy(type->extractor, sizeof *type->extractor);
+    entity_type_copy(copy);
     buf_put_text(&name, type->name);
     copy->data_center = NULL;
     if (type->data_center && strcmp(type->data_center, settings->data_center)) {
@@ -189,8 +188,6 @@ static void copy_type(struct sherd_entity_type *copy,
         copy->use_lease = lease_provider_text(settings->shard_lease);
     copy->use_lease = mem_text(copy->use_lease);
     copy->allocation = mem_text(type->allocation);
-    if (type->strategy)
-        copy->strategy = mem_copy(type->strategy, sizeof *type->strategy);
     if (!copy->behavior.receive)
         copy->proxy = 1;
     if (!copy->shards)
@@ -428,12 +425,11 @@ void node_free(struct node *node)
         mem_free(node->names[i].coordinator_path);
         free_text(settings->types[i].name);
         shard_names_free(node->names[i].rule.names);
-        mem_free((void *)(uintptr_t)settings->types[i].extractor);
         free_text(settings->types[i].role);
         free_text(settings->types[i].data_center);
         free_text(settings->types[i].use_lease);
         free_text(settings->types[i].allocation);
-        mem_free((void *)(uintptr_t)settings->types[i].strategy);
+        entity_type_free((struct sherd_entity_type *)(uintptr_t)&settings->types[i]);
     }
     mem_free(node->names);
     mem_free((void *)(uintptr_t)settings->types);

@@ -182,6 +182,9 @@ struct node_settings {
     const char *const *checked_types;
     uint32_t checked_type_count;
 
+    uint32_t recoveries_max; /* at a time, shared out to the lanes; 0: RECOVERIES_NODE */
+    uint32_t long_replay; /* a recovery of so many events is reported; 0: LONG_REPLAY_EVENTS */
+#define LONG_REPLAY_NONE UINT32_MAX
     bool terms_by_clock; /* journal in memory: the wall clock replaces former terms */
 
     /* akka.remote.artery */

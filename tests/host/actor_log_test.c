@@ -87,7 +87,7 @@ static void a_log_line_names_its_actor(void **state)
     expect_line(port, "warning",
                 "msg=\"Thing heard\" words=\"of two\" " ENTITY);
     expect_line(port, "error",
-                "msg=\"persist by an actor that is not a persistent entity\" "
+                "msg=\"persist by an actor that is not a persistent entity, it stops\" "
                 "hint=\"set apply in the behavior of the type\" " ENTITY);
     assert_false(was_logged("not logged"));
 }

@@ -151,8 +151,10 @@ static void write_on(struct writer *writer, uint64_t seconds, int events,
     for (uint64_t n = 0; clock_now() < end && !writer->fenced; n++) {
         for (int i = 0; i < events; i++)
             (void)journal_append(writer->journal,
-                                 tell ? 0 : (n + (uint64_t)i) % ENTITIES, 1,
-                                 slice_of(payload, sizeof payload));
+                                 tell ? 0 : (n + (uint64_t)i) % ENTITIES,
+                                 (struct entity_event){
+                                     .type = 1,
+                                     .payload = slice_of(payload, sizeof payload) });
         turn(writer);
         if (tell && !writer->fenced) {
             printf("durable %llu\n", (unsigned long long)writer->durable);
@@ -163,9 +165,11 @@ static void write_on(struct writer *writer, uint64_t seconds, int events,
 
 static void pause_once(struct writer *writer)
 {
-    (void)journal_append(writer->journal, 0, 1, slice_text("a"));
+    (void)journal_append(writer->journal, 0,
+                        (struct entity_event){ .type = 1, .payload = slice_text("a") });
     turn(writer);
-    (void)journal_append(writer->journal, 0, 1, slice_text("late"));
+    (void)journal_append(writer->journal, 0,
+                        (struct entity_event){ .type = 1, .payload = slice_text("late") });
     printf("ready\n");
     fflush(stdout);
     raise(SIGSTOP);
@@ -195,12 +199,14 @@ static int hook_commits(sqlite3 *db, char **error, const void *api)
 
 static void hold(struct writer *writer)
 {
-    (void)journal_append(writer->journal, 0, 1, slice_text("a"));
+    (void)journal_append(writer->journal, 0,
+                        (struct entity_event){ .type = 1, .payload = slice_text("a") });
     turn(writer);
     printf("ready\n");
     fflush(stdout);
     stops_inside = true;
-    (void)journal_append(writer->journal, 0, 1, slice_text("b"));
+    (void)journal_append(writer->journal, 0,
+                        (struct entity_event){ .type = 1, .payload = slice_text("b") });
     turn(writer);
     printf("durable %llu\n", (unsigned long long)writer->durable);
 }

@@ -14,6 +14,16 @@
 #define LAST_TIME (4 * SECOND) /* and for their last frames: less than control waits */
 #define HEARING_TIME SECOND /* on a downed node, for actors to handle the last events */
 
+/* Lanes share no counter, so no recovery's place can be lost or given twice: each lane counts those of
+ * its own entities. */
+static uint32_t recoveries_share(const struct node_settings *settings, uint32_t lane)
+{
+    uint32_t all = settings->recoveries_max ? settings->recoveries_max : RECOVERIES_NODE;
+    uint32_t share = all / settings->lanes + (lane < all % settings->lanes);
+
+    return share ? share : 1;
+}
+
 struct lane *lane_new(struct machine *machine)
 {
     struct lane *lane = mem_alloc(sizeof *lane);
@@ -37,11 +47,13 @@ struct lane *lane_new(struct machine *machine)
         .idle_interval = settings->passivate_interval,
         .large_max = large_any_max(settings),
         .is_large = lane_is_large,
+        .long_replay = settings->long_replay ? settings->long_replay : LONG_REPLAY_EVENTS,
         .append = lane_append,
         .user = lane,
     };
     struct journal_options journal = {
         .seed = settings->seed + 200 + machine->index,
+        .replays_max = recoveries_share(settings, machine->index - 1),
         .kept = settings->remembered_kept,
         .trace = machine->trace,
     };

@@ -16,6 +16,7 @@
 #include "shard/remember.h"
 
 #define BATCH_MAX 128
+#define NOTICE_HEAD 6 /* bytes of an undelivered message's notice, before its text */
 #define LANE_MOVER 0x40u /* in a lane's number: the sender moves entities there, and is no actor */
 
 /* States of an orphan shard, above the type's present number of shards: its remembered entities
@@ -356,8 +357,7 @@ void lane_wire(struct lane *lane); /* until no core has events */
 bool lane_wire_owned(struct lane *lane, uint32_t type); /* only events of owned shards */
 void lane_drain(struct lane *lane); /* messages and events of actors */
 /* Called by actors, to append an event to the journal. */
-uint64_t lane_append(void *lane, uint64_t actor, uint32_t event_type,
-                     struct slice event);
+uint64_t lane_append(void *lane, uint64_t actor, struct entity_event event);
 
 /* ---- naming.c ---- */
 /* Writes the whole literal of any node's actor; empty if it is nobody or its node is unknown. */

@@ -23,6 +23,17 @@ void lane_status(struct lane *lane, struct sherd_status *status)
     status->held_ms_max = lane->held_ns_max / MS;
     status->fenced = journal.fenced;
     status->events = journal.events_stored;
+    status->recoveries = (struct sherd_recovery_status){
+        .waiting = journal.replays_waiting,
+        .running = journal.replays_running,
+        .started = journal.replays_started,
+        .done = journal.replays_done,
+        .failed = journal.replays_failed,
+        .stopped = journal.replays_stopped,
+        .events = journal.events_replayed,
+        .rejected = actors.rejected,
+        .long_replays = actors.long_replays,
+    };
     status->counters[SHERD_MESSAGES_MALFORMED] = lane->unknown;
     status->counters[SHERD_PEERS_REFUSED] = actors.peers_refused;
     status->counters[SHERD_ASKED_REFUSED] = lane->asked_refused;

@@ -310,8 +310,8 @@ static bool wire_journal(struct lane *lane)
             claim_answered(lane, &news);
             break;
         case JOURNAL_EVENT:
-            actors_replay_event(lane->actors, news.handle, news.seq,
-                                news.event_type, news.payload);
+            if (!actors_replay_event(lane->actors, news.handle, news.seq, news.event))
+                journal_reject(lane->journal, news.handle);
             break;
         case JOURNAL_RECOVERED:
             actors_recovered(lane->actors, news.handle, news.seq);
@@ -399,12 +399,11 @@ static bool wire_actors(struct lane *lane)
 _Static_assert(EVENT_REFUSED == POSITION_NEVER,
                "actors wait for the journal's positions");
 
-uint64_t lane_append(void *user, uint64_t actor, uint32_t event_type,
-                     struct slice event)
+uint64_t lane_append(void *user, uint64_t actor, struct entity_event event)
 {
     const struct lane *lane = user;
 
-    return journal_append(lane->journal, actor, event_type, event);
+    return journal_append(lane->journal, actor, event);
 }
 
 /* Puts back messages of a shard whose stop took too long: its mailboxes are older than all that is

@@ -240,6 +240,17 @@ static bool read_notice(const struct envelope *envelope,
            message->stage < SHERD_STAGE_COUNT;
 }
 
+/* The text of a notice; empty if there is none. */
+static struct slice read_why(const struct envelope *envelope)
+{
+    struct slice payload = envelope->payload;
+    size_t size = payload.size > NOTICE_HEAD ? payload.size - NOTICE_HEAD : 0;
+
+    return size ? slice_of(payload.data + NOTICE_HEAD,
+                           size < EVENT_FAULT_MAX ? size : EVENT_FAULT_MAX)
+                : (struct slice){ 0 };
+}
+
 void lane_to_actor(struct lane *lane, enum stream stream,
                    const struct envelope *envelope, struct sherd_ref to,
                    uint64_t ask)
@@ -258,7 +269,7 @@ void lane_to_actor(struct lane *lane, enum stream stream,
         return;
     }
     if (notice || stop)
-        body = (struct slice){ 0 };
+        body = notice ? read_why(envelope) : (struct slice){ 0 };
     message = actors_message(lane->actors, body);
     message->to = to;
     message->msg = number;

@@ -290,7 +290,7 @@ void lane_stream_news(struct lane *lane, const struct journal_news *news)
 
     switch (news->kind) {
     case JOURNAL_EVENT:
-        if (remember_record(remember, shard, news->payload))
+        if (remember_record(remember, shard, news->event.payload))
             return;
         remember_failed(remember, lane->machine->now, shard,
                         "a record cannot be read, or there are too many "
@@ -374,8 +374,9 @@ static void write(struct lane *lane, uint32_t type,
     }
     position = journal_append(lane->journal,
                               handle_of(type, news->shard),
-                              news->is_base ? JOURNAL_BASE : JOURNAL_MORE,
-                              news->record);
+                              (struct entity_event){
+                                  .type = news->is_base ? JOURNAL_BASE : JOURNAL_MORE,
+                                  .payload = news->record });
     if (position == POSITION_NEVER)
         remember_failed(&lane->types[type].remember, lane->machine->now,
                         news->shard, "the journal has no place for it");

@@ -287,6 +287,15 @@ static void put_number(const struct lane *lane, const struct peer *peer,
         }
 }
 
+/* Writes why the receiver could not be recovered, behind the head of a notice; returns its size. */
+static size_t put_why(const struct message *message, uint8_t *text)
+{
+    size_t size = message->body_size < EVENT_FAULT_MAX ? message->body_size : EVENT_FAULT_MAX;
+
+    bytes_copy(text, message->data, size);
+    return size;
+}
+
 /* Describes a message in the control plane's form. False for kinds that control sends. */
 static bool describe(const struct lane *lane, const struct peer *peer,
                      const struct message *message, struct outbound *outbound,
@@ -307,7 +316,7 @@ static bool describe(const struct lane *lane, const struct peer *peer,
         notice[0] = message->reason;
         notice[1] = message->stage;
         memcpy(notice + 2, &message->msg, 4); /* all supported machines are little endian */
-        outbound->payload = slice_of(notice, 6);
+        outbound->payload = slice_of(notice, NOTICE_HEAD + put_why(message, notice + NOTICE_HEAD));
         return true;
     case MESSAGE_STOP:
         outbound->serializer = SERIALIZER_MISC;
@@ -383,7 +392,7 @@ static void write_ref(struct lane *lane, struct message *message)
     char recipient[NAME_MAX];
     char manifest[MESSAGE_MANIFEST_MAX];
     char name[NAME_MAX];
-    uint8_t notice[8];
+    uint8_t notice[NOTICE_HEAD + EVENT_FAULT_MAX];
 
     if (message->kind == MESSAGE_CALL) {
         call_control(lane, message);

@@ -227,8 +227,10 @@ uint64_t quiet_drain_bound(const struct options *options)
 
 uint64_t quiet_recover_bound(const struct options *options, uint64_t open)
 {
-    return 2 * open * options->value[OPTION_STORE] * 1000 /
-           JOURNAL_REPLAYS_MAX;
+    uint64_t share = options->value[OPTION_RECOVERIES] / options->value[OPTION_LANES];
+
+    share = share < 1 ? 1 : share > JOURNAL_REPLAYS_MAX ? JOURNAL_REPLAYS_MAX : share;
+    return 2 * open * options->value[OPTION_STORE] * 1000 / share;
 }
 
 /* entities-answer takes 5 s after homes-available for an entity that can run. Shards still move to

@@ -174,6 +174,10 @@ static struct workload_settings load_settings(const struct options *options)
         .idle_ms = value[OPTION_IDLE],
         .slow_stop_ms = (uint32_t)value[OPTION_SLOW_STOP],
         .stubborn_ms = (uint32_t)value[OPTION_STUBBORN],
+        .event_versions = value[OPTION_EVENT_VERSIONS] != 0,
+        .event_rejections =
+            value[OPTION_EVENT_VERSIONS] ? (uint32_t)value[OPTION_EVENT_REJECTIONS] : 0,
+        .recoveries_max = (uint32_t)value[OPTION_RECOVERIES],
         .has_no_types = value[OPTION_NO_ENTITIES],
         .callers = (uint32_t)value[OPTION_CALLERS],
         .callers_start = value[OPTION_CALLERS] > 1,

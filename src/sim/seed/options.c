@@ -473,6 +473,8 @@ static void keep_rolling(uint64_t *value)
     value[OPTION_STUBBORN] = 0;
     value[OPTION_STORES_MUCH] = 0;
     value[OPTION_SHARDS_AFTER] = 0;
+    value[OPTION_EVENT_REJECTIONS] = 0;
+    value[OPTION_RECOVERIES] = choices[OPTION_RECOVERIES].usual;
     limit(&value[OPTION_LOAD], choices[OPTION_LOAD].usual);
     limit(&value[OPTION_STORM_SIZE], choices[OPTION_STORM_SIZE].usual);
 }

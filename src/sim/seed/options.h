@@ -262,7 +262,10 @@ enum sim_resolver {
     X(ROLLING, "rolling_restarts", 0, SELDOM(0, 0, 0, 0, 0, 0, 0, 6))          \
     X(RAPID, "fault_rapid_restart", 0, 0, 0, 0, 1, 3)                          \
     X(LEASES_MUCH, "leases_much", 0, SELDOM(0, 0, 0, 0, 0, 0, 0, 1))           \
-    X(LIMIT_CHANGES, "limit_changes", 8, 8, 8, 1, 60)
+    X(LIMIT_CHANGES, "limit_changes", 8, 8, 8, 1, 60)                          \
+    X(EVENT_VERSIONS, "event_versions", 0, 0, 1)                               \
+    X(EVENT_REJECTIONS, "event_rejections", 0, 0, 0, 1000, 200, 50)            \
+    X(RECOVERIES, "recoveries_max", 50, SELDOM(50, 8, 20, 200))
 
 /* Meanings that the names do not tell:
  *
@@ -293,6 +296,8 @@ enum sim_resolver {
  *   - fault_power_off: only for nodes with durable keys, which have disks.
  *   - split: with a resolver, the run begins with a clean partition, judged by the promise of the
  *     strategy.
+ *   - event_versions: events have several versions, and old ones are upcast.
+ *   - event_rejections: with event_versions, entities reject one of so many events; 0: none.
  *   - rolling_restarts: before the faults so many nodes restart gracefully, one after another, while
  *     all nodes ask. Links, storage and settings are usual then.
  *   - leases_much: shards or coordinators have leases, all types have locations, and nodes are often

@@ -30,7 +30,7 @@
  *     sharding_data.update_size_max: follow from the size of a frame; the entries of a run are far
  *     smaller
  * Reports without effect:
- *   - slow_handler, publish_stats_interval: lines of the log
+ *   - slow_handler, publish_stats_interval, long_replay: lines of the log
  *   - data.logged_size, sharding_data.logged_size, remember.load_timeout, remember.write_timeout:
  *     lines of the log */
 #include "base/timers.h"
@@ -331,6 +331,7 @@ void options_settings(const struct options *options,
     settings->rebalance_interval = ms(options, OPTION_REBALANCE);
     settings->shutdown_region_timeout = ms(options, OPTION_SHUTDOWN);
     settings->passivate_idle_after = ms(options, OPTION_IDLE);
+    settings->recoveries_max = number(options, OPTION_RECOVERIES);
     settings->passivate_interval = ms(options, OPTION_IDLE_INTERVAL);
     active_settings(options, settings);
     for (int i = 0; i < SHERD_PHASE_COUNT; i++)

@@ -5,6 +5,7 @@
 #include "actor/message.h"
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/limits.h"
 #include "base/timers.h"
 #include "sim/check/token.h"
 #include "sim/seed/shard_text.h"
@@ -83,6 +84,7 @@ static void set_defaults(struct workload_settings *settings)
     settings->storm = settings->storm ? settings->storm : 500;
     settings->shards = settings->shards ? settings->shards : 20;
     settings->slow_stop_ms = settings->slow_stop_ms ? settings->slow_stop_ms : 2000;
+    settings->recoveries_max = settings->recoveries_max ? settings->recoveries_max : RECOVERIES_NODE;
     if (settings->body_max > SHERD_BODY_MAX - TOKEN_SIZE)
         settings->body_max = SHERD_BODY_MAX - TOKEN_SIZE;
 }
@@ -97,8 +99,11 @@ static void add_type(struct workload *workload, uint32_t type)
     of->strategy = kind == ALLOCATION_CUSTOM ? settings->custom : NULL;
     workload->type_of[workload->type_count++] = (uint8_t)type;
     of->name = types[type].text;
-    of->behavior = types[type].persists ? workload_entity_persistent
-                                        : workload_entity_plain;
+    of->behavior = !types[type].persists     ? workload_entity_plain
+                   : settings->event_versions ? workload_entity_checked
+                                              : workload_entity_persistent;
+    of->upcasts = &workload_upcast;
+    of->upcast_count = types[type].persists && settings->event_versions;
     of->behavior.name = types[type].text;
     of->shards = settings->shards;
     of->extractor = settings->extractor;

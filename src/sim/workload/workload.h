@@ -18,6 +18,10 @@
  *                        unless its time-out or its node ended
  *   body-intact          a message arrives with its body
  *   stop-after-messages  a stopped actor first gets all earlier messages
+ *   rejected-event       an entity handles nothing after it has rejected an event, and the callers of
+ *                        an entity that cannot be recovered learn why
+ *   recovery-limit       a node has at most as many recoveries at a time as it may, and each one that
+ *                        has started runs or has ended once
  *   right-receiver       the asked entity replies, and its shard is the one of its id
  *
  * Behaviors are constants without a user pointer, so a process has one workload at a time. All
@@ -64,6 +68,9 @@ struct workload_settings {
     bool callers_start;    /* they start entities, too */
     /* Time that one entity in sixteen takes to stop, if longer than slow_stop_ms; 0: no such entity. */
     uint32_t stubborn_ms;
+    bool event_versions;       /* events have several versions, and old ones are upcast */
+    uint32_t event_rejections; /* with them: entities reject one of so many events; 0: none */
+    uint32_t recoveries_max;   /* of each node at a time, as in its settings */
     /* The kind of each type, by its index; all zero: least shards. custom: the strategy of
      * ALLOCATION_CUSTOM, lent for life. */
     enum allocation_kind allocations[WORKLOAD_TYPE_COUNT];

@@ -409,6 +409,9 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
         answered(workload, ctx, client, msg);
         break;
     case SHERD_NO_ANSWER:
+        if (msg->reason == SHERD_REASON_RECOVERY_FAILED && !msg->body.size)
+            workload_violation(workload, "rejected-event", client->node,
+                               "an asker does not learn why the entity could not be recovered");
         not_answered(workload, ctx, client, msg);
         break;
     case SHERD_CLUSTER:

@@ -29,6 +29,8 @@ struct entity {
     struct sherd_ref self;
     uint64_t events; /* applied */
     uint64_t hash;   /* of the events */
+    uint8_t half[EVENT_SIZE]; /* an EVENT_HALF, until its EVENT_REST */
+    bool has_rejected; /* an event: the state is wrong */
     struct following *following; /* null: it does not follow the cluster */
 };
 
@@ -279,8 +281,7 @@ static void start_job(struct workload *workload, struct sherd_ctx *ctx,
 
     chore->parcel = *parcel;
     if (workload_type_persists(entity->type) && rng_below(&workload->rng, 2)) {
-        sherd_persist(ctx, EVENT_TYPE,
-                      (struct sherd_bytes){ bytes.data, bytes.size });
+        workload_persist(workload, ctx, bytes);
         chore->event = entity->events;
     }
     chore->node = entity->node;
@@ -341,8 +342,7 @@ static enum sherd_next count(struct workload *workload, struct sherd_ctx *ctx,
     struct slice bytes = workload_event(event, parcel);
 
     if (workload_type_persists(entity->type))
-        sherd_persist(ctx, EVENT_TYPE,
-                      (struct sherd_bytes){ bytes.data, bytes.size });
+        workload_persist(workload, ctx, bytes);
     answer(workload, ctx, entity, msg);
     return entity->type == WORKLOAD_VAULT && !workload->is_stopped &&
                    !rng_below(&workload->rng, 16)
@@ -537,8 +537,14 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
                                const struct sherd_msg *msg)
 {
     struct entity *entity = self;
-    enum sherd_next next = given(ctx, entity, msg);
     struct sherd_bytes id = sherd_id(ctx);
+    enum sherd_next next;
+
+    if (entity->has_rejected)
+        workload_violation(workload_current, "rejected-event", entity->node,
+                           "%.*s of %s handles a message after it rejected an event", (int)id.size,
+                           (const char *)id.data, sherd_type(ctx));
+    next = given(ctx, entity, msg);
 
     if (workload_current->hooks.runs)
         workload_current->hooks.runs(workload_current->hooks.user, entity->node, sherd_type(ctx),
@@ -555,6 +561,27 @@ static void apply(void *self, uint32_t type, struct sherd_bytes event)
     entity->events++;
     entity->hash = check_recovery_fold(entity->hash, type,
                                        slice_of(event.data, event.size));
+}
+
+static const char *apply_checked(void *self, uint32_t type, struct sherd_bytes event)
+{
+    struct entity *entity = self;
+
+    if (entity->has_rejected || workload_rejects(workload_current)) {
+        entity->has_rejected = true;
+        return "the simulated program does not know the event";
+    }
+    if (type == EVENT_TYPE) {
+        apply(self, type, event);
+    } else if (type == EVENT_HALF && event.size == EVENT_SIZE / 2) {
+        memcpy(entity->half, event.data, EVENT_SIZE / 2);
+    } else if (type == EVENT_REST && event.size == EVENT_SIZE / 2) {
+        memcpy(entity->half + EVENT_SIZE / 2, event.data, EVENT_SIZE / 2);
+        apply(self, EVENT_TYPE, (struct sherd_bytes){ entity->half, EVENT_SIZE });
+    } else {
+        return "the simulator has stored no such event";
+    }
+    return NULL;
 }
 
 static void release(void *self)
@@ -589,4 +616,11 @@ const struct sherd_behavior workload_entity_persistent = {
     .receive = receive,
     .apply = apply,
     .release = release,
+};
+
+const struct sherd_behavior workload_entity_checked = {
+    .state_size = sizeof(struct entity),
+    .receive = receive,
+    .release = release,
+    .apply_checked = apply_checked,
 };

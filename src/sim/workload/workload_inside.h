@@ -12,6 +12,9 @@
 #define STOP_MESSAGE 100    /* the stop message of types that have one */
 #define ANSWER_MESSAGE 50u  /* a reply's number is this plus the op */
 #define EVENT_TYPE 1
+#define EVENT_VERSION 2 /* the present one, of worlds with event_versions */
+#define EVENT_HALF 2 /* these two: an EVENT_TYPE of version 0 */
+#define EVENT_REST 3
 #define NARROW_IDS_MAX 64
 #define OPEN_ASKS_MAX 128   /* of one client */
 #define WATCHES_MAX 32      /* of one client */
@@ -215,7 +218,15 @@ void roll_ended(struct workload *workload, uint32_t type, uint32_t id,
 /* ---- workload_entity.c ---- */
 extern const struct sherd_behavior workload_entity_plain;
 extern const struct sherd_behavior workload_entity_persistent;
+extern const struct sherd_behavior workload_entity_checked; /* of worlds with event_versions */
 uint64_t entities_drained(struct workload *workload); /* as workload_drained, for their timers */
+
+/* ---- workload_events.c ---- */
+extern const struct sherd_upcast workload_upcast;
+/* Stores an event of the running entity in any version. */
+void workload_persist(struct workload *workload, struct sherd_ctx *ctx, struct slice event);
+/* Whether an entity rejects its next event. The workload may be null. */
+bool workload_rejects(struct workload *workload);
 
 /* ---- workload_client.c ---- */
 extern const struct sherd_behavior workload_client_behavior;

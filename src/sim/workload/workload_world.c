@@ -429,6 +429,27 @@ workload_world_remember(const struct workload_world *of)
 
 /* ---- a run ---- */
 
+void workload_world_recoveries(struct workload_world *of, uint32_t node,
+                               const struct sherd_recovery_status *status, uint32_t lanes)
+{
+    uint32_t most = workload_settings_of(of->workload)->recoveries_max;
+
+    most = lanes > most ? lanes : most;
+    if (status->running > most)
+        violation(of->verdict, "recovery-limit", node,
+                  "%llu entities recover at a time, at most %u may",
+                  (unsigned long long)status->running, most);
+    if (status->started != status->running + status->done + status->failed + status->stopped)
+        violation(of->verdict, "recovery-limit", node,
+                  "%llu recoveries have started; %llu run, %llu are done, %llu failed, "
+                  "%llu were stopped",
+                  (unsigned long long)status->started,
+                  (unsigned long long)status->running,
+                  (unsigned long long)status->done,
+                  (unsigned long long)status->failed,
+                  (unsigned long long)status->stopped);
+}
+
 void workload_world_sample(struct workload_world *of)
 {
     for (uint32_t i = 0; i < world_node_count(of->world); i++) {
@@ -442,6 +463,7 @@ void workload_world_sample(struct workload_world *of)
                         node->settings.buffer_size == BUFFER_NONE ? 0
                                                                   : node->settings.buffer_size,
                         node->settings.lanes);
+        workload_world_recoveries(of, i, &status.recoveries, node->settings.lanes);
         world_status_fini(&status);
     }
 }

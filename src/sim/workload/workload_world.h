@@ -37,6 +37,9 @@ void workload_world_leases(struct workload_world *of, struct check_shard_lease *
 /* Begins or ends the quiet phase. */
 void workload_world_quiet(struct workload_world *of, bool on);
 
+/* Checks the counts of a node's recoveries (recovery-limit). */
+void workload_world_recoveries(struct workload_world *of, uint32_t node,
+                               const struct sherd_recovery_status *status, uint32_t lanes);
 /* bounded-buffers, and the nodes' counters compared with the table; paused nodes are left out.
  * Between two runs, about once a second of the world. */
 void workload_world_sample(struct workload_world *of);

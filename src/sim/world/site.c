@@ -2,6 +2,7 @@
 #include "sim/world/inside.h"
 
 #include "base/check.h"
+#include "node/recoveries.h"
 #include "sim/seed/streams.h"
 
 struct site *world_site(struct world *world, uint32_t index)
@@ -41,6 +42,7 @@ void status_add(struct site *site, struct status_part *part)
     sum->held_max += add->held_max; /* each region's own, as in host/ */
     sum->held_total += add->held_total;
     sum->fenced += add->fenced;
+    recoveries_add(&sum->recoveries, &add->recoveries);
     sum->events += add->events;
     sum->jobs += add->jobs;
     sum->jobs_open += add->jobs_open;

@@ -142,7 +142,7 @@ static void recover(void *reader)
             if (news.kind != JOURNAL_EVENT)
                 continue;
             event_text(text, sizeof text, (int)news.handle, news.seq);
-            require(slice_is(news.payload, text));
+            require(slice_is(news.event.payload, text));
         }
     }
     journal_free(journal);

@@ -294,12 +294,10 @@ const struct sherd_behavior puppet = { .name = "puppet",
                                        .receive = puppet_receive,
                                        .release = puppet_release };
 
-static uint64_t append(void *user, uint64_t actor, uint32_t event_type,
-                       struct slice event)
+static uint64_t append(void *user, uint64_t actor, struct entity_event event)
 {
     (void)user;
     (void)actor;
-    (void)event_type;
     (void)event;
     if (lab.refuses)
         return EVENT_REFUSED;

@@ -7,8 +7,10 @@ static void a_start_names_the_replayed_events_and_the_time(void **state)
 
     lab_entity_tell(TYPE_P, "x", 5);
     lab_run();
-    actors_replay_event(lab.actors, lab.wants[0], 1, 9, slice_text("e"));
-    actors_replay_event(lab.actors, lab.wants[0], 2, 9, slice_text("e"));
+    actors_replay_event(lab.actors, lab.wants[0], 1,
+                        (struct entity_event){ .type = 9, .payload = slice_text("e") });
+    actors_replay_event(lab.actors, lab.wants[0], 2,
+                        (struct entity_event){ .type = 9, .payload = slice_text("e") });
     lab_advance(30);
     actors_recovered(lab.actors, lab.wants[0], 2);
     lab_run();

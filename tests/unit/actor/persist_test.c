@@ -27,9 +27,12 @@ static void an_entity_recovers_before_it_starts(void **state)
     lab_expect("");
     assert_int_equal(lab.want_count, 1);
     x = lab.wants[0];
-    actors_replay_event(lab.actors, x, 1, 9, slice_text("e"));
-    actors_replay_event(lab.actors, x, 2, 9, slice_text("e"));
-    actors_replay_event(lab.actors, x + 1, 3, 9, slice_text("e")); /* not an actor */
+    actors_replay_event(lab.actors, x, 1,
+                        (struct entity_event){ .type = 9, .payload = slice_text("e") });
+    actors_replay_event(lab.actors, x, 2,
+                        (struct entity_event){ .type = 9, .payload = slice_text("e") });
+    actors_replay_event(lab.actors, x + 1, 3,
+                        (struct entity_event){ .type = 9, .payload = slice_text("e") }); /* not an actor */
     actors_recovered(lab.actors, x, 2);
     lab_run();
     lab_expect("x+ x.5 x.6 ");

@@ -160,11 +160,9 @@ static void tell_plain(struct sherd_ctx *ctx, const struct person *self,
 }
 
 /* Uses some positions for itself, and refuses some events. */
-static uint64_t append(void *user, uint64_t actor, uint32_t event_type,
-                       struct slice event)
+static uint64_t append(void *user, uint64_t actor, struct entity_event event)
 {
     (void)user;
-    (void)event_type;
     (void)event;
     if (life.events.count % 5 == 3)
         vec_push(&life.events, ((struct event){ 0, true }));
@@ -478,7 +476,8 @@ static void recover_one(bool fails)
         return;
     actor = life.wants.items[0];
     vec_remove(&life.wants, 0);
-    actors_replay_event(life.actors, actor, 1, 1, slice_text("event"));
+    actors_replay_event(life.actors, actor, 1,
+                        (struct entity_event){ .type = 1, .payload = slice_text("event") });
     if (fails)
         actors_recovery_failed(life.actors, actor, "no");
     else

@@ -89,8 +89,8 @@ static void one_commit_is_out_and_the_next_group_collects(void **state)
 
 static uint64_t base(struct lane *lane, uint64_t handle, const char *text)
 {
-    return journal_append(lane->journal, handle, JOURNAL_BASE,
-                          slice_text(text));
+    return journal_append(lane->journal, handle,
+                        (struct entity_event){ .type = JOURNAL_BASE, .payload = slice_text(text) });
 }
 
 /* Returns the numbers of the first and the last stored record, and their count, as a text. */
@@ -284,8 +284,8 @@ static uint32_t fill(struct lane *lane, uint64_t handle, size_t size,
     uint32_t count = 0;
 
     while (count < most && journal_has_room(lane->journal, handle)) {
-        assert_true(journal_append(lane->journal, handle, 1,
-                                   slice_of(event, size)) != POSITION_NEVER);
+        assert_true(journal_append(lane->journal, handle,
+                        (struct entity_event){ .type = 1, .payload = slice_of(event, size) }) != POSITION_NEVER);
         count++;
     }
     mem_free(event);
@@ -356,12 +356,12 @@ static void an_event_at_the_limit_is_stored_and_one_above_is_not(void **state)
 
     lane_open(&lane, "d");
     lane_ready(&lane, 1, "s", "x");
-    assert_true(journal_append(lane.journal, 1, 1,
-                               slice_of(event, JOURNAL_EVENT_SIZE_MAX)) == 1);
+    assert_true(journal_append(lane.journal, 1,
+                        (struct entity_event){ .type = 1, .payload = slice_of(event, JOURNAL_EVENT_SIZE_MAX) }) == 1);
     lane_settle(&lane);
     assert_true(lane.durable == 1);
-    assert_true(journal_append(lane.journal, 1, 1,
-                               slice_of(event, JOURNAL_EVENT_SIZE_MAX + 1)) ==
+    assert_true(journal_append(lane.journal, 1,
+                        (struct entity_event){ .type = 1, .payload = slice_of(event, JOURNAL_EVENT_SIZE_MAX + 1) }) ==
                 POSITION_NEVER);
     assert_true(lane_append(&lane, 1, "later") == POSITION_NEVER);
     lane_settle(&lane);
@@ -422,7 +422,8 @@ static void a_chunk_has_a_limit_of_bytes(void **state)
     lane_open(&lane, "chunk");
     lane_ready(&lane, 1, "s", "x");
     for (int i = 0; i < 5; i++)
-        (void)journal_append(lane.journal, 1, 1, slice_of(event, SIZE));
+        (void)journal_append(lane.journal, 1,
+                        (struct entity_event){ .type = 1, .payload = slice_of(event, SIZE) });
     lane_settle(&lane);
     journal_forget(lane.journal, 1);
     lane_replay(&lane, 2, "s", "x");
@@ -478,6 +479,58 @@ static void a_limited_number_of_entities_recovers_in_order(void **state)
     lane_settle(&lane);
     lane_said(&lane, (const char *)said.data);
     buf_fini(&said);
+    lane_close(&lane);
+}
+
+static void expect_recoveries(struct lane *lane, uint32_t running, uint64_t done, uint64_t failed,
+                              uint64_t stopped)
+{
+    struct journal_status status;
+
+    journal_status(lane->journal, &status);
+    assert_int_equal(status.replays_running, running);
+    assert_int_equal(status.replays_done, done);
+    assert_int_equal(status.replays_failed, failed);
+    assert_int_equal(status.replays_stopped, stopped);
+    assert_int_equal(status.replays_started, running + done + failed + stopped);
+}
+
+/* Each way in which a recovery ends gives its place to the next one, once. */
+static void the_end_of_a_recovery_gives_its_place_to_the_next_one(void **state)
+{
+    const struct journal_options two = { .replays_max = 2 };
+    struct journal_request *out[2];
+    struct lane lane;
+    (void)state;
+
+    lane_open(&lane, "places");
+    journal_free(lane.journal);
+    lane.journal = journal_new(&two);
+    lane_claim(&lane, "s", 1, 1);
+    lane_settle(&lane);
+    for (uint64_t handle = 1; handle <= 6; handle++)
+        lane_replay(&lane, handle, "s", (char[]){ (char)('a' + handle), 0 });
+    for (int i = 0; i < 2; i++)
+        assert_non_null(out[i] = journal_take_request(lane.journal, lane.now));
+    assert_null(journal_take_request(lane.journal, lane.now));
+    journal_reject(lane.journal, 1); /* by its entity */
+    journal_reject(lane.journal, 1); /* again, and for one that waits: ignored */
+    journal_reject(lane.journal, 5);
+    expect_recoveries(&lane, 1, 0, 1, 0);
+    journal_forget(lane.journal, 1);
+    journal_forget(lane.journal, 2); /* it stops */
+    expect_recoveries(&lane, 0, 0, 1, 1);
+    for (int i = 0; i < 2; i++) /* late: nobody waits for them */
+        lane_answer(&lane, out[i]);
+    for (int i = 0; i < 2; i++)
+        assert_non_null(out[i] = journal_take_request(lane.journal, lane.now));
+    assert_null(journal_take_request(lane.journal, lane.now));
+    lane_run(&lane, out[0]);
+    out[0]->result = BACKEND_FAILED; /* it cannot be read */
+    journal_reply(lane.journal, lane.now, out[0]);
+    lane_answer(&lane, out[1]);
+    lane_settle(&lane);
+    expect_recoveries(&lane, 0, 3, 2, 1);
     lane_close(&lane);
 }
 
@@ -547,6 +600,7 @@ int main(void)
         cmocka_unit_test(a_long_recovery_comes_in_chunks),
         cmocka_unit_test(a_chunk_has_a_limit_of_bytes),
         cmocka_unit_test(a_limited_number_of_entities_recovers_in_order),
+        cmocka_unit_test(the_end_of_a_recovery_gives_its_place_to_the_next_one),
         cmocka_unit_test(a_recovery_waits_for_the_entitys_own_events),
         cmocka_unit_test(handles_are_found_among_many),
         cmocka_unit_test(a_stream_is_read_from_its_base_on),

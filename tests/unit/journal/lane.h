@@ -76,8 +76,8 @@ static inline void lane_note(struct lane *lane, const struct journal_news *news)
     case JOURNAL_EVENT:
         snprintf(at, left, "event(%llu,%llu,%.*s) ",
                  (unsigned long long)news->handle,
-                 (unsigned long long)news->seq, (int)news->payload.size,
-                 (const char *)news->payload.data);
+                 (unsigned long long)news->seq, (int)news->event.payload.size,
+                 (const char *)news->event.payload.data);
         break;
     case JOURNAL_RECOVERED:
         snprintf(at, left, "recovered(%llu,%llu) ",
@@ -146,7 +146,8 @@ static inline void lane_replay(struct lane *lane, uint64_t handle,
 static inline uint64_t lane_append(struct lane *lane, uint64_t handle,
                                    const char *event)
 {
-    return journal_append(lane->journal, handle, 1, slice_text(event));
+    return journal_append(lane->journal, handle,
+                        (struct entity_event){ .type = 1, .payload = slice_text(event) });
 }
 
 /* Claims a shard and recovers an entity; the log is empty afterwards. */

@@ -19,6 +19,7 @@ static void a_record_survives_a_round_trip(void **state)
         uint8_t payload[300];
         struct record in = {
             .event_type = (uint32_t)rng_next(&rng),
+            .event_version = i % 2 ? (uint32_t)rng_next(&rng) >> rng_below(&rng, 32) : 0,
             .fence = { rng_next(&rng) >> rng_below(&rng, 64),
                        rng_next(&rng) >> rng_below(&rng, 64) },
             .payload = { payload, rng_below(&rng, sizeof payload) },
@@ -33,6 +34,7 @@ static void a_record_survives_a_round_trip(void **state)
         assert_true(buf.size <= in.payload.size + RECORD_OVERHEAD_MAX);
         assert_null(record_decode(buf_slice(&buf), key, 5, &out));
         assert_int_equal(out.event_type, in.event_type);
+        assert_int_equal(out.event_version, in.event_version);
         assert_int_equal(fence_compare(out.fence, in.fence), 0);
         assert_true(slice_equal(out.payload, in.payload));
         buf_fini(&buf);
@@ -78,11 +80,30 @@ static void a_record_belongs_to_one_place(void **state)
     buf_fini(&buf);
 }
 
+/* Records that were written before events had versions stay as they were. */
+static void only_an_event_with_a_version_has_a_record_of_version_2(void **state)
+{
+    struct record in = { .event_type = 5, .fence = { 1, 2 }, .payload = slice_text("x") };
+    struct buf buf = { 0 };
+    (void)state;
+
+    record_encode(&buf, 9, 1, &in);
+    assert_memory_equal(buf.data, "\1\5\1\2x", 5);
+    assert_int_equal(buf.size, 5 + 8);
+    buf_clear(&buf);
+    in.event_version = 3;
+    record_encode(&buf, 9, 1, &in);
+    assert_memory_equal(buf.data, "\2\5\3\1\2x", 6);
+    assert_int_equal(buf.size, 6 + 8);
+    buf_fini(&buf);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_survives_a_round_trip),
         cmocka_unit_test(every_flipped_bit_is_found),
+        cmocka_unit_test(only_an_event_with_a_version_has_a_record_of_version_2),
         cmocka_unit_test(a_record_belongs_to_one_place),
     };
 

@@ -231,9 +231,51 @@ static void a_replicator_keeps_its_path(void **state)
     mem_free(found);
 }
 
+static void apply(void *self, uint32_t event_type, struct sherd_bytes event)
+{
+    (void)self;
+    (void)event_type;
+    (void)event;
+}
+
+static const char *apply_checked(void *self, uint32_t event_type, struct sherd_bytes event)
+{
+    apply(self, event_type, event);
+    return NULL;
+}
+
+static void a_type_says_once_how_its_events_are_applied(void **state)
+{
+    static struct sherd_upcast upcasts[UPCASTS_MAX + 1];
+    struct sherd_entity_type one = type("one", NULL);
+    (void)state;
+
+    for (uint32_t i = 0; i <= UPCASTS_MAX; i++)
+        upcasts[i].type = i;
+    assert_false(entity_type_persists(&one));
+    one.upcast_count = 1;
+    assert_non_null(strstr(entity_type_fault(&one), "upcasts is null"));
+    one.upcasts = upcasts;
+    assert_non_null(strstr(entity_type_fault(&one), "neither apply nor apply_checked"));
+    one.behavior.apply = apply;
+    assert_true(entity_type_persists(&one));
+    assert_null(entity_type_fault(&one));
+    one.behavior.apply_checked = apply_checked;
+    assert_non_null(strstr(entity_type_fault(&one), "set one of them"));
+    one.behavior.apply = NULL;
+    assert_true(entity_type_persists(&one));
+    one.upcast_count = UPCASTS_MAX;
+    assert_null(entity_type_fault(&one));
+    upcasts[7].type = 3;
+    assert_non_null(strstr(entity_type_fault(&one), "two upcasts"));
+    one.upcast_count = UPCASTS_MAX + 1;
+    assert_non_null(strstr(entity_type_fault(&one), "more than 256"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_type_says_once_how_its_events_are_applied),
         cmocka_unit_test(a_name_is_a_text),
         cmocka_unit_test(unknown_allocation_strategies_are_refused),
         cmocka_unit_test(an_extractor_names_a_known_hash),

@@ -117,8 +117,13 @@ static void slow_stores_have_time_for_open_messages(void **state)
     options_default(&options, 1);
     options.value[OPTION_STORE] = 1000000;
     assert_int_equal(quiet_recover_bound(&options, 0), 0);
+    options.value[OPTION_LANES] = 1;
+    options.value[OPTION_RECOVERIES] = 1000;
     assert_true(quiet_recover_bound(&options, 40 * JOURNAL_REPLAYS_MAX) ==
                 80 * SECOND);
+    options.value[OPTION_LANES] = 4;
+    options.value[OPTION_RECOVERIES] = 20;
+    assert_true(quiet_recover_bound(&options, 40 * 5) == 80 * SECOND);
     options.value[OPTION_STORE] = 100;
     assert_true(quiet_recover_bound(&options, 40 * JOURNAL_REPLAYS_MAX) <
                 SECOND);

@@ -25,12 +25,14 @@ static struct workload_world *load;
 static struct workload *workload;
 
 /* One node whose entities receive, and apply, what the test wants. */
-static void begin(lie *receive, void (*apply)(void *, uint32_t,
-                                              struct sherd_bytes))
+static void begin_with(lie *receive, void (*apply)(void *, uint32_t, struct sherd_bytes),
+                       bool versions,
+                       const char *(*checked)(void *, uint32_t, struct sherd_bytes))
 {
     struct world_settings settings = { .seed = 1 };
     struct workload_settings what = { .types = 1u << entity_type,
-                                      .ids = 5 };
+                                      .ids = 5,
+                                      .event_versions = versions };
     struct node_settings node;
 
     world = world_new(&settings);
@@ -40,10 +42,17 @@ static void begin(lie *receive, void (*apply)(void *, uint32_t,
         workload->types[0].behavior.receive = receive;
     if (apply)
         workload->types[0].behavior.apply = apply;
+    if (checked)
+        workload->types[0].behavior.apply_checked = checked;
     node = world_node_settings(world, 0, workload->types, 1);
     node.probes = true;
     world_start(world, 0, &node);
     assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+}
+
+static void begin(lie *receive, void (*apply)(void *, uint32_t, struct sherd_bytes))
+{
+    begin_with(receive, apply, false, NULL);
 }
 
 static void end(void)
@@ -87,6 +96,49 @@ static void honest_actors_break_no_rule(void **state)
     assert_int_equal(verdict_count(world_verdict(world)), 0);
     status = world_status(world, 0);
     assert_true(status.delivered > 1000);
+    world_status_fini(&status);
+    end();
+}
+
+/* ---- events of several versions ---- */
+
+static uint64_t rejections;
+
+/* Hides the rejection of each hundredth event from the library. */
+static const char *hidden(void *self, uint32_t type, struct sherd_bytes event)
+{
+    workload->settings.event_rejections = ++rejections % 100 ? 0 : 1;
+    (void)workload_entity_checked.apply_checked(self, type, event);
+    workload->settings.event_rejections = 0;
+    return NULL;
+}
+
+static void begin_versions(const char *(*checked)(void *, uint32_t, struct sherd_bytes))
+{
+    begin_with(NULL, NULL, true, checked);
+}
+
+static void a_message_after_a_rejected_event_is_found(void **state)
+{
+    (void)state;
+    begin_versions(hidden);
+    run_until_found("rejected-event", "handles a message after it rejected an event");
+}
+
+static void versions_of_events_break_no_rule(void **state)
+{
+    struct sherd_status status;
+
+    (void)state;
+    begin_versions(NULL);
+    world_run(world, 60 * SECOND);
+    workload_world_sample(load);
+    assert_int_equal(verdict_count(world_verdict(world)), 0);
+    status = world_status(world, 0);
+    assert_true(status.recoveries.done > 0 && status.recoveries.running == 0);
+    status.recoveries.done++; /* a place is given twice */
+    workload_world_recoveries(load, 0, &status.recoveries, 1);
+    assert_found("recovery-limit", "recoveries have started");
     world_status_fini(&status);
     end();
 }
@@ -602,6 +654,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(honest_actors_break_no_rule),
+        cmocka_unit_test(a_message_after_a_rejected_event_is_found),
+        cmocka_unit_test(versions_of_events_break_no_rule),
         cmocka_unit_test(a_message_that_is_given_twice_is_found),
         cmocka_unit_test(a_message_that_is_not_given_is_found),
         cmocka_unit_test(messages_that_are_given_in_another_order_are_found),

@@ -1,0 +1,149 @@
+/* Turns stored events of older formats into newer ones, and passes events to apply. */
+#include "actor/apply.h"
+
+#include <stdio.h>
+
+#include "actor/inside.h"
+#include "base/mark.h"
+
+/* An event that an upcaster made. */
+struct newer {
+    struct newer *next;
+    struct entity_event event; /* its payload is data */
+    uint32_t steps;            /* upcasts from the stored event to it */
+    uint8_t data[];
+};
+
+/* All that becomes of one stored event. */
+struct sherd_events {
+    struct newer *todo;          /* in order */
+    struct newer *first, **last; /* of the upcast that runs */
+    uint32_t steps;              /* of that upcast's events */
+    uint32_t count;
+    uint64_t bytes;
+    const char *fault;
+};
+
+SHERD_API void sherd_events_add(struct sherd_events *newer, uint32_t type, uint32_t version,
+                                struct sherd_bytes event)
+{
+    struct newer *made;
+
+    if (newer->count >= UPCAST_EVENTS_MAX ||
+        event.size > UPCAST_BYTES_MAX - newer->bytes) {
+        REACHED("an upcaster makes too many events");
+        newer->fault = "the upcaster made more than 1,000 events, or 1 MiB of events";
+        return;
+    }
+    newer->count++;
+    newer->bytes += event.size;
+    made = mem_alloc(sizeof *made + event.size);
+    bytes_copy(made->data, event.data, event.size);
+    made->next = NULL;
+    made->event = (struct entity_event){ type, version, slice_of(made->data, event.size) };
+    made->steps = newer->steps;
+    *newer->last = made;
+    newer->last = &made->next;
+}
+
+static void free_list(struct newer *newer)
+{
+    while (newer) {
+        struct newer *next = newer->next;
+
+        mem_free(newer);
+        newer = next;
+    }
+}
+
+static const struct sherd_upcast *upcast_of(const struct type *type, uint32_t event_type)
+{
+    for (uint32_t i = 0; i < type->upcast_count; i++)
+        if (type->upcasts[i].type == event_type)
+            return &type->upcasts[i];
+    return NULL;
+}
+
+static struct sherd_bytes bytes_of(const struct entity_event *event)
+{
+    return (struct sherd_bytes){ event->payload.data, event->payload.size };
+}
+
+/* Returns null, or why the entity rejects the event. */
+static const char *apply(struct actors *actors, const struct slot *slot,
+                         const struct entity_event *event)
+{
+    const struct sherd_behavior *face = &behavior_of(actors, slot)->face;
+    void *self = slot->state ? slot->state : actors->nothing;
+
+    if (face->apply_checked)
+        return face->apply_checked(self, event->type, bytes_of(event));
+    face->apply(self, event->type, bytes_of(event));
+    return NULL;
+}
+
+/* Puts the events in place of `event`, which is of an older version. */
+static const char *upcast(const struct sherd_upcast *by, const struct entity_event *event,
+                          uint32_t steps, struct sherd_events *events)
+{
+    const char *fault;
+
+    if (!by->to)
+        return "its version is older than this program's, and its type has no function `to`";
+    if (steps >= UPCAST_STEPS_MAX)
+        return "it takes more than 16 upcasts";
+    events->first = NULL;
+    events->last = &events->first;
+    events->steps = steps + 1;
+    fault = by->to(event->type, event->version, bytes_of(event), events);
+    *events->last = events->todo;
+    events->todo = events->first;
+    return fault ? fault : events->fault;
+}
+
+/* Applies an event of the present version, and upcasts one of an older version. */
+static const char *take(struct actors *actors, const struct slot *slot, const struct type *type,
+                        const struct entity_event *event, uint32_t steps,
+                        struct sherd_events *events)
+{
+    const struct sherd_upcast *by = upcast_of(type, event->type);
+    uint32_t present = by ? by->version : 0;
+
+    SOMETIMES("an event has a version", event->version > 0);
+    if (event->version == present)
+        return apply(actors, slot, event);
+    if (event->version > present)
+        return "a newer program wrote it: this one does not know the version";
+    return upcast(by, event, steps, events);
+}
+
+static const char *take_all(struct actors *actors, const struct slot *slot,
+                            const struct entity_event *event)
+{
+    const struct type *type = &actors->types[behavior_of(actors, slot)->type];
+    struct sherd_events events = { 0 };
+    const char *fault = take(actors, slot, type, event, 0, &events);
+
+    while (!fault && events.todo) {
+        struct newer *next = events.todo;
+
+        events.todo = next->next;
+        fault = take(actors, slot, type, &next->event, next->steps, &events);
+        mem_free(next);
+    }
+    free_list(events.todo);
+    return fault;
+}
+
+bool event_apply(struct actors *actors, const struct slot *slot, uint64_t seq,
+                 const struct entity_event *event, char *why)
+{
+    const char *fault = take_all(actors, slot, event);
+
+    if (!fault)
+        return true;
+    (void)snprintf(why, EVENT_FAULT_MAX, "event %llu (type %u, version %u, %zu bytes) rejected: %s",
+                   (unsigned long long)seq, event->type, event->version,
+                   event->payload.size, fault); /* may be cut */
+    return false;
+}

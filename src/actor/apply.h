@@ -1,0 +1,25 @@
+/* Declares how an entity takes one event.
+ *
+ * A program rejects an event by the result of a second function, apply_checked: a C compiler then sees
+ * that each path returns an answer, and programs with `void apply` stay as they are. A call such as
+ * sherd_reject(text) inside apply would need a context there, and code after it would go on with a
+ * state that is wrong. */
+#ifndef SHERD_ACTOR_APPLY_H
+#define SHERD_ACTOR_APPLY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/event.h"
+#include "base/limits.h"
+
+struct actors;
+struct slot;
+
+/* Upcasts the event of a persistent entity, and applies all that comes of it. False: the entity
+ * rejects it, and its state may be half changed; `why` (EVENT_FAULT_MAX bytes) says which event and
+ * why. */
+bool event_apply(struct actors *actors, const struct slot *slot, uint64_t seq,
+                 const struct entity_event *event, char *why);
+
+#endif
