@@ -158,8 +158,10 @@ struct sherd_entity_type {
     const struct sherd_extractor *extractor;
     /* Sent as a SHERD_MESSAGE in place of every SHERD_STOPPING; the entity
      * returns SHERD_STOP when it is ready. 0: it gets SHERD_STOPPING and ends.
-     * When a shard moves, an entity that has not ended after 25 s is ended, and
-     * its unread messages may end as SHERD_REASON_HANDED_OFF. */
+     * When a shard moves, an entity has until 5 s before
+     * akka.cluster.sharding.handoff-timeout to end: 55 s by default, at least
+     * 1 s. Then it is ended, and its unread messages may end as
+     * SHERD_REASON_HANDED_OFF. */
     uint32_t stop_msg;
     /* Milliseconds after which an idle entity is passivated; default: as
      * configured (120,000); UINT64_MAX: never. Only messages to its type and id
