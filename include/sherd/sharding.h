@@ -82,9 +82,9 @@ sherd_get_region_stats(struct sherd_system *system, const char *type,
                        uint32_t timeout_ms, struct sherd_regions *regions);
 /* All regions, with the counts of their shards. A region waits for its lanes
  * for the shard-region-query-timeout of its node. Then shards whose lane is
- * late are in `failed`. A shorter timeout_ms ends before that. SHERD_ETIME: a region
- * or the coordinator did not answer in time. Without a coordinator the answer
- * is empty. */
+ * late are in `failed`. A shorter timeout_ms ends before that. SHERD_ETIME: a
+ * region or the coordinator did not answer in time. Without a coordinator the
+ * answer is empty. */
 SHERD_API SHERD_MUST_USE int
 sherd_get_cluster_stats(struct sherd_system *system, const char *type,
                         uint32_t timeout_ms, struct sherd_regions *regions);

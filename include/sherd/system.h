@@ -395,10 +395,12 @@ sherd_system_entity_tell(struct sherd_system *system, const char *type,
  * type: its name. entities, bytes: as active_entity_limit and
  * active_byte_limit; 0: no limit.
  * Each limit is divided equally among the shards that the node owns, without
- * the remainder. A shard with more than its part passivates entities at once:
- * each gets its stop message after the messages that it has, even with open
- * asks or jobs. The limits count entities from their start until they begin to
- * stop. Messages that arrive during the stop start the next incarnation.
+ * the remainder. If there are more shards than `entities`, every entity stops
+ * after its messages, and a warning says so. A shard with more than its part
+ * passivates entities at once: each gets its stop message after the messages
+ * that it has, even with open asks or jobs. The limits count entities from
+ * their start until they begin to stop. Messages that arrive during the stop
+ * start the next incarnation.
  *
  * Bytes are the entity's state_size, what it reports by sherd_entity_bytes, and
  * the bodies of the messages in its mailbox. Its slot (64 bytes), its rank (12
