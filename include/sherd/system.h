@@ -235,9 +235,10 @@ struct sherd_entity_type {
  * Result: 0. SHERD_EINVAL: a field is wrong, or a persistent type has no
  * journal. SHERD_ESTORE: its lease provider cannot be used. SHERD_EEXIST:
  * another type has the name or one of the paths. SHERD_EFULL: it would be the
- * 257th type. SHERD_ESTATE: also of a node that shuts down. SHERD_ETIME: a lane
- * did not answer within 5 s; the type follows when it does. The log explains
- * all but the last two.
+ * 257th type. SHERD_ESTATE: the node shuts down or has ended, or the type comes
+ * too late, as above. SHERD_ETIME: a lane did not answer within 5 s; the type
+ * follows when it does. The log explains all but SHERD_ETIME and a node that
+ * ends.
  * A type NAME has the paths NAME, NAMEProxy, NAMECoordinator and
  * NAME-DATA_CENTER. Akka's replicators have the paths replicator and
  * ROLEReplicator.

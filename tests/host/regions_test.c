@@ -317,7 +317,7 @@ static void the_first_persistent_type_must_come_before_the_start(void **state)
     };
     (void)state;
 
-    assert_int_equal(sherd_entity_register(system, &type), SHERD_EINVAL);
+    assert_int_equal(sherd_entity_register(system, &type), SHERD_ESTATE);
     assert_true(was_logged("cannot be registered on a node that runs"));
     sherd_close(system);
 }
