@@ -49,8 +49,8 @@ void control_divide_limit(struct control *control, uint32_t index)
     if (shards == type->active_limit_shards ||
         (!has_limit(&limit) && !type->active_limit_shards))
         return;
-    type->active_limit_shards = has_limit(&limit) ? shards : 0;
     warn_of_small_limit(control, index, shards);
+    type->active_limit_shards = has_limit(&limit) ? shards : 0;
     if (limit.entities != UINT32_MAX)
         limit.entities /= shards;
     if (limit.bytes != UINT64_MAX)
