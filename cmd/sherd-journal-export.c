@@ -136,7 +136,7 @@ enum cmd_exit cmd_journal_export(const struct cmd_call *call)
                                    .line = { .kind = EXPORT_EVENT } };
     enum cmd_exit exit;
 
-    exporting.journal = journal_open(call->arguments[0]);
+    exporting.journal = journal_open(call);
     if (!exporting.journal)
         return CMD_UNREACHABLE;
     exit = export_all(&exporting);

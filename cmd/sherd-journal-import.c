@@ -30,6 +30,7 @@ static const char *const sql[PUTS] = {
 
 struct importing {
     FILE *from;
+    const struct cmd_call *call;
     const char *path; /* of the journal */
     struct sqlite_store *store;
     sqlite3_stmt *statements[PUTS];
@@ -237,7 +238,7 @@ static enum cmd_exit open_target(struct importing *importing, const char *cluste
 
     importing->is_new = access(importing->path, F_OK) != 0 && errno == ENOENT;
     if (!importing->is_new) {
-        struct journal *journal = journal_open(importing->path);
+        struct journal *journal = journal_open(importing->call);
         struct journal_info info = { .version = 0 };
 
         if (!journal)
@@ -315,10 +316,12 @@ static enum cmd_exit import_all(struct importing *importing, const struct cmd_ca
 
 enum cmd_exit cmd_journal_import(const struct cmd_call *call)
 {
-    struct importing importing = { .from = stdin, .path = call->arguments[0] };
+    struct importing importing = { .from = stdin, .call = call, .path = call->arguments[0] };
     bool is_dry = cmd_value(call, "dry-run") != NULL;
     enum cmd_exit exit;
 
+    if (journal_is_remote(call))
+        return cmd_fail(CMD_REFUSED, "an import into PostgreSQL is not supported");
     if (call->count > 1 && !(importing.from = fopen(call->arguments[1], "re")))
         return cmd_fail(CMD_UNREACHABLE, "%s: %s", call->arguments[1], strerror(errno));
     exit = import_all(&importing, call);

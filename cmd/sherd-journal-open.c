@@ -6,16 +6,40 @@
 #include "base/check.h"
 #include "base/vec.h"
 
-struct journal *journal_open(const char *place)
+/* The URL of "postgres:URL", or of "postgresql://..."; null: a file. */
+static const char *url_of(const char *place)
+{
+    if (strncmp(place, "postgres:", 9) == 0 && strncmp(place, "postgres://", 11) != 0)
+        return place + 9;
+    if (strncmp(place, "postgres://", 11) == 0 || strncmp(place, "postgresql://", 13) == 0)
+        return place;
+    return NULL;
+}
+
+bool journal_is_remote(const struct cmd_call *call)
+{
+    return url_of(call->arguments[0]) != NULL;
+}
+
+static struct journal *open_remote(const char *url, const char *schema, char *error)
+{
+#ifdef SHERD_WITH_POSTGRES
+    return journal_open_postgres(url, schema ? schema : "sherd", error);
+#else
+    (void)url, (void)schema;
+    (void)snprintf(error, BACKEND_ERROR_MAX,
+                   "this program was built without libpq: it reads no journals in PostgreSQL"); /* fits */
+    return NULL;
+#endif
+}
+
+struct journal *journal_open(const struct cmd_call *call)
 {
     char error[BACKEND_ERROR_MAX] = "";
-    struct journal *journal;
+    const char *url = url_of(call->arguments[0]);
+    struct journal *journal = url ? open_remote(url, cmd_value(call, "schema"), error)
+                                  : journal_open_sqlite(call->arguments[0], error);
 
-    if (strncmp(place, "postgres:", 9) == 0 || strncmp(place, "postgresql:", 11) == 0) {
-        (void)cmd_fail(CMD_UNREACHABLE, "journals in PostgreSQL are not supported yet by this program");
-        return NULL;
-    }
-    journal = journal_open_sqlite(place, error);
     if (!journal)
         (void)cmd_fail(CMD_UNREACHABLE, "%s", error);
     return journal;

@@ -71,7 +71,7 @@ static void print_info(const struct journal_info *info, const struct types *type
 
 enum cmd_exit cmd_journal_info(const struct cmd_call *call)
 {
-    struct journal *journal = journal_open(call->arguments[0]);
+    struct journal *journal = journal_open(call);
     struct journal_info info = { .version = 0 };
     struct types types = { .is_json = cmd_value(call, "json") != NULL };
     enum cmd_exit exit = CMD_GOOD;
@@ -121,7 +121,7 @@ enum cmd_exit cmd_journal_ids(const struct cmd_call *call)
 
     if (!cmd_number(call, "limit", &listing.left))
         return CMD_USAGE;
-    journal = journal_open(call->arguments[0]);
+    journal = journal_open(call);
     if (!journal)
         return CMD_UNREACHABLE;
     if (!journal_each_id(journal, slice_text(call->count > 1 ? call->arguments[1] : ""),
@@ -216,7 +216,7 @@ static struct printing printing_of(const struct cmd_call *call, const char *id)
 static enum cmd_exit print_events(const struct cmd_call *call, uint64_t from, uint64_t to, bool wants_all)
 {
     struct printing printing = printing_of(call, call->arguments[1]);
-    struct journal *journal = journal_open(call->arguments[0]);
+    struct journal *journal = journal_open(call);
     enum cmd_exit exit = CMD_GOOD;
 
     if (!journal)
@@ -299,7 +299,7 @@ enum cmd_exit cmd_journal_tail(const struct cmd_call *call)
 
     if (!cmd_number(call, "events", &events))
         return CMD_USAGE;
-    journal = journal_open(call->arguments[0]);
+    journal = journal_open(call);
     if (!journal)
         return CMD_UNREACHABLE;
     for (uint32_t i = 0; i < count && good; i++) {
@@ -328,7 +328,7 @@ static void print_sql(void *context, const char *sql)
 
 enum cmd_exit cmd_journal_schema(const struct cmd_call *call)
 {
-    struct journal *journal = journal_open(call->arguments[0]);
+    struct journal *journal = journal_open(call);
     struct journal_info info = { .version = 0 };
     enum cmd_exit exit = CMD_GOOD;
 

@@ -42,6 +42,8 @@ static void tell_damaged(void *context, const char *part, const char *why)
 struct deep {
     struct journal *journal;
     bool is_json;
+    bool is_deep;     /* compares fences and terms, too */
+    uint64_t entities, events;
     struct map terms; /* type -> its last term, on the heap */
     struct slice id;
     uint64_t key, next, damaged;
@@ -64,9 +66,10 @@ static bool check_event(void *context, uint64_t seq, struct slice bytes)
 
     if (!defect && deep->next && seq != deep->next)
         defect = "an event before it is missing";
-    if (!defect && fence_compare(record.fence, deep->fence) < 0)
+    deep->events++;
+    if (!defect && deep->is_deep && fence_compare(record.fence, deep->fence) < 0)
         defect = "its fence is lower than that of the event before";
-    if (!defect && record.fence.term > deep->term)
+    if (!defect && deep->is_deep && record.fence.term > deep->term)
         defect = "its term is higher than the last one of its type";
     if (defect) {
         (void)snprintf(why, sizeof why, "event %" PRIu64 ": %s", seq, defect); /* fits */
@@ -97,6 +100,7 @@ static bool check_entity(void *context, struct slice id, uint64_t first, uint64_
     deep->next = journal_is_stream(id) ? first : 1;
     deep->fence = (struct fence){ 0 };
     deep->term = term ? *term : UINT64_MAX;
+    deep->entities++;
     if (!type_of(id).size)
         find(deep, id, "an id without a type");
     return journal_each_event(deep->journal, id, 1, last, check_event, deep);
@@ -123,20 +127,28 @@ static void check_fence(void *context, struct slice type, struct slice shard, st
     find(deep, type, why);
 }
 
-/* Adds to the number of damaged parts. */
-static bool verify_deeply(struct journal *journal, bool is_json, uint64_t *damaged)
+static void note_fault(void *context, struct slice part, const char *why)
 {
-    struct deep deep = { .journal = journal, .is_json = is_json };
+    find(context, part, why);
+}
+
+/* Reads all events, and adds to the number of damaged parts. */
+static bool verify_events(struct journal *journal, bool is_json, bool is_deep, struct backend_check *sum)
+{
+    struct deep deep = { .journal = journal, .is_json = is_json, .is_deep = is_deep };
     struct map_entry entry;
     bool good = journal->ops->terms(journal, note_term, &deep) &&
-                journal->ops->fences(journal, check_fence, &deep) &&
+                (!is_deep || journal->ops->fences(journal, check_fence, &deep)) &&
+                (!is_deep || !journal->ops->faults || journal->ops->faults(journal, note_fault, &deep)) &&
                 journal_each_id(journal, (struct slice){ 0 }, (struct slice){ 0 }, check_entity, &deep) &&
                 !journal->error[0];
 
     for (uint32_t at = 0; map_next(&deep.terms, &at, &entry);)
         mem_free(entry.value);
     map_fini(&deep.terms);
-    *damaged += deep.damaged;
+    sum->damaged += deep.damaged;
+    sum->entities = deep.entities;
+    sum->events = deep.events;
     return good;
 }
 
@@ -176,21 +188,23 @@ static void print_summary(const char *path, bool is_json, const struct backend_c
 
 enum cmd_exit cmd_journal_verify(const struct cmd_call *call)
 {
-    const char *place = call->arguments[0];
-    bool is_json = cmd_value(call, "json") != NULL;
+    const char *place = journal_is_remote(call) ? "journal in PostgreSQL" : call->arguments[0];
+    bool is_json = cmd_value(call, "json") != NULL, is_deep = cmd_value(call, "deep") != NULL;
     struct backend_check found = { .bytes = 0 };
-    struct journal *journal = journal_open(place); /* says what is no journal */
-    enum cmd_exit exit;
+    struct journal *journal = journal_open(call); /* says what is no journal */
+    enum cmd_exit exit = CMD_GOOD;
 
     if (!journal)
         return CMD_UNREACHABLE;
-    exit = check_file(place, is_json, &found);
+    if (!journal_is_remote(call))
+        exit = check_file(place, is_json, &found);
     if (exit <= CMD_FINDINGS && !found.error[0]) {
-        if (cmd_value(call, "deep") && !verify_deeply(journal, is_json, &found.damaged))
+        if ((is_deep || journal_is_remote(call)) && !verify_events(journal, is_json, is_deep, &found))
             exit = exit == CMD_FINDINGS ? exit : journal_failed(journal);
         if (exit == CMD_GOOD && found.damaged)
             exit = CMD_FINDINGS;
-        print_summary(place, is_json, &found);
+        if (exit <= CMD_FINDINGS)
+            print_summary(place, is_json, &found);
     }
     journal->ops->close(journal);
     return exit;
@@ -212,8 +226,11 @@ enum cmd_exit cmd_journal_accept_loss(const struct cmd_call *call)
     struct backend_rebuild rebuild = { .lost = print_lost };
     struct backend_check found = { .bytes = 0 };
     char error[BACKEND_ERROR_MAX] = "";
-    enum cmd_exit exit = check_file(path, false, &found);
+    enum cmd_exit exit;
 
+    if (journal_is_remote(call))
+        return cmd_fail(CMD_REFUSED, "a journal in PostgreSQL cannot be rebuilt: restore a backup of the server");
+    exit = check_file(path, false, &found);
     if (exit <= CMD_FINDINGS && !found.error[0])
         print_summary(path, false, &found);
     if (exit != CMD_FINDINGS)

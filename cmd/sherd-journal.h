@@ -39,6 +39,9 @@ struct journal_ops {
     bool (*fences)(struct journal *journal,
                    void (*found)(void *context, struct slice type, struct slice shard, struct fence fence),
                    void *context);
+    /* Compares the tables with each other. Null: verify does it in another way. */
+    bool (*faults)(struct journal *journal, void (*found)(void *context, struct slice part, const char *why),
+                   void *context);
     bool (*schema)(struct journal *journal, void (*found)(void *context, const char *sql), void *context);
     void (*close)(struct journal *journal);
 };
@@ -50,8 +53,10 @@ struct journal {
 };
 
 /* sherd-journal-open.c */
-/* Opens a journal to read it. Null, with a line on standard error. */
-struct journal *journal_open(const char *place);
+/* Opens the journal of a command, its first argument, to read it. Null, with a line on standard error. */
+struct journal *journal_open(const struct cmd_call *call);
+/* Tells whether the journal of a command is in PostgreSQL. */
+bool journal_is_remote(const struct cmd_call *call);
 /* CMD_UNREACHABLE, with the journal's error on standard error. */
 enum cmd_exit journal_failed(const struct journal *journal);
 /* Calls `found` for each event from `from` to `to`, until it returns false. */
@@ -69,6 +74,9 @@ static inline bool journal_is_stream(struct slice id)
 
 /* sherd-journal-sqlite.c */
 struct journal *journal_open_sqlite(const char *path, char *error);
+
+/* sherd-journal-postgres.c: lent until the close; only if the program was built with libpq */
+struct journal *journal_open_postgres(const char *url, const char *schema, char *error);
 
 /* sherd-journal-print.c */
 /* Printable ASCII; other bytes and '\' as \xNN. At most `max` bytes, then "...". */

@@ -1,0 +1,326 @@
+/* Reads a journal in PostgreSQL: the session is read-only, and each call is one statement. */
+#include "sherd-journal.h"
+
+#include <libpq-fe.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "pgdriver/schema_001.h" /* generated from postgres/schema/001.sql */
+#include "postgres/sql.h"
+
+#define VERSION_MAX 1
+#define PAGE_BYTES "1048576"
+#define PARAMETERS 4
+#define KEYWORDS 12
+
+struct postgres_journal {
+    struct journal base;
+    PGconn *connection;
+    const char *schema;
+};
+
+static struct postgres_journal *own_of(struct journal *journal)
+{
+    return (struct postgres_journal *)journal;
+}
+
+/* Keeps a text in one line, without secrets: libpq's texts have no password. False. */
+static bool refuse(struct postgres_journal *own, const char *text)
+{
+    size_t size = strcspn(text, "\n");
+
+    (void)snprintf(own->base.error, sizeof own->base.error, "journal in PostgreSQL: %.*s",
+                   (int)(size < 150 ? size : 150), text); /* fits */
+    return false;
+}
+
+/* ---- statements ---- */
+
+static void put_number(uint8_t bytes[8], uint64_t number)
+{
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (uint8_t)(number >> (56 - 8 * i));
+}
+
+static struct slice cell(const PGresult *result, int row, int column)
+{
+    return slice_of(PQgetvalue(result, row, column), (size_t)PQgetlength(result, row, column));
+}
+
+static uint64_t number(const PGresult *result, int row, int column)
+{
+    struct slice bytes = cell(result, row, column);
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < bytes.size && i < 8; i++)
+        value = value << 8 | bytes.data[i];
+    return value;
+}
+
+/* Runs a statement with bytes as parameters, where @ stands for the schema. Results are binary. Null on
+ * failure, or with fewer than `columns`. */
+static PGresult *run(struct postgres_journal *own, const char *text, const struct slice *parameters, int count,
+                     int columns)
+{
+    const char *values[PARAMETERS];
+    int sizes[PARAMETERS], formats[PARAMETERS];
+    struct buf sql = { 0 };
+    PGresult *result;
+
+    for (int i = 0; i < count; i++) {
+        values[i] = parameters[i].size ? (const char *)parameters[i].data : "";
+        sizes[i] = (int)parameters[i].size;
+        formats[i] = 1;
+    }
+    pg_sql_fill(&sql, text, own->schema);
+    buf_put_u8(&sql, 0);
+    result = PQexecParams(own->connection, (const char *)sql.data, count, NULL, values, sizes, formats, 1);
+    buf_fini(&sql);
+    if (PQresultStatus(result) == PGRES_TUPLES_OK && PQnfields(result) >= columns)
+        return result;
+    (void)refuse(own, PQerrorMessage(own->connection));
+    PQclear(result);
+    return NULL;
+}
+
+/* ---- reading ---- */
+
+static bool read_info(struct journal *journal, struct journal_info *info)
+{
+    static const char text[] =
+        "SELECT m.store_id::text, m.cluster, m.schema::int8, (SELECT count(*) FROM @entity),"
+        " (SELECT count(*) FROM @event), (pg_total_relation_size('@event') + pg_total_relation_size('@entity'))::int8,"
+        " (SELECT count(*) FROM pg_stat_activity a WHERE a.datname = current_database()"
+        " AND starts_with(a.application_name, 'sherd:' || left(m.cluster, 20) || ':')) FROM @meta m";
+    PGresult *result = run(own_of(journal), text, NULL, 0, 7);
+    bool good = result && PQntuples(result) == 1;
+
+    if (result && !good)
+        (void)refuse(own_of(journal), "no node has used it yet");
+    if (good) {
+        struct slice store = cell(result, 0, 0);
+
+        (void)snprintf(info->kind, sizeof info->kind, "postgres");
+        (void)snprintf(info->store, sizeof info->store, "%.*s", (int)store.size,
+                       (const char *)store.data); /* fits */
+        buf_put_slice(&info->cluster, cell(result, 0, 1));
+        info->version = (int64_t)number(result, 0, 2);
+        info->entities = number(result, 0, 3);
+        info->events = number(result, 0, 4);
+        info->bytes = number(result, 0, 5);
+        info->users = number(result, 0, 6) > 0;
+    }
+    PQclear(result);
+    return good;
+}
+
+static bool read_ids(struct journal *journal, struct slice prefix, struct slice after, uint64_t limit,
+                     void (*found)(void *context, struct slice id, uint64_t first, uint64_t last),
+                     void *context)
+{
+    static const char text[] =
+        "SELECT pid, coalesce((SELECT min(seq) FROM @event WHERE entity = id), 0),"
+        " coalesce((SELECT max(seq) FROM @event WHERE entity = id), 0)"
+        " FROM @entity WHERE pid >= $1::bytea AND pid > $2::bytea ORDER BY pid LIMIT $3::int8";
+    uint8_t bytes[8];
+    struct slice parameters[] = { prefix, after, { bytes, 8 } };
+    PGresult *result;
+
+    put_number(bytes, limit);
+    result = run(own_of(journal), text, parameters, 3, 3);
+    for (int i = 0; result && i < PQntuples(result); i++) {
+        struct slice id = cell(result, i, 0);
+
+        if (id.size < prefix.size || !slice_equal(slice_of(id.data, prefix.size), prefix))
+            break; /* the order puts all others with the prefix before */
+        found(context, id, number(result, i, 1), number(result, i, 2));
+    }
+    PQclear(result);
+    return result != NULL;
+}
+
+static bool read_events(struct journal *journal, struct slice id, uint64_t from,
+                        void (*found)(void *context, uint64_t seq, struct slice record), void *context)
+{
+    static const char text[] =
+        "SELECT seq, record FROM (SELECT seq, record, row_number() OVER (ORDER BY seq) AS n,"
+        " sum(octet_length(record)) OVER (ORDER BY seq) AS size"
+        " FROM (SELECT ev.seq, ev.record FROM @entity e JOIN @event ev ON ev.entity = e.id"
+        " WHERE e.pid = $1::bytea AND ev.seq >= $2::int8 ORDER BY ev.seq LIMIT $3::int8) found) counted"
+        " WHERE n = 1 OR size <= " PAGE_BYTES " ORDER BY seq";
+    uint8_t first[8], most[8];
+    struct slice parameters[] = { id, { first, 8 }, { most, 8 } };
+    PGresult *result;
+
+    put_number(first, from > INT64_MAX ? INT64_MAX : from);
+    put_number(most, JOURNAL_PAGE);
+    result = run(own_of(journal), text, parameters, 3, 2);
+    for (int i = 0; result && i < PQntuples(result); i++)
+        found(context, number(result, i, 0), cell(result, i, 1));
+    PQclear(result);
+    return result != NULL;
+}
+
+static bool read_terms(struct journal *journal, void (*found)(void *context, struct slice type, uint64_t term),
+                       void *context)
+{
+    PGresult *result = run(own_of(journal), "SELECT type, last FROM @term ORDER BY type", NULL, 0, 2);
+
+    for (int i = 0; result && i < PQntuples(result); i++)
+        found(context, cell(result, i, 0), number(result, i, 1));
+    PQclear(result);
+    return result != NULL;
+}
+
+static bool read_fences(struct journal *journal,
+                        void (*found)(void *context, struct slice type, struct slice shard, struct fence fence),
+                        void *context)
+{
+    PGresult *result = run(own_of(journal), "SELECT type, shard, term, epoch FROM @shard ORDER BY type, shard",
+                           NULL, 0, 4);
+
+    for (int i = 0; result && i < PQntuples(result); i++)
+        found(context, cell(result, i, 0), cell(result, i, 1),
+              (struct fence){ number(result, i, 2), number(result, i, 3) });
+    PQclear(result);
+    return result != NULL;
+}
+
+/* Compares the tables with each other: what a node relies on when it writes. */
+static bool read_faults(struct journal *journal, void (*found)(void *context, struct slice part, const char *why),
+                        void *context)
+{
+    static const struct {
+        const char *text, *why;
+    } checks[] = {
+        { "SELECT type || '\\x7c'::bytea || shard FROM @shard s WHERE last <"
+          " (SELECT max(pos) FROM @event ev WHERE ev.shard = s.id)", "the shard's position is below that of an event" },
+        { "SELECT DISTINCT convert_to(entity::text, 'UTF8') FROM @event ev"
+          " WHERE NOT EXISTS (SELECT 1 FROM @entity e WHERE e.id = ev.entity)", "events without a row of their entity" },
+    };
+    struct postgres_journal *own = own_of(journal);
+
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+        PGresult *result = run(own, checks[i].text, NULL, 0, 1);
+
+        for (int row = 0; result && row < PQntuples(result); row++)
+            found(context, cell(result, row, 0), checks[i].why);
+        PQclear(result);
+        if (!result)
+            return false;
+    }
+    return true;
+}
+
+static bool read_schema(struct journal *journal, void (*found)(void *context, const char *sql), void *context)
+{
+    struct buf sql = { 0 };
+
+    pg_sql_fill(&sql, schema_001, own_of(journal)->schema);
+    buf_put_u8(&sql, 0);
+    found(context, (const char *)sql.data);
+    buf_fini(&sql);
+    return true;
+}
+
+static void close_journal(struct journal *journal)
+{
+    struct postgres_journal *own = own_of(journal);
+
+    PQfinish(own->connection);
+    mem_free(own);
+}
+
+static const struct journal_ops postgres_ops = {
+    .info = read_info,
+    .ids = read_ids,
+    .events = read_events,
+    .terms = read_terms,
+    .fences = read_fences,
+    .faults = read_faults,
+    .schema = read_schema,
+    .close = close_journal,
+};
+
+/* ---- connecting ---- */
+
+static const char *value_of(const PQconninfoOption *all, const char *keyword)
+{
+    for (const PQconninfoOption *at = all; at && at->keyword; at++)
+        if (strcmp(at->keyword, keyword) == 0 && at->val)
+            return at->val;
+    return "";
+}
+
+static bool is_local(const char *host)
+{
+    return !host[0] || host[0] == '/' || strcmp(host, "localhost") == 0 || strcmp(host, "127.0.0.1") == 0 ||
+           strcmp(host, "::1") == 0;
+}
+
+/* As nodes do, wants a verified certificate from other hosts, unless the user says otherwise. */
+static bool wants_certificate(PQconninfoOption *all)
+{
+    PQconninfoOption *defaults = PQconndefaults();
+    const char *address = value_of(all, "hostaddr");
+    const char *host = value_of(all, "host");
+    bool wants;
+
+    if (!address[0] && !host[0])
+        address = value_of(defaults, "hostaddr"), host = value_of(defaults, "host");
+    wants = !value_of(all, "sslmode")[0] && !getenv("PGSSLMODE") && !is_local(address[0] ? address : host);
+    PQconninfoFree(defaults);
+    return wants;
+}
+
+static bool connect_to(struct postgres_journal *own, const char *url)
+{
+    /* Nodes are known by names that begin with "sherd:". */
+    const char *keywords[KEYWORDS] = { "dbname", "application_name", "client_encoding", "connect_timeout",
+                                       "gssencmode", "options" };
+    const char *values[KEYWORDS] = { url, "sherd journal", "UTF8", "5", "disable",
+                                     "-c default_transaction_read_only=on -c search_path=pg_catalog"
+                                     " -c statement_timeout=600000" };
+    char *fault = NULL;
+    PQconninfoOption *parsed = PQconninfoParse(url, &fault);
+
+    if (!parsed) {
+        (void)refuse(own, fault ? fault : "the URL is wrong");
+        PQfreemem(fault);
+        return false;
+    }
+    if (wants_certificate(parsed)) {
+        keywords[6] = "sslmode";
+        values[6] = "verify-full";
+    }
+    PQconninfoFree(parsed);
+    own->connection = PQconnectdbParams(keywords, values, 1);
+    return PQstatus(own->connection) == CONNECTION_OK || refuse(own, PQerrorMessage(own->connection));
+}
+
+static bool check_version(struct postgres_journal *own)
+{
+    PGresult *result = run(own, "SELECT min_reader::int8 FROM @meta", NULL, 0, 1);
+    bool good = result && (!PQntuples(result) || number(result, 0, 0) <= VERSION_MAX);
+
+    if (result && !good)
+        (void)refuse(own, "its tables need a newer program");
+    PQclear(result);
+    return good;
+}
+
+struct journal *journal_open_postgres(const char *url, const char *schema, char *error)
+{
+    struct postgres_journal *own = mem_alloc(sizeof *own);
+
+    own->base.ops = &postgres_ops;
+    own->schema = schema;
+    if (!pg_schema_is_valid(schema))
+        (void)refuse(own, "--schema: use lower-case letters, digits and _, at most 63");
+    else if (connect_to(own, url) && check_version(own))
+        return &own->base;
+    memcpy(error, own->base.error, BACKEND_ERROR_MAX);
+    close_journal(&own->base);
+    return NULL;
+}
