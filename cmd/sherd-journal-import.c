@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "sherd-journal.h"
+#include "sherd-journal-alone.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +11,6 @@
 
 #include "base/check.h"
 #include "host/backend_sqlite.h"
-#include "host/backend_sqlite_inside.h"
 #include "host/export_line.h"
 #include "journal/record.h"
 
@@ -30,7 +29,6 @@ static const char *const sql[PUTS] = {
 
 struct importing {
     FILE *from;
-    const struct cmd_call *call;
     const char *path; /* of the journal */
     struct sqlite_store *store;
     sqlite3_stmt *statements[PUTS];
@@ -226,36 +224,6 @@ static enum cmd_exit read_header(struct importing *importing)
     return defect ? wrong(importing, defect) : CMD_GOOD;
 }
 
-static enum cmd_exit refuse_users(const struct importing *importing)
-{
-    return cmd_fail(CMD_REFUSED, "%s: processes have it open; stop all nodes that use it", importing->path);
-}
-
-/* A node holds a lock on FILE-turn for as long as it has the journal open. */
-static enum cmd_exit open_target(struct importing *importing, const char *cluster)
-{
-    struct backend_options options = { .path = importing->path, .cluster = cluster };
-
-    importing->is_new = access(importing->path, F_OK) != 0 && errno == ENOENT;
-    if (!importing->is_new) {
-        struct journal *journal = journal_open(importing->call);
-        struct journal_info info = { .version = 0 };
-
-        if (!journal)
-            return CMD_UNREACHABLE;
-        if (!journal->ops->info(journal, &info))
-            info.users = -1;
-        buf_fini(&info.cluster);
-        journal->ops->close(journal);
-        if (info.users == 1)
-            return refuse_users(importing);
-    }
-    importing->store = backend_sqlite.open(&options, BACKEND_WRITER, importing->error);
-    if (!importing->store)
-        return cmd_fail(CMD_REFUSED, "%s", importing->error);
-    return turn_is_alone(importing->store->turn) ? CMD_GOOD : refuse_users(importing);
-}
-
 static enum cmd_exit begin(struct importing *importing)
 {
     if (sqlite_run_text(importing->store, "BEGIN IMMEDIATE; UPDATE claims SET count = count + 1") != SQLITE_OK)
@@ -264,16 +232,6 @@ static enum cmd_exit begin(struct importing *importing)
         if (sqlite3_prepare_v2(importing->store->db, sql[i], -1, &importing->statements[i], NULL) != SQLITE_OK)
             return failed(importing);
     return CMD_GOOD;
-}
-
-static void remove_file(const char *path, const char *end)
-{
-    struct buf name = { 0 };
-
-    buf_put_text(&name, path);
-    buf_put(&name, end, strlen(end) + 1);
-    (void)unlink((const char *)name.data); /* it may not be there */
-    buf_fini(&name);
 }
 
 /* Closes the journal; without `keeps` a file that was made is deleted. */
@@ -287,8 +245,8 @@ static void close_target(struct importing *importing, bool keeps)
         (void)sqlite3_exec(importing->store->db, "ROLLBACK", NULL, NULL, NULL);
     backend_sqlite.close(importing->store);
     if (importing->is_new && !keeps) {
-        remove_file(importing->path, "");
-        remove_file(importing->path, "-turn");
+        journal_delete_beside(importing->path, "");
+        journal_delete_beside(importing->path, "-turn");
     }
 }
 
@@ -302,7 +260,8 @@ static enum cmd_exit import_all(struct importing *importing, const struct cmd_ca
         return exit;
     name = cluster ? mem_text(cluster)
                    : mem_copy(importing->line.texts[EXPORT_CLUSTER].data, importing->line.texts[EXPORT_CLUSTER].size);
-    exit = open_target(importing, name);
+    importing->is_new = access(importing->path, F_OK) != 0 && errno == ENOENT;
+    exit = journal_open_alone(call, name, &importing->store);
     mem_free(name);
     if (exit == CMD_GOOD)
         exit = begin(importing);
@@ -316,7 +275,7 @@ static enum cmd_exit import_all(struct importing *importing, const struct cmd_ca
 
 enum cmd_exit cmd_journal_import(const struct cmd_call *call)
 {
-    struct importing importing = { .from = stdin, .call = call, .path = call->arguments[0] };
+    struct importing importing = { .from = stdin, .path = call->arguments[0] };
     bool is_dry = cmd_value(call, "dry-run") != NULL;
     enum cmd_exit exit;
 

@@ -2,6 +2,7 @@
 #include "sherd-journal.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/check.h"
 #include "base/vec.h"
@@ -47,7 +48,17 @@ struct journal *journal_open(const struct cmd_call *call)
 
 enum cmd_exit journal_failed(const struct journal *journal)
 {
-    return cmd_fail(CMD_UNREACHABLE, "%s", journal->error);
+    return cmd_fail(journal->is_used ? CMD_REFUSED : CMD_UNREACHABLE, "%s", journal->error);
+}
+
+void journal_delete_beside(const char *path, const char *end)
+{
+    struct buf name = { 0 };
+
+    buf_put_text(&name, path);
+    buf_put(&name, end, strlen(end) + 1);
+    (void)unlink((const char *)name.data); /* it may not be there */
+    buf_fini(&name);
 }
 
 /* ---- events ---- */

@@ -224,6 +224,56 @@ static bool read_schema(struct journal *journal, void (*found)(void *context, co
     return true;
 }
 
+/* ---- removing ---- */
+
+static bool execute(struct postgres_journal *own, const char *sql)
+{
+    PGresult *result = PQexec(own->connection, sql);
+    bool good = PQresultStatus(result) == PGRES_COMMAND_OK || refuse(own, PQerrorMessage(own->connection));
+
+    PQclear(result);
+    return good;
+}
+
+/* No node can claim or write for a shard until the transaction ends. */
+static bool lock_shards(struct postgres_journal *own)
+{
+    struct buf sql = { 0 };
+    bool good;
+
+    pg_sql_fill(&sql, "BEGIN READ WRITE; LOCK TABLE @shard IN EXCLUSIVE MODE", own->schema);
+    buf_put_u8(&sql, 0);
+    good = execute(own, (const char *)sql.data);
+    buf_fini(&sql);
+    return good;
+}
+
+static bool remove_streams(struct journal *journal, const struct journal_streams *streams)
+{
+    static const char text[] = "WITH gone AS (DELETE FROM @event WHERE entity = (SELECT id FROM @entity WHERE pid = $1::bytea)"
+                               " RETURNING 1) SELECT count(*) FROM gone";
+    struct postgres_journal *own = own_of(journal);
+    struct journal_info info = { .version = 0 };
+    bool good = lock_shards(own) && read_info(journal, &info);
+
+    buf_fini(&info.cluster);
+    if (good && info.users)
+        good = refuse(own, "nodes are connected; stop all nodes that use it");
+    for (uint32_t i = 0; i < streams->count && good; i++) {
+        struct slice id = buf_slice(&streams->items[i]);
+        PGresult *result = run(own, text, &id, 1, 1);
+
+        good = result != NULL;
+        PQclear(result);
+    }
+    if (good)
+        return execute(own, "COMMIT");
+    PQclear(PQexec(own->connection, "ROLLBACK")); /* the first error counts */
+    journal->is_used = info.users == 1;
+    own->base.is_used = info.users == 1;
+    return false;
+}
+
 static void close_journal(struct journal *journal)
 {
     struct postgres_journal *own = own_of(journal);
@@ -240,6 +290,7 @@ static const struct journal_ops postgres_ops = {
     .fences = read_fences,
     .faults = read_faults,
     .schema = read_schema,
+    .remove = remove_streams,
     .close = close_journal,
 };
 

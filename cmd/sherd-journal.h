@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/fence.h"
+#include "base/vec.h"
 #include "journal/backend.h"
 
 #define JOURNAL_PAGE 1000 /* ids or events of one call */
@@ -23,6 +24,11 @@ struct journal_info {
 };
 
 struct journal;
+/* Ids of streams. */
+struct journal_streams {
+    struct buf *items;
+    uint32_t count, capacity;
+};
 
 /* Functions return false on a failure, with a line in journal_error. Texts and bytes are lent for the
  * call of `found`. */
@@ -43,6 +49,8 @@ struct journal_ops {
     bool (*faults)(struct journal *journal, void (*found)(void *context, struct slice part, const char *why),
                    void *context);
     bool (*schema)(struct journal *journal, void (*found)(void *context, const char *sql), void *context);
+    /* Deletes the events of these ids, unless nodes use the journal. Null: a file is opened to write. */
+    bool (*remove)(struct journal *journal, const struct journal_streams *streams);
     void (*close)(struct journal *journal);
 };
 
@@ -50,6 +58,7 @@ struct journal_ops {
 struct journal {
     const struct journal_ops *ops;
     char error[BACKEND_ERROR_MAX];
+    bool is_used; /* the error is that nodes use it */
 };
 
 /* sherd-journal-open.c */
@@ -66,7 +75,9 @@ bool journal_each_event(struct journal *journal, struct slice id, uint64_t from,
 bool journal_each_id(struct journal *journal, struct slice prefix, struct slice after,
                      bool (*found)(void *context, struct slice id, uint64_t first, uint64_t last),
                      void *context);
-/* "events 5", a shard's stream has a '|' first. */
+/* Deletes FILE with this end, if it is there. */
+void journal_delete_beside(const char *path, const char *end);
+/* A shard's stream is |TYPE|SHARD. */
 static inline bool journal_is_stream(struct slice id)
 {
     return id.size && id.data[0] == '|';

@@ -66,6 +66,14 @@ const struct cmd_command cmd_commands[] = {
         { "dry-run", NULL, "checks everything, and imports nothing" },
         JSON, SCHEMA },
       cmd_journal_import },
+    { "journal", "remove-sharding", "JOURNAL TYPE...", 2, CMD_ARGUMENTS_MAX,
+      "delete what sharding remembers of types",
+      "Deletes the lists of remembered entities of these types, and prints them. After the next start these "
+      "entities start when they get a message. Events of entities, fences and terms stay. Stop the "
+      "whole cluster before: it is refused while nodes have the journal open. Durable distributed data is "
+      "not touched: if state-store-mode is ddata, delete its folder instead.",
+      { { "dry-run", NULL, "only prints them" }, JSON, SCHEMA },
+      cmd_journal_remove_sharding },
     { NULL, "man", "", 0, 0, "print the manual page", "Prints the manual page sherd(1) in mdoc.", { { 0 } },
       cmd_man },
     { NULL, "completion", "", 0, 0, "print completion for bash",

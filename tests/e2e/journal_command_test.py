@@ -2,7 +2,8 @@
 
 The commands that read work under running nodes, and what they print is what the file has. The commands
 that write are refused then. An export is imported into a new file, where verify finds nothing, a second
-export has the same events, and a cluster has the same totals. A wrong export imports nothing.
+export has the same events, and a cluster has the same totals. A wrong export imports nothing. After
+`remove-sharding` no entity is remembered.
 
 usage: journal_command_test.py AIRPORTS SHERD"""
 import base64
@@ -117,7 +118,41 @@ def check_wrong_imports(folder, expect, lines):
         expect(not [name for name in os.listdir(folder) if name.startswith("wrong.db")], "a refused import leaves files")
 
 
+def stop(cluster):
+    cluster.stop_all()
+    cluster.gone += cluster.nodes
+    cluster.nodes = []
+
+
+def check_removal(cluster, expect):
+    """Remembered entities are forgotten, and start again at a message. The second removal deletes the record that
+    was stored last: the requests of check_exact store nothing else."""
+    journal = cluster.journal
+    refused = run("journal", "remove-sharding", journal, "Airport", code=4)
+    expect("stop all nodes" in refused, f"a removal under a node: {refused}")
+    for name in ("n3", "n4"):
+        stop(cluster)
+        events = rows(journal, "SELECT count(*) FROM event JOIN entity ON id = entity WHERE pid NOT LIKE '|%'")
+        streams = rows(journal, "SELECT pid FROM event JOIN entity ON id = entity WHERE pid LIKE '|%' GROUP BY pid ORDER BY pid")
+        found = objects("journal", "remove-sharding", "--dry-run", journal, "Airport")
+        expect([entry["id"] for entry in found[:-1]] == [pid for pid, in streams] and len(streams) > 5, f"the streams are {found}")
+        expect(objects("journal", "remove-sharding", journal, "Air")[-1]["streams"] == 0, "another type's are removed")
+        expect(objects("journal", "remove-sharding", journal, "Airport")[-1] == dict(found[-1], removed=True), "not all are removed")
+        expect(not objects("journal", "ids", journal, "|") or not any(entry["last"] for entry in objects("journal", "ids", journal, "|")),
+               "a stream is left")
+        expect(rows(journal, "SELECT count(*) FROM event") == events, "events of entities are removed")
+        expect(objects("journal", "verify", "--deep", journal)[-1]["damaged"] == 0, "the journal is damaged")
+        cluster.start(name, seeds=[])
+        cluster.wait_up()
+        expect(cluster.running() == 0, "an airport is remembered")
+        cluster.check_exact()
+        expect(cluster.running() > 5, "no airport runs")
+    stop(cluster)
+
+
 def test(cluster):
+    os.environ["SHERD__CLUSTER__SHARDING__REMEMBER_ENTITIES"] = "on"
+    os.environ["SHERD__CLUSTER__SHARDING__REMEMBER_ENTITIES_STORE"] = "eventsourced"
     expect = cluster.expect
     check_texts(expect)
     first, second = (os.path.join(cluster.folder, name) for name in ("first.jsonl", "second.jsonl"))
@@ -132,9 +167,7 @@ def test(cluster):
     cluster.flights = flights
     check_tail(cluster, expect, name, last)
     cluster.check_exact()
-    cluster.stop_all()
-    cluster.gone += cluster.nodes
-    cluster.nodes = []
+    stop(cluster)
     print("commands work under a node", flush=True)
 
     check_reads(cluster, expect, False)
@@ -159,7 +192,7 @@ def test(cluster):
     cluster.start("n2", seeds=[])
     cluster.wait_up()
     cluster.check_exact()
-    cluster.stop_all()
+    check_removal(cluster, expect)
 
 
 sys.exit(main(test, __doc__, flights=4000))

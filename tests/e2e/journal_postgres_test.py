@@ -46,6 +46,8 @@ def check_reads(cluster, is_open):
 
 def the_commands_read_find_damage_and_export(cluster):
     expect, server = cluster.expect, cluster.server
+    os.environ["SHERD__CLUSTER__SHARDING__REMEMBER_ENTITIES"] = "on"
+    os.environ["SHERD__CLUSTER__SHARDING__REMEMBER_ENTITIES_STORE"] = "eventsourced"
     said = run("info", "postgres:host=/nowhere dbname=x", code=3)
     expect("/nowhere" in said, f"no server: {said}")
     expect("sherd.meta" in run("info", cluster.journal, code=3), "a database without a journal")
@@ -53,6 +55,8 @@ def the_commands_read_find_damage_and_export(cluster):
     cluster.wait_up()
     cluster.feed_all()
     check_reads(cluster, True)
+    refused = run("remove-sharding", cluster.journal, "Airport", code=4)
+    expect("stop all nodes" in refused, f"a removal under a node: {refused}")
     expect("not supported" in run("import", cluster.journal, code=4), "an import into PostgreSQL")
     cluster.check_exact()
     cluster.stop_all()
@@ -69,6 +73,17 @@ def the_commands_read_find_damage_and_export(cluster):
     expect(objects("verify", "--deep", copy)[-1]["damaged"] == 0, "the copy is damaged")
     expect(export(copy)[1:] == lines[1:], "the copy has another export")
     print(f"{lines[-1]['events']} events exported to a file", flush=True)
+
+    before = cluster.stored()
+    removed = objects("remove-sharding", cluster.journal, "Airport")[-1]
+    expect(removed["streams"] > 5 and removed["events"] == before - cluster.stored(), f"removed: {removed}")
+    expect(objects("verify", "--deep", cluster.journal)[-1]["damaged"] == 0, "the journal is damaged after a removal")
+    cluster.start("n2", seeds=[])
+    cluster.wait_up()
+    expect(cluster.running() == 0, "an airport is remembered")
+    cluster.stop_all()
+    cluster.gone += cluster.nodes
+    cluster.nodes = []
 
     row = f"(SELECT id FROM sherd.entity WHERE pid = '{name}')"
     server.sql(f"UPDATE sherd.event SET record = set_byte(record, 3, get_byte(record, 3) # 1) WHERE entity = {row} AND seq = 2")
