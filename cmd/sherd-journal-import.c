@@ -1,8 +1,9 @@
-/* Runs the command import: reads an exported journal into an SQLite journal, in one transaction. */
+/* Runs the command import: reads an exported journal into a journal, in one transaction. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include "sherd-journal-alone.h"
+#include "sherd-journal-target.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -30,7 +31,8 @@ static const char *const sql[PUTS] = {
 struct importing {
     FILE *from;
     const char *path; /* of the journal */
-    struct sqlite_store *store;
+    struct sqlite_store *store; /* null: it is in PostgreSQL */
+    struct target *target;
     sqlite3_stmt *statements[PUTS];
     struct export_line line;
     struct buf text;
@@ -51,6 +53,9 @@ static enum cmd_exit wrong(const struct importing *importing, const char *what)
 
 static enum cmd_exit failed(struct importing *importing)
 {
+    if (!importing->store)
+        return cmd_fail(importing->target && target_refuses(importing->target) ? CMD_REFUSED : CMD_UNREACHABLE,
+                        "%s; nothing was imported", target_error(importing->target));
     (void)sqlite_failed(importing->store, importing->error);
     return cmd_fail(CMD_UNREACHABLE, "%s; nothing was imported", importing->error);
 }
@@ -92,20 +97,11 @@ static int run(sqlite3_stmt *statement, int64_t *cell)
     return result;
 }
 
-static enum cmd_exit begin_entity(struct importing *importing)
+/* Makes the entity's row in a file. */
+static enum cmd_exit add_entity(struct importing *importing, struct slice id)
 {
-    struct slice id = importing->line.texts[EXPORT_ID];
-    size_t start = journal_is_stream(id) ? 1 : 0;
-    const uint8_t *end = id.size > start ? memchr(id.data + start, '|', id.size - start) : NULL;
     int64_t ignored;
 
-    if (!end || end == id.data + start)
-        return wrong(importing, "the id has no type: TYPE|ENTITY is wanted");
-    buf_clear(&importing->id);
-    buf_put_slice(&importing->id, id);
-    importing->key = record_key(id);
-    importing->next = start ? importing->line.numbers[EXPORT_SEQ] : 1;
-    importing->entities++;
     bind(importing->statements[PUT_ENTITY], 1, id);
     bind(importing->statements[GET_ENTITY], 1, id);
     if (run(importing->statements[PUT_ENTITY], NULL) != SQLITE_DONE ||
@@ -121,6 +117,24 @@ static enum cmd_exit begin_entity(struct importing *importing)
     default:
         return failed(importing);
     }
+}
+
+static enum cmd_exit begin_entity(struct importing *importing)
+{
+    struct slice id = importing->line.texts[EXPORT_ID];
+    size_t start = journal_is_stream(id) ? 1 : 0;
+    const uint8_t *end = id.size > start ? memchr(id.data + start, '|', id.size - start) : NULL;
+
+    if (!end || end == id.data + start)
+        return wrong(importing, "the id has no type: TYPE|ENTITY is wanted");
+    buf_clear(&importing->id);
+    buf_put_slice(&importing->id, id);
+    importing->key = record_key(id);
+    importing->next = start ? importing->line.numbers[EXPORT_SEQ] : 1;
+    importing->entities++;
+    if (importing->store)
+        return add_entity(importing, id);
+    return target_entity(importing->target, id, (size_t)(end - id.data) - start) ? CMD_GOOD : failed(importing);
 }
 
 static enum cmd_exit put_event(struct importing *importing)
@@ -143,6 +157,8 @@ static enum cmd_exit put_event(struct importing *importing)
         return wrong(importing, defect);
     importing->next++;
     importing->events++;
+    if (!importing->store)
+        return target_event(importing->target, seq, line->texts[EXPORT_RECORD]) ? CMD_GOOD : failed(importing);
     bind_number(statement, 1, (uint64_t)importing->entity);
     bind_number(statement, 2, seq);
     check(sqlite3_bind_blob64(statement, 3, line->texts[EXPORT_RECORD].data, line->texts[EXPORT_RECORD].size,
@@ -154,6 +170,10 @@ static enum cmd_exit put_term(struct importing *importing)
 {
     sqlite3_stmt *statement = importing->statements[PUT_TERM];
 
+    if (!importing->store)
+        return target_term(importing->target, importing->line.texts[EXPORT_TYPE], importing->line.numbers[EXPORT_OF_TERM])
+                   ? CMD_GOOD
+                   : failed(importing);
     bind(statement, 1, importing->line.texts[EXPORT_TYPE]);
     bind_number(statement, 2, importing->line.numbers[EXPORT_OF_TERM]);
     return run(statement, NULL) == SQLITE_DONE ? CMD_GOOD : failed(importing);
@@ -162,7 +182,13 @@ static enum cmd_exit put_term(struct importing *importing)
 static enum cmd_exit put_fence(struct importing *importing)
 {
     sqlite3_stmt *statement = importing->statements[PUT_FENCE];
+    struct fence fence = { importing->line.numbers[EXPORT_OF_TERM], importing->line.numbers[EXPORT_OF_EPOCH] };
 
+    if (!importing->store)
+        return target_fence(importing->target, importing->line.texts[EXPORT_TYPE],
+                            importing->line.texts[EXPORT_SHARD], fence)
+                   ? CMD_GOOD
+                   : failed(importing);
     bind(statement, 1, importing->line.texts[EXPORT_TYPE]);
     bind(statement, 2, importing->line.texts[EXPORT_SHARD]);
     bind_number(statement, 3, importing->line.numbers[EXPORT_OF_TERM]);
@@ -224,13 +250,33 @@ static enum cmd_exit read_header(struct importing *importing)
     return defect ? wrong(importing, defect) : CMD_GOOD;
 }
 
-static enum cmd_exit begin(struct importing *importing)
+static enum cmd_exit begin_file(struct importing *importing, const struct cmd_call *call, const char *cluster)
 {
+    enum cmd_exit exit;
+
+    importing->is_new = access(importing->path, F_OK) != 0 && errno == ENOENT;
+    exit = journal_open_alone(call, cluster, &importing->store);
+    if (exit != CMD_GOOD)
+        return exit;
     if (sqlite_run_text(importing->store, "BEGIN IMMEDIATE; UPDATE claims SET count = count + 1") != SQLITE_OK)
         return failed(importing);
     for (int i = 0; i < PUTS; i++)
         if (sqlite3_prepare_v2(importing->store->db, sql[i], -1, &importing->statements[i], NULL) != SQLITE_OK)
             return failed(importing);
+    return CMD_GOOD;
+}
+
+static enum cmd_exit begin_remote(struct importing *importing, const struct cmd_call *call, const char *cluster)
+{
+    uint64_t shards = 0;
+
+    if (!cmd_number(call, "number-of-shards", &shards))
+        return CMD_USAGE;
+    if (shards == 0 || shards > INT32_MAX)
+        return cmd_fail(CMD_USAGE, "an import into PostgreSQL needs --number-of-shards, as the nodes have it");
+    importing->target = target_open(journal_url(call->arguments[0]), journal_schema(call), (uint32_t)shards);
+    if (!importing->target || !target_begin(importing->target, slice_text(cluster)))
+        return failed(importing);
     return CMD_GOOD;
 }
 
@@ -254,21 +300,21 @@ static enum cmd_exit import_all(struct importing *importing, const struct cmd_ca
 {
     const char *cluster = cmd_value(call, "cluster");
     enum cmd_exit exit = read_header(importing);
+    bool is_remote = journal_is_remote(call);
     char *name;
 
     if (exit != CMD_GOOD)
         return exit;
     name = cluster ? mem_text(cluster)
                    : mem_copy(importing->line.texts[EXPORT_CLUSTER].data, importing->line.texts[EXPORT_CLUSTER].size);
-    importing->is_new = access(importing->path, F_OK) != 0 && errno == ENOENT;
-    exit = journal_open_alone(call, name, &importing->store);
+    exit = is_remote ? begin_remote(importing, call, name) : begin_file(importing, call, name);
     mem_free(name);
     if (exit == CMD_GOOD)
-        exit = begin(importing);
-    if (exit == CMD_GOOD)
         exit = put_lines(importing);
-    if (exit == CMD_GOOD && !cmd_value(call, "dry-run") &&
-        sqlite_run_text(importing->store, "COMMIT") != SQLITE_OK)
+    if (exit != CMD_GOOD || cmd_value(call, "dry-run"))
+        return exit;
+    if (is_remote ? !target_commit(importing->target)
+                  : sqlite_run_text(importing->store, "COMMIT") != SQLITE_OK)
         exit = failed(importing);
     return exit;
 }
@@ -279,12 +325,13 @@ enum cmd_exit cmd_journal_import(const struct cmd_call *call)
     bool is_dry = cmd_value(call, "dry-run") != NULL;
     enum cmd_exit exit;
 
-    if (journal_is_remote(call))
-        return cmd_fail(CMD_REFUSED, "an import into PostgreSQL is not supported");
     if (call->count > 1 && !(importing.from = fopen(call->arguments[1], "re")))
         return cmd_fail(CMD_UNREACHABLE, "%s: %s", call->arguments[1], strerror(errno));
     exit = import_all(&importing, call);
+    target_close(importing.target);
     close_target(&importing, exit == CMD_GOOD && !is_dry);
+    if (journal_is_remote(call))
+        importing.path = "journal in PostgreSQL";
     if (exit == CMD_GOOD && cmd_value(call, "json"))
         printf("{\"entities\":%" PRIu64 ",\"events\":%" PRIu64 ",\"imported\":%s}\n", importing.entities,
                importing.events, is_dry ? "false" : "true");

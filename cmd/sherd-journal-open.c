@@ -7,8 +7,7 @@
 #include "base/check.h"
 #include "base/vec.h"
 
-/* The URL of "postgres:URL", or of "postgresql://..."; null: a file. */
-static const char *url_of(const char *place)
+const char *journal_url(const char *place)
 {
     if (strncmp(place, "postgres:", 9) == 0 && strncmp(place, "postgres://", 11) != 0)
         return place + 9;
@@ -17,28 +16,23 @@ static const char *url_of(const char *place)
     return NULL;
 }
 
-bool journal_is_remote(const struct cmd_call *call)
+const char *journal_schema(const struct cmd_call *call)
 {
-    return url_of(call->arguments[0]) != NULL;
+    const char *schema = cmd_value(call, "schema");
+
+    return schema ? schema : "sherd";
 }
 
-static struct journal *open_remote(const char *url, const char *schema, char *error)
+bool journal_is_remote(const struct cmd_call *call)
 {
-#ifdef SHERD_WITH_POSTGRES
-    return journal_open_postgres(url, schema ? schema : "sherd", error);
-#else
-    (void)url, (void)schema;
-    (void)snprintf(error, BACKEND_ERROR_MAX,
-                   "this program was built without libpq: it reads no journals in PostgreSQL"); /* fits */
-    return NULL;
-#endif
+    return journal_url(call->arguments[0]) != NULL;
 }
 
 struct journal *journal_open(const struct cmd_call *call)
 {
     char error[BACKEND_ERROR_MAX] = "";
-    const char *url = url_of(call->arguments[0]);
-    struct journal *journal = url ? open_remote(url, cmd_value(call, "schema"), error)
+    const char *url = journal_url(call->arguments[0]);
+    struct journal *journal = url ? journal_open_postgres(url, journal_schema(call), error)
                                   : journal_open_sqlite(call->arguments[0], error);
 
     if (!journal)

@@ -1,7 +1,6 @@
 /* Reads a journal in PostgreSQL: the session is read-only, and each call is one statement. */
-#include "sherd-journal.h"
+#include "sherd-journal-remote.h"
 
-#include <libpq-fe.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +10,7 @@
 
 #define VERSION_MAX 1
 #define PAGE_BYTES "1048576"
-#define PARAMETERS 4
+#define PARAMETERS 5
 #define KEYWORDS 12
 
 struct postgres_journal {
@@ -43,14 +42,14 @@ static void put_number(uint8_t bytes[8], uint64_t number)
         bytes[i] = (uint8_t)(number >> (56 - 8 * i));
 }
 
-static struct slice cell(const PGresult *result, int row, int column)
+struct slice journal_remote_cell(const PGresult *result, int row, int column)
 {
     return slice_of(PQgetvalue(result, row, column), (size_t)PQgetlength(result, row, column));
 }
 
-static uint64_t number(const PGresult *result, int row, int column)
+uint64_t journal_remote_number(const PGresult *result, int row, int column)
 {
-    struct slice bytes = cell(result, row, column);
+    struct slice bytes = journal_remote_cell(result, row, column);
     uint64_t value = 0;
 
     for (size_t i = 0; i < bytes.size && i < 8; i++)
@@ -58,11 +57,10 @@ static uint64_t number(const PGresult *result, int row, int column)
     return value;
 }
 
-/* Runs a statement with bytes as parameters, where @ stands for the schema. Results are binary. Null on
- * failure, or with fewer than `columns`. */
-static PGresult *run(struct postgres_journal *own, const char *text, const struct slice *parameters, int count,
-                     int columns)
+PGresult *journal_remote_run(struct journal *journal, const char *text, const struct slice *parameters, int count,
+                             int columns)
 {
+    struct postgres_journal *own = own_of(journal);
     const char *values[PARAMETERS];
     int sizes[PARAMETERS], formats[PARAMETERS];
     struct buf sql = { 0 };
@@ -93,23 +91,23 @@ static bool read_info(struct journal *journal, struct journal_info *info)
         " (SELECT count(*) FROM @event), (pg_total_relation_size('@event') + pg_total_relation_size('@entity'))::int8,"
         " (SELECT count(*) FROM pg_stat_activity a WHERE a.datname = current_database()"
         " AND starts_with(a.application_name, 'sherd:' || left(m.cluster, 20) || ':')) FROM @meta m";
-    PGresult *result = run(own_of(journal), text, NULL, 0, 7);
+    PGresult *result = journal_remote_run(journal, text, NULL, 0, 7);
     bool good = result && PQntuples(result) == 1;
 
     if (result && !good)
         (void)refuse(own_of(journal), "no node has used it yet");
     if (good) {
-        struct slice store = cell(result, 0, 0);
+        struct slice store = journal_remote_cell(result, 0, 0);
 
         (void)snprintf(info->kind, sizeof info->kind, "postgres");
         (void)snprintf(info->store, sizeof info->store, "%.*s", (int)store.size,
                        (const char *)store.data); /* fits */
-        buf_put_slice(&info->cluster, cell(result, 0, 1));
-        info->version = (int64_t)number(result, 0, 2);
-        info->entities = number(result, 0, 3);
-        info->events = number(result, 0, 4);
-        info->bytes = number(result, 0, 5);
-        info->users = number(result, 0, 6) > 0;
+        buf_put_slice(&info->cluster, journal_remote_cell(result, 0, 1));
+        info->version = (int64_t)journal_remote_number(result, 0, 2);
+        info->entities = journal_remote_number(result, 0, 3);
+        info->events = journal_remote_number(result, 0, 4);
+        info->bytes = journal_remote_number(result, 0, 5);
+        info->users = journal_remote_number(result, 0, 6) > 0;
     }
     PQclear(result);
     return good;
@@ -128,13 +126,13 @@ static bool read_ids(struct journal *journal, struct slice prefix, struct slice 
     PGresult *result;
 
     put_number(bytes, limit);
-    result = run(own_of(journal), text, parameters, 3, 3);
+    result = journal_remote_run(journal, text, parameters, 3, 3);
     for (int i = 0; result && i < PQntuples(result); i++) {
-        struct slice id = cell(result, i, 0);
+        struct slice id = journal_remote_cell(result, i, 0);
 
         if (id.size < prefix.size || !slice_equal(slice_of(id.data, prefix.size), prefix))
             break; /* the order puts all others with the prefix before */
-        found(context, id, number(result, i, 1), number(result, i, 2));
+        found(context, id, journal_remote_number(result, i, 1), journal_remote_number(result, i, 2));
     }
     PQclear(result);
     return result != NULL;
@@ -155,9 +153,9 @@ static bool read_events(struct journal *journal, struct slice id, uint64_t from,
 
     put_number(first, from > INT64_MAX ? INT64_MAX : from);
     put_number(most, JOURNAL_PAGE);
-    result = run(own_of(journal), text, parameters, 3, 2);
+    result = journal_remote_run(journal, text, parameters, 3, 2);
     for (int i = 0; result && i < PQntuples(result); i++)
-        found(context, number(result, i, 0), cell(result, i, 1));
+        found(context, journal_remote_number(result, i, 0), journal_remote_cell(result, i, 1));
     PQclear(result);
     return result != NULL;
 }
@@ -165,10 +163,10 @@ static bool read_events(struct journal *journal, struct slice id, uint64_t from,
 static bool read_terms(struct journal *journal, void (*found)(void *context, struct slice type, uint64_t term),
                        void *context)
 {
-    PGresult *result = run(own_of(journal), "SELECT type, last FROM @term ORDER BY type", NULL, 0, 2);
+    PGresult *result = journal_remote_run(journal, "SELECT type, last FROM @term ORDER BY type", NULL, 0, 2);
 
     for (int i = 0; result && i < PQntuples(result); i++)
-        found(context, cell(result, i, 0), number(result, i, 1));
+        found(context, journal_remote_cell(result, i, 0), journal_remote_number(result, i, 1));
     PQclear(result);
     return result != NULL;
 }
@@ -177,12 +175,12 @@ static bool read_fences(struct journal *journal,
                         void (*found)(void *context, struct slice type, struct slice shard, struct fence fence),
                         void *context)
 {
-    PGresult *result = run(own_of(journal), "SELECT type, shard, term, epoch FROM @shard ORDER BY type, shard",
+    PGresult *result = journal_remote_run(journal, "SELECT type, shard, term, epoch FROM @shard ORDER BY type, shard",
                            NULL, 0, 4);
 
     for (int i = 0; result && i < PQntuples(result); i++)
-        found(context, cell(result, i, 0), cell(result, i, 1),
-              (struct fence){ number(result, i, 2), number(result, i, 3) });
+        found(context, journal_remote_cell(result, i, 0), journal_remote_cell(result, i, 1),
+              (struct fence){ journal_remote_number(result, i, 2), journal_remote_number(result, i, 3) });
     PQclear(result);
     return result != NULL;
 }
@@ -199,13 +197,11 @@ static bool read_faults(struct journal *journal, void (*found)(void *context, st
         { "SELECT DISTINCT convert_to(entity::text, 'UTF8') FROM @event ev"
           " WHERE NOT EXISTS (SELECT 1 FROM @entity e WHERE e.id = ev.entity)", "events without a row of their entity" },
     };
-    struct postgres_journal *own = own_of(journal);
-
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
-        PGresult *result = run(own, checks[i].text, NULL, 0, 1);
+        PGresult *result = journal_remote_run(journal, checks[i].text, NULL, 0, 1);
 
         for (int row = 0; result && row < PQntuples(result); row++)
-            found(context, cell(result, row, 0), checks[i].why);
+            found(context, journal_remote_cell(result, row, 0), checks[i].why);
         PQclear(result);
         if (!result)
             return false;
@@ -226,24 +222,19 @@ static bool read_schema(struct journal *journal, void (*found)(void *context, co
 
 /* ---- removing ---- */
 
-static bool execute(struct postgres_journal *own, const char *sql)
+bool journal_remote_execute(struct journal *journal, const char *text)
 {
-    PGresult *result = PQexec(own->connection, sql);
-    bool good = PQresultStatus(result) == PGRES_COMMAND_OK || refuse(own, PQerrorMessage(own->connection));
-
-    PQclear(result);
-    return good;
-}
-
-/* No node can claim or write for a shard until the transaction ends. */
-static bool lock_shards(struct postgres_journal *own)
-{
+    struct postgres_journal *own = own_of(journal);
     struct buf sql = { 0 };
+    PGresult *result;
     bool good;
 
-    pg_sql_fill(&sql, "BEGIN READ WRITE; LOCK TABLE @shard IN EXCLUSIVE MODE", own->schema);
+    pg_sql_fill(&sql, text, own->schema);
     buf_put_u8(&sql, 0);
-    good = execute(own, (const char *)sql.data);
+    result = PQexec(own->connection, (const char *)sql.data);
+    good = PQresultStatus(result) == PGRES_COMMAND_OK || PQresultStatus(result) == PGRES_TUPLES_OK ||
+           refuse(own, PQerrorMessage(own->connection));
+    PQclear(result);
     buf_fini(&sql);
     return good;
 }
@@ -254,20 +245,22 @@ static bool remove_streams(struct journal *journal, const struct journal_streams
                                " RETURNING 1) SELECT count(*) FROM gone";
     struct postgres_journal *own = own_of(journal);
     struct journal_info info = { .version = 0 };
-    bool good = lock_shards(own) && read_info(journal, &info);
+    /* No node can claim or write for a shard until the transaction ends. */
+    bool good = journal_remote_execute(journal, "BEGIN READ WRITE; LOCK TABLE @shard IN EXCLUSIVE MODE") &&
+                read_info(journal, &info);
 
     buf_fini(&info.cluster);
     if (good && info.users)
         good = refuse(own, "nodes are connected; stop all nodes that use it");
     for (uint32_t i = 0; i < streams->count && good; i++) {
         struct slice id = buf_slice(&streams->items[i]);
-        PGresult *result = run(own, text, &id, 1, 1);
+        PGresult *result = journal_remote_run(journal, text, &id, 1, 1);
 
         good = result != NULL;
         PQclear(result);
     }
     if (good)
-        return execute(own, "COMMIT");
+        return journal_remote_execute(journal, "COMMIT");
     PQclear(PQexec(own->connection, "ROLLBACK")); /* the first error counts */
     journal->is_used = info.users == 1;
     own->base.is_used = info.users == 1;
@@ -352,8 +345,8 @@ static bool connect_to(struct postgres_journal *own, const char *url)
 
 static bool check_version(struct postgres_journal *own)
 {
-    PGresult *result = run(own, "SELECT min_reader::int8 FROM @meta", NULL, 0, 1);
-    bool good = result && (!PQntuples(result) || number(result, 0, 0) <= VERSION_MAX);
+    PGresult *result = journal_remote_run(&own->base, "SELECT min_reader::int8 FROM @meta", NULL, 0, 1);
+    bool good = result && (!PQntuples(result) || journal_remote_number(result, 0, 0) <= VERSION_MAX);
 
     if (result && !good)
         (void)refuse(own, "its tables need a newer program");
@@ -361,17 +354,30 @@ static bool check_version(struct postgres_journal *own)
     return good;
 }
 
-struct journal *journal_open_postgres(const char *url, const char *schema, char *error)
+const char *const journal_remote_schema = schema_001;
+
+struct journal *journal_remote_connect(const char *url, const char *schema, bool *is_connected)
 {
     struct postgres_journal *own = mem_alloc(sizeof *own);
 
     own->base.ops = &postgres_ops;
     own->schema = schema;
+    *is_connected = false;
     if (!pg_schema_is_valid(schema))
         (void)refuse(own, "--schema: use lower-case letters, digits and _, at most 63");
-    else if (connect_to(own, url) && check_version(own))
-        return &own->base;
-    memcpy(error, own->base.error, BACKEND_ERROR_MAX);
-    close_journal(&own->base);
+    else
+        *is_connected = connect_to(own, url);
+    return &own->base;
+}
+
+struct journal *journal_open_postgres(const char *url, const char *schema, char *error)
+{
+    bool is_connected;
+    struct journal *journal = journal_remote_connect(url, schema, &is_connected);
+
+    if (is_connected && check_version(own_of(journal)))
+        return journal;
+    memcpy(error, journal->error, BACKEND_ERROR_MAX);
+    close_journal(journal);
     return NULL;
 }

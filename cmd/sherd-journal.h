@@ -66,6 +66,9 @@ struct journal {
 struct journal *journal_open(const struct cmd_call *call);
 /* Tells whether the journal of a command is in PostgreSQL. */
 bool journal_is_remote(const struct cmd_call *call);
+/* The URL of "postgres:URL", or of "postgresql://..."; null: a file. */
+const char *journal_url(const char *place);
+const char *journal_schema(const struct cmd_call *call);
 /* CMD_UNREACHABLE, with the journal's error on standard error. */
 enum cmd_exit journal_failed(const struct journal *journal);
 /* Calls `found` for each event from `from` to `to`, until it returns false. */
@@ -86,7 +89,7 @@ static inline bool journal_is_stream(struct slice id)
 /* sherd-journal-sqlite.c */
 struct journal *journal_open_sqlite(const char *path, char *error);
 
-/* sherd-journal-postgres.c: lent until the close; only if the program was built with libpq */
+/* sherd-journal-postgres.c; the schema is lent until the close */
 struct journal *journal_open_postgres(const char *url, const char *schema, char *error);
 
 /* sherd-journal-print.c */

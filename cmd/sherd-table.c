@@ -58,12 +58,14 @@ const struct cmd_command cmd_commands[] = {
       "one of them, but not all up to the same moment.",
       { { "prefix", "PREFIX", "only entities whose id begins so" }, SCHEMA }, cmd_journal_export },
     { "journal", "import", "JOURNAL [FILE]", 1, 2, "read an export into a journal",
-      "Reads an export from FILE or standard input into JOURNAL, an SQLite file, which is made if it does not exist. All is "
+      "Reads an export from FILE or standard input into JOURNAL, which is made if it does not exist. All is "
       "imported, or nothing. Entities that the journal already has are refused. Terms and fences become the "
       "higher ones of both. Stop all nodes that use the journal before: it is refused while a process has "
-      "it open.",
+      "it open. A journal in PostgreSQL must be empty, and needs --number-of-shards: its tables have the shard of "
+      "each entity. An export whose types have other extractors than Akka's hash is refused there.",
       { { "cluster", "ID", "the journal's cluster, if not that of the export" },
         { "dry-run", NULL, "checks everything, and imports nothing" },
+        { "number-of-shards", "N", "as the nodes have it; only for PostgreSQL" },
         JSON, SCHEMA },
       cmd_journal_import },
     { "journal", "remove-sharding", "JOURNAL TYPE...", 2, CMD_ARGUMENTS_MAX,

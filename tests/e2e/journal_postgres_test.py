@@ -1,5 +1,5 @@
 """Tests `sherd journal` with a journal in PostgreSQL: it reads under running nodes, finds damage, and exports into a
-file that a second export equals. It opens read-only sessions, and says why it cannot open one.
+file that a second export equals. An import into an empty database serves nodes again. It opens read-only sessions, and says why it cannot open one.
 
 usage: journal_postgres_test.py AIRPORTS SHERD"""
 import json
@@ -12,6 +12,7 @@ from postgres_cluster import run as run_tests
 
 PROGRAM = sys.argv.pop(2)
 LIMIT = 120  # s
+SHARDS = "60"  # as airports has them
 
 
 def run(*words, code=0):
@@ -57,7 +58,6 @@ def the_commands_read_find_damage_and_export(cluster):
     check_reads(cluster, True)
     refused = run("remove-sharding", cluster.journal, "Airport", code=4)
     expect("stop all nodes" in refused, f"a removal under a node: {refused}")
-    expect("not supported" in run("import", cluster.journal, code=4), "an import into PostgreSQL")
     cluster.check_exact()
     cluster.stop_all()
     cluster.gone += cluster.nodes
@@ -74,11 +74,30 @@ def the_commands_read_find_damage_and_export(cluster):
     expect(export(copy)[1:] == lines[1:], "the copy has another export")
     print(f"{lines[-1]['events']} events exported to a file", flush=True)
 
+    server.sql("DROP SCHEMA sherd CASCADE")
+    words = "import", cluster.journal, path, "--number-of-shards"
+    expect("--number-of-shards" in run("import", cluster.journal, path, code=2), "an import without the number of shards")
+    expect("another extractor" in run(*words, "7", code=4), "an import with another number of shards")
+    expect("sherd.meta" in run("info", cluster.journal, code=3), "a refused import leaves tables")
+    run(*words, SHARDS, "--dry-run")
+    expect("sherd.meta" in run("info", cluster.journal, code=3), "--dry-run makes tables")
+    run(*words, SHARDS)
+    expect(objects("verify", "--deep", cluster.journal)[-1]["damaged"] == 0, "the import is damaged")
+    expect(export(cluster.journal)[1:] == lines[1:], "the import has another export")
+    expect("has entities already" in run(*words, SHARDS, code=4), "a second import")
+    cluster.start("n2", seeds=[])
+    cluster.wait_up()
+    cluster.check_exact()
+    cluster.stop_all()
+    cluster.gone += cluster.nodes
+    cluster.nodes = []
+    print("imported again; the nodes have the same totals", flush=True)
+
     before = cluster.stored()
     removed = objects("remove-sharding", cluster.journal, "Airport")[-1]
     expect(removed["streams"] > 5 and removed["events"] == before - cluster.stored(), f"removed: {removed}")
     expect(objects("verify", "--deep", cluster.journal)[-1]["damaged"] == 0, "the journal is damaged after a removal")
-    cluster.start("n2", seeds=[])
+    cluster.start("n3", seeds=[])
     cluster.wait_up()
     expect(cluster.running() == 0, "an airport is remembered")
     cluster.stop_all()
@@ -93,7 +112,7 @@ def the_commands_read_find_damage_and_export(cluster):
     expect("incomplete" in run("export", cluster.journal, code=1), "a damaged event is exported")
     server.sql(f"DELETE FROM sherd.event WHERE entity = {row} AND seq = 2")
     expect("an event before it is missing" in run("verify", cluster.journal, code=1), "a gap is not found")
-    server.sql(f"UPDATE sherd.shard SET last = last - 1; DELETE FROM sherd.entity WHERE id = {row}")
+    server.sql(f"UPDATE sherd.shard SET last = 0; DELETE FROM sherd.entity WHERE id = {row}")
     expect(objects("verify", cluster.journal)[-1]["damaged"] == 0, "verify without --deep compares the tables")
     said = run("verify", "--deep", cluster.journal, code=1)
     expect("without a row of their entity" in said and "position is below" in said, f"verify --deep finds {said}")
