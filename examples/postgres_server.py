@@ -28,6 +28,24 @@ def user():
     return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}, entry.pw_uid, entry.pw_gid
 
 
+def reachable(folder, uid, gid):
+    """True if that user can enter the folder and all above it."""
+    while True:
+        info = os.stat(folder)
+        shift = 6 if info.st_uid == uid else 3 if info.st_gid == gid else 0
+        if not info.st_mode >> shift & 1:
+            return False
+        if folder == "/":
+            return True
+        folder = os.path.dirname(folder)
+
+
+def make_folder(uid, gid):
+    """Makes a folder that the server's user can reach: in TMPDIR, or in /tmp if others may not enter TMPDIR."""
+    place = os.path.realpath(tempfile.gettempdir())
+    return tempfile.mkdtemp(prefix="sherd-pg-", dir=place if reachable(place, uid, gid) else "/tmp")
+
+
 def free_port():
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -41,7 +59,7 @@ class Server:
         self.bin = programs()
         self.prefix = list(prefix)  # a command that runs the server, as ip netns exec
         self.rights, self.uid, self.gid = user()
-        self.folder = folder or tempfile.mkdtemp(prefix="sherd-pg-")
+        self.folder = folder or make_folder(self.uid, self.gid)
         self.is_own = folder is None
         os.makedirs(self.folder, exist_ok=True)
         os.chown(self.folder, self.uid, self.gid)
