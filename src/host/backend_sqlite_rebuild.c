@@ -49,7 +49,7 @@ static const char *const to_sql[TO_COUNT] = {
     [TO_ENTITY] = "INSERT OR IGNORE INTO entity VALUES(?, ?)",
     [TO_EVENT] = "INSERT OR REPLACE INTO event VALUES(?, ?, ?)",
     [TO_CUT] = "DELETE FROM event WHERE entity = ?",
-    [TO_NEWEST] = "SELECT max(seq) FROM snapshot WHERE entity = ?", /* that was copied */
+    [TO_NEWEST] = "SELECT max(seq) FROM snapshot WHERE entity = ?", /* of the copied ones */
 };
 
 /* Tables that are copied row by row, from both ends up to the damage. */

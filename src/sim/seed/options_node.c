@@ -19,7 +19,6 @@
  *   - type.active_entity_limit, type.active_byte_limit, type.lease_retry_ms: likewise
  *   - locations_timeout: of a call whose answer no checker judges
  *   - type.stop_msg, type.remember, type.proxy: define a type (traffic.h)
- *   - type.keep_snapshots, type.delete_events, type.keep_events: no simulated entity has snapshots
  *   - remember.shard_count: the type's
  *   - remember.move_again: the node's retry_interval, which is drawn
  *   - remember.moves_max: follows from buffer_size, which is drawn
