@@ -132,7 +132,7 @@ static struct replay *begin(const struct check_recovery *check,
     struct replay *replay = mem_alloc(sizeof *replay);
 
     replay->events = request->from - 1;
-    if (request->from > 1 && request->records.count)
+    if (request->records.count)
         replay->events = request->records.items[0].seq - 1;
     replay->hash = hash_before(check, backend_slice(request, request->id), replay->events);
     return replay;
