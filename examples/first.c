@@ -57,7 +57,8 @@ int main(int argc, char **argv)
     };
     struct sherd_entity_type counter = {
         .name = "Counter",
-        .behavior = { "counter", sizeof(int), receive, apply, NULL, 0 } };
+        .behavior = { .name = "counter", .state_size = sizeof(int),
+                      .receive = receive, .apply = apply } };
 
     if (argc > 2 || (argc > 1 && argv[1][0] == '-')) {
         int help = !strcmp(argv[1], "--help");

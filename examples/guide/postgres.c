@@ -71,7 +71,8 @@ int main(int argc, char **argv)
 {
     struct sherd_entity_type counter = {
         .name = "Counter",
-        .behavior = { "counter", sizeof(int), receive, apply, NULL, 0 } };
+        .behavior = { .name = "counter", .state_size = sizeof(int),
+                      .receive = receive, .apply = apply } };
 
     if (argc < 2 || argc > 3 || argv[1][0] == '-') {
         fprintf(stderr, "usage: postgres URL [PORT]\n");

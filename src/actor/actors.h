@@ -373,6 +373,7 @@ enum sherd_stage actors_asked_stage(const struct actors *actors, uint16_t type,
 void actors_node_gone(struct actors *actors, uint64_t node);
 /* The node is unreachable: such asks that may fail end with SHERD_REASON_UNREACHABLE. */
 void actors_node_unreachable(struct actors *actors, uint64_t node);
+bool actors_ask_is_open(const struct actors *actors, uint64_t ask); /* of this lane */
 /* True for an ask of this lane that ends at once if the receiver's node is unreachable. */
 bool actors_ask_may_fail(const struct actors *actors, uint64_t ask);
 

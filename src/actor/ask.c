@@ -180,6 +180,11 @@ void ask_may_fail(struct actors *actors, uint64_t ask)
     ask_find(actors, ask)->may_fail = true; /* it was just opened */
 }
 
+bool actors_ask_is_open(const struct actors *actors, uint64_t ask)
+{
+    return ask_find(actors, ask) != NULL;
+}
+
 bool actors_ask_may_fail(const struct actors *actors, uint64_t ask)
 {
     const struct entry *entry = ask_find(actors, ask);

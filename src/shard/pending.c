@@ -19,6 +19,17 @@ void pending_budget_init(struct pending_budget *budget, uint64_t count_max,
         budget->bytes_max = 1;
 }
 
+static void append(struct pending_queue *queue, struct pending_item *held)
+{
+    held->next = NULL;
+    if (queue->last)
+        queue->last->next = held;
+    else
+        queue->first = held;
+    queue->last = held;
+    queue->count++;
+}
+
 bool pending_put(struct pending_queue *queue, struct pending_budget *budget,
               uint64_t now, struct pending_item *held)
 {
@@ -28,14 +39,8 @@ bool pending_put(struct pending_queue *queue, struct pending_budget *budget,
         budget->refused++;
         return false;
     }
-    held->next = NULL;
     held->since = now;
-    if (queue->last)
-        queue->last->next = held;
-    else
-        queue->first = held;
-    queue->last = held;
-    queue->count++;
+    append(queue, held);
     budget->count++;
     budget->bytes += held->size;
     BOUNDED("messages that wait in a region", budget->count, budget->count_max);
@@ -59,6 +64,25 @@ struct pending_item *pending_take(struct pending_queue *queue, struct pending_bu
     budget->count--;
     budget->bytes -= held->size;
     return held;
+}
+
+void pending_move_if(struct pending_queue *queue, struct pending_budget *budget,
+                     pending_test *test, const void *user, struct pending_queue *out)
+{
+    struct pending_queue kept = { 0 };
+    struct pending_item *next;
+
+    for (struct pending_item *held = queue->first; held; held = next) {
+        next = held->next;
+        if (!test(held, user)) {
+            append(&kept, held);
+            continue;
+        }
+        append(out, held);
+        budget->count--;
+        budget->bytes -= held->size;
+    }
+    *queue = kept;
 }
 
 void pending_append(struct pending_queue *queue, struct pending_queue *from)

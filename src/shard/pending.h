@@ -40,6 +40,10 @@ void pending_budget_init(struct pending_budget *budget, uint64_t count_max,
 bool pending_put(struct pending_queue *queue, struct pending_budget *budget,
               uint64_t now, struct pending_item *held);
 struct pending_item *pending_take(struct pending_queue *queue, struct pending_budget *budget);
+/* Moves the messages for which the test is true to the end of `out`, in order. */
+typedef bool pending_test(const struct pending_item *held, const void *user);
+void pending_move_if(struct pending_queue *queue, struct pending_budget *budget,
+                     pending_test *test, const void *user, struct pending_queue *out);
 /* Moves all of `from` before or after `queue`, within one budget. */
 void pending_prepend(struct pending_queue *queue, struct pending_queue *from);
 void pending_append(struct pending_queue *queue, struct pending_queue *from);

@@ -282,6 +282,17 @@ struct pending_item *routes_take_any(struct routes *routes)
     return NULL;
 }
 
+void routes_take_if(struct routes *routes, pending_test *test, const void *user,
+                    struct pending_queue *out)
+{
+    for (uint32_t i = 0; i < 2 * routes->shard_count - 1; i++) {
+        if (!routes->waiting[i] || routes->table[i].state == ROUTE_FLUSHING)
+            continue;
+        pending_move_if(routes->waiting[i], routes->budget, test, user, out);
+        drop_queue_if_empty(routes, i);
+    }
+}
+
 uint32_t routes_waiting(const struct routes *routes, int32_t shard)
 {
     int64_t index = shard_index(shard, routes->shard_count);

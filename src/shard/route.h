@@ -126,6 +126,9 @@ struct pending_item *routes_take(struct routes *routes, int32_t shard);
 struct pending_item *routes_drain(struct routes *routes, int32_t shard);
 /* The same over all shards in index order, at the node's end. */
 struct pending_item *routes_take_any(struct routes *routes);
+/* Moves messages that wait for a home, and for which the test is true, to `out`. */
+void routes_take_if(struct routes *routes, pending_test *test, const void *user,
+                    struct pending_queue *out);
 
 bool routes_next_news(struct routes *routes, struct routes_news *news);
 

@@ -306,7 +306,7 @@ static struct sherd_system *started(const char *path)
                                      .log_level = SHERD_LOG_WARNING,
                                      .journal = journal };
     struct sherd_entity_type type = {
-        .name = "T", .behavior = { "t", 0, receive, apply, NULL, 0 }
+        .name = "T", .behavior = { .name = "t", .receive = receive, .apply = apply }
     };
     struct sherd_system *system;
 

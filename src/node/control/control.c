@@ -598,14 +598,14 @@ bool control_turn(struct control *control)
     downing_step(control);
     control_departed_step(control);
     /* A message to this node may cause events, events cause messages, and both may advance the
-     * shutdown. */
+     * shutdown, which may give up leases. */
     do {
         shutdown = control->shutdown;
         control_wire(control);
         machine_flush_outbox(machine, own_message);
         control_wire(control);
         control_shutdown_step(control);
-    } while (machine->outbox.count || control->shutdown != shutdown);
+    } while (control_leases_wire(control) || machine->outbox.count || control->shutdown != shutdown);
     if (turn_is_stirred(&control->turn)) {
         tell_coordinators(control);
         turn_end_types(&control->turn, types_deadline(control));

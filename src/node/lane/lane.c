@@ -434,6 +434,7 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
         if (!lane->frames_until)
             lane->frames_until = machine->now + FRAMES_TIME;
         type->waiting_report = WAITING_UNREPORTED;
+        type->asks_seen = UINT32_MAX;
         break;
     case MAIL_WATCHED:
         watched(lane, mail_watched_of(content));
@@ -566,10 +567,15 @@ static void report_waiting(struct lane *lane)
     for (uint32_t i = 0; i < lane->type_count; i++) {
         struct lane_type *type = &lane->types[i];
         struct mail_content content;
-        uint64_t count = type->budget.count + has_frames;
-        enum waiting_report waits = count ? WAITING_SOME : WAITING_NONE;
+        enum waiting_report waits;
+        uint64_t count;
 
-        if (!type->reporting || type->waiting_report == waits)
+        if (!type->reporting)
+            continue;
+        lane_drop_ended_asks(lane, type);
+        count = type->budget.count + has_frames;
+        waits = count ? WAITING_SOME : WAITING_NONE;
+        if (type->waiting_report == waits)
             continue;
         type->waiting_report = waits;
         content = mail_from(

@@ -73,6 +73,7 @@ struct lane_type {
     VEC(struct remember_reading) readings; /* the first one continues, a part in each turn */
     bool reporting;       /* control wants MAIL_WAITING */
     enum waiting_report waiting_report;
+    uint32_t asks_seen;   /* open asks of the lane when it looked for ended ones; UINT32_MAX: never */
     bool coordinator_known;
     struct proof proof;   /* of the coordinator that ordered the last start */
     uint64_t stored_term; /* the highest term with which the journal refused a fence of this lane */
@@ -263,6 +264,10 @@ void lane_name_mail(struct lane *lane,
                     const struct mail_content *content); /* MAIL_NAME_KNOWN, _ANSWER, _GONE */
 /* Handles MAIL_IDENTIFY: answers whether the actor lives. */
 void lane_identified(struct lane *lane, const struct mail_identify *identify);
+
+/* ---- ended_asks.c ---- */
+/* The node leaves. */
+void lane_drop_ended_asks(struct lane *lane, struct lane_type *type);
 
 /* ---- ask_stage.c ---- */
 void lane_ask_stage(struct lane *lane, struct message *message,

@@ -80,6 +80,32 @@ static void timeout_names_the_latest_stage(void **state)
     world_free(world);
 }
 
+/* Its message waits for a home that nobody needs any more. */
+static void an_ask_that_has_ended_delays_no_shutdown(void **state)
+{
+    struct world *world = cast_new(2);
+    struct sherd_entity_type proxies[CAST_TYPES];
+    struct node_settings settings;
+    struct player player;
+    uint32_t node = 0;
+
+    (void)state;
+    cast_begin();
+    memcpy(proxies, cast_types, sizeof proxies);
+    for (int i = 0; i < CAST_TYPES; i++)
+        proxies[i].proxy = 1;
+    settings = world_node_settings(world, 0, proxies, CAST_TYPES);
+    world_start(world, 0, &settings);
+    assert_true(world_until(world, world_all_up, NULL, 30 * SECOND));
+    player_spawn(&player, world, 0, 0);
+    player_ask(&player, "E", "a", ECHO, 300);
+    runs_out(&player, SHERD_STAGE_NO_COORDINATOR, "");
+    player_ask(&player, "E", "a", ECHO, 1500);
+    world_leave(world, 0);
+    assert_true(world_until(world, world_node_ended, &node, 3 * SECOND));
+    world_free(world);
+}
+
 static void timeout_names_delivery_here_and_sending_elsewhere(void **state)
 {
     struct world *world = cast_world(3, 2, 2);
@@ -437,6 +463,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(timeout_names_a_missing_coordinator),
         cmocka_unit_test(asks_to_an_unreachable_member_fail_if_the_caller_chooses),
+        cmocka_unit_test(an_ask_that_has_ended_delays_no_shutdown),
         cmocka_unit_test(timeout_names_an_unknown_home),
         cmocka_unit_test(timeout_names_the_latest_stage),
         cmocka_unit_test(timeout_names_delivery_here_and_sending_elsewhere),

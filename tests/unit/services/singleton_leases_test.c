@@ -251,6 +251,21 @@ static void a_hand_over_gives_the_lease_up_first_SGT018_SGT019_SGT020(void **sta
     world_free(world);
 }
 
+/* Nothing but the provider's answer ends the wait for the release. */
+static void a_lone_node_with_a_lease_leaves_at_once(void **state)
+{
+    struct world *world = cluster(9, 1);
+    struct player player;
+    uint32_t node = 0;
+
+    (void)state;
+    open_on(&player, world, 0);
+    assert_int_equal(running[0], 1);
+    world_leave(world, 0);
+    assert_true(world_until(world, world_node_ended, &node, SECOND));
+    world_free(world);
+}
+
 static bool runs_nowhere(struct world *world, void *user)
 {
     (void)user;
@@ -318,6 +333,7 @@ int main(void)
         cmocka_unit_test(a_node_that_slept_past_its_lease_runs_no_instance),
         cmocka_unit_test(a_lease_of_a_dead_node_is_granted_when_it_expires),
         cmocka_unit_test(a_hand_over_gives_the_lease_up_first_SGT018_SGT019_SGT020),
+        cmocka_unit_test(a_lone_node_with_a_lease_leaves_at_once),
         cmocka_unit_test(an_instance_that_ends_slowly_keeps_its_lease),
         cmocka_unit_test(an_instance_that_fails_starts_again_with_its_lease),
         cmocka_unit_test(a_singleton_can_do_without_the_configured_lease),
