@@ -61,8 +61,8 @@ sherd_region_shutdown(struct sherd_system *system, const char *type,
 /* Ask about a type. Each call waits for its answer.
  *
  * type: its name; a region in another data center is NAME@DATA_CENTER.
- * timeout_ms: 0 is akka.cluster.sharding.shard-region-query-timeout (3 s); at
- * most an hour.
+ * timeout_ms: 0 is akka.cluster.sharding.shard-region-query-timeout (3 s), and
+ * 2 s more for sherd_get_cluster_stats; at most an hour.
  * regions: filled; on failure there is nothing to free.
  * Result: 0; SHERD_EINVAL; SHERD_ENOTYPE; SHERD_ETIME; SHERD_EFULL: 64 calls
  * are waiting; SHERD_ESTATE.
@@ -80,9 +80,11 @@ sherd_get_region_state(struct sherd_system *system, const char *type,
 SHERD_API SHERD_MUST_USE int
 sherd_get_region_stats(struct sherd_system *system, const char *type,
                        uint32_t timeout_ms, struct sherd_regions *regions);
-/* All regions, with the counts of their shards. SHERD_ETIME: one of them did
- * not answer in time, or the coordinator. Without a coordinator the answer is
- * empty. */
+/* All regions, with the counts of their shards. A region waits for its lanes
+ * for the shard-region-query-timeout of its node. Then shards whose lane is
+ * late are in `failed`. A shorter timeout_ms ends before that. SHERD_ETIME: a
+ * region or the coordinator did not answer in time. Without a coordinator the
+ * answer is empty. */
 SHERD_API SHERD_MUST_USE int
 sherd_get_cluster_stats(struct sherd_system *system, const char *type,
                         uint32_t timeout_ms, struct sherd_regions *regions);

@@ -158,8 +158,10 @@ struct sherd_entity_type {
     const struct sherd_extractor *extractor;
     /* Sent as a SHERD_MESSAGE in place of every SHERD_STOPPING; the entity
      * returns SHERD_STOP when it is ready. 0: it gets SHERD_STOPPING and ends.
-     * When a shard moves, an entity that has not ended after 25 s is ended, and
-     * its unread messages may end as SHERD_REASON_HANDED_OFF. */
+     * When a shard moves, an entity has until 5 s before
+     * akka.cluster.sharding.handoff-timeout to end: 55 s by default, at least
+     * 1 s. Then it is ended, and its unread messages may end as
+     * SHERD_REASON_HANDED_OFF. */
     uint32_t stop_msg;
     /* Milliseconds after which an idle entity is passivated; default: as
      * configured (120,000); UINT64_MAX: never. Only messages to its type and id
@@ -241,9 +243,10 @@ struct sherd_entity_type {
  * Result: 0. SHERD_EINVAL: a field is wrong, or a persistent type has no
  * journal. SHERD_ESTORE: its lease provider cannot be used. SHERD_EEXIST:
  * another type has the name or one of the paths. SHERD_EFULL: it would be the
- * 257th type. SHERD_ESTATE: also of a node that shuts down. SHERD_ETIME: a lane
- * did not answer within 5 s; the type follows when it does. The log explains
- * all but the last two.
+ * 257th type. SHERD_ESTATE: the node shuts down or has ended, or the type comes
+ * too late, as above. SHERD_ETIME: a lane did not answer within 5 s; the type
+ * follows when it does. The log explains all but SHERD_ETIME and a node that
+ * ends.
  * A type NAME has the paths NAME, NAMEProxy, NAMECoordinator and
  * NAME-DATA_CENTER. Akka's replicators have the paths replicator and
  * ROLEReplicator.
@@ -401,10 +404,12 @@ sherd_system_entity_tell(struct sherd_system *system, const char *type,
  * type: its name. entities, bytes: as active_entity_limit and
  * active_byte_limit; 0: no limit.
  * Each limit is divided equally among the shards that the node owns, without
- * the remainder. A shard with more than its part passivates entities at once:
- * each gets its stop message after the messages that it has, even with open
- * asks or jobs. The limits count entities from their start until they begin to
- * stop. Messages that arrive during the stop start the next incarnation.
+ * the remainder. If there are more shards than `entities`, every entity stops
+ * after its messages, and a warning says so. A shard with more than its part
+ * passivates entities at once: each gets its stop message after the messages
+ * that it has, even with open asks or jobs. The limits count entities from
+ * their start until they begin to stop. Messages that arrive during the stop
+ * start the next incarnation.
  *
  * Bytes are the entity's state_size, what it reports by sherd_entity_bytes, and
  * the bodies of the messages in its mailbox. Its slot (64 bytes), its rank (12

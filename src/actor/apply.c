@@ -16,7 +16,7 @@ struct newer {
 
 /* All that becomes of one stored event. */
 struct sherd_events {
-    struct newer *todo;          /* in order */
+    struct newer *waiting;       /* in order */
     struct newer *first, **last; /* of the upcast that runs */
     uint32_t steps;              /* of that upcast's events */
     uint32_t count;
@@ -96,8 +96,8 @@ static const char *upcast(const struct sherd_upcast *by, const struct entity_eve
     events->last = &events->first;
     events->steps = steps + 1;
     fault = by->to(event->type, event->version, bytes_of(event), events);
-    *events->last = events->todo;
-    events->todo = events->first;
+    *events->last = events->waiting;
+    events->waiting = events->first;
     return fault ? fault : events->fault;
 }
 
@@ -124,14 +124,14 @@ static const char *take_all(struct actors *actors, const struct slot *slot,
     struct sherd_events events = { 0 };
     const char *fault = take(actors, slot, type, event, 0, &events);
 
-    while (!fault && events.todo) {
-        struct newer *next = events.todo;
+    while (!fault && events.waiting) {
+        struct newer *next = events.waiting;
 
-        events.todo = next->next;
+        events.waiting = next->next;
         fault = take(actors, slot, type, &next->event, next->steps, &events);
         mem_free(next);
     }
-    free_list(events.todo);
+    free_list(events.waiting);
     return fault;
 }
 

@@ -107,7 +107,7 @@ void config_note_variable(struct config *config, struct slice name,
 {
     static const char *const prefixes[] = {
         "SHERD_", "CONFIG_FORCE_akka_", "CONFIG_FORCE_pekko_",
-        "CONFIG_FORCE_sherd_",
+        "CONFIG_FORCE_sherd_", "AKKA__", "AKKA_", "PEKKO__", "PEKKO_",
     };
     const struct row *nearest;
     struct slice rest = { 0 };

@@ -68,7 +68,7 @@ static int ask(struct sherd_system *system, enum node_query query, const char *t
     if (!call)
         return SHERD_EFULL;
     if (!timeout)
-        timeout = system->settings.node.region_query_timeout;
+        timeout = node_query_timeout(&system->settings.node, query);
     part = mem_alloc(sizeof *part);
     part->query = query;
     part->timeout = timeout;

@@ -106,7 +106,7 @@ static void damaged_store(void *context, const char *part, const char *why)
         system_log(system, TRACE_ERROR, "journal",
                    "part of the journal is damaged and refused part=\"%s\" "
                    "error=\"%s\" hint=\"stop the nodes and restore a backup, or "
-                   "accept the loss with sherd-journal\"",
+                   "accept the loss with sherd journal\"",
                    part, why);
     else
         system_log(system, TRACE_INFO, "journal",

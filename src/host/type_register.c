@@ -193,7 +193,9 @@ static int refuse(struct sherd_system *system, const struct sherd_entity_type *t
                    type->name, ACTOR_TYPES_MAX);
         return SHERD_EFULL;
     }
-    if ((is_late && comes_too_late(system, type)) || !has_journal(system, type))
+    if (is_late && comes_too_late(system, type))
+        return SHERD_ESTATE;
+    if (!has_journal(system, type))
         return SHERD_EINVAL;
     return clashes(system, type) ? SHERD_EEXIST : system_lease_type(system, type);
 }

@@ -332,6 +332,7 @@ struct query_part {
     struct sherd_regions regions; /* regions.memory is of mem_alloc */
     void *driver;     /* the driver's own */
 };
+uint64_t node_query_timeout(const struct node_settings *settings, enum node_query kind); /* ns */
 /* For machine 0; given until DRIVER_QUERY returns it. False: unknown type. */
 bool node_mail_query(const struct node *node, const char *type, struct query_part *part,
                      struct mail *mail);

@@ -110,7 +110,7 @@ for header in "$prefix"/include/sherd/*.h; do
 done
 pass "every header compiles alone"
 
-for page in man7/sherd.7 man1/sherd-sim.1; do
+for page in man7/sherd.7 man1/sherd-sim.1 man1/sherd.1; do
     [ -n "$(find "$prefix" -path "*/$page")" ] || { echo "no manual page $page"; exit 1; }
 done
 pass "manual pages"

@@ -141,7 +141,9 @@ class Test:
         expect(result in ("failed", "fenced"), f"nothing is written on a read-only server: {result}")
         self.server.sql("ALTER SYSTEM RESET default_transaction_read_only")
         self.server.sql("SELECT pg_reload_conf()")
-        time.sleep(0.5)
+        end = time.monotonic() + 30
+        while self.server.sql("SHOW default_transaction_read_only") != "off" and time.monotonic() < end:
+            pass  # each question starts a client
         expect(self.slow.claim("r", 1, 1) == "done", "the same writer goes on when the server accepts writes")
 
     def no_login(self):

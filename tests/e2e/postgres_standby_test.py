@@ -52,6 +52,13 @@ class Pair:
                 raise RuntimeError("the standby does not follow: " + self.first.sql("SELECT * FROM pg_stat_replication"))
             time.sleep(0.1)
 
+    def has_replayed(self):
+        """Waits until the standby has all that the primary wrote."""
+        end = time.monotonic() + 30
+        while self.first.sql("SELECT replay_lsn >= pg_current_wal_lsn() FROM pg_stat_replication") != "t":
+            if time.monotonic() > end:
+                raise RuntimeError("the standby has not replayed the primary's log")
+
     def fail_over(self):
         """The primary's machine fails; its standby takes over."""
         self.first.crash()
@@ -137,7 +144,7 @@ def asynchronous(program, policy):
         for shard in ("busy", "idle", "kept"):
             expect(writer.claim(shard, 1, 1) == "done", f"shard {shard} is claimed")
         expect(fill(writer, "kept", 5) == 5, "five records reach the standby")
-        time.sleep(1)
+        pair.has_replayed()
         pair.stop_replay()
         expect(fill(writer, "busy", 50) == 50 and fill(writer, "idle", 7) == 7, "57 records do not")
         pair.fail_over()

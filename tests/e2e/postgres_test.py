@@ -78,7 +78,6 @@ def the_server_and_a_node_are_killed_together(cluster):
     cluster.server.crash()
     cluster.crash(victim)
     cluster.down(victim)
-    time.sleep(1)
     cluster.server.start()
     cluster.wait_gone(victim)
     cluster.feed_again(victim)

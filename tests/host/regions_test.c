@@ -41,10 +41,11 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *entity,
     return SHERD_CONTINUE;
 }
 
-static struct sherd_system *start(void)
+static struct sherd_system *start_with(const char *config)
 {
     const struct sherd_options options = {
         .name = "Regions", .alone = 1, .port = SHERD_PORT_ANY, .lanes = 2, .log = keep_line,
+        .config_text = config,
     };
     const struct sherd_entity_type type = {
         .name = "E", .behavior = { .name = "e", .receive = receive }, .shards = SHARDS,
@@ -57,6 +58,11 @@ static struct sherd_system *start(void)
     for (int i = 0; i < PATIENCE_MS && !sherd_is_ready(system); i++)
         uv_sleep(1);
     return system;
+}
+
+static struct sherd_system *start(void)
+{
+    return start_with(NULL);
 }
 
 static uint64_t entities_of(const struct sherd_regions *regions)
@@ -195,6 +201,26 @@ static void shards_of_a_late_lane_are_failed_SHD140_SHD225_SHD226_SHD228(
     sherd_close(system);
 }
 
+/* The coordinator waits longer by default than the region, so the region's other shards are counted. */
+static void the_cluster_counts_name_shards_of_a_late_lane_as_failed(void **state)
+{
+    struct sherd_system *system = start_with("akka.cluster.sharding.shard-region-query-timeout = 200 ms");
+    struct sherd_regions regions;
+    (void)state;
+
+    atomic_store(&may_go, false);
+    wake_all(system);
+    assert_int_equal(sherd_system_entity_tell(system, "E", "e0", BLOCK, (struct sherd_bytes){ 0 }), 0);
+    uv_sem_wait(&blocked);
+    assert_int_equal(sherd_get_cluster_stats(system, "E", 0, &regions), 0);
+    assert_int_equal(regions.region_count, 1);
+    assert_true(regions.regions[0].failed_count > 0 && regions.regions[0].shard_count > 0);
+    assert_int_equal(regions.regions[0].failed_count + regions.regions[0].shard_count, SHARDS);
+    sherd_regions_free(&regions);
+    atomic_store(&may_go, true);
+    sherd_close(system);
+}
+
 /* Both lanes stand still, so no shard is told. */
 static void all_shards_of_late_lanes_are_failed_SHD142(void **state)
 {
@@ -291,7 +317,7 @@ static void the_first_persistent_type_must_come_before_the_start(void **state)
     };
     (void)state;
 
-    assert_int_equal(sherd_entity_register(system, &type), SHERD_EINVAL);
+    assert_int_equal(sherd_entity_register(system, &type), SHERD_ESTATE);
     assert_true(was_logged("cannot be registered on a node that runs"));
     sherd_close(system);
 }
@@ -348,6 +374,7 @@ int main(void)
         cmocka_unit_test(bad_questions_are_refused),
         cmocka_unit_test(
             shards_of_a_late_lane_are_failed_SHD140_SHD225_SHD226_SHD228),
+        cmocka_unit_test(the_cluster_counts_name_shards_of_a_late_lane_as_failed),
         cmocka_unit_test(all_shards_of_late_lanes_are_failed_SHD142),
         cmocka_unit_test(threads_register_types_while_the_node_runs),
         cmocka_unit_test(the_first_persistent_type_must_come_before_the_start),

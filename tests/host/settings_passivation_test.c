@@ -109,9 +109,9 @@ static void the_strategy_is_configured(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IDLE_ONLY(entities_are_idle_after_120_seconds_by_default_SHD013, "",
+        IDLE_ONLY(entities_are_idle_after_120_seconds_by_default, "",
                   120 * SECOND, 0),
-        IDLE_ONLY(the_idle_time_is_configured_SHD014,
+        IDLE_ONLY(the_idle_time_is_configured,
                   "passivation.default-idle-strategy.idle-entity.timeout = 3 minutes",
                   3 * MINUTE, 0),
         IDLE_ONLY(idle_time_and_interval_are_configured_SHD016,

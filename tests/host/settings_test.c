@@ -1481,7 +1481,7 @@ static void a_missing_or_unknown_lease_provider_is_refused_LSE010_LSE011(
     }
 }
 
-static void a_lease_has_its_name_and_times_LSE005_LSE006(void **state)
+static void a_lease_has_its_name_and_times_LSE006(void **state)
 {
     struct settings settings;
     char error[512];
@@ -1646,7 +1646,7 @@ int main(void)
         cmocka_unit_test(a_coordinator_state_in_a_journal_is_refused),
         cmocka_unit_test(lease_providers_are_configured),
         cmocka_unit_test(a_missing_or_unknown_lease_provider_is_refused_LSE010_LSE011),
-        cmocka_unit_test(a_lease_has_its_name_and_times_LSE005_LSE006),
+        cmocka_unit_test(a_lease_has_its_name_and_times_LSE006),
         cmocka_unit_test(
             the_pace_of_a_lease_is_configured_LSE001_LSE002_LSE003),
         cmocka_unit_test(sources_of_seed_nodes_are_configured),

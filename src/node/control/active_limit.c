@@ -20,6 +20,24 @@ void control_limit_init(struct control *control, uint32_t index)
     limit->bytes = bytes ? bytes : UINT64_MAX;
 }
 
+/* As in Akka the parts are then zero. */
+static void warn_of_small_limit(struct control *control, uint32_t index, uint32_t shards)
+{
+    const struct type_names *names = &control->machine->node->names[index];
+    struct control_type *type = &control->types[index];
+    uint32_t limit = type->active_limit.entities;
+
+    if (limit >= shards || names->remembers || type->is_limit_told)
+        return;
+    type->is_limit_told = true;
+    trace_put(control->machine->trace, TRACE_WARNING, "region",
+              "limit of active entities is below the number of shards: each entity is passivated "
+              "after its messages, and loses state that is not persistent type=%s "
+              "key=active-entity-limit limit=%u shards=%u "
+              "hint=\"raise the limit to several entities for each shard\"",
+              names->name, (unsigned)limit, (unsigned)shards);
+}
+
 void control_divide_limit(struct control *control, uint32_t index)
 {
     struct control_type *type = &control->types[index];
@@ -31,6 +49,7 @@ void control_divide_limit(struct control *control, uint32_t index)
     if (shards == type->active_limit_shards ||
         (!has_limit(&limit) && !type->active_limit_shards))
         return;
+    warn_of_small_limit(control, index, shards);
     type->active_limit_shards = has_limit(&limit) ? shards : 0;
     if (limit.entities != UINT32_MAX)
         limit.entities /= shards;

@@ -39,6 +39,7 @@ struct control_type {
     struct active_limit active_limit; /* of this node's region */
     uint32_t active_limit_shards; /* among which the lanes divide it; 0: not sent yet */
     uint32_t lease_ticket; /* of the singleton's last request about its lease */
+    bool is_limit_told; /* a limit below the number of shards is logged */
     bool coordinator_reported; /* as in the last MAIL_COORDINATOR */
     bool refused; /* the coordinator does not accept this region */
     bool region_stopped;

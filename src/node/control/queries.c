@@ -8,6 +8,7 @@
 #include "node/control/query_answer.h"
 
 #define QUERY_PATH "/temp/region-query-"
+#define CLUSTER_QUERY_MORE (2 * SECOND) /* sherd/sharding.h says so */
 #define COORDINATOR_MORE (500 * MS) /* for the coordinator's answer after its own time */
 
 struct query {
@@ -261,18 +262,23 @@ static void begin(struct control *control, struct query *query, uint64_t timeout
         ask_coordinator(control, query, timeout);
 }
 
-static uint64_t region_timeout(const struct control *control)
+/* A region reports late shards as failed when its own time is over, so the coordinator waits longer. */
+uint64_t node_query_timeout(const struct node_settings *settings, enum node_query kind)
 {
-    uint64_t timeout = control->machine->settings->region_query_timeout;
+    uint64_t timeout = settings->region_query_timeout;
 
-    return timeout ? timeout : 3 * SECOND;
+    timeout = timeout ? timeout : 3 * SECOND;
+    return kind == NODE_CLUSTER_STATS ? timeout + CLUSTER_QUERY_MORE : timeout;
 }
 
 void queries_mail(struct control *control, struct mail_content *content)
 {
     struct query_part *part = mail_query_take(content).own.part;
-    uint64_t timeout = part->timeout ? part->timeout : region_timeout(control);
-    struct query *query = new_query(control, content->type, part->query, timeout);
+    uint64_t timeout = part->timeout;
+    struct query *query;
+
+    timeout = timeout ? timeout : node_query_timeout(control->machine->settings, part->query);
+    query = new_query(control, content->type, part->query, timeout);
 
     if (query) {
         query->part = part;
@@ -322,7 +328,7 @@ bool queries_receive(struct control *control, uint32_t type, const struct inboun
     struct shard_message message;
     struct query *query;
     enum node_query kind;
-    uint64_t timeout = region_timeout(control);
+    uint64_t timeout;
     bool is_query;
 
     if (inbound->serializer != SHARDING_SERIALIZER || inbound->manifest.size != 2 ||
@@ -330,11 +336,12 @@ bool queries_receive(struct control *control, uint32_t type, const struct inboun
         !shard_message_read(&message, inbound->serializer, inbound->manifest, inbound->payload))
         return false;
     is_query = inbound->sender.size && kind_of(message.kind, &kind);
-    if (is_query && kind == NODE_CLUSTER_STATS)
-        timeout = message.timeout_ns > 0 ? (uint64_t)message.timeout_ns : 0;
+    timeout = message.timeout_ns > 0 ? (uint64_t)message.timeout_ns : 0;
     shard_message_fini(&message);
     if (!is_query)
         return false;
+    if (kind != NODE_CLUSTER_STATS)
+        timeout = node_query_timeout(control->machine->settings, kind);
     timeout = timeout > QUERY_TIME_MAX ? QUERY_TIME_MAX : timeout;
     if (kind != NODE_REGION_STATE && kind != NODE_REGION_STATS &&
         !region_coordinator(control->types[type].region)) {

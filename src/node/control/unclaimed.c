@@ -36,13 +36,15 @@ void control_unclaimed_status(const struct control *control, uint64_t *counters)
 }
 
 /* The oldest member has the singletons and coordinators of a JVM's roles, and this node runs none of
- * them. So the JVM waits until this node leaves. */
+ * them. So the JVM waits until this node leaves. A Sherd node gets no warning: what it looks for opens
+ * when this node registers it, and its own region warns if that takes long. */
 static void warn_asked_over(struct control *control,
                             const struct inbound *inbound)
 {
+    const struct peer *peer = peers_uid(&control->machine->peers, inbound->from.uid);
     char text[ADDRESS_TEXT_MAX];
 
-    if (control->is_asked_over)
+    if (control->is_asked_over || (peer && peer->capabilities))
         return;
     control->is_asked_over = true;
     trace_put(control->machine->trace, TRACE_WARNING, "node",
@@ -61,10 +63,7 @@ void control_unidentified(struct control *control, const struct inbound *inbound
 {
     struct slice path = inbound->recipient;
     size_t size = sizeof SINGLETON - 1;
-    const struct peer *peer = peers_uid(&control->machine->peers, inbound->from.uid);
 
-    if (peer && peer->capabilities)
-        return; /* a Sherd node: the singleton is not open here yet */
     if (path.size > size &&
         !memcmp(path.data + path.size - size, SINGLETON, size))
         warn_asked_over(control, inbound);

@@ -377,7 +377,7 @@ static void idle_entities_stay_until_the_next_look(void **state)
 }
 
 /* Akka looks for idle entities when half of their time has passed again. */
-static void idle_entities_end_within_half_of_their_time_more_SHD013_SHD014_SHD015(
+static void idle_entities_end_within_half_of_their_time_more(
     void **state)
 {
     static const uint32_t seconds[] = { 120, 180, 42 };
@@ -429,7 +429,7 @@ int main(void)
         TEST(a_limit_of_bytes_counts_what_entities_report),
         TEST(a_limit_of_bytes_counts_mailboxes),
         TEST(idle_entities_stay_until_the_next_look),
-        TEST(idle_entities_end_within_half_of_their_time_more_SHD013_SHD014_SHD015),
+        TEST(idle_entities_end_within_half_of_their_time_more),
     };
 
     return cmocka_run_group_tests(tests, find_ids, NULL);

@@ -574,7 +574,8 @@ static void variables_that_resemble_settings_are_listed(void **state)
         "SHERD_LANES=1", "SHERD_CLUSTER_SEED_NODES=a:1",
         "CONFIG_FORCE_akka_cluster_roles_0=a", "CONFIG_FORCE_pekko_loglevel=INFO",
         "CONFIG_FORCE_mine_lanes=1", "SHERD_HOME=/x", "SHERDLANES=1",
-        "AKKA_LANES=1", "SHERD_LANES_0=1", "sherd__lanes=2",
+        "AKKA_LANES=1", "SHERD_LANES_0=1", "AKKA__CLUSTER__SEED_NODES=a:1", "PEKKO_LOGLEVEL=INFO",
+        "PEKKO__CLUSTER__ROLES=a", "AKKA_HOME=/x", "AKKA__=x", "sherd__lanes=2",
         "SHERD_LAMES=1", "SHERD_CLUSTER_SEED_NODS=a:1", "SHERD_REMOTE_ARTERY_CANONICAL_HOST_NAME=a", NULL,
     };
     struct config *config = config_new();
@@ -587,6 +588,10 @@ static void variables_that_resemble_settings_are_listed(void **state)
                         "SHERD_CLUSTER_SEED_NODES=SHERD__CLUSTER__SEED_NODES,"
                         "CONFIG_FORCE_akka_cluster_roles_0=SHERD__CLUSTER__ROLES,"
                         "CONFIG_FORCE_pekko_loglevel=SHERD__LOGLEVEL,"
+                        "AKKA_LANES=SHERD__LANES,"
+                        "AKKA__CLUSTER__SEED_NODES=SHERD__CLUSTER__SEED_NODES,"
+                        "PEKKO_LOGLEVEL=SHERD__LOGLEVEL,"
+                        "PEKKO__CLUSTER__ROLES=SHERD__CLUSTER__ROLES,"
                         "SHERD_LAMES=SHERD__LANES,"
                         "SHERD_CLUSTER_SEED_NODS=SHERD__CLUSTER__SEED_NODES,"
                         "SHERD_REMOTE_ARTERY_CANONICAL_HOST_NAME=SHERD__REMOTE__ARTERY__CANONICAL__HOSTNAME,");

@@ -169,6 +169,38 @@ static void acquire(struct scene *scene)
     listen(scene);
 }
 
+/* Its requests name the provider, the lease, the owner and the time; its own times follow the options. */
+static void each_lease_has_its_own_options_LSE005(void **state)
+{
+    static const struct lease_options options[2] = {
+        { .name = "a", .owner = "owner1", .ttl = 100 * SECOND, .interval = SECOND,
+          .patience = 2 * SECOND, .provider = LEASE_PROVIDER_FILE },
+        { .name = "b", .owner = "owner2", .ttl = 120 * SECOND, .interval = 3 * SECOND,
+          .patience = 4 * SECOND, .provider = LEASE_PROVIDER_ETCD },
+    };
+    struct lease *leases[2] = { lease_new(&options[0]), lease_new(&options[1]) };
+    (void)state;
+
+    for (int i = 0; i < 2; i++) {
+        struct lease_request *request;
+
+        lease_acquire(leases[i], SECOND);
+        assert_true(lease_next_request(leases[i], &request));
+        assert_int_equal(request->provider, options[i].provider);
+        assert_string_equal(request->name, options[i].name);
+        assert_string_equal(request->owner, options[i].owner);
+        assert_true(request->ttl == options[i].ttl);
+        assert_true(lease_deadline(leases[i]) == SECOND + options[i].patience);
+        request->answer = LEASE_GRANTED;
+        request->token = 1;
+        lease_answered(leases[i], SECOND, request);
+        assert_true(lease_until(leases[i]) > SECOND);
+        assert_true(lease_deadline(leases[i]) == SECOND + options[i].interval);
+    }
+    for (int i = 0; i < 2; i++)
+        lease_free(leases[i]);
+}
+
 static void a_granted_lease_is_held_while_it_is_renewed(void **state)
 {
     struct scene *scene = *state;
@@ -543,6 +575,7 @@ int main(void)
         cmocka_unit_test(leases_are_apart_by_their_names_LSE007_LSE008),
         cmocka_unit_test(a_lease_expires_without_renewal),
         cmocka_unit_test(a_full_table_refuses_leases),
+        cmocka_unit_test(each_lease_has_its_own_options_LSE005),
         TEST(a_granted_lease_is_held_while_it_is_renewed),
         TEST(a_refused_lease_is_not_requested_again),
         TEST(an_unknown_result_does_not_acquire_the_lease),

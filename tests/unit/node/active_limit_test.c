@@ -121,6 +121,24 @@ static void other_types_keep_their_own_limits(void **state)
     world_free(world);
 }
 
+/* As in Akka each part is zero: an entity stops after its messages. */
+static void a_limit_below_the_number_of_shards_is_warned_of(void **state)
+{
+    static const char warning[] = "limit of active entities is below the number of shards";
+    struct world *world = begin(10);
+    (void)state;
+
+    assert_false(world_logged(world, 1, warning)); /* ten shards: one entity for each */
+    world_active_limit(world, 1, "E", 9, 0);
+    cast_wake(world, "E", ENTITIES);
+    world_run(world, SECOND);
+    assert_true(world_logged(world, 1, warning));
+    assert_true(world_logged(world, 1, "key=active-entity-limit limit=9 shards=10 "));
+    assert_int_equal(running_at(world, 1), 0);
+    assert_int_equal(running_at(world, 0), 10);
+    world_free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +147,7 @@ int main(void)
         cmocka_unit_test(shards_that_move_make_the_parts_smaller),
         cmocka_unit_test(a_limit_of_bytes_alone_is_divided_too),
         cmocka_unit_test(other_types_keep_their_own_limits),
+        cmocka_unit_test(a_limit_below_the_number_of_shards_is_warned_of),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

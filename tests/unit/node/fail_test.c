@@ -462,7 +462,7 @@ static void a_new_incarnation_gets_no_messages_for_the_earlier_one(void **state)
     }
 }
 
-static void entities_recover_after_the_coordinator_leaves_SGT030(void **state)
+static void entities_recover_after_the_coordinator_leaves(void **state)
 {
     struct world *world = cast_world(8, 6, 2);
     struct player player;
@@ -738,7 +738,7 @@ int main(void)
         cmocka_unit_test(a_full_link_holds_messages_back),
         cmocka_unit_test(a_forced_end_keeps_order_and_accounts_for_all),
         cmocka_unit_test(a_new_incarnation_gets_no_messages_for_the_earlier_one),
-        cmocka_unit_test(entities_recover_after_the_coordinator_leaves_SGT030),
+        cmocka_unit_test(entities_recover_after_the_coordinator_leaves),
         cmocka_unit_test(a_leaving_node_sends_its_waiting_frames),
         cmocka_unit_test(all_nodes_leave_one_after_the_other_MEM073),
         cmocka_unit_test(all_nodes_leave_at_once),

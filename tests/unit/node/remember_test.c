@@ -226,7 +226,7 @@ static void idle_entities_end_and_return_with_their_shard(void **state)
 }
 
 /* By the setting, and by that of the type. */
-static void remembered_entities_are_never_idle_SHD047_SHD048(void **state)
+static void remembered_entities_are_never_idle_SHD047(void **state)
 {
     struct sherd_entity_type both[2] = { cast_types[0], cast_types[0] };
 
@@ -505,7 +505,7 @@ int main(void)
         cmocka_unit_test(an_entity_that_stops_itself_starts_again_SHD252),
         cmocka_unit_test(
             an_entity_whose_stop_is_not_stored_answers_again_SHD123),
-        cmocka_unit_test(remembered_entities_are_never_idle_SHD047_SHD048),
+        cmocka_unit_test(remembered_entities_are_never_idle_SHD047),
         cmocka_unit_test(idle_entities_end_and_return_with_their_shard),
         cmocka_unit_test(messages_wait_until_the_start_is_stored),
         cmocka_unit_test(another_number_of_shards_moves_entities_SHD230_SHD231),

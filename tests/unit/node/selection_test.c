@@ -397,6 +397,23 @@ static void a_search_for_a_singleton_here_is_logged(void **state)
     }
 }
 
+/* A Sherd node whose type is not registered here yet sends the same messages. */
+static void only_jvm_nodes_are_warned_of_for_coordinators_that_are_not_here(void **state)
+{
+    struct fixture *fixture = *state;
+    struct control *control = fixture->machines[0]->control;
+
+    for (uint64_t capabilities = CAPABILITY_SHERD;; capabilities = 0) {
+        peers_uid(&fixture->machines[0]->peers, jvm.node.uid)->capabilities = capabilities;
+        select_with(fixture, "/system/sharding/xCoordinator/singleton/coordinator", 13, "A",
+                    slice_text("x"));
+        select_with(fixture, "/user/single", 14, "A", slice_text("x"));
+        assert_int_equal(control->is_asked_over, !capabilities);
+        if (!capabilities)
+            break;
+    }
+}
+
 static void a_taken_name_ends_the_second_actor(void **state)
 {
     struct fixture *fixture = *state;
@@ -510,6 +527,7 @@ int main(void)
         TEST(an_undeliverable_message_is_counted_by_its_reason),
         TEST(messages_for_absent_services_have_their_own_counters),
         TEST(a_search_for_a_singleton_here_is_logged),
+        TEST(only_jvm_nodes_are_warned_of_for_coordinators_that_are_not_here),
         TEST(a_taken_name_ends_the_second_actor),
         TEST(a_name_is_free_after_its_actor),
         TEST(an_actor_begins_when_all_lanes_have_its_name),

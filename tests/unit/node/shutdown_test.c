@@ -582,7 +582,7 @@ static void tasks_in_time_end_a_node_without_recover(void **state)
 }
 
 /* The actor has ended before or in the phase, or has taken the task back. */
-static void tasks_of_ended_actors_are_done_UTL037_UTL038_UTL059_UTL061_UTL063(
+static void tasks_of_ended_actors_are_done_UTL037_UTL059_UTL061_UTL063(
     void **state)
 {
     struct world *world = cast_world(44, 2, 1);
@@ -594,6 +594,25 @@ static void tasks_of_ended_actors_are_done_UTL037_UTL038_UTL059_UTL061_UTL063(
     hire(&took_back, world, 1, TAKES_BACK, ALL);
     assert_true(leave(world) < 10 * SECOND);
     assert_string_equal(ends.heard, "before-service-unbind ");
+    assert_string_equal(took_back.heard, "");
+    assert_false(world_logged(world, 1, "not done in time"));
+    world_free(world);
+}
+
+/* Each actor has one task in a phase. Taking it back ends no other task of the same name. */
+static void tasks_may_share_a_name_UTL038(void **state)
+{
+    struct world *world = cast_world(44, 2, 1);
+    struct worker workers[2];
+    struct worker took_back;
+    (void)state;
+
+    hire(&workers[0], world, 1, AT_ONCE, BIT(SHERD_SERVICE_STOP));
+    hire(&took_back, world, 1, TAKES_BACK, BIT(SHERD_SERVICE_STOP));
+    hire(&workers[1], world, 1, AT_ONCE, BIT(SHERD_SERVICE_STOP));
+    (void)leave(world);
+    for (int i = 0; i < 2; i++)
+        assert_string_equal(workers[i].heard, "service-stop ");
     assert_string_equal(took_back.heard, "");
     assert_false(world_logged(world, 1, "not done in time"));
     world_free(world);
@@ -923,7 +942,8 @@ int main(void)
         cmocka_unit_test(a_shutdown_by_another_node_does_not_fail),
         cmocka_unit_test(tasks_in_time_end_a_node_without_recover),
         cmocka_unit_test(
-            tasks_of_ended_actors_are_done_UTL037_UTL038_UTL059_UTL061_UTL063),
+            tasks_of_ended_actors_are_done_UTL037_UTL059_UTL061_UTL063),
+        cmocka_unit_test(tasks_may_share_a_name_UTL038),
         cmocka_unit_test(a_stopped_actor_ends_its_task_UTL060),
         cmocka_unit_test(a_task_may_add_one_in_a_later_phase_UTL046),
         cmocka_unit_test(an_actor_has_one_task_in_a_phase_UTL062),

@@ -209,6 +209,57 @@ static void a_leaving_node_stops_the_instance_before_the_next_one_starts_SGT042(
     world_free(world);
 }
 
+static void the_second_oldest_of_six_takes_over_from_the_oldest_SGT030(void **state)
+{
+    struct player players[NODES];
+    struct world *world;
+    uint32_t oldest = 0;
+
+    (void)state;
+    begin();
+    world = cast_new(21);
+    for (uint32_t i = 0; i < NODES; i++) { /* one after the other, so the index is the age */
+        start(world, i, NULL);
+        assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+        open_on(&players[i], world, i);
+    }
+    for (uint32_t i = 0; i < NODES; i++)
+        assert_int_equal(home(&players[i]), 0);
+    world_leave(world, 0);
+    assert_true(world_until(world, world_node_ended, &oldest, 60 * SECOND));
+    assert_int_equal(stops[0], 1);
+    assert_int_equal(running[0], 0);
+    for (uint32_t i = 1; i < NODES; i++)
+        assert_int_equal(home(&players[i]), 1); /* each proxy follows */
+    assert_int_equal(all(starts), 2);
+    assert_int_equal(all(running), 1);
+    world_free(world);
+}
+
+/* There is no removal to wait for. */
+static void a_singleton_answers_within_three_seconds_in_a_fresh_cluster_SGT034(void **state)
+{
+    struct player players[3];
+    struct world *world;
+
+    (void)state;
+    begin();
+    world = cast_new(22);
+    for (uint32_t i = 0; i < 3; i++) {
+        start(world, i, NULL);
+        open_on(&players[i], world, i);
+    }
+    assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
+    for (uint32_t i = 0; i < 3; i++) {
+        uint64_t before = world_now(world);
+
+        assert_int_equal(home(&players[i]), home(&players[0]));
+        assert_in_range(world_now(world) - before, 0, 3 * SECOND);
+    }
+    assert_int_equal(all(starts), 1);
+    world_free(world);
+}
+
 static void the_stop_message_ends_an_instance_at_its_hand_over(void **state)
 {
     struct player players[2];
@@ -451,6 +502,8 @@ int main(void)
         cmocka_unit_test(every_node_reaches_the_one_instance_SGT010_SGT029_SGT038),
         cmocka_unit_test(only_members_with_the_role_run_it_SGT041),
         cmocka_unit_test(a_leaving_node_stops_the_instance_before_the_next_one_starts_SGT042),
+        cmocka_unit_test(the_second_oldest_of_six_takes_over_from_the_oldest_SGT030),
+        cmocka_unit_test(a_singleton_answers_within_three_seconds_in_a_fresh_cluster_SGT034),
         cmocka_unit_test(the_stop_message_ends_an_instance_at_its_hand_over),
         cmocka_unit_test(
             each_data_center_has_its_own_and_a_proxy_reaches_the_other_SGT036_SGT039_SGT040),

@@ -171,7 +171,7 @@ static void step(struct fixture *fixture, uint64_t duration,
     drain(fixture);
 }
 
-static void starts_and_stops_are_listed_by_the_next_incarnation_SHD189_SHD190_SHD176(
+static void starts_and_stops_are_listed_by_the_next_incarnation_SHD189_SHD190(
     void **state)
 {
     struct fixture fixture;
@@ -365,7 +365,7 @@ static void a_large_write_comes_in_parts(void **state)
 }
 
 /* A base has all wanted entities and no others; the stream to read stays short. */
-static void a_base_replaces_earlier_records_SHD175(void **state)
+static void a_base_replaces_earlier_records(void **state)
 {
     struct fixture fixture;
     char id[16];
@@ -1011,14 +1011,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
-            starts_and_stops_are_listed_by_the_next_incarnation_SHD189_SHD190_SHD176),
+            starts_and_stops_are_listed_by_the_next_incarnation_SHD189_SHD190),
         cmocka_unit_test(
             all_loaded_entities_start_at_once_SHD076_SHD077_SHD192),
         cmocka_unit_test(entities_of_all_shards_start_at_once_PKO019),
         cmocka_unit_test(a_message_before_the_restart_starts_an_entity_once),
         cmocka_unit_test(changes_wait_for_the_write_under_way),
         cmocka_unit_test(a_large_write_comes_in_parts),
-        cmocka_unit_test(a_base_replaces_earlier_records_SHD175),
+        cmocka_unit_test(a_base_replaces_earlier_records),
         cmocka_unit_test(a_read_finds_the_outcome_of_a_failed_write),
         cmocka_unit_test(a_forgotten_entity_stays_forgotten_after_a_failure),
         cmocka_unit_test(a_base_replaces_records_in_a_load_after_a_failure),

@@ -1,0 +1,135 @@
+/* Opens a journal by its place, and reads ids and events page by page. */
+#include "sherd-journal.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/vec.h"
+
+const char *journal_url(const char *place)
+{
+    if (strncmp(place, "postgres:", 9) == 0 && strncmp(place, "postgres://", 11) != 0)
+        return place + 9;
+    if (strncmp(place, "postgres://", 11) == 0 || strncmp(place, "postgresql://", 13) == 0)
+        return place;
+    return NULL;
+}
+
+const char *journal_schema(const struct cmd_call *call)
+{
+    const char *schema = cmd_value(call, "schema");
+
+    return schema ? schema : "sherd";
+}
+
+bool journal_is_remote(const struct cmd_call *call)
+{
+    return journal_url(call->arguments[0]) != NULL;
+}
+
+struct journal *journal_open(const struct cmd_call *call)
+{
+    char error[BACKEND_ERROR_MAX] = "";
+    const char *url = journal_url(call->arguments[0]);
+    struct journal *journal = url ? journal_open_postgres(url, journal_schema(call), error)
+                                  : journal_open_sqlite(call->arguments[0], error);
+
+    if (!journal)
+        (void)cmd_fail(CMD_UNREACHABLE, "%s", error);
+    return journal;
+}
+
+enum cmd_exit journal_failed(const struct journal *journal)
+{
+    return cmd_fail(journal->is_used ? CMD_REFUSED : CMD_UNREACHABLE, "%s", journal->error);
+}
+
+void journal_delete_beside(const char *path, const char *end)
+{
+    struct buf name = { 0 };
+
+    buf_put_text(&name, path);
+    buf_put(&name, end, strlen(end) + 1);
+    (void)unlink((const char *)name.data); /* it may not be there */
+    buf_fini(&name);
+}
+
+/* ---- events ---- */
+
+struct events {
+    bool (*found)(void *context, uint64_t seq, struct slice record);
+    void *context;
+    uint64_t to, next;
+    uint32_t count; /* of the page */
+    bool is_over;
+};
+
+static void take_event(void *context, uint64_t seq, struct slice record)
+{
+    struct events *events = context;
+
+    events->count++;
+    events->next = seq + 1;
+    if (events->is_over || seq > events->to || !events->found(events->context, seq, record))
+        events->is_over = true;
+}
+
+bool journal_each_event(struct journal *journal, struct slice id, uint64_t from, uint64_t to,
+                        bool (*found)(void *context, uint64_t seq, struct slice record), void *context)
+{
+    struct events events = { .found = found, .context = context, .to = to, .next = from };
+
+    do {
+        events.count = 0;
+        if (!journal->ops->events(journal, id, events.next, take_event, &events))
+            return false;
+    } while (events.count && !events.is_over && events.next <= to);
+    return true;
+}
+
+/* ---- ids ---- */
+
+struct found_id {
+    uint8_t *id;
+    size_t size;
+    uint64_t first, last;
+};
+
+struct ids {
+    VEC(struct found_id) page;
+};
+
+static void take_id(void *context, struct slice id, uint64_t first, uint64_t last)
+{
+    struct ids *ids = context;
+
+    vec_push(&ids->page, ((struct found_id){ mem_copy(id.data, id.size), id.size, first, last }));
+}
+
+bool journal_each_id(struct journal *journal, struct slice prefix, struct slice after,
+                     bool (*found)(void *context, struct slice id, uint64_t first, uint64_t last),
+                     void *context)
+{
+    struct buf last = { 0 };
+    bool good, goes_on = true;
+
+    buf_put_slice(&last, after);
+    do {
+        struct ids ids = { .page = { 0 } };
+
+        good = journal->ops->ids(journal, prefix, buf_slice(&last), JOURNAL_PAGE, take_id, &ids);
+        goes_on = goes_on && ids.page.count;
+        for (uint32_t i = 0; i < ids.page.count; i++) {
+            struct found_id *at = &ids.page.items[i];
+
+            goes_on = goes_on && good && found(context, slice_of(at->id, at->size), at->first, at->last);
+            buf_clear(&last);
+            buf_put(&last, at->id, at->size);
+            mem_free(at->id);
+        }
+        vec_fini(&ids.page);
+    } while (good && goes_on);
+    buf_fini(&last);
+    return good;
+}

@@ -1,0 +1,383 @@
+/* Reads a journal in PostgreSQL: the session is read-only, and each call is one statement. */
+#include "sherd-journal-remote.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "pgdriver/schema_001.h" /* generated from postgres/schema/001.sql */
+#include "postgres/sql.h"
+
+#define VERSION_MAX 1
+#define PAGE_BYTES "1048576"
+#define PARAMETERS 5
+#define KEYWORDS 12
+
+struct postgres_journal {
+    struct journal base;
+    PGconn *connection;
+    const char *schema;
+};
+
+static struct postgres_journal *own_of(struct journal *journal)
+{
+    return (struct postgres_journal *)journal;
+}
+
+/* Keeps a text in one line, without secrets: libpq's texts have no password. False. */
+static bool refuse(struct postgres_journal *own, const char *text)
+{
+    size_t size = strcspn(text, "\n");
+
+    (void)snprintf(own->base.error, sizeof own->base.error, "journal in PostgreSQL: %.*s",
+                   (int)(size < 150 ? size : 150), text); /* fits */
+    return false;
+}
+
+/* ---- statements ---- */
+
+static void put_number(uint8_t bytes[8], uint64_t number)
+{
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (uint8_t)(number >> (56 - 8 * i));
+}
+
+struct slice journal_remote_cell(const PGresult *result, int row, int column)
+{
+    return slice_of(PQgetvalue(result, row, column), (size_t)PQgetlength(result, row, column));
+}
+
+uint64_t journal_remote_number(const PGresult *result, int row, int column)
+{
+    struct slice bytes = journal_remote_cell(result, row, column);
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < bytes.size && i < 8; i++)
+        value = value << 8 | bytes.data[i];
+    return value;
+}
+
+PGresult *journal_remote_run(struct journal *journal, const char *text, const struct slice *parameters, int count,
+                             int columns)
+{
+    struct postgres_journal *own = own_of(journal);
+    const char *values[PARAMETERS];
+    int sizes[PARAMETERS], formats[PARAMETERS];
+    struct buf sql = { 0 };
+    PGresult *result;
+
+    for (int i = 0; i < count; i++) {
+        values[i] = parameters[i].size ? (const char *)parameters[i].data : "";
+        sizes[i] = (int)parameters[i].size;
+        formats[i] = 1;
+    }
+    pg_sql_fill(&sql, text, own->schema);
+    buf_put_u8(&sql, 0);
+    result = PQexecParams(own->connection, (const char *)sql.data, count, NULL, values, sizes, formats, 1);
+    buf_fini(&sql);
+    if (PQresultStatus(result) == PGRES_TUPLES_OK && PQnfields(result) >= columns)
+        return result;
+    (void)refuse(own, PQerrorMessage(own->connection));
+    PQclear(result);
+    return NULL;
+}
+
+/* ---- reading ---- */
+
+static bool read_info(struct journal *journal, struct journal_info *info)
+{
+    static const char text[] =
+        "SELECT m.store_id::text, m.cluster, m.schema::int8, (SELECT count(*) FROM @entity),"
+        " (SELECT count(*) FROM @event), (pg_total_relation_size('@event') + pg_total_relation_size('@entity'))::int8,"
+        " (SELECT count(*) FROM pg_stat_activity a WHERE a.datname = current_database()"
+        " AND starts_with(a.application_name, 'sherd:' || left(m.cluster, 20) || ':')) FROM @meta m";
+    PGresult *result = journal_remote_run(journal, text, NULL, 0, 7);
+    bool good = result && PQntuples(result) == 1;
+
+    if (result && !good)
+        (void)refuse(own_of(journal), "no node has used it yet");
+    if (good) {
+        struct slice store = journal_remote_cell(result, 0, 0);
+
+        (void)snprintf(info->kind, sizeof info->kind, "postgres");
+        (void)snprintf(info->store, sizeof info->store, "%.*s", (int)store.size,
+                       (const char *)store.data); /* fits */
+        buf_put_slice(&info->cluster, journal_remote_cell(result, 0, 1));
+        info->version = (int64_t)journal_remote_number(result, 0, 2);
+        info->entities = journal_remote_number(result, 0, 3);
+        info->events = journal_remote_number(result, 0, 4);
+        info->bytes = journal_remote_number(result, 0, 5);
+        info->users = journal_remote_number(result, 0, 6) > 0;
+    }
+    PQclear(result);
+    return good;
+}
+
+static bool read_ids(struct journal *journal, struct slice prefix, struct slice after, uint64_t limit,
+                     void (*found)(void *context, struct slice id, uint64_t first, uint64_t last),
+                     void *context)
+{
+    static const char text[] =
+        "SELECT pid, coalesce((SELECT min(seq) FROM @event WHERE entity = id), 0),"
+        " coalesce((SELECT max(seq) FROM @event WHERE entity = id), 0)"
+        " FROM @entity WHERE pid >= $1::bytea AND pid > $2::bytea ORDER BY pid LIMIT $3::int8";
+    uint8_t bytes[8];
+    struct slice parameters[] = { prefix, after, { bytes, 8 } };
+    PGresult *result;
+
+    put_number(bytes, limit);
+    result = journal_remote_run(journal, text, parameters, 3, 3);
+    for (int i = 0; result && i < PQntuples(result); i++) {
+        struct slice id = journal_remote_cell(result, i, 0);
+
+        if (id.size < prefix.size || !slice_equal(slice_of(id.data, prefix.size), prefix))
+            break; /* the order puts all others with the prefix before */
+        found(context, id, journal_remote_number(result, i, 1), journal_remote_number(result, i, 2));
+    }
+    PQclear(result);
+    return result != NULL;
+}
+
+static bool read_events(struct journal *journal, struct slice id, uint64_t from,
+                        void (*found)(void *context, uint64_t seq, struct slice record), void *context)
+{
+    static const char text[] =
+        "SELECT seq, record FROM (SELECT seq, record, row_number() OVER (ORDER BY seq) AS n,"
+        " sum(octet_length(record)) OVER (ORDER BY seq) AS size"
+        " FROM (SELECT ev.seq, ev.record FROM @entity e JOIN @event ev ON ev.entity = e.id"
+        " WHERE e.pid = $1::bytea AND ev.seq >= $2::int8 ORDER BY ev.seq LIMIT $3::int8) found) counted"
+        " WHERE n = 1 OR size <= " PAGE_BYTES " ORDER BY seq";
+    uint8_t first[8], most[8];
+    struct slice parameters[] = { id, { first, 8 }, { most, 8 } };
+    PGresult *result;
+
+    put_number(first, from > INT64_MAX ? INT64_MAX : from);
+    put_number(most, JOURNAL_PAGE);
+    result = journal_remote_run(journal, text, parameters, 3, 2);
+    for (int i = 0; result && i < PQntuples(result); i++)
+        found(context, journal_remote_number(result, i, 0), journal_remote_cell(result, i, 1));
+    PQclear(result);
+    return result != NULL;
+}
+
+static bool read_terms(struct journal *journal, void (*found)(void *context, struct slice type, uint64_t term),
+                       void *context)
+{
+    PGresult *result = journal_remote_run(journal, "SELECT type, last FROM @term ORDER BY type", NULL, 0, 2);
+
+    for (int i = 0; result && i < PQntuples(result); i++)
+        found(context, journal_remote_cell(result, i, 0), journal_remote_number(result, i, 1));
+    PQclear(result);
+    return result != NULL;
+}
+
+static bool read_fences(struct journal *journal,
+                        void (*found)(void *context, struct slice type, struct slice shard, struct fence fence),
+                        void *context)
+{
+    PGresult *result = journal_remote_run(journal, "SELECT type, shard, term, epoch FROM @shard ORDER BY type, shard",
+                           NULL, 0, 4);
+
+    for (int i = 0; result && i < PQntuples(result); i++)
+        found(context, journal_remote_cell(result, i, 0), journal_remote_cell(result, i, 1),
+              (struct fence){ journal_remote_number(result, i, 2), journal_remote_number(result, i, 3) });
+    PQclear(result);
+    return result != NULL;
+}
+
+/* Compares the tables with each other: what a node relies on when it writes. */
+static bool read_faults(struct journal *journal, void (*found)(void *context, struct slice part, const char *why),
+                        void *context)
+{
+    static const struct {
+        const char *text, *why;
+    } checks[] = {
+        { "SELECT type || '\\x7c'::bytea || shard FROM @shard s WHERE last <"
+          " (SELECT max(pos) FROM @event ev WHERE ev.shard = s.id)", "the shard's position is below that of an event" },
+        { "SELECT DISTINCT convert_to(entity::text, 'UTF8') FROM @event ev"
+          " WHERE NOT EXISTS (SELECT 1 FROM @entity e WHERE e.id = ev.entity)", "events without a row of their entity" },
+    };
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+        PGresult *result = journal_remote_run(journal, checks[i].text, NULL, 0, 1);
+
+        for (int row = 0; result && row < PQntuples(result); row++)
+            found(context, journal_remote_cell(result, row, 0), checks[i].why);
+        PQclear(result);
+        if (!result)
+            return false;
+    }
+    return true;
+}
+
+static bool read_schema(struct journal *journal, void (*found)(void *context, const char *sql), void *context)
+{
+    struct buf sql = { 0 };
+
+    pg_sql_fill(&sql, schema_001, own_of(journal)->schema);
+    buf_put_u8(&sql, 0);
+    found(context, (const char *)sql.data);
+    buf_fini(&sql);
+    return true;
+}
+
+/* ---- removing ---- */
+
+bool journal_remote_execute(struct journal *journal, const char *text)
+{
+    struct postgres_journal *own = own_of(journal);
+    struct buf sql = { 0 };
+    PGresult *result;
+    bool good;
+
+    pg_sql_fill(&sql, text, own->schema);
+    buf_put_u8(&sql, 0);
+    result = PQexec(own->connection, (const char *)sql.data);
+    good = PQresultStatus(result) == PGRES_COMMAND_OK || PQresultStatus(result) == PGRES_TUPLES_OK ||
+           refuse(own, PQerrorMessage(own->connection));
+    PQclear(result);
+    buf_fini(&sql);
+    return good;
+}
+
+static bool remove_streams(struct journal *journal, const struct journal_streams *streams)
+{
+    static const char text[] = "WITH gone AS (DELETE FROM @event WHERE entity = (SELECT id FROM @entity WHERE pid = $1::bytea)"
+                               " RETURNING 1) SELECT count(*) FROM gone";
+    struct postgres_journal *own = own_of(journal);
+    struct journal_info info = { .version = 0 };
+    /* No node can claim or write for a shard until the transaction ends. */
+    bool good = journal_remote_execute(journal, "BEGIN READ WRITE; LOCK TABLE @shard IN EXCLUSIVE MODE") &&
+                read_info(journal, &info);
+
+    buf_fini(&info.cluster);
+    if (good && info.users)
+        good = refuse(own, "nodes are connected; stop all nodes that use it");
+    for (uint32_t i = 0; i < streams->count && good; i++) {
+        struct slice id = buf_slice(&streams->items[i]);
+        PGresult *result = journal_remote_run(journal, text, &id, 1, 1);
+
+        good = result != NULL;
+        PQclear(result);
+    }
+    if (good)
+        return journal_remote_execute(journal, "COMMIT");
+    PQclear(PQexec(own->connection, "ROLLBACK")); /* the first error counts */
+    journal->is_used = info.users == 1;
+    own->base.is_used = info.users == 1;
+    return false;
+}
+
+static void close_journal(struct journal *journal)
+{
+    struct postgres_journal *own = own_of(journal);
+
+    PQfinish(own->connection);
+    mem_free(own);
+}
+
+static const struct journal_ops postgres_ops = {
+    .info = read_info,
+    .ids = read_ids,
+    .events = read_events,
+    .terms = read_terms,
+    .fences = read_fences,
+    .faults = read_faults,
+    .schema = read_schema,
+    .remove = remove_streams,
+    .close = close_journal,
+};
+
+/* ---- connecting ---- */
+
+static const char *value_of(const PQconninfoOption *all, const char *keyword)
+{
+    for (const PQconninfoOption *at = all; at && at->keyword; at++)
+        if (strcmp(at->keyword, keyword) == 0 && at->val)
+            return at->val;
+    return "";
+}
+
+static bool is_local(const char *host)
+{
+    return !host[0] || host[0] == '/' || strcmp(host, "localhost") == 0 || strcmp(host, "127.0.0.1") == 0 ||
+           strcmp(host, "::1") == 0;
+}
+
+/* As nodes do, wants a verified certificate from other hosts, unless the user says otherwise. */
+static bool wants_certificate(PQconninfoOption *all)
+{
+    PQconninfoOption *defaults = PQconndefaults();
+    const char *address = value_of(all, "hostaddr");
+    const char *host = value_of(all, "host");
+    bool wants;
+
+    if (!address[0] && !host[0])
+        address = value_of(defaults, "hostaddr"), host = value_of(defaults, "host");
+    wants = !value_of(all, "sslmode")[0] && !getenv("PGSSLMODE") && !is_local(address[0] ? address : host);
+    PQconninfoFree(defaults);
+    return wants;
+}
+
+static bool connect_to(struct postgres_journal *own, const char *url)
+{
+    /* Nodes are known by names that begin with "sherd:". */
+    const char *keywords[KEYWORDS] = { "dbname", "application_name", "client_encoding", "connect_timeout",
+                                       "gssencmode", "options" };
+    const char *values[KEYWORDS] = { url, "sherd journal", "UTF8", "5", "disable",
+                                     "-c default_transaction_read_only=on -c search_path=pg_catalog"
+                                     " -c statement_timeout=600000" };
+    char *fault = NULL;
+    PQconninfoOption *parsed = PQconninfoParse(url, &fault);
+
+    if (!parsed) {
+        (void)refuse(own, fault ? fault : "the URL is wrong");
+        PQfreemem(fault);
+        return false;
+    }
+    if (wants_certificate(parsed)) {
+        keywords[6] = "sslmode";
+        values[6] = "verify-full";
+    }
+    PQconninfoFree(parsed);
+    own->connection = PQconnectdbParams(keywords, values, 1);
+    return PQstatus(own->connection) == CONNECTION_OK || refuse(own, PQerrorMessage(own->connection));
+}
+
+static bool check_version(struct postgres_journal *own)
+{
+    PGresult *result = journal_remote_run(&own->base, "SELECT min_reader::int8 FROM @meta", NULL, 0, 1);
+    bool good = result && (!PQntuples(result) || journal_remote_number(result, 0, 0) <= VERSION_MAX);
+
+    if (result && !good)
+        (void)refuse(own, "its tables need a newer program");
+    PQclear(result);
+    return good;
+}
+
+const char *const journal_remote_schema = schema_001;
+
+struct journal *journal_remote_connect(const char *url, const char *schema, bool *is_connected)
+{
+    struct postgres_journal *own = mem_alloc(sizeof *own);
+
+    own->base.ops = &postgres_ops;
+    own->schema = schema;
+    *is_connected = false;
+    if (!pg_schema_is_valid(schema))
+        (void)refuse(own, "--schema: use lower-case letters, digits and _, at most 63");
+    else
+        *is_connected = connect_to(own, url);
+    return &own->base;
+}
+
+struct journal *journal_open_postgres(const char *url, const char *schema, char *error)
+{
+    bool is_connected;
+    struct journal *journal = journal_remote_connect(url, schema, &is_connected);
+
+    if (is_connected && check_version(own_of(journal)))
+        return journal;
+    memcpy(error, journal->error, BACKEND_ERROR_MAX);
+    close_journal(journal);
+    return NULL;
+}

@@ -1,0 +1,243 @@
+/* Runs the commands verify and accept-loss: looks for damage, and rebuilds a journal without it. */
+#include "sherd-journal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/map.h"
+#include "host/backend_damage.h"
+#include "host/backend_sqlite.h"
+#include "host/backend_sqlite_rebuild.h"
+#include "journal/record.h"
+
+#define PART_SHOWN 4096
+
+static void print_part(bool is_json, struct slice part, const char *why)
+{
+    if (is_json) {
+        (void)putchar('{');
+        journal_print_json("part", part, true);
+        journal_print_json("why", slice_text(why), false);
+        printf("}\n");
+        return;
+    }
+    printf("damaged: ");
+    journal_print_text(part, PART_SHOWN);
+    printf(": ");
+    journal_print_text(slice_text(why), PART_SHOWN);
+    (void)putchar('\n');
+}
+
+static void tell_damaged(void *context, const char *part, const char *why)
+{
+    const bool *is_json = context;
+
+    if (why)
+        print_part(*is_json, slice_text(part), why);
+}
+
+/* ---- deep ---- */
+
+struct deep {
+    struct journal *journal;
+    bool is_json;
+    bool is_deep;     /* compares fences and terms, too */
+    uint64_t entities, events;
+    struct map terms; /* type -> its last term, on the heap */
+    struct slice id;
+    uint64_t key, next, damaged;
+    struct fence fence; /* of the event before */
+    uint64_t term;      /* the type's last; UINT64_MAX: none is known */
+};
+
+static void find(struct deep *deep, struct slice part, const char *why)
+{
+    print_part(deep->is_json, part, why);
+    deep->damaged++;
+}
+
+static bool check_event(void *context, uint64_t seq, struct slice bytes)
+{
+    struct deep *deep = context;
+    struct record record;
+    char why[160];
+    const char *defect = record_decode(bytes, deep->key, seq, &record);
+
+    if (!defect && deep->next && seq != deep->next)
+        defect = "an event before it is missing";
+    deep->events++;
+    if (!defect && deep->is_deep && fence_compare(record.fence, deep->fence) < 0)
+        defect = "its fence is lower than that of the event before";
+    if (!defect && deep->is_deep && record.fence.term > deep->term)
+        defect = "its term is higher than the last one of its type";
+    if (defect) {
+        (void)snprintf(why, sizeof why, "event %" PRIu64 ": %s", seq, defect); /* fits */
+        find(deep, deep->id, why);
+    } else {
+        deep->fence = record.fence;
+    }
+    deep->next = seq + 1;
+    return true;
+}
+
+/* TYPE of TYPE|ENTITY and of |TYPE|SHARD. */
+static struct slice type_of(struct slice id)
+{
+    size_t start = journal_is_stream(id) ? 1 : 0;
+    const uint8_t *end = id.size > start ? memchr(id.data + start, '|', id.size - start) : NULL;
+
+    return end ? slice_of(id.data + start, (size_t)(end - id.data) - start) : (struct slice){ 0 };
+}
+
+static bool check_entity(void *context, struct slice id, uint64_t first, uint64_t last)
+{
+    struct deep *deep = context;
+    const uint64_t *term = map_get(&deep->terms, type_of(id));
+
+    deep->id = id;
+    deep->key = record_key(id);
+    deep->next = journal_is_stream(id) ? first : 1;
+    deep->fence = (struct fence){ 0 };
+    deep->term = term ? *term : UINT64_MAX;
+    deep->entities++;
+    if (!type_of(id).size)
+        find(deep, id, "an id without a type");
+    return journal_each_event(deep->journal, id, 1, last, check_event, deep);
+}
+
+static void note_term(void *context, struct slice type, uint64_t term)
+{
+    struct deep *deep = context;
+
+    mem_free(map_put(&deep->terms, type, mem_copy(&term, sizeof term)));
+}
+
+static void check_fence(void *context, struct slice type, struct slice shard, struct fence fence)
+{
+    struct deep *deep = context;
+    const uint64_t *term = map_get(&deep->terms, type);
+    char why[200], name[60];
+
+    if (!term || fence.term <= *term)
+        return;
+    journal_printable(shard, name, sizeof name);
+    (void)snprintf(why, sizeof why, "the fence of shard %s has term %" PRIu64 ", the type's last is %" PRIu64, name,
+                   fence.term, *term); /* fits */
+    find(deep, type, why);
+}
+
+static void note_fault(void *context, struct slice part, const char *why)
+{
+    find(context, part, why);
+}
+
+/* Reads all events, and adds to the number of damaged parts. */
+static bool verify_events(struct journal *journal, bool is_json, bool is_deep, struct backend_check *sum)
+{
+    struct deep deep = { .journal = journal, .is_json = is_json, .is_deep = is_deep };
+    struct map_entry entry;
+    bool good = journal->ops->terms(journal, note_term, &deep) &&
+                (!is_deep || journal->ops->fences(journal, check_fence, &deep)) &&
+                (!is_deep || !journal->ops->faults || journal->ops->faults(journal, note_fault, &deep)) &&
+                journal_each_id(journal, (struct slice){ 0 }, (struct slice){ 0 }, check_entity, &deep) &&
+                !journal->error[0];
+
+    for (uint32_t at = 0; map_next(&deep.terms, &at, &entry);)
+        mem_free(entry.value);
+    map_fini(&deep.terms);
+    sum->damaged += deep.damaged;
+    sum->entities = deep.entities;
+    sum->events = deep.events;
+    return good;
+}
+
+/* ---- SQLite ---- */
+
+/* Checks all pages, tables and events. */
+static enum cmd_exit check_file(const char *path, bool is_json, struct backend_check *found)
+{
+    struct backend_damage *damage = backend_damage_new(tell_damaged, &is_json);
+    struct backend_options options = { .path = path, .damage = damage };
+    void *store = backend_sqlite.open(&options, BACKEND_CHECKER, found->error);
+    uint64_t damaged;
+
+    while (store && !found->is_over && !found->is_waiting)
+        backend_sqlite.check_step(store, found);
+    if (store)
+        backend_sqlite.close(store);
+    damaged = backend_damage_list(damage, NULL, 0);
+    backend_damage_free(damage);
+    found->damaged = damaged;
+    if (found->is_waiting)
+        return cmd_fail(CMD_REFUSED, "a node or another program checks this journal; try again later");
+    if (found->error[0])
+        return cmd_fail(damaged ? CMD_FINDINGS : CMD_UNREACHABLE, "%s", found->error);
+    return damaged ? CMD_FINDINGS : CMD_GOOD;
+}
+
+static void print_summary(const char *path, bool is_json, const struct backend_check *found)
+{
+    if (is_json)
+        printf("{\"pages\":%" PRIu64 ",\"entities\":%" PRIu64 ",\"events\":%" PRIu64 ",\"damaged\":%" PRIu64 "}\n",
+               found->pages, found->entities, found->events, found->damaged);
+    else
+        printf("%s: %" PRIu64 " pages, %" PRIu64 " entities, %" PRIu64 " events, %" PRIu64 " damaged parts\n", path,
+               found->pages, found->entities, found->events, found->damaged);
+}
+
+enum cmd_exit cmd_journal_verify(const struct cmd_call *call)
+{
+    const char *place = journal_is_remote(call) ? "journal in PostgreSQL" : call->arguments[0];
+    bool is_json = cmd_value(call, "json") != NULL, is_deep = cmd_value(call, "deep") != NULL;
+    struct backend_check found = { .bytes = 0 };
+    struct journal *journal = journal_open(call); /* says what is no journal */
+    enum cmd_exit exit = CMD_GOOD;
+
+    if (!journal)
+        return CMD_UNREACHABLE;
+    if (!journal_is_remote(call))
+        exit = check_file(place, is_json, &found);
+    if (exit <= CMD_FINDINGS && !found.error[0]) {
+        if ((is_deep || journal_is_remote(call)) && !verify_events(journal, is_json, is_deep, &found))
+            exit = exit == CMD_FINDINGS ? exit : journal_failed(journal);
+        if (exit == CMD_GOOD && found.damaged)
+            exit = CMD_FINDINGS;
+        if (exit <= CMD_FINDINGS)
+            print_summary(place, is_json, &found);
+    }
+    journal->ops->close(journal);
+    return exit;
+}
+
+/* ---- accepting a loss ---- */
+
+static void print_lost(void *context, const char *text)
+{
+    (void)context;
+    printf("lost: ");
+    journal_print_text(slice_text(text), PART_SHOWN);
+    (void)putchar('\n');
+}
+
+enum cmd_exit cmd_journal_accept_loss(const struct cmd_call *call)
+{
+    const char *path = call->arguments[0];
+    struct backend_rebuild rebuild = { .lost = print_lost };
+    struct backend_check found = { .bytes = 0 };
+    char error[BACKEND_ERROR_MAX] = "";
+    enum cmd_exit exit;
+
+    if (journal_is_remote(call))
+        return cmd_fail(CMD_REFUSED, "a journal in PostgreSQL cannot be rebuilt: restore a backup of the server");
+    exit = check_file(path, false, &found);
+    if (exit <= CMD_FINDINGS && !found.error[0])
+        print_summary(path, false, &found);
+    if (exit != CMD_FINDINGS)
+        return exit; /* nothing is lost, or nothing can be read */
+    if (backend_sqlite_rebuild(path, &rebuild, error) != 0)
+        return cmd_fail(CMD_REFUSED, "%s", error);
+    printf("%s: rebuilt with %" PRIu64 " entities and %" PRIu64 " events; the former file is %s.damaged\n", path,
+           rebuild.entities, rebuild.events, path);
+    return CMD_GOOD;
+}

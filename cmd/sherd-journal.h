@@ -1,0 +1,105 @@
+/* Declares how the commands of `sherd journal` read a journal: one interface for every back end.
+ *
+ * A call is one short read transaction, so it does not keep a node's log from being emptied. */
+#ifndef SHERD_CMD_JOURNAL_H
+#define SHERD_CMD_JOURNAL_H
+
+#include "sherd.h"
+
+#include "base/bytes.h"
+#include "base/fence.h"
+#include "base/vec.h"
+#include "journal/backend.h"
+
+#define JOURNAL_PAGE 1000 /* ids or events of one call */
+
+struct journal_info {
+    char kind[16];
+    char store[STORE_ID_MAX];
+    struct buf cluster;
+    int64_t version; /* of the tables */
+    uint64_t bytes;
+    uint64_t entities, events;
+    int users; /* 1: nodes have it open; 0: none; -1: unknown */
+};
+
+struct journal;
+/* Ids of streams. */
+struct journal_streams {
+    struct buf *items;
+    uint32_t count, capacity;
+};
+
+/* Functions return false on a failure, with a line in journal_error. Texts and bytes are lent for the
+ * call of `found`. */
+struct journal_ops {
+    bool (*info)(struct journal *journal, struct journal_info *info);
+    /* In the order of the bytes: ids that begin with `prefix` and come after `after`. */
+    bool (*ids)(struct journal *journal, struct slice prefix, struct slice after, uint64_t limit,
+                void (*found)(void *context, struct slice id, uint64_t first, uint64_t last), void *context);
+    /* Events from a number on, at most JOURNAL_PAGE and about a MiB. */
+    bool (*events)(struct journal *journal, struct slice id, uint64_t from,
+                   void (*found)(void *context, uint64_t seq, struct slice record), void *context);
+    bool (*terms)(struct journal *journal, void (*found)(void *context, struct slice type, uint64_t term),
+                  void *context);
+    bool (*fences)(struct journal *journal,
+                   void (*found)(void *context, struct slice type, struct slice shard, struct fence fence),
+                   void *context);
+    /* Compares the tables with each other. Null: verify does it in another way. */
+    bool (*faults)(struct journal *journal, void (*found)(void *context, struct slice part, const char *why),
+                   void *context);
+    bool (*schema)(struct journal *journal, void (*found)(void *context, const char *sql), void *context);
+    /* Deletes the events of these ids, unless nodes use the journal. Null: a file is opened to write. */
+    bool (*remove)(struct journal *journal, const struct journal_streams *streams);
+    void (*close)(struct journal *journal);
+};
+
+/* The beginning of each back end's own struct. */
+struct journal {
+    const struct journal_ops *ops;
+    char error[BACKEND_ERROR_MAX];
+    bool is_used; /* the error is that nodes use it */
+};
+
+/* sherd-journal-open.c */
+/* Opens the journal of a command, its first argument, to read it. Null, with a line on standard error. */
+struct journal *journal_open(const struct cmd_call *call);
+/* Tells whether the journal of a command is in PostgreSQL. */
+bool journal_is_remote(const struct cmd_call *call);
+/* The URL of "postgres:URL", or of "postgresql://..."; null: a file. */
+const char *journal_url(const char *place);
+const char *journal_schema(const struct cmd_call *call);
+/* CMD_UNREACHABLE, with the journal's error on standard error. */
+enum cmd_exit journal_failed(const struct journal *journal);
+/* Calls `found` for each event from `from` to `to`, until it returns false. */
+bool journal_each_event(struct journal *journal, struct slice id, uint64_t from, uint64_t to,
+                        bool (*found)(void *context, uint64_t seq, struct slice record), void *context);
+/* Calls `found` for each entity, until it returns false. `found` may read. */
+bool journal_each_id(struct journal *journal, struct slice prefix, struct slice after,
+                     bool (*found)(void *context, struct slice id, uint64_t first, uint64_t last),
+                     void *context);
+/* Deletes FILE with this end, if it is there. */
+void journal_delete_beside(const char *path, const char *end);
+/* A shard's stream is |TYPE|SHARD. */
+static inline bool journal_is_stream(struct slice id)
+{
+    return id.size && id.data[0] == '|';
+}
+
+/* sherd-journal-sqlite.c */
+struct journal *journal_open_sqlite(const char *path, char *error);
+
+/* sherd-journal-postgres.c; the schema is lent until the close */
+struct journal *journal_open_postgres(const char *url, const char *schema, char *error);
+
+/* sherd-journal-print.c */
+/* Printable ASCII; other bytes and '\' as \xNN. At most `max` bytes, then "...". */
+void journal_print_text(struct slice text, size_t max);
+/* Copies a text for an error line: other bytes become '?', and it may be cut. */
+void journal_printable(struct slice text, char *to, size_t size);
+void journal_print_hex(struct slice bytes);
+/* Prints `,"name":"text"` or `,"name_base64":"..."`; with `first` without the comma. */
+void journal_print_json(const char *name, struct slice text, bool first);
+void journal_print_base64(const char *name, struct slice bytes);
+
+#endif

@@ -1,0 +1,89 @@
+/* Declares the program sherd: one table of commands, from which its options, help texts, manual page and
+ * completion are made. */
+#ifndef SHERD_CMD_SHERD_H
+#define SHERD_CMD_SHERD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define CMD_OPTIONS_MAX 8
+#define CMD_ARGUMENTS_MAX 64
+
+/* Exit status of every command. */
+enum cmd_exit {
+    CMD_GOOD = 0,
+    CMD_FINDINGS = 1,    /* the command worked and found damage, or not what was asked for */
+    CMD_USAGE = 2,       /* wrong arguments */
+    CMD_UNREACHABLE = 3, /* the store cannot be opened, read or written */
+    CMD_REFUSED = 4,     /* nodes use the store, or it has other content than the command needs */
+};
+
+struct cmd_option {
+    const char *name;  /* without "--" */
+    const char *value; /* name of its value; null: it has none */
+    const char *help;  /* one line, without a full stop */
+};
+
+struct cmd_call;
+
+struct cmd_command {
+    const char *group; /* "journal"; null: `sherd NAME` */
+    const char *name;
+    const char *arguments; /* as "JOURNAL ID" */
+    uint32_t least, most;  /* number of arguments */
+    const char *summary;   /* one line, without a full stop */
+    const char *text;      /* sentences */
+    struct cmd_option options[CMD_OPTIONS_MAX];
+    enum cmd_exit (*run)(const struct cmd_call *call);
+};
+
+/* A command with its arguments. Texts are lent. */
+struct cmd_call {
+    const struct cmd_command *command;
+    const char *arguments[CMD_ARGUMENTS_MAX];
+    uint32_t count;
+    const char *values[CMD_OPTIONS_MAX]; /* as the command's options; null: not given */
+};
+
+/* A group of commands, for help texts. */
+struct cmd_group {
+    const char *name;
+    const char *summary;
+    const char *text; /* describes its arguments */
+};
+
+/* sherd-table.c; both end with a null name */
+extern const struct cmd_group cmd_groups[];
+extern const struct cmd_command cmd_commands[];
+const struct cmd_command *cmd_find(const char *group, const char *name);
+const struct cmd_group *cmd_find_group(const char *name);
+
+/* sherd.c */
+/* The value of an option ("" without one); null: not given. */
+const char *cmd_value(const struct cmd_call *call, const char *option);
+/* Reads a number from 1 to INT64_MAX. False, with a line on standard error: it is none. */
+bool cmd_number(const struct cmd_call *call, const char *option, uint64_t *number);
+/* Writes a line to standard error and returns `exit`. */
+enum cmd_exit cmd_fail(enum cmd_exit exit, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* sherd-help.c */
+void cmd_print_help(FILE *out, const char *group); /* null: of the program */
+void cmd_print_usage(FILE *out, const struct cmd_command *command, bool is_short);
+enum cmd_exit cmd_man(const struct cmd_call *call);
+enum cmd_exit cmd_completion(const struct cmd_call *call);
+
+/* sherd-journal-*.c */
+enum cmd_exit cmd_journal_info(const struct cmd_call *call);
+enum cmd_exit cmd_journal_ids(const struct cmd_call *call);
+enum cmd_exit cmd_journal_cat(const struct cmd_call *call);
+enum cmd_exit cmd_journal_tail(const struct cmd_call *call);
+enum cmd_exit cmd_journal_state_at(const struct cmd_call *call);
+enum cmd_exit cmd_journal_schema(const struct cmd_call *call);
+enum cmd_exit cmd_journal_verify(const struct cmd_call *call);
+enum cmd_exit cmd_journal_accept_loss(const struct cmd_call *call);
+enum cmd_exit cmd_journal_export(const struct cmd_call *call);
+enum cmd_exit cmd_journal_import(const struct cmd_call *call);
+enum cmd_exit cmd_journal_remove_sharding(const struct cmd_call *call);
+
+#endif
