@@ -42,7 +42,7 @@ static struct {
 } arguments = { .cluster = "conform" };
 
 static const struct conform_case *const suites[] = {
-    conform_replays, conform_appends, conform_fences, conform_stores
+    conform_replays, conform_appends, conform_fences, conform_stores, conform_snapshots
 };
 #define SUITES (sizeof suites / sizeof *suites)
 
@@ -116,6 +116,7 @@ static int choose(struct run *run)
                    arguments.store); /* a cut name is not found */
     run->is_memory = strcmp(name, "memory") == 0;
     run->ops = &backend_memory;
+    run->keeps_snapshots = true;
     if (run->is_memory)
         return 0;
     run->ops = &backend_sqlite;
@@ -135,6 +136,7 @@ static int choose(struct run *run)
     if (!run->options.plugin)
         return fail("no back end has this name; give its --library: ", name);
     run->tells_owners = run->options.plugin->tells_owners != 0;
+    run->keeps_snapshots = run->options.plugin->version > 1 && run->options.plugin->snapshots;
     return 0;
 }
 

@@ -13,6 +13,7 @@ struct run {
     const struct backend_ops *ops;
     struct backend_options options;
     bool is_memory;    /* its contents end with its last connection */
+    bool keeps_snapshots;
     bool tells_owners; /* of equal fences, the later claim has the shard */
     char type[64];     /* a type of the case's own */
     void *writer, *other, *reader; /* `other` is like the writer of another process */
@@ -37,7 +38,7 @@ struct conform_case {
 };
 
 extern const struct conform_case conform_replays[], conform_appends[],
-    conform_fences[], conform_stores[];
+    conform_fences[], conform_stores[], conform_snapshots[];
 
 static const struct fence one = { 1, 1 }, two = { 1, 2 }, three = { 2, 1 };
 

@@ -92,6 +92,9 @@ struct sherd_msg {
 
 /* ---- behavior ---- */
 
+/* The image of a state, which `save` writes. */
+struct sherd_out;
+
 /* The result of receive: what becomes of the actor. */
 enum sherd_next {
     /* The next message. */
@@ -144,7 +147,41 @@ struct sherd_behavior {
      * stored, and the entity ends as if the journal had refused the event. */
     const char *(*apply_checked)(void *self, uint32_t type,
                                  struct sherd_bytes event);
+    /* Writes the whole state of a persistent entity as one image, a snapshot,
+     * with sherd_out_put. Recovery then begins with it instead of the first
+     * event. It runs on the lane, between two messages, and reads `self` only.
+     * The image depends on the events alone: it has nothing that a timer or a
+     * message has set. May be null: no snapshots.
+     *
+     * Result: 0. Else there is no snapshot this time, and the log says so.
+     * The entity does not wait: the image is taken at once, and is stored after
+     * its events. A snapshot that cannot be stored is counted and logged. */
+    int (*save)(const void *self, struct sherd_out *out);
+    /* Fills the zeroed state with an image that save has written, of this
+     * program or an older one. Required with save. It runs on the lane.
+     *
+     * version: the save_version of its writer, at most the present one.
+     * image: lent, with any alignment.
+     * Result: 0. Else `release` frees what load has set, the state is zeroed,
+     * and an older snapshot follows, then all events. If events were deleted,
+     * the entity does not start (SHERD_REASON_RECOVERY_FAILED). */
+    int (*load)(void *self, uint32_t version, struct sherd_bytes image);
+    /* The version of what save writes. An older program refuses the image. */
+    uint32_t save_version;
+    /* Events from one snapshot to the next; 0: only save_now asks for them. An
+     * entity adds up to a quarter, by its id, so that not all save at once. A
+     * recovery that reads so many events ends with a snapshot. */
+    uint32_t save_every;
+    /* Asks for a snapshot by its result after an event was applied: 1 or 0. May
+     * be null. It runs on the lane, and reads only. */
+    int (*save_now)(const void *self, uint32_t type, struct sherd_bytes event);
 };
+
+/* Adds bytes to the image of a state. Copies them.
+ *
+ * Threads: only in the call of save that was given `out`.
+ * Limits: SHERD_SNAPSHOT_MAX bytes in all, then there is no snapshot. */
+SHERD_API void sherd_out_put(struct sherd_out *out, struct sherd_bytes bytes);
 
 /* ---- sending ---- */
 
@@ -417,6 +454,10 @@ SHERD_API void sherd_persist_version(struct sherd_ctx *ctx, uint32_t type,
 /* Returns the number of this entity's events, stored or being stored. */
 SHERD_API uint64_t sherd_sequence(const struct sherd_ctx *ctx);
 
+/* Returns the number of the event whose snapshot is the newest one that this
+ * incarnation has stored or was recovered from; 0: there is none. */
+SHERD_API uint64_t sherd_snapshot_sequence(const struct sherd_ctx *ctx);
+
 /* ---- events of older formats ---- */
 
 /* The events that an upcaster makes. */
@@ -487,6 +528,8 @@ SHERD_API void sherd_log(struct sherd_ctx *ctx, enum sherd_log_level level,
  * sherd_ref.actor, or "/user/NAME"; an entity's is "/system/sharding/TYPE";
  * that of an ask begins with "/temp/". */
 #define SHERD_BODY_MAX 200000
+
+#define SHERD_SNAPSHOT_MAX 16777216 /* bytes of a snapshot's image */
 
 #ifdef __cplusplus
 }

@@ -24,8 +24,9 @@ extern "C" {
 /* Bytes of a store's identity and of its name, each with a zero. */
 #define SHERD_BACKEND_ID_MAX 64
 #define SHERD_BACKEND_NAME_MAX 128
-/* The version of this interface, for sherd_backend.version. */
-#define SHERD_BACKEND_VERSION 1
+/* The version of this interface, for sherd_backend.version. Version 1 had no
+ * snapshots; back ends of version 1 may still be registered. */
+#define SHERD_BACKEND_VERSION 2
 /* sherd_backend_request.from: only the last record. */
 #define SHERD_BACKEND_LAST UINT64_MAX
 
@@ -34,7 +35,12 @@ enum sherd_backend_verb {
     SHERD_BACKEND_APPEND = 1, /* write records */
     SHERD_BACKEND_REPLAY,     /* read the records of one entity */
     SHERD_BACKEND_CLAIM,      /* raise the fence of one shard */
-    SHERD_BACKEND_TAKE_TERM   /* take the next term of a type */
+    SHERD_BACKEND_TAKE_TERM,  /* take the next term of a type */
+    /* The rest since version 2, if sherd_backend.snapshots is 1. */
+    SHERD_BACKEND_SAVE, /* store a snapshot, and delete the oldest ones */
+    SHERD_BACKEND_LOAD, /* read a snapshot */
+    SHERD_BACKEND_TRIM, /* delete the oldest records of an entity */
+    SHERD_BACKEND_DROP  /* delete the newest snapshots of an entity */
 };
 
 /* How a request, a shard or an entity of it ended. */
@@ -106,10 +112,11 @@ struct sherd_backend_request {
      * written. */
     int again;
 
-    struct sherd_bytes type;  /* CLAIM, TAKE_TERM */
-    struct sherd_bytes shard; /* CLAIM */
+    struct sherd_bytes type;  /* CLAIM, TAKE_TERM, SAVE, TRIM, DROP */
+    struct sherd_bytes shard; /* CLAIM, SAVE, TRIM, DROP */
     /* CLAIM: the wanted fence; out: the stored one. TAKE_TERM: `term` is one
-     * that is known to be used, or 0; out: the term taken. */
+     * that is known to be used, or 0; out: the term taken. SAVE, TRIM, DROP:
+     * the writer's; out, if FENCED: the stored one. */
     struct sherd_fence fence;
     /* CLAIM: the coordinator's proof. TAKE_TERM: of the known term. */
     struct sherd_proof proof;
@@ -121,19 +128,29 @@ struct sherd_backend_request {
     /* CLAIM: take the next epoch after the stored fence, whatever it is. */
     int next;
 
-    struct sherd_bytes id; /* REPLAY: persistence id */
-    /* REPLAY: the first number wanted, at least 1; or SHERD_BACKEND_LAST. */
+    struct sherd_bytes id; /* persistence id, but for APPEND and claims */
+    /* REPLAY: the first number wanted, at least 1; or SHERD_BACKEND_LAST.
+     * SAVE, out: the lowest number of a snapshot that stays, or 0 if fewer than
+     * count_max are stored. LOAD: the highest number wanted, at most INT64_MAX;
+     * the newest snapshot up to it is the answer, or none. TRIM: the lowest
+     * record that stays; the last record stays always. DROP: the lowest
+     * snapshot to delete. */
     uint64_t from;
-    uint32_t count_max; /* REPLAY: most records */
+    /* REPLAY: most records. SAVE: the newest snapshots that stay, at least 1.
+     * TRIM: most records to delete. */
+    uint32_t count_max;
     uint32_t size_max;  /* REPLAY: most bytes; one record always fits */
-    int more;           /* REPLAY, out: more records follow */
+    int more; /* REPLAY, TRIM, out: more records follow, or are to be deleted */
 
     /* APPEND */
     struct sherd_backend_shard *shards;
     uint32_t shard_count;
     struct sherd_backend_entity *entities;
     uint32_t entity_count;
-    const struct sherd_backend_record *records; /* in order of the appends */
+    /* In order of the appends. SAVE: one, the snapshot: its number is that of
+     * its event, which must be stored; else CONFLICT. It replaces one of the
+     * same number. At most 16 MiB and 64 bytes. */
+    const struct sherd_backend_record *records;
     uint32_t record_count;
 
     char error[SHERD_BACKEND_ERROR_MAX]; /* out: one line; empty when DONE */
@@ -142,8 +159,8 @@ struct sherd_backend_request {
 
 /* Which connection is opened. Readers are opened after the writer. */
 enum sherd_backend_mode {
-    SHERD_BACKEND_WRITER, /* gets APPEND, CLAIM and TAKE_TERM */
-    SHERD_BACKEND_READER  /* gets REPLAY */
+    SHERD_BACKEND_WRITER, /* gets all but REPLAY and LOAD */
+    SHERD_BACKEND_READER  /* gets REPLAY and LOAD */
 };
 
 /* Severity of a line that a back end logs. */
@@ -181,7 +198,7 @@ struct sherd_backend_identity {
 /* A back end. One thread at a time uses each connection; different connections
  * have different threads. All calls may block. */
 struct sherd_backend {
-    uint32_t version; /* SHERD_BACKEND_VERSION */
+    uint32_t version; /* SHERD_BACKEND_VERSION, or 1 */
     /* Letters, digits, '-' and '_'; not "memory" or "sqlite". */
     const char *name;
     /* Readers that a process opens, 1 to 8; 0: 1. */
@@ -196,7 +213,8 @@ struct sherd_backend {
     /* Runs requests in order. One that is refused fails no other. */
     void (*write)(void *store, struct sherd_backend_request *const *requests,
                   uint32_t count);
-    /* Runs REPLAY requests. Records go to sherd_backend_add_record. */
+    /* Runs REPLAY and LOAD requests. Records and snapshots go to
+     * sherd_backend_add_record. */
     void (*read)(void *store, struct sherd_backend_request *const *requests,
                  uint32_t count);
     void (*close)(void *store);
@@ -204,6 +222,9 @@ struct sherd_backend {
     /* Tries to store something without a meaning, each second after a whole
      * group failed. 1: it works; 0: it fails, with a line in error. */
     int (*can_write)(void *store, char *error);
+    /* Since version 2. 1: it keeps snapshots, in verbs SAVE to DROP. 0: they
+     * are refused, and an entity recovers by all of its events. */
+    int snapshots;
 };
 
 /* Registers a back end under its name, for systems that are opened later.
@@ -215,7 +236,8 @@ SHERD_API int sherd_backend_register(const struct sherd_backend *backend);
 
 /* ---- for back ends ---- */
 
-/* Adds a record to the answer of a REPLAY, in order. Copies the bytes. */
+/* Adds a record to the answer of a REPLAY, in order, or the snapshot to that of
+ * a LOAD. Copies the bytes. */
 SHERD_API void sherd_backend_add_record(struct sherd_backend_request *request,
                                         uint64_t seq, struct sherd_bytes bytes);
 

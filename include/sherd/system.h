@@ -213,6 +213,14 @@ struct sherd_entity_type {
      * returns. */
     const struct sherd_upcast *upcasts;
     uint32_t upcast_count; /* entries of upcasts */
+    /* Snapshots of an entity that the journal keeps, at most 100; default 2. */
+    uint32_t keep_snapshots;
+    /* 1: after a snapshot is stored, the events up to the oldest kept one are
+     * deleted, once that was read back and is good. Never the last event, and
+     * nothing before keep_snapshots are stored. 0: all events stay. */
+    int delete_events;
+    /* With delete_events: so many events before that snapshot stay, too. */
+    uint64_t keep_events;
 };
 
 /* Remembered entities. The existence of an entity is stored before its first

@@ -47,6 +47,15 @@ struct destination {
     struct slice path;    /* the path of an actor; empty: `ref` counts */
 };
 
+/* The state of an entity for the journal. */
+struct actors_snapshot {
+    uint32_t version; /* sherd_behavior.save_version */
+    struct slice image;
+    uint32_t keep;
+    bool deletes_events;
+    uint64_t keep_events;
+};
+
 struct actors_settings {
     uint32_t lane;  /* from 0; also the lane of the refs made here */
     uint32_t lanes;
@@ -78,7 +87,10 @@ struct actors_settings {
      * stored, and actors_store_failed follows. Called by sherd_persist, so that effects know at
      * once for which position they wait. Null only if no type persists. */
     uint64_t (*append)(void *user, uint64_t actor, struct entity_event event);
-    void *user; /* argument of both functions */
+    /* Stores a snapshot of a persistent entity after its last event; the journal copies the image.
+     * Null only if no type has snapshots. */
+    void (*save)(void *user, uint64_t actor, const struct actors_snapshot *snapshot);
+    void *user; /* argument of these functions */
     /* Limits; 0 = the defaults of limits.h. */
     uint64_t waiting_bytes_max; /* message memory, ACTOR_WAITING_BYTES_MAX */
     uint32_t slots_max;         /* actors and entities, ACTOR_SLOTS_MAX */
@@ -233,6 +245,7 @@ enum actors_news_kind {
 struct actors_news_shard {
     uint16_t type;
     int32_t number;
+    bool has_snapshots; /* ACTORS_REQUEST_REPLAY: of this type */
 };
 
 /* Values of some kinds. The comment at the kind names the member that is set. */
@@ -316,6 +329,12 @@ bool actors_is_recovering(const struct actors *actors, uint64_t actor);
  * actors_recovery_failed; until its back-off is over, further messages end at once. */
 bool actors_replay_event(struct actors *actors, uint64_t actor, uint64_t seq,
                          struct entity_event event);
+/* Gives an entity that recovers its state after the event `seq`, before the events after it. Lent.
+ * Null, or why the entity refuses it: its state is as before then. */
+const char *actors_replay_snapshot(struct actors *actors, uint64_t actor, uint64_t seq,
+                                   uint32_t version, struct slice image);
+/* The snapshot of its event `seq` is stored. */
+void actors_snapshot_saved(struct actors *actors, uint64_t actor, uint64_t seq);
 void actors_recovered(struct actors *actors, uint64_t actor,
                       uint64_t highest_seq);
 /* Ends its waiting messages as SHERD_REASON_RECOVERY_FAILED with the text; later ones retry after a back-off of

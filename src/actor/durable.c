@@ -2,6 +2,7 @@
  * were not stored, and recovers entities. */
 #include "actor/apply.h"
 #include "actor/inside.h"
+#include "actor/snapshot.h"
 
 #include "base/line.h"
 #include "base/mark.h"
@@ -278,7 +279,27 @@ void actors_recovered(struct actors *actors, uint64_t actor,
     extra->event_bytes = 0;
     forget_fault(extra);
     slot->status = SLOT_ALIVE;
+    if (behavior_of(actors, slot)->face.save && snapshot_is_due(actors, slot, NULL))
+        snapshot_take(actors, actor_id_slot(actor), slot, true);
     slot_queue(actors, actor_id_slot(actor), slot);
+}
+
+const char *actors_replay_snapshot(struct actors *actors, uint64_t actor, uint64_t seq,
+                                   uint32_t version, struct slice image)
+{
+    struct slot *slot = recovering(actors, actor);
+
+    return slot ? snapshot_load(actors, slot, seq, version, image) : NULL;
+}
+
+void actors_snapshot_saved(struct actors *actors, uint64_t actor, uint64_t seq)
+{
+    struct slot *slot = slot_of(actors, actor);
+
+    if (!slot || !slot_has_incarnation(slot))
+        actors->counts.ignored++;
+    else
+        slot_extra(actors, slot)->saved_seq = seq;
 }
 
 void actors_recovery_failed(struct actors *actors, uint64_t actor,

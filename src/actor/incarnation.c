@@ -21,11 +21,14 @@ static void recover(struct actors *actors, uint32_t index, struct slot *slot)
     struct extra *extra = slot_extra(actors, slot);
 
     extra->seq = 0;
+    extra->tried_seq = 0;
+    extra->saved_seq = 0;
     extra->recover_at = actors->now;
     extra->replayed = 0;
     slot_news_put(actors, &(struct actors_news){
                               .kind = ACTORS_REQUEST_REPLAY,
-                              .values.shard = { row->type, row->shard },
+                              .values.shard = { row->type, row->shard,
+                                                behavior_of(actors, slot)->face.load != NULL },
                               .actor = slot_ref(actors, slot, index).actor,
                               .id = slot_id(slot) });
 }

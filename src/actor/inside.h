@@ -100,6 +100,8 @@ struct slot {
 
 struct extra {
     uint64_t seq;
+    uint64_t tried_seq; /* event of the last snapshot that was taken, or failed; 0: none */
+    uint64_t saved_seq; /* of the newest one that is stored */
     union {
         uint64_t position;   /* of the last event, or EVENT_REFUSED */
         uint64_t recover_at; /* RECOVERING: since then; ns */
@@ -153,6 +155,10 @@ struct type {
     uint64_t long_replay_said; /* ns: the last warning; 0: none */
     const struct sherd_upcast *upcasts; /* lent */
     uint32_t upcast_count;
+    uint32_t keep_snapshots; /* at least 1 */
+    bool deletes_events;
+    uint64_t keep_events;
+    uint64_t save_failed_said; /* ns: the last warning; 0: none */
     char name[SHERD_TYPE_MAX + 1];
 };
 
@@ -314,6 +320,7 @@ struct sherd_ctx {
     uint8_t wants_undelivered;
     bool answered; /* or forwarded */
     bool store_failed;
+    bool save_due; /* a snapshot, when receive has returned */
     uint64_t asked; /* number of the last ask; 0: it was refused */
     char id[SHERD_ID_MAX + 1];
     char shard[SHARD_TEXT_MAX];

@@ -5,6 +5,7 @@
  * entities whose effects a durable position releases. */
 #include "actor/apply.h"
 #include "actor/inside.h"
+#include "actor/snapshot.h"
 
 #include "base/line.h"
 #include "base/mark.h"
@@ -136,6 +137,8 @@ void effects_persist(struct actors *actors, uint32_t index, struct slot *slot,
     actors->counts.events++;
     if (!is_first)
         apply_last(actors, slot, &event);
+    if (behavior_of(actors, slot)->face.save && !actors->ctx.save_due)
+        actors->ctx.save_due = snapshot_is_due(actors, slot, &event);
 }
 
 void actors_set_storing_room(struct actors *actors, bool room)

@@ -1,5 +1,6 @@
 /* Runs actors with messages, first in, first out, and handles each message. */
 #include "actor/inside.h"
+#include "actor/snapshot.h"
 
 #include <stdio.h>
 
@@ -26,10 +27,14 @@ static inline enum sherd_next call(struct actors *actors, struct slot *slot,
 {
     const struct sherd_behavior *face = &behavior_of(actors, slot)->face;
     struct sherd_ctx *ctx = &actors->ctx;
+    enum sherd_next next;
 
     ctx->message = message;
     ctx->answered = false;
-    return face->receive(ctx, slot->state ? slot->state : actors->nothing, msg);
+    next = face->receive(ctx, slot->state ? slot->state : actors->nothing, msg);
+    if (unlikely(ctx->save_due))
+        snapshot_take(actors, ctx->index, slot, next == SHERD_CONTINUE || next == SHERD_STOP);
+    return next;
 }
 
 /* The handler failed on this message, given, unless null: its sender is notified once the earlier

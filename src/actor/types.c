@@ -12,7 +12,10 @@ static bool same(const struct sherd_behavior *left,
            left->release == right->release && left->name == right->name &&
            left->state_size == right->state_size &&
            left->wants_undelivered == right->wants_undelivered &&
-           left->apply_checked == right->apply_checked;
+           left->apply_checked == right->apply_checked &&
+           left->save == right->save && left->load == right->load &&
+           left->save_version == right->save_version &&
+           left->save_every == right->save_every && left->save_now == right->save_now;
 }
 
 uint16_t behavior_intern(struct actors *actors, const struct sherd_behavior *face,
@@ -90,6 +93,9 @@ void actors_add_type(struct actors *actors, uint16_t index,
     known->remembers = type->remember > 0;
     known->upcasts = type->upcasts;
     known->upcast_count = type->upcast_count;
+    known->keep_snapshots = type->keep_snapshots ? type->keep_snapshots : SNAPSHOTS_KEPT;
+    known->deletes_events = type->delete_events > 0;
+    known->keep_events = type->keep_events;
     known->is_daemon = daemon_type_is(type->name);
     known->shards = type->shards ? type->shards : ENTITY_SHARDS;
     known->rule.shards = known->shards;

@@ -312,6 +312,13 @@
 #define LONG_REPLAY_SAID_NS 60000000000ull /* at least between two warnings of a type */
 #define JOURNAL_CHUNK_EVENTS_MAX 1000 /* of one replay, as in Pekko's replay window */
 #define JOURNAL_CHUNK_SIZE_MAX (256 * 1024)
+#define JOURNAL_SNAPSHOT_SIZE_MAX (16 * 1024 * 1024) /* bytes of an image */
+/* snapshots of a lane that wait for their events or the backend; beyond it the oldest one is dropped */
+#define JOURNAL_SNAPSHOTS_MAX 1024
+#define JOURNAL_SNAPSHOTS_SIZE_MAX (64 * 1024 * 1024) /* bytes, and the last one may exceed it */
+#define SNAPSHOTS_KEPT 2 /* default of sherd_entity_type.keep_snapshots */
+#define SNAPSHOTS_KEPT_MAX 100
+#define JOURNAL_TRIM_MAX 1000 /* events that one commit deletes behind a snapshot */
 #define JOURNAL_RETRY_MS_MIN 50 /* of a claim or an unknown outcome; doubles */
 #define JOURNAL_RETRY_MS_MAX 5000
 

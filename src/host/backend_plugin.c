@@ -58,7 +58,7 @@ int sherd_backend_register(const struct sherd_backend *backend)
     int result = 0;
     const struct sherd_backend *other;
 
-    if (!backend || backend->version != SHERD_BACKEND_VERSION ||
+    if (!backend || backend->version < 1 || backend->version > SHERD_BACKEND_VERSION ||
         !is_name(backend->name) || !backend->open || !backend->write ||
         !backend->read || !backend->close || !backend->identify)
         return SHERD_EINVAL;
@@ -94,6 +94,20 @@ static struct fence fence_in(struct sherd_fence fence)
     return (struct fence){ fence.term, fence.epoch };
 }
 
+static void translate_records(struct translated *to, const struct journal_request *from)
+{
+    to->request.record_count = from->records.count;
+    to->records = mem_alloc(from->records.count * sizeof *to->records);
+    to->request.records = to->records;
+    for (uint32_t i = 0; i < from->records.count; i++) {
+        const struct backend_record *record = &from->records.items[i];
+
+        to->records[i].entity = record->entity;
+        to->records[i].seq = record->seq;
+        to->records[i].bytes = lend(from, record->bytes);
+    }
+}
+
 static void translate_append(struct translated *to,
                              const struct journal_request *from)
 {
@@ -101,12 +115,9 @@ static void translate_append(struct translated *to,
 
     request->shard_count = from->shards.count;
     request->entity_count = from->entities.count;
-    request->record_count = from->records.count;
     request->shards = mem_alloc(from->shards.count * sizeof *request->shards);
     request->entities =
         mem_alloc(from->entities.count * sizeof *request->entities);
-    to->records = mem_alloc(from->records.count * sizeof *to->records);
-    request->records = to->records;
     for (uint32_t i = 0; i < from->shards.count; i++) {
         const struct backend_shard *shard = &from->shards.items[i];
 
@@ -121,13 +132,7 @@ static void translate_append(struct translated *to,
         request->entities[i].cut = entity->cut;
         request->entities[i].id = lend(from, entity->id);
     }
-    for (uint32_t i = 0; i < from->records.count; i++) {
-        const struct backend_record *record = &from->records.items[i];
-
-        to->records[i].entity = record->entity;
-        to->records[i].seq = record->seq;
-        to->records[i].bytes = lend(from, record->bytes);
-    }
+    translate_records(to, from);
 }
 
 /* Copies the texts: an answer that grows moves those of the request. */
@@ -172,6 +177,8 @@ static void translate(struct translated *to, struct journal_request *from)
         translate_append(to, from);
     else
         translate_texts(to, from);
+    if (from->verb == BACKEND_SAVE)
+        translate_records(to, from);
 }
 
 static enum backend_result result_in(enum sherd_backend_result result)
@@ -228,6 +235,10 @@ static void answer(struct journal_request *to, struct translated *translated)
     memcpy(to->error, from->error, sizeof to->error);
     if (to->verb == BACKEND_CLAIM || to->verb == BACKEND_TAKE_TERM)
         to->fence = fence_in(from->fence);
+    if (to->verb >= BACKEND_SAVE && to->result == BACKEND_FENCED)
+        to->fence = ending_fence(to->fence, fence_in(from->fence));
+    if (to->verb == BACKEND_SAVE)
+        to->from = from->from;
     to->more = from->more != 0;
     if (to->verb == BACKEND_APPEND)
         answer_append(to, from);
@@ -242,17 +253,26 @@ static void run(const struct plugin *plugin, bool writes,
 {
     struct translated *translated = mem_alloc(count * sizeof *translated);
     struct sherd_backend_request **lent = mem_alloc(count * sizeof *lent);
+    bool has_snapshots = plugin->backend->version > 1 && plugin->backend->snapshots;
+    uint32_t known = 0;
 
     for (uint32_t i = 0; i < count; i++) {
-        translate(&translated[i], requests[i]);
-        lent[i] = &translated[i].request;
+        if (requests[i]->verb == BACKEND_LOAD && !has_snapshots) {
+            requests[i]->result = BACKEND_DONE; /* there is none */
+        } else if (requests[i]->verb >= BACKEND_SAVE && !has_snapshots) {
+            backend_settle(requests[i], BACKEND_FAILED, "the back end keeps no snapshots");
+        } else {
+            translate(&translated[known], requests[i]);
+            lent[known] = &translated[known].request;
+            known++;
+        }
     }
-    if (writes)
-        plugin->backend->write(plugin->store, lent, count);
-    else
-        plugin->backend->read(plugin->store, lent, count);
-    for (uint32_t i = 0; i < count; i++)
-        answer(requests[i], &translated[i]);
+    if (writes && known)
+        plugin->backend->write(plugin->store, lent, known);
+    else if (known)
+        plugin->backend->read(plugin->store, lent, known);
+    for (uint32_t i = 0; i < known; i++)
+        answer(translated[i].request.owner, &translated[i]);
     mem_free(translated);
     mem_free(lent);
 }

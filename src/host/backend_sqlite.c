@@ -50,6 +50,13 @@ static const char *const write_sql[SQL_COUNT] = {
     [SQL_EVENT_ADD] = "INSERT INTO event VALUES(?, ?, ?)",
     [SQL_FIRST] = "SELECT min(seq) FROM event WHERE entity = ?",
     [SQL_CUT] = "DELETE FROM event WHERE entity = ? AND seq < ?",
+    [SQL_SAVE] = "REPLACE INTO snapshot VALUES(?, ?, ?)",
+    [SQL_SAVE_KEEP] = "DELETE FROM snapshot WHERE entity = ?1 AND seq <="
+                      " (SELECT seq FROM snapshot WHERE entity = ?1"
+                      "  ORDER BY seq DESC LIMIT 1 OFFSET ?2)",
+    [SQL_SAVE_OLDEST] = "SELECT CASE WHEN count(*) < ?2 THEN 0 ELSE min(seq) END"
+                        " FROM snapshot WHERE entity = ?1",
+    [SQL_DROP] = "DELETE FROM snapshot WHERE entity = ? AND seq >= ?",
 };
 
 static const char *const read_sql[SQL_READ_COUNT] = {
@@ -63,6 +70,10 @@ static const char *const read_sql[SQL_READ_COUNT] = {
                         " CROSS JOIN event ON event.entity = entity.id"
                         " WHERE entity.pid = ?"
                         " ORDER BY event.seq DESC LIMIT 1",
+    [SQL_LOAD] = "SELECT snapshot.seq, snapshot.record FROM entity"
+                 " CROSS JOIN snapshot ON snapshot.entity = entity.id"
+                 " WHERE entity.pid = ? AND snapshot.seq <= ?"
+                 " ORDER BY snapshot.seq DESC LIMIT 1",
 };
 
 uint64_t sqlite_now(void)

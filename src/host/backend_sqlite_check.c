@@ -28,6 +28,7 @@ enum {
     CHECK_ROW,
     CHECK_INDEX, /* the row that the index has for a persistence id */
     CHECK_EVENTS,
+    CHECK_SNAPSHOTS, /* of an entity: the newest one */
     CHECK_COUNT
 };
 
@@ -38,6 +39,7 @@ static const char *const check_sql[CHECK_COUNT] = {
     [CHECK_ROW] = "SELECT pid FROM entity WHERE id = ?",
     [CHECK_INDEX] = "SELECT id FROM entity WHERE pid = ?",
     [CHECK_EVENTS] = "SELECT seq, record FROM event WHERE entity = ? AND seq > ? ORDER BY seq",
+    [CHECK_SNAPSHOTS] = "SELECT max(seq), total(length(record)) FROM snapshot WHERE entity = ?",
 };
 
 /* Reads every column, as a count alone would skip some pages. */
@@ -68,6 +70,7 @@ struct sqlite_check {
     bool is_bad;
     bool lacks_rows; /* a row of an entity cannot be read */
     uint64_t seq;   /* the last one that was read */
+    uint64_t newest; /* number of its newest snapshot; 0: none */
     uint64_t key;   /* of its records */
     struct buf pid;
     bool has_turn;  /* no other process of the host checks */
@@ -263,6 +266,23 @@ static void refuse_event(struct step *step, uint64_t seq, const char *what)
     refuse(step, text);
 }
 
+/* Reads the snapshots of the entity: events up to one of them may have been deleted. */
+static void check_snapshots(struct step *step)
+{
+    struct sqlite_check *own = step->own;
+    sqlite3_stmt *statement = own->statements[CHECK_SNAPSHOTS];
+
+    check(sqlite3_bind_int64(statement, 1, own->entity) == SQLITE_OK);
+    own->newest = 0;
+    if (sqlite3_step(statement) == SQLITE_ROW) {
+        own->newest = (uint64_t)sqlite3_column_int64(statement, 0);
+    } else if (sqlite_is_damaged(step->store)) {
+        add(step, buf_slice(&own->pid));
+        own->is_bad = true;
+    }
+    (void)sqlite3_reset(statement); /* reported */
+}
+
 /* Enters the next entity, if its row and the index agree. */
 static void enter(struct step *step)
 {
@@ -302,10 +322,11 @@ static void enter(struct step *step)
         add(step, buf_slice(&own->pid));
     own->is_bad |= result != SQLITE_ROW;
     (void)sqlite3_reset(index); /* reported */
+    check_snapshots(step);
 }
 
-/* Checks one record. The first of an entity has the number 1; those of a shard's own stream may have
- * been deleted. False: no more of this entity. */
+/* Checks one record. The first of an entity has the number 1, or follows a snapshot; those of a shard's
+ * own stream may have been deleted. False: no more of this entity. */
 static bool check_record(struct step *step, uint64_t seq, struct slice bytes)
 {
     struct sqlite_check *own = step->own;
@@ -315,10 +336,11 @@ static bool check_record(struct step *step, uint64_t seq, struct slice bytes)
 
     step->check->bytes += bytes.size + ROW_SIZE;
     step->check->events++;
-    if (seq != own->seq + 1 && !(is_own && own->seq == 0)) {
-        if (is_own && own->continues) {
+    if (seq != own->seq + 1 && !(own->seq == 0 && (is_own || seq <= own->newest + 1))) {
+        if (own->continues) {
             own->seq = 0; /* its records were deleted between two steps */
             own->continues = false;
+            check_snapshots(step);
             return check_record(step, seq, bytes);
         }
         refuse_event(step, own->seq + 1, "it is missing");

@@ -33,11 +33,16 @@ enum statement {
     SQL_EVENT_ADD,
     SQL_FIRST,        /* an entity's lowest sequence number */
     SQL_CUT,          /* deletes events below a number */
+    SQL_SAVE,         /* stores a snapshot */
+    SQL_SAVE_KEEP,    /* deletes all but the newest ones */
+    SQL_SAVE_OLDEST,  /* number of an entity's oldest one; 0: fewer are stored */
+    SQL_DROP,         /* deletes snapshots from a number on */
     SQL_COUNT,        /* counts the writer's events above a number */
     SQL_READ_BEGIN = 0,
     SQL_READ_END,
     SQL_REPLAY,
     SQL_REPLAY_LAST,
+    SQL_LOAD,
     SQL_READ_COUNT,
 };
 
@@ -155,9 +160,14 @@ int sqlite_check_set_up(struct sqlite_store *store, char *error); /* 0 or -1, as
 void sqlite_check_fini(struct sqlite_store *store);
 void sqlite_check(void *opened, struct backend_check *check); /* as backend_ops.check_step */
 
-/* backend_sqlite_write.c, backend_sqlite_tidy.c, backend_sqlite_read.c */
+/* backend_sqlite_write.c, backend_sqlite_tidy.c, backend_sqlite_read.c, backend_sqlite_snapshots.c */
 void sqlite_write(void *opened, struct journal_request **requests,
                   uint32_t count);
+/* Run a request of a shard's owner, which is not fenced, in the group's transaction. SQLITE_OK or the
+ * error. */
+int sqlite_save(struct sqlite_store *store, struct journal_request *request);
+int sqlite_trim(struct sqlite_store *store, struct journal_request *request);
+int sqlite_drop(struct sqlite_store *store, struct journal_request *request);
 bool sqlite_can_write(void *opened, char *error);
 void sqlite_tidy(void *opened, struct backend_kept *kept);
 /* Enlarges the log's file, so that commits need not. Only while the process has the turn. */

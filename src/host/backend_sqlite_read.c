@@ -1,4 +1,4 @@
-/* Runs replays: all that wait share one read transaction. */
+/* Runs replays and reads snapshots: all that wait share one read transaction. */
 #include <stdio.h>
 
 #include "base/check.h"
@@ -11,6 +11,31 @@ static void fail(struct sqlite_store *store, struct journal_request *request)
     if (sqlite_is_damaged(store))
         backend_damage_add(store->damage, backend_slice(request, request->id),
                            request->error);
+}
+
+/* Reads the newest snapshot up to a number. */
+static void load(struct sqlite_store *store, struct journal_request *request)
+{
+    sqlite3_stmt *statement = store->statements[SQL_LOAD];
+    struct slice id = backend_slice(request, request->id);
+    int result;
+
+    check(sqlite3_bind_text64(statement, 1, (const char *)id.data, id.size,
+                              SQLITE_TRANSIENT, SQLITE_UTF8) == SQLITE_OK);
+    check(sqlite3_bind_int64(statement, 2, (sqlite3_int64)request->from) == SQLITE_OK);
+    result = sqlite3_step(statement);
+    if (result == SQLITE_ROW)
+        vec_push(&request->records,
+                 ((struct backend_record){
+                     .seq = (uint64_t)sqlite3_column_int64(statement, 0),
+                     .bytes = backend_put(
+                         request, slice_of(sqlite3_column_blob(statement, 1),
+                                           (size_t)sqlite3_column_bytes(statement, 1))) }));
+    if (result == SQLITE_ROW || result == SQLITE_DONE)
+        request->result = BACKEND_DONE;
+    else
+        fail(store, request);
+    (void)sqlite3_reset(statement);
 }
 
 static void replay(struct sqlite_store *store, struct journal_request *request)
@@ -78,6 +103,8 @@ static void read_all(void *context)
             request->result = BACKEND_FAILED;
         else if (request->verb == BACKEND_REPLAY)
             replay(store, request);
+        else if (request->verb == BACKEND_LOAD)
+            load(store, request);
         else
             backend_settle(request, BACKEND_FAILED, "not a read");
     }

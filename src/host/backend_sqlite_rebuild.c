@@ -43,12 +43,13 @@ static const char *const from_sql[FROM_COUNT] = {
                          " ORDER BY seq DESC",
 };
 
-enum { TO_ENTITY, TO_EVENT, TO_CUT, TO_COUNT };
+enum { TO_ENTITY, TO_EVENT, TO_CUT, TO_NEWEST, TO_COUNT };
 
 static const char *const to_sql[TO_COUNT] = {
     [TO_ENTITY] = "INSERT OR IGNORE INTO entity VALUES(?, ?)",
     [TO_EVENT] = "INSERT OR REPLACE INTO event VALUES(?, ?, ?)",
     [TO_CUT] = "DELETE FROM event WHERE entity = ?",
+    [TO_NEWEST] = "SELECT max(seq) FROM snapshot WHERE entity = ?", /* of the copied ones */
 };
 
 /* Tables that are copied row by row, from both ends up to the damage. */
@@ -66,6 +67,9 @@ static const struct {
     { "proof", "SELECT * FROM proof ORDER BY type, term",
       "SELECT * FROM proof ORDER BY type DESC, term DESC",
       "INSERT OR REPLACE INTO proof VALUES(?, ?, ?)" },
+    { "snapshot", "SELECT * FROM snapshot ORDER BY entity, seq",
+      "SELECT * FROM snapshot ORDER BY entity DESC, seq DESC",
+      "INSERT OR REPLACE INTO snapshot VALUES(?, ?, ?)" },
 };
 
 struct work {
@@ -210,8 +214,8 @@ static int copy_table(struct work *work, size_t which)
     bool is_whole = false, ignored;
     int result = -1;
 
-    check(sqlite3_prepare_v2(work->from, tables[which].forth, -1, &forth,
-                             NULL) == SQLITE_OK);
+    if (sqlite3_prepare_v2(work->from, tables[which].forth, -1, &forth, NULL) != SQLITE_OK)
+        return 0; /* a file of an older version lacks the table */
     check(sqlite3_prepare_v2(work->from, tables[which].back, -1, &back, NULL) ==
           SQLITE_OK);
     check(sqlite3_prepare_v2(work->to->db, tables[which].into, -1, &into,
@@ -255,12 +259,26 @@ static int put_event(struct work *work, const struct stream *stream,
     return 0;
 }
 
+/* Returns the number of the newest snapshot that was copied: events up to it may have been deleted. */
+static uint64_t newest_snapshot(struct work *work, int64_t entity)
+{
+    sqlite3_stmt *statement = work->write[TO_NEWEST];
+    uint64_t newest = 0;
+
+    check(sqlite3_bind_int64(statement, 1, entity) == SQLITE_OK);
+    if (sqlite3_step(statement) == SQLITE_ROW)
+        newest = (uint64_t)sqlite3_column_int64(statement, 0);
+    (void)sqlite3_reset(statement); /* then all events are needed */
+    return newest;
+}
+
 /* Copies records from the first one on, until one is missing or damaged. */
 static int copy_forth(struct work *work, struct stream *stream)
 {
     sqlite3_stmt *statement = work->read[FROM_EVENTS];
     int found, result = 0;
     bool fits = true;
+    uint64_t newest = newest_snapshot(work, stream->entity);
 
     check(sqlite3_bind_int64(statement, 1, stream->entity) == SQLITE_OK);
     while (result == 0 && fits && (found = sqlite3_step(statement)) == SQLITE_ROW) {
@@ -270,7 +288,8 @@ static int copy_forth(struct work *work, struct stream *stream)
                      (size_t)sqlite3_column_bytes(statement, 1));
         struct record record;
 
-        fits = (seq == stream->last + 1 || (stream->is_own && !stream->last)) &&
+        fits = (seq == stream->last + 1 ||
+                (!stream->last && (stream->is_own || seq <= newest + 1))) &&
                !record_decode(bytes, stream->key, seq, &record);
         if (!fits)
             break;

@@ -9,7 +9,7 @@
 #include "host/backend_sqlite_inside.h"
 #include "host/backend_sqlite_pages.h"
 
-#define SCHEMA_VERSION 2
+#define SCHEMA_VERSION 3
 #define SCHEMA_OLDEST 1 /* older ones are refused */
 #define APPLICATION_ID 0x73686a6c /* "shjl" */
 
@@ -18,6 +18,11 @@
     "CREATE TABLE proof(type TEXT, term INTEGER, proof INTEGER NOT NULL,"      \
     " PRIMARY KEY(type, term)) WITHOUT ROWID;"                                 \
     "INSERT INTO meta VALUES('store', lower(hex(randomblob(16))));"
+
+/* Version 3 added snapshots. */
+#define SCHEMA_3                                                               \
+    "CREATE TABLE snapshot(entity INTEGER, seq INTEGER, record BLOB NOT NULL," \
+    " PRIMARY KEY(entity, seq)) WITHOUT ROWID;"
 
 static const char schema[] =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
@@ -29,7 +34,7 @@ static const char schema[] =
     "CREATE TABLE entity(id INTEGER PRIMARY KEY, pid TEXT NOT NULL UNIQUE);"
     "CREATE TABLE event(entity INTEGER, seq INTEGER, record BLOB NOT NULL,"
     " PRIMARY KEY(entity, seq)) WITHOUT ROWID;"
-    "INSERT INTO claims VALUES(1, 0);" SCHEMA_2;
+    "INSERT INTO claims VALUES(1, 0);" SCHEMA_2 SCHEMA_3;
 
 /* `missing` if there is no row */
 static int64_t one_number(struct sqlite_store *store, const char *sql,
@@ -146,14 +151,16 @@ static int add_schema(struct sqlite_store *store, char *error)
     return count_tables(store) == 0 ? make_schema(store, error) : 0;
 }
 
-static int add_version_2(struct sqlite_store *store, char *error)
+static int add_versions(struct sqlite_store *store, char *error)
 {
-    if (version_of(store) != 1)
-        return 0; /* another process was faster */
-    return sqlite3_exec(store->db, SCHEMA_2 "PRAGMA user_version = 2;", NULL,
-                        NULL, NULL) == SQLITE_OK
-               ? 0
-               : sqlite_failed(store, error);
+    int64_t version = version_of(store);
+    int result = SQLITE_OK;
+
+    if (version == 1)
+        result = sqlite3_exec(store->db, SCHEMA_2, NULL, NULL, NULL);
+    if (result == SQLITE_OK && version < SCHEMA_VERSION) /* else another process was faster */
+        result = sqlite3_exec(store->db, SCHEMA_3 "PRAGMA user_version = 3;", NULL, NULL, NULL);
+    return result == SQLITE_OK ? 0 : sqlite_failed(store, error);
 }
 
 /* Leaving the write-ahead log needs the file alone. So no program of an older version has it open
@@ -168,7 +175,7 @@ static int upgrade(struct sqlite_store *store, char *error)
                               "have it open: stop all of them, then start one "
                               "to upgrade it to version %d",
                               (long long)version_of(store), SCHEMA_VERSION);
-    result = in_transaction(store, error, add_version_2);
+    result = in_transaction(store, error, add_versions);
     if (sqlite_run_text(store, "PRAGMA journal_mode = WAL") != SQLITE_OK &&
         result == 0)
         result = sqlite_failed(store, error);

@@ -520,6 +520,42 @@ static int append(struct sqlite_store *store, struct journal_request *request)
     return result;
 }
 
+/* Sets the result: DONE if the writer's fence is not stale, and its shard is not damaged. */
+static int judge_owner(struct sqlite_store *store, struct journal_request *request)
+{
+    struct fence *stored;
+    int result;
+
+    if (sqlite_refuses_shard(store, request, request->type, request->shard) ||
+        backend_damage_find(store->damage, backend_slice(request, request->id),
+                            request->error)) {
+        request->result = BACKEND_FAILED;
+        return SQLITE_OK;
+    }
+    result = stored_fence(store, backend_slice(request, request->type),
+                          backend_slice(request, request->shard), &stored);
+    if (result != SQLITE_OK)
+        return result;
+    request->result =
+        fence_compare(*stored, request->fence) > 0 ? BACKEND_FENCED : BACKEND_DONE;
+    if (request->result == BACKEND_FENCED)
+        request->fence = *stored;
+    return SQLITE_OK;
+}
+
+/* Runs a request of a shard's owner, unless it is refused. */
+static int own(struct sqlite_store *store, struct journal_request *request)
+{
+    int result = judge_owner(store, request);
+
+    if (result != SQLITE_OK || request->result != BACKEND_DONE)
+        return result;
+    if (request->verb == BACKEND_SAVE)
+        return sqlite_save(store, request);
+    return request->verb == BACKEND_TRIM ? sqlite_trim(store, request)
+                                         : sqlite_drop(store, request);
+}
+
 static int run_one(struct sqlite_store *store, struct journal_request *request)
 {
     switch (request->verb) {
@@ -529,7 +565,12 @@ static int run_one(struct sqlite_store *store, struct journal_request *request)
         return claim(store, request);
     case BACKEND_TAKE_TERM:
         return take_term(store, request);
+    case BACKEND_SAVE:
+    case BACKEND_TRIM:
+    case BACKEND_DROP:
+        return own(store, request);
     case BACKEND_REPLAY:
+    case BACKEND_LOAD:
         break;
     }
     backend_settle(request, BACKEND_FAILED, "not a write");

@@ -682,8 +682,7 @@ backend_client_identity(const struct backend_client *client)
 void backend_submit(struct backend_client *client, struct journal_request *request)
 {
     struct threads *threads = client->threads;
-    struct queue *queue = request->verb == BACKEND_REPLAY ? &threads->reads
-                                                        : &threads->writes;
+    struct queue *queue = journal_request_reads(request) ? &threads->reads : &threads->writes;
     bool full;
 
     lock(threads);

@@ -48,6 +48,33 @@ struct journal_request *journal_request_replay(struct slice persistence_id,
     return request;
 }
 
+struct journal_request *journal_request_owner(enum backend_verb verb, struct slice type,
+                                              struct slice shard, struct fence fence,
+                                              struct slice persistence_id)
+{
+    struct journal_request *request = journal_request_new(verb);
+
+    request->type = backend_put(request, type);
+    request->shard = backend_put(request, shard);
+    request->fence = fence;
+    request->id = backend_put(request, persistence_id);
+    return request;
+}
+
+struct journal_request *journal_request_load(struct slice persistence_id, uint64_t from)
+{
+    struct journal_request *request = journal_request_new(BACKEND_LOAD);
+
+    request->id = backend_put(request, persistence_id);
+    request->from = from;
+    return request;
+}
+
+bool journal_request_reads(const struct journal_request *request)
+{
+    return request->verb == BACKEND_REPLAY || request->verb == BACKEND_LOAD;
+}
+
 void journal_request_free(struct journal_request *request)
 {
     if (!request)

@@ -22,12 +22,17 @@
 #define BACKEND_ERROR_MAX 200 /* with its zero */
 
 #define BACKEND_LAST UINT64_MAX /* `from` of a REPLAY: only the last record */
+#define BACKEND_NEWEST INT64_MAX /* `from` of a LOAD: no bound */
 
 enum backend_verb {
     BACKEND_APPEND = 1, /* writes records, except those of entities of a stale shard */
     BACKEND_REPLAY,     /* reads one entity's records, in chunks */
     BACKEND_CLAIM,      /* raises the fence of one shard */
     BACKEND_TAKE_TERM,  /* takes the next term of a type; no term is given twice */
+    BACKEND_SAVE,       /* stores a snapshot of an entity, and deletes its oldest ones */
+    BACKEND_LOAD,       /* reads the newest snapshot up to a number */
+    BACKEND_TRIM,       /* deletes an entity's oldest records, but never the last */
+    BACKEND_DROP,       /* deletes an entity's snapshots from a number on */
 };
 
 enum backend_result {
@@ -84,10 +89,10 @@ struct journal_request {
     /* APPEND: a repetition after UNKNOWN: an identical stored record counts as written */
     bool again;
 
-    struct backend_span type;   /* CLAIM, TAKE_TERM */
-    struct backend_span shard;  /* CLAIM */
+    struct backend_span type;   /* CLAIM, TAKE_TERM, SAVE, TRIM, DROP */
+    struct backend_span shard;  /* CLAIM, SAVE, TRIM, DROP */
     /* CLAIM: the wanted fence; out: the stored one. TAKE_TERM: term = one known to be used (or 0);
-     * out: the term taken */
+     * out: the term taken. SAVE, TRIM, DROP: the writer's; out, when FENCED: the stored one */
     struct fence fence;
     /* CLAIM: the coordinator's; TAKE_TERM: of the term that is known to be used. Value 0: none */
     struct proof proof;
@@ -95,15 +100,20 @@ struct journal_request {
     bool lists;               /* TAKE_TERM: out in shards: all claimed ones of the type */
     bool next; /* CLAIM: the next epoch after the stored fence, under a coordinator without terms */
 
-    struct backend_span id;     /* REPLAY: persistence id */
-    uint64_t from;            /* REPLAY: first number wanted, at least 1; or BACKEND_LAST */
-    uint32_t count_max;       /* REPLAY: records */
+    struct backend_span id;     /* persistence id: REPLAY, SAVE, LOAD, TRIM, DROP */
+    /* REPLAY: first number wanted, at least 1; or BACKEND_LAST. SAVE, out: lowest snapshot that
+     * stays, or 0 if fewer than count_max are stored.
+     * LOAD: highest number wanted, at most BACKEND_NEWEST. TRIM: lowest record that stays. DROP:
+     * lowest snapshot that goes */
+    uint64_t from;
+    uint32_t count_max;       /* REPLAY: records; SAVE: snapshots that stay; TRIM: records to delete */
     uint32_t size_max;        /* REPLAY: bytes; one record always fits */
-    bool more;                /* REPLAY, out: more records follow */
+    bool more;                /* out: more records follow (REPLAY), or are to be deleted (TRIM) */
 
     VEC(struct backend_shard) shards;     /* APPEND; TAKE_TERM, out: if it lists them */
     VEC(struct backend_entity) entities;  /* APPEND */
-    /* APPEND: in order of the appends; REPLAY, out: in order of seq */
+    /* APPEND: in order of the appends; REPLAY, out: in order of seq; SAVE: the snapshot; LOAD, out: it,
+     * if there is one */
     VEC(struct backend_record) records;
     struct buf bytes;                   /* the target of the spans */
     char error[BACKEND_ERROR_MAX];        /* out: one line, empty when DONE */
@@ -119,6 +129,13 @@ struct journal_request *journal_request_replay(struct slice persistence_id,
                                            uint64_t from, uint32_t count_max,
                                            uint32_t size_max);
 void journal_request_free(struct journal_request *request);
+
+/* SAVE, TRIM or DROP, for the shard's owner. */
+struct journal_request *journal_request_owner(enum backend_verb verb, struct slice type,
+                                              struct slice shard, struct fence fence,
+                                              struct slice persistence_id);
+struct journal_request *journal_request_load(struct slice persistence_id, uint64_t from);
+bool journal_request_reads(const struct journal_request *request); /* a reader runs it */
 
 struct backend_span backend_put(struct journal_request *request, struct slice bytes);
 /* The terms of a type in a store, and their proofs. */
@@ -213,13 +230,13 @@ struct backend_ops {
      * (BACKEND_ERROR_MAX bytes). */
     void *(*open)(const struct backend_options *options, enum backend_mode mode,
                   char *error);
-    /* Runs APPEND, CLAIM and TAKE_TERM requests in order as one transaction. A fenced or
+    /* Runs all but REPLAY and LOAD requests in order as one transaction. A fenced or
      * conflicting entity does not fail the others. Lent. */
     void (*write)(void *store, struct journal_request **requests, uint32_t count);
     /* Housekeeping after the results of a group were handed out. May be null. Updates `kept`, zero
      * at first. */
     void (*tidy)(void *store, struct backend_kept *kept);
-    /* Runs REPLAY requests. Lent. */
+    /* Runs REPLAY and LOAD requests. Lent. */
     void (*read)(void *store, struct journal_request **requests, uint32_t count);
     void (*close)(void *store);
     void (*identify)(void *store, struct backend_identity *identity);

@@ -1,4 +1,4 @@
-/* Keeps streams of records, fences and terms in maps, and lists changes. */
+/* Keeps streams of records, snapshots, fences and terms in maps, and lists changes. */
 #include "journal/book.h"
 
 #include "base/check.h"
@@ -26,6 +26,7 @@ struct book {
     struct map streams; /* persistence id -> struct stream, never empty */
     struct map fences;  /* type and shard -> struct mark */
     struct map terms;   /* type -> struct mark */
+    struct images images;
     VEC(struct book_change) changes;
 };
 
@@ -84,7 +85,10 @@ void book_free(struct book *book)
     map_fini(&book->streams);
     free_marks(&book->fences);
     free_marks(&book->terms);
+    for (uint32_t i = 0; i < book->changes.count; i++)
+        free_copy(book->changes.items[i].former);
     vec_fini(&book->changes);
+    images_fini(&book->images);
     mem_free(book->cluster);
     mem_free(book);
 }
@@ -190,6 +194,11 @@ uint64_t book_first(const struct book *book, struct slice id)
     return stream ? stream->cut + 1 : 0;
 }
 
+bool book_image(const struct book *book, struct slice id, uint64_t up_to, struct image *image)
+{
+    return images_newest(&book->images, id, up_to, image);
+}
+
 struct slice book_record(const struct book *book, struct slice id,
                          uint64_t seq)
 {
@@ -238,11 +247,13 @@ static void drop_old_proofs(struct mark *mark)
 
 void book_keep(struct book *book)
 {
-    for (uint32_t i = 0; i < book->changes.count; i++)
+    for (uint32_t i = 0; i < book->changes.count; i++) {
         if (book->changes.items[i].kind == BOOK_CUT)
             free_deleted(map_get(&book->streams, book->changes.items[i].id));
         else if (book->changes.items[i].kind == BOOK_TERM)
             drop_old_proofs(map_get(&book->terms, book->changes.items[i].id));
+        free_copy(book->changes.items[i].former);
+    }
     book->changes.count = 0;
 }
 
@@ -276,6 +287,31 @@ static void cut_stream(struct book *book, struct slice id, uint64_t first)
                                     .seq = first,
                                     .first = stream->cut + 1 }));
     stream->cut = first - 1;
+}
+
+static void put_image(struct book *book, struct slice id, uint64_t seq, struct slice bytes)
+{
+    struct book_change change = { .kind = BOOK_IMAGE, .id = id, .seq = seq };
+
+    change.bytes = copy(bytes);
+    change.former = images_put(&book->images, &change.id, seq, change.bytes);
+    vec_push(&book->changes, change);
+}
+
+static void take_image(struct book *book, struct slice id, uint64_t seq)
+{
+    struct book_change change = { .kind = BOOK_IMAGE_GONE, .id = id, .seq = seq };
+
+    change.former = images_take(&book->images, id, seq);
+    vec_push(&book->changes, change);
+}
+
+static void undo_image(struct book *book, struct book_change *change)
+{
+    if (change->kind == BOOK_IMAGE)
+        free_copy(images_take(&book->images, change->id, change->seq));
+    if (change->former.data)
+        (void)images_put(&book->images, &change->id, change->seq, change->former); /* was absent */
 }
 
 static struct mark *mark_of(struct map *marks, struct slice key,
@@ -377,6 +413,10 @@ void book_undo(struct book *book)
             ((struct stream *)map_get(&book->streams, change.id))->cut =
                 change.first - 1;
             break;
+        case BOOK_IMAGE:
+        case BOOK_IMAGE_GONE:
+            undo_image(book, &change);
+            break;
         }
         buf_fini(&key);
     }
@@ -384,6 +424,8 @@ void book_undo(struct book *book)
 
 bool book_apply(struct book *book, const struct book_change *change)
 {
+    struct image image;
+
     switch (change->kind) {
     case BOOK_RECORD:
         if (change->seq != book_last(book, change->id) + 1)
@@ -406,6 +448,15 @@ bool book_apply(struct book *book, const struct book_change *change)
             change->seq > book_last(book, change->id))
             return false;
         cut_stream(book, change->id, change->seq);
+        return true;
+    case BOOK_IMAGE:
+        put_image(book, change->id, change->seq, change->bytes);
+        return true;
+    case BOOK_IMAGE_GONE:
+        if (!images_newest(&book->images, change->id, change->seq, &image) ||
+            image.seq != change->seq)
+            return false;
+        take_image(book, change->id, change->seq);
         return true;
     }
     return false;
@@ -565,6 +616,64 @@ static void take_term(struct book *book, struct journal_request *request)
              request->next_proof);
 }
 
+/* Judges a request of a shard's owner; true: it may go on. */
+static bool is_owner(const struct book *book, struct journal_request *request)
+{
+    struct fence stored = book_fence(book, backend_slice(request, request->type),
+                                     backend_slice(request, request->shard));
+    bool fenced = fence_compare(stored, request->fence) > 0;
+
+    request->result = fenced ? BACKEND_FENCED : BACKEND_DONE;
+    if (fenced)
+        request->fence = stored;
+    return !fenced;
+}
+
+static void save(struct book *book, struct journal_request *request)
+{
+    const struct backend_record *snapshot = request->records.items;
+    struct slice id = backend_slice(request, request->id);
+    struct image oldest;
+
+    if (!is_owner(book, request))
+        return;
+    if (!snapshot->seq || snapshot->seq > book_last(book, id)) {
+        request->result = BACKEND_CONFLICT;
+        return;
+    }
+    put_image(book, id, snapshot->seq, backend_slice(request, snapshot->bytes));
+    while (images_at(&book->images, id, 0, &oldest) &&
+           images_count(&book->images, id) > request->count_max)
+        take_image(book, id, oldest.seq);
+    request->from = images_count(&book->images, id) < request->count_max ? 0 : oldest.seq;
+}
+
+static void trim(struct book *book, struct journal_request *request)
+{
+    struct slice id = backend_slice(request, request->id);
+    uint64_t first = book_first(book, id);
+    uint64_t last = book_last(book, id);
+    uint64_t below = request->from < last ? request->from : last;
+
+    if (!is_owner(book, request) || below <= first)
+        return;
+    request->more = below - first > request->count_max;
+    if (request->more)
+        below = first + request->count_max;
+    cut_stream(book, id, below);
+}
+
+static void drop(struct book *book, struct journal_request *request)
+{
+    struct slice id = backend_slice(request, request->id);
+    struct image newest;
+
+    if (!is_owner(book, request))
+        return;
+    while (images_newest(&book->images, id, UINT64_MAX, &newest) && newest.seq >= request->from)
+        take_image(book, id, newest.seq);
+}
+
 void book_write(struct book *book, struct journal_request *request)
 {
     switch (request->verb) {
@@ -577,7 +686,17 @@ void book_write(struct book *book, struct journal_request *request)
     case BACKEND_TAKE_TERM:
         take_term(book, request);
         return;
+    case BACKEND_SAVE:
+        save(book, request);
+        return;
+    case BACKEND_TRIM:
+        trim(book, request);
+        return;
+    case BACKEND_DROP:
+        drop(book, request);
+        return;
     case BACKEND_REPLAY:
+    case BACKEND_LOAD:
         break;
     }
     backend_settle(request, BACKEND_FAILED, "not a write");
@@ -591,11 +710,26 @@ static uint64_t first_wanted(const struct stream *stream,
     return request->from > stream->cut ? request->from : stream->cut + 1;
 }
 
+static void load(const struct book *book, struct journal_request *request)
+{
+    struct image image;
+
+    request->result = BACKEND_DONE;
+    if (images_newest(&book->images, backend_slice(request, request->id), request->from, &image))
+        vec_push(&request->records,
+                 ((struct backend_record){ .seq = image.seq,
+                                           .bytes = backend_put(request, image.bytes) }));
+}
+
 void book_read(const struct book *book, struct journal_request *request)
 {
     const struct stream *stream;
     size_t size = 0;
 
+    if (request->verb == BACKEND_LOAD) {
+        load(book, request);
+        return;
+    }
     if (request->verb != BACKEND_REPLAY) {
         backend_settle(request, BACKEND_FAILED, "not a read");
         return;

@@ -178,6 +178,7 @@ void entity_fail(struct journal *journal, struct entity *entity,
 {
     enum entity_state before = entity->state;
 
+    saving_drop(journal, entity_ref(journal, entity));
     write_drop(journal, entity);
     if (entity->state == ENTITY_LEAVING || entity->state == ENTITY_FAILED ||
         entity->state == ENTITY_FREE)
@@ -240,8 +241,10 @@ void entity_settle(struct journal *journal, struct entity *entity,
 
 void entities_fini(struct journal *journal)
 {
-    for (uint32_t i = 0; i < journal->entities.count; i++)
+    for (uint32_t i = 0; i < journal->entities.count; i++) {
         mem_free((void *)(uintptr_t)journal->entities.items[i].id.data);
+        recovery_end(&journal->entities.items[i]);
+    }
     vec_fini(&journal->entities);
     vec_fini(&journal->entities_free);
     vec_fini(&journal->leaving);

@@ -67,6 +67,13 @@ void journal_release(struct journal *journal, struct slice type,
  * the shard is not here). Copied. */
 void journal_replay(struct journal *journal, uint64_t handle,
                     struct slice type, struct slice shard, struct slice id);
+/* As journal_replay, for an entity with snapshots: JOURNAL_SNAPSHOT of the newest good one, then the
+ * events after it. If there is none, all events. A snapshot above the last event is deleted. */
+void journal_recover(struct journal *journal, uint64_t handle, struct slice type,
+                     struct slice shard, struct slice id);
+/* The entity rejects the JOURNAL_SNAPSHOT that it was just given: an older one follows, or all events.
+ * Unknown handles are ignored. */
+void journal_reject_snapshot(struct journal *journal, uint64_t handle, const char *why);
 /* The entity rejects an event that it was given: its recovery ends, without news. Unknown handles are
  * ignored. */
 void journal_reject(struct journal *journal, uint64_t handle);
@@ -82,6 +89,21 @@ bool journal_has_room(const struct journal *journal, uint64_t handle);
  * entity has failed or the event exceeds JOURNAL_EVENT_SIZE_MAX (it fails with JOURNAL_TOO_LARGE).
  */
 uint64_t journal_append(struct journal *journal, uint64_t handle, struct entity_event event);
+
+/* ---- snapshots ---- */
+
+struct journal_snapshot {
+    uint32_t version; /* of the application's format */
+    struct slice image; /* at most JOURNAL_SNAPSHOT_SIZE_MAX bytes */
+    uint32_t keep; /* newest ones of the entity that stay, at least 1 */
+    bool trims;    /* deletes the events up to the oldest one that stays, once that was read back */
+    uint64_t keep_events; /* with trims: so many events before that one stay */
+};
+
+/* Stores the state of a recovered entity after its last event, once that event is durable. Copied.
+ * JOURNAL_SAVED follows if it is stored. A failure is logged once a minute, and changes nothing. */
+void journal_save(struct journal *journal, uint64_t handle,
+                  const struct journal_snapshot *snapshot);
 
 /* ---- a shard's own stream ---- */
 
@@ -121,6 +143,8 @@ enum journal_news_kind {
     JOURNAL_OTHER_STORE,
     JOURNAL_EVENT,        /* handle, seq, event: apply it */
     JOURNAL_RECOVERED,    /* handle, seq (the highest, 0 = no event yet) */
+    JOURNAL_SNAPSHOT,     /* handle, seq, event.version, event.payload: the state after that event */
+    JOURNAL_SAVED,        /* handle, seq: the snapshot of that event is stored */
 };
 
 enum journal_reason {
@@ -174,6 +198,11 @@ struct journal_status {
     uint64_t fenced;
     uint64_t retries;         /* requests sent again: unknown outcomes and failed claims */
     uint64_t damaged;         /* replays that ended at a damaged record or a gap */
+    uint64_t snapshots_saved;
+    uint64_t snapshots_failed; /* not stored, for any reason */
+    uint64_t snapshots_loaded;
+    uint64_t snapshots_refused; /* damaged, too high, without their events, or rejected */
+    uint64_t events_trimmed;   /* requests that deleted events behind snapshots */
     uint64_t ignored;         /* unknown handles or shards, late replies */
 };
 

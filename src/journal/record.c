@@ -86,3 +86,51 @@ const char *record_decode(struct slice bytes, uint64_t key, uint64_t seq,
     record->payload = cursor_slice(&cursor, cursor_left(&cursor));
     return NULL;
 }
+
+void snapshot_encode(struct buf *buf, uint64_t key, uint64_t seq,
+                     const struct snapshot *snapshot)
+{
+    size_t start = buf->size;
+
+    (void)buf_reserve(buf, snapshot->image.size + RECORD_OVERHEAD_MAX);
+    buf_put_u8(buf, RECORD_PLAIN);
+    buf_put_varint(buf, snapshot->version);
+    buf_put_varint(buf, 0);
+    buf_put_varint(buf, snapshot->fence.term);
+    buf_put_varint(buf, snapshot->fence.epoch);
+    buf_put_varint(buf, 0);
+    buf_put_slice(buf, snapshot->image);
+    buf_put_u64(buf, checksum(buf->data + start, buf->size - start, key, ~seq));
+}
+
+const char *snapshot_decode(struct slice bytes, uint64_t key, uint64_t seq,
+                            struct snapshot *snapshot)
+{
+    struct cursor cursor;
+    struct cursor tail;
+    uint64_t version;
+    bool is_known;
+
+    *snapshot = (struct snapshot){ 0 };
+    if (bytes.size < 6 + CHECKSUM_SIZE)
+        return "snapshot is too short";
+    tail = cursor_of(
+        slice_of(bytes.data + bytes.size - CHECKSUM_SIZE, CHECKSUM_SIZE));
+    if (cursor_u64(&tail) !=
+        checksum(bytes.data, bytes.size - CHECKSUM_SIZE, key, ~seq))
+        return "snapshot has a wrong checksum";
+    cursor = cursor_of(slice_of(bytes.data, bytes.size - CHECKSUM_SIZE));
+    is_known = cursor_u8(&cursor) == RECORD_PLAIN;
+    version = shortest_varint(&cursor);
+    is_known &= shortest_varint(&cursor) == 0;
+    snapshot->fence.term = shortest_varint(&cursor);
+    snapshot->fence.epoch = shortest_varint(&cursor);
+    is_known &= shortest_varint(&cursor) == 0;
+    if (!is_known)
+        return "snapshot has an unknown format";
+    if (cursor.failed || version > UINT32_MAX)
+        return "snapshot is malformed";
+    snapshot->version = (uint32_t)version;
+    snapshot->image = cursor_slice(&cursor, cursor_left(&cursor));
+    return NULL;
+}

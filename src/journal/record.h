@@ -1,4 +1,4 @@
-/* Defines the record of one event, equal in every journal: canonical bytes with a version and a
+/* Defines the record of one event and of one snapshot, equal in every journal: canonical bytes with a version and a
  * checksum.
  *
  *   u8 version (1) | varint event type | varint term | varint epoch |
@@ -17,6 +17,12 @@
 #include "base/bytes.h"
 #include "base/fence.h"
 
+/* A snapshot of an entity's state after the event with its number is kept as
+ *
+ *   u8 version (1) | varint snapshot version | varint flags, 0 | varint term | varint epoch |
+ *   varint size of a part for later use, 0 | image | u64 checksum
+ *
+ * The checksum's seed has the complement of the number, so that no event passes for a snapshot. */
 #define RECORD_OVERHEAD_MAX 39 /* bytes that a record adds to its payload */
 
 struct record {
@@ -32,5 +38,17 @@ void record_encode(struct buf *buf, uint64_t key, uint64_t seq,
 /* Reads and verifies; the payload is lent from bytes. Returns null, or the defect as a literal. */
 const char *record_decode(struct slice bytes, uint64_t key, uint64_t seq,
                           struct record *record);
+
+struct snapshot {
+    uint32_t version; /* of the application's format */
+    struct fence fence;
+    struct slice image;
+};
+
+/* As record_encode and record_decode. */
+void snapshot_encode(struct buf *buf, uint64_t key, uint64_t seq,
+                     const struct snapshot *snapshot);
+const char *snapshot_decode(struct slice bytes, uint64_t key, uint64_t seq,
+                            struct snapshot *snapshot);
 
 #endif

@@ -51,13 +51,15 @@ void replay_start(struct journal *journal, struct entity *entity)
     entity->base = 0;
     entity->gap = 0;
     entity->seeks = entity->own;
+    if (entity->saves)
+        recovery_begin(entity);
     entity->state = ENTITY_QUEUED;
     journal->status.replays_waiting++;
     refs_push(&journal->recoveries, entity_ref(journal, entity));
 }
 
-void journal_replay(struct journal *journal, uint64_t handle,
-                    struct slice type, struct slice shard, struct slice id)
+static void replay(struct journal *journal, uint64_t handle, struct slice type,
+                   struct slice shard, struct slice id, bool saves)
 {
     struct entity *entity = entity_find(journal, handle);
 
@@ -75,7 +77,33 @@ void journal_replay(struct journal *journal, uint64_t handle,
         entity = entity_new(journal, handle, found, id);
     }
     replay_stop(journal, entity, &journal->status.replays_stopped);
+    entity->saves = saves;
     replay_start(journal, entity);
+}
+
+void journal_replay(struct journal *journal, uint64_t handle,
+                    struct slice type, struct slice shard, struct slice id)
+{
+    replay(journal, handle, type, shard, id, false);
+}
+
+void journal_recover(struct journal *journal, uint64_t handle, struct slice type,
+                     struct slice shard, struct slice id)
+{
+    replay(journal, handle, type, shard, id, true);
+}
+
+void journal_reject_snapshot(struct journal *journal, uint64_t handle, const char *why)
+{
+    struct entity *entity = entity_find(journal, handle);
+
+    if (!entity || entity->state != ENTITY_REPLAYING || !entity->recovery) {
+        journal->status.ignored++;
+        return;
+    }
+    recovery_refuse(journal, entity, why);
+    entity->serial = 0; /* the events of its chunk are not used */
+    refs_push(&journal->reads, entity_ref(journal, entity));
 }
 
 void journal_reject(struct journal *journal, uint64_t handle)
@@ -111,6 +139,7 @@ void replay_stop(struct journal *journal, struct entity *entity, uint64_t *outco
     }
     entity->state = ENTITY_FAILED;
     entity->serial = 0;
+    recovery_end(entity);
 }
 
 struct journal_request *replay_take_request(struct journal *journal,
@@ -142,10 +171,12 @@ struct journal_request *replay_take_request(struct journal *journal,
     }
     if (!entity)
         return NULL;
-    request = journal_request_replay(entity->id,
-                                   entity->seeks ? BACKEND_LAST : entity->seq + 1,
-                                   JOURNAL_CHUNK_EVENTS_MAX,
-                                   JOURNAL_CHUNK_SIZE_MAX);
+    request = recovery_request(entity);
+    if (!request)
+        request = journal_request_replay(entity->id,
+                                       entity->seeks ? BACKEND_LAST : entity->seq + 1,
+                                       JOURNAL_CHUNK_EVENTS_MAX,
+                                       JOURNAL_CHUNK_SIZE_MAX);
     entity->asked = now;
     entity->serial = ++journal->serial;
     request->tag = ref;
@@ -185,8 +216,7 @@ void replay_reply(struct journal *journal, uint64_t now,
              ((struct chunk){ .reply = reply, .entity = reply->tag }));
 }
 
-static void damaged(struct journal *journal, struct entity *entity,
-                    const char *text)
+void replay_damaged(struct journal *journal, struct entity *entity, const char *text)
 {
     journal->status.damaged++;
     entity_fail(journal, entity, JOURNAL_DAMAGED, text);
@@ -208,13 +238,19 @@ static const char *wrong_base(struct entity *entity, uint64_t seq,
 /* found: the number in place of the next one. */
 static void gap(struct journal *journal, struct entity *entity, uint64_t found)
 {
-    char text[128];
+    const struct recovery *recovery = entity->recovery;
+    char text[192 + RECOVERY_TRIED_MAX];
+    int used;
 
-    (void)snprintf(text, sizeof text,
-                   "gap in the journal: expected event %llu, found %llu",
-                   (unsigned long long)entity->seq + 1,
-                   (unsigned long long)found);
-    damaged(journal, entity, text);
+    used = snprintf(text, sizeof text,
+                    "gap in the journal: expected event %llu, found %llu",
+                    (unsigned long long)entity->seq + 1,
+                    (unsigned long long)found);
+    if (recovery && recovery->refused)
+        (void)snprintf(text + used, sizeof text - (size_t)used,
+                       "; %u snapshots refused, the last because %s", recovery->refused,
+                       recovery->why);
+    replay_damaged(journal, entity, text);
 }
 
 /* Handles the last record of a shard's own stream: the replay begins at its base. False if the
@@ -237,7 +273,7 @@ static bool seek(struct journal *journal, struct entity *entity,
     if (wrong) {
         (void)snprintf(text, sizeof text, "event %llu: %s",
                        (unsigned long long)last->seq, wrong);
-        damaged(journal, entity, text);
+        replay_damaged(journal, entity, text);
         return true;
     }
     if (entity->gap && last->seq - record.event_type <= entity->seq + 1) {
@@ -288,7 +324,7 @@ static bool hand_out(struct journal *journal, struct entity *entity,
     if (wrong) {
         (void)snprintf(text, sizeof text, "event %llu: %s",
                        (unsigned long long)stored->seq, wrong);
-        damaged(journal, entity, text);
+        replay_damaged(journal, entity, text);
         return false;
     }
     entity->seq = stored->seq;
@@ -318,6 +354,27 @@ static bool chunk_end(struct journal *journal, struct entity *entity,
     return true;
 }
 
+static bool recovery_is_choosing(const struct entity *entity)
+{
+    return entity->recovery && entity->recovery->step != RECOVERY_EVENTS;
+}
+
+/* Handles a step of the choice of a snapshot. True: news is the snapshot. */
+static bool choose(struct journal *journal, struct entity *entity, struct chunk *chunk,
+                   struct journal_news *news)
+{
+    enum recovery_answer answer =
+        recovery_take(journal, entity, chunk->reply, &chunk->next, news);
+
+    if (answer == RECOVERY_GIVES)
+        return true; /* its events follow */
+    refs_push(&journal->reads, chunk->entity);
+    if (answer == RECOVERY_GOES_ON)
+        journal_request_free(chunk->reply);
+    journal->chunk_head++;
+    return false;
+}
+
 bool replay_next(struct journal *journal, struct journal_news *news)
 {
     while (journal->chunk_head < journal->chunks.count) {
@@ -328,19 +385,27 @@ bool replay_next(struct journal *journal, struct journal_news *news)
         bool has_more = alive && chunk->next < chunk->reply->records.count;
         bool reported = false;
 
+        if (alive && entity->recovery)
+            recovery_given(entity);
+        if (alive && recovery_is_choosing(entity)) {
+            if (choose(journal, entity, chunk, news))
+                return true;
+            continue;
+        }
+
         if (alive && (entity->seeks
                           ? seek(journal, entity, chunk)
                           : has_more && seek_again(journal, entity, chunk))) {
             journal_request_free(chunk->reply);
             journal->chunk_head++;
             if (entity->state == ENTITY_FAILED)
-                return journal_next_news(journal, news);
+                return news_take(journal, news);
             continue;
         }
         if (has_more) {
             if (hand_out(journal, entity, chunk, news))
                 return true;
-            return journal_next_news(journal, news);
+            return news_take(journal, news);
         }
         if (alive)
             reported = chunk_end(journal, entity, chunk, news);

@@ -100,6 +100,25 @@ void entity_type_free(struct sherd_entity_type *type)
         mem_free((void *)(uintptr_t)type->upcasts);
 }
 
+static const char *snapshots_fault(const struct sherd_entity_type *type)
+{
+    const struct sherd_behavior *behavior = &type->behavior;
+
+    if (!behavior->save != !behavior->load)
+        return "save and load are set together or not at all";
+    if (behavior->save && !entity_type_persists(type))
+        return "save is set, and there is neither apply nor apply_checked";
+    if (behavior->save && !behavior->save_every && !behavior->save_now)
+        return "save is set, and there is neither save_every nor save_now";
+    if (!behavior->save && (behavior->save_every || behavior->save_now))
+        return "save_every or save_now is set, and save is null";
+    if (!behavior->save && type->delete_events > 0)
+        return "delete_events is set, and save is null";
+    if (type->keep_snapshots > SNAPSHOTS_KEPT_MAX)
+        return "keep_snapshots is more than 100";
+    return NULL;
+}
+
 static const char *events_fault(const struct sherd_entity_type *type)
 {
     if (type->behavior.apply && type->behavior.apply_checked)
@@ -149,6 +168,8 @@ const char *entity_type_fault(const struct sherd_entity_type *type)
           type->rebalance_relative_limit <= 1))
         return "rebalance_relative_limit is not from 0 to 1";
     fault = events_fault(type);
+    if (!fault)
+        fault = snapshots_fault(type);
     return fault ? fault : allocation_fault(type);
 }
 

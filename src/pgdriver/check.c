@@ -61,7 +61,7 @@ static bool create_tables(struct pg_store *store, uint64_t deadline)
 {
     if (!store->options->creates_schema)
         return pg_link_refuse(store->link,
-                              "schema \"%.63s\" has no tables of a journal; let its owner run "
+                              "schema \"%.63s\" lacks tables of a journal; let its owner run "
                               "share/sherd/postgres/001.sql",
                               store->options->schema);
     return ask(store, "BEGIN; SELECT pg_advisory_xact_lock(" TABLES_LOCK ")", deadline, NULL, 0) &&
@@ -108,7 +108,7 @@ static bool check_tables(struct pg_store *store, uint64_t deadline)
 {
     char found[64], sql[160];
 
-    (void)snprintf(sql, sizeof sql, "SELECT to_regclass('%s.event')", store->options->schema); /* fits */
+    (void)snprintf(sql, sizeof sql, "SELECT to_regclass('%s.snapshot')", store->options->schema); /* fits */
     if (!pg_link_query(store->link, sql, deadline, found, sizeof found))
         return false;
     return (found[0] || create_tables(store, deadline)) && check_owner(store, deadline);

@@ -96,8 +96,8 @@ static void take_shard(struct pg_store *store, struct sherd_backend_request *req
 }
 
 /* The stored fence at the time of the refusal may be newer than the statement's view. */
-static bool read_stored(struct pg_store *store, struct sherd_backend_request *request,
-                        uint64_t deadline)
+bool pg_read_stored(struct pg_store *store, const struct sherd_backend_request *request,
+                    uint64_t deadline, struct sherd_fence *stored)
 {
     struct pg_call call = { .which = PG_SHARD, .count = 2 };
     struct pg_cell cells[2];
@@ -105,10 +105,12 @@ static bool read_stored(struct pg_store *store, struct sherd_backend_request *re
 
     call.parameters[0] = pg_slice(request->type);
     call.parameters[1] = pg_slice(request->shard);
-    good = pg_link_run(store->link, &call, 1, false, deadline, NULL) &&
-           pg_call_rows(&call) == 1 && pg_call_row(&call, 0, cells, 2) &&
-           pg_cell_number(cells[0], &request->fence.term) &&
-           pg_cell_number(cells[1], &request->fence.epoch);
+    good = pg_link_run(store->link, &call, 1, false, deadline, NULL);
+    *stored = (struct sherd_fence){ 0, 0 };
+    if (good && pg_call_rows(&call))
+        good = pg_call_rows(&call) == 1 && pg_call_row(&call, 0, cells, 2) &&
+               pg_cell_number(cells[0], &stored->term) &&
+               pg_cell_number(cells[1], &stored->epoch);
     pg_calls_clear(&call, 1);
     return good;
 }
@@ -120,6 +122,7 @@ static bool answer_claim(struct pg_store *store, const struct pg_call *call,
     struct pg_cell cells[PG_CLAIM_CELLS];
     struct pg_claim_row row;
     struct sherd_backend_proofs proofs;
+    struct sherd_fence stored;
     enum sherd_backend_result proven;
 
     if (pg_call_rows(call) != 1 || !pg_call_row(call, 0, cells, PG_CLAIM_CELLS) ||
@@ -140,8 +143,9 @@ static bool answer_claim(struct pg_store *store, const struct pg_call *call,
             request->fence = (struct sherd_fence){ row.lowest_term, 0 };
         return true;
     }
-    if (!read_stored(store, request, deadline))
+    if (!pg_read_stored(store, request, deadline, &stored) || (!stored.term && !stored.epoch))
         return false;
+    request->fence = stored;
     sherd_backend_settle(request, SHERD_BACKEND_FENCED, "");
     return true;
 }

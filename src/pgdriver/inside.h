@@ -52,13 +52,21 @@ void pg_store_compare(struct pg_store *store, uint64_t deadline);
 void pg_store_lost(struct pg_store *store, struct slice type, struct slice shard,
                    uint64_t confirmed, uint64_t found);
 
-/* append.c, claim.c, replay.c: run requests of one kind. */
+/* Reads the fence that is stored for the request's shard. False: it could not be read; there is no such
+ * shard: zero. */
+bool pg_read_stored(struct pg_store *store, const struct sherd_backend_request *request,
+                    uint64_t deadline, struct sherd_fence *stored);
+
+/* append.c, claim.c, replay.c, snapshots.c: run requests of one kind. */
 void pg_append(struct pg_store *store, struct sherd_backend_request *const *requests,
                uint32_t count, uint64_t deadline);
 void pg_claim(struct pg_store *store, struct sherd_backend_request *const *requests,
               uint32_t count, uint64_t deadline);
 void pg_take_term(struct pg_store *store, struct sherd_backend_request *request,
                   uint64_t deadline);
+/* SAVE, TRIM or DROP */
+void pg_own(struct pg_store *store, struct sherd_backend_request *request, uint64_t deadline);
+void pg_load(struct pg_store *store, struct sherd_backend_request *request, uint64_t deadline);
 void pg_replay(struct pg_store *store, struct sherd_backend_request *const *requests,
                uint32_t count, uint64_t deadline);
 

@@ -112,7 +112,14 @@ static void write_store(void *opened, struct sherd_backend_request *const *reque
         case SHERD_BACKEND_TAKE_TERM:
             pg_take_term(store, left[at], deadline);
             break;
+        case SHERD_BACKEND_SAVE:
+        case SHERD_BACKEND_TRIM:
+        case SHERD_BACKEND_DROP:
+            for (uint32_t i = 0; i < length; i++)
+                pg_own(store, left[at + i], deadline);
+            break;
         case SHERD_BACKEND_REPLAY:
+        case SHERD_BACKEND_LOAD:
             for (uint32_t i = 0; i < length; i++)
                 sherd_backend_settle(left[at + i], SHERD_BACKEND_FAILED, "not for a writer");
             break;
@@ -129,9 +136,13 @@ static void read_store(void *opened, struct sherd_backend_request *const *reques
     uint64_t deadline = pg_now() + store->options->group_ms;
 
     for (uint32_t at = 0; at < count;) {
-        uint32_t length = count - at < PG_RUN_MAX ? count - at : PG_RUN_MAX;
+        uint32_t length = run_of(requests + at, count - at);
 
-        pg_replay(store, requests + at, length, deadline);
+        if (requests[at]->verb == SHERD_BACKEND_LOAD)
+            for (uint32_t i = 0; i < length; i++)
+                pg_load(store, requests[at + i], deadline);
+        else
+            pg_replay(store, requests + at, length, deadline);
         at += length;
     }
 }
@@ -161,6 +172,7 @@ static const struct sherd_backend backend_postgres = {
     .close = close_store,
     .identify = identify,
     .can_write = can_write,
+    .snapshots = 1,
 };
 
 int sherd_postgres_register(void)

@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+#define HELD                                                                        \
+    "WITH held AS (SELECT id FROM @shard WHERE type = $1::bytea AND shard = $2::bytea" \
+    " AND term = $3::int8 AND epoch = $4::int8 AND claim = $5::int8 FOR NO KEY UPDATE)"
+
 static const struct {
     const char *name, *text;
 } statements[PG_STATEMENTS] = {
@@ -98,6 +102,40 @@ static const struct {
     [PG_REPLAY_LAST] = { "replay_last",
         "SELECT ev.seq, ev.record, 1::int8 FROM @entity e JOIN @event ev ON ev.entity = e.id"
         " WHERE e.pid = $1::bytea ORDER BY ev.seq DESC LIMIT 1" },
+    /* HELD: $1 type, $2 shard, $3 term, $4 epoch, $5 claim. Locks the shard's row if it is the owner's,
+     * so that no claim comes between; $6 persistence id.
+     *
+     * $7 number, $8 record, $9 snapshots that stay. A statement does not see its own rows: so what stays
+     * is computed before. Returns rows held, 1 if the number's event or a later one is stored, and the
+     * lowest number that stays or 0. */
+    [PG_SAVE] = { "save",
+        HELD ", e AS MATERIALIZED (SELECT e.id FROM @entity e JOIN held ON true WHERE e.pid = $6::bytea"
+        " AND (SELECT max(seq) FROM @event WHERE entity = e.id) >= $7::int8),"
+        " n AS (SELECT s.seq FROM @snapshot s JOIN e ON s.entity = e.id WHERE s.seq <> $7 UNION ALL SELECT $7 FROM e),"
+        " b AS (SELECT coalesce((SELECT seq FROM n ORDER BY seq DESC OFFSET $9::int8 - 1 LIMIT 1), 0) AS seq),"
+        " a AS (INSERT INTO @snapshot (entity, seq, at, record)"
+        " SELECT e.id, $7, clock_timestamp(), $8::bytea FROM e, b WHERE $7 >= b.seq"
+        " ON CONFLICT (entity, seq) DO UPDATE SET at = excluded.at, record = excluded.record),"
+        " d AS (DELETE FROM @snapshot s USING e, b WHERE s.entity = e.id AND s.seq < b.seq)"
+        " SELECT (SELECT count(*) FROM held), (SELECT count(*) FROM e), b.seq FROM b" },
+    /* $7 lowest record that stays, $8 most records to delete. Returns rows held, and 1 if more are to be
+     * deleted. */
+    [PG_TRIM] = { "trim",
+        HELD ", e AS MATERIALIZED (SELECT e.id, (SELECT min(seq) FROM @event WHERE entity = e.id) AS first,"
+        " (SELECT max(seq) FROM @event WHERE entity = e.id) AS last"
+        " FROM @entity e JOIN held ON true WHERE e.pid = $6::bytea),"
+        " d AS (DELETE FROM @event v USING e WHERE v.entity = e.id AND v.seq < least($7::int8, e.last, e.first + $8::int8))"
+        " SELECT (SELECT count(*) FROM held),"
+        " (SELECT count(*) FROM e WHERE least($7, e.last) - e.first > $8)" },
+    /* $7 lowest snapshot that goes. Returns rows held. */
+    [PG_DROP] = { "drop",
+        HELD ", d AS (DELETE FROM @snapshot s USING @entity e, held"
+        " WHERE e.pid = $6::bytea AND s.entity = e.id AND s.seq >= $7::int8)"
+        " SELECT count(*) FROM held" },
+    /* $1 persistence id, $2 highest number. Returns number and record. */
+    [PG_LOAD] = { "load",
+        "SELECT s.seq, s.record FROM @entity e JOIN @snapshot s ON s.entity = e.id"
+        " WHERE e.pid = $1::bytea AND s.seq <= $2::int8 ORDER BY s.seq DESC LIMIT 1" },
 };
 
 bool pg_schema_is_valid(const char *schema)

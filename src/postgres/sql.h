@@ -25,6 +25,10 @@ enum pg_statement {
     PG_TOUCH,    /* writes something without a meaning */
     PG_REPLAY,
     PG_REPLAY_LAST,
+    PG_SAVE,     /* stores a snapshot, and deletes the oldest ones */
+    PG_TRIM,     /* deletes the oldest records of an entity */
+    PG_DROP,     /* deletes the newest snapshots of an entity */
+    PG_LOAD,     /* reads a snapshot */
     PG_STATEMENTS,
 };
 

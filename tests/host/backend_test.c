@@ -634,7 +634,7 @@ static void make_version_1(struct place *place)
            BACKEND_DONE);
     assert_true(take_term(place, place->writer, "T", 6) == 7);
     close_all(place);
-    run_sql(place->path, "DROP TABLE proof;"
+    run_sql(place->path, "DROP TABLE proof; DROP TABLE snapshot;"
                          "DELETE FROM meta WHERE name = 'store';"
                          "PRAGMA user_version = 1");
     assert_int_equal(unlink(turn), 0); /* it names no store of version 1 */
@@ -655,6 +655,29 @@ static void a_file_of_version_1_is_upgraded_in_place(void **state)
     assert_true(take_term(place, place->writer, "T", 0) == 8);
     assert_int_equal(claim_with(place, place->writer, (struct proof){ 8, 1 }),
                      BACKEND_OTHER_STORE);
+}
+
+/* Version 2 had no snapshots. */
+static void a_file_of_version_2_is_upgraded_in_place(void **state)
+{
+    struct place *place = *state;
+    struct journal_request *save;
+
+    claim(place, place->writer, "s", one, BACKEND_DONE);
+    append(place, place->writer, append_new("s", one, "T|x", 1, "abc"), BACKEND_DONE);
+    close_all(place);
+    run_sql(place->path, "DROP TABLE snapshot; PRAGMA user_version = 2");
+    reopen_all(place);
+    assert_stored(place->ops, place->reader, "T|x", "abc");
+    save = journal_request_owner(BACKEND_SAVE, slice_text("T"), slice_text("s"), one,
+                                 slice_text("T|x"));
+    vec_push(&save->records, ((struct backend_record){
+                                 .seq = 3, .bytes = backend_put(save, slice_text("i")) }));
+    save->count_max = 1;
+    place->ops->write(place->writer, &save, 1);
+    assert_int_equal(save->result, BACKEND_DONE);
+    assert_true(save->from == 3);
+    journal_request_free(save);
 }
 
 /* A program of the older version would write without the new rules. */
@@ -957,6 +980,7 @@ int main(void)
         both(all_connections_tell_one_identity),
         sqlite_only(a_copy_has_another_identity),
         sqlite_only(a_file_of_version_1_is_upgraded_in_place),
+        sqlite_only(a_file_of_version_2_is_upgraded_in_place),
         sqlite_only(a_file_in_use_is_not_upgraded),
         sqlite_only(a_damaged_identity_is_refused),
         sqlite_only(a_file_with_two_names_is_refused),

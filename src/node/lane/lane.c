@@ -49,6 +49,7 @@ struct lane *lane_new(struct machine *machine)
         .is_large = lane_is_large,
         .long_replay = settings->long_replay ? settings->long_replay : LONG_REPLAY_EVENTS,
         .append = lane_append,
+        .save = lane_save,
         .user = lane,
     };
     struct journal_options journal = {

@@ -363,6 +363,7 @@ bool lane_wire_owned(struct lane *lane, uint32_t type); /* only events of owned 
 void lane_drain(struct lane *lane); /* messages and events of actors */
 /* Called by actors, to append an event to the journal. */
 uint64_t lane_append(void *lane, uint64_t actor, struct entity_event event);
+void lane_save(void *lane, uint64_t actor, const struct actors_snapshot *snapshot);
 
 /* ---- naming.c ---- */
 /* Writes the whole literal of any node's actor; empty if it is nobody or its node is unknown. */

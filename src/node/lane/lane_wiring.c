@@ -285,6 +285,15 @@ static void entity_failed(struct lane *lane, const struct journal_news *news)
     }
 }
 
+static void snapshot_found(struct lane *lane, const struct journal_news *news)
+{
+    const char *why = actors_replay_snapshot(lane->actors, news->handle, news->seq,
+                                             news->event.version, news->event.payload);
+
+    if (why)
+        journal_reject_snapshot(lane->journal, news->handle, why);
+}
+
 static bool wire_journal(struct lane *lane)
 {
     struct journal_news news;
@@ -316,6 +325,12 @@ static bool wire_journal(struct lane *lane)
         case JOURNAL_RECOVERED:
             actors_recovered(lane->actors, news.handle, news.seq);
             break;
+        case JOURNAL_SNAPSHOT:
+            snapshot_found(lane, &news);
+            break;
+        case JOURNAL_SAVED:
+            actors_snapshot_saved(lane->actors, news.handle, news.seq);
+            break;
         }
     }
     return any;
@@ -334,11 +349,24 @@ static void follow_key(struct lane *lane, const struct actors_news *news,
                       .own = { key }));
 }
 
+static void request_replay(struct lane *lane, const struct actors_news *news)
+{
+    const struct actors_news_shard *shard = &news->values.shard;
+    struct slice type = slice_text(lane->machine->node->names[shard->type].name);
+    char text[SHARD_TEXT_MAX];
+    struct slice name =
+        shard_name(lane_shard_names(lane, shard->type), shard->number, text);
+
+    if (shard->has_snapshots)
+        journal_recover(lane->journal, news->actor, type, name, news->id);
+    else
+        journal_replay(lane->journal, news->actor, type, name, news->id);
+}
+
 static bool wire_actors(struct lane *lane)
 {
     struct actors_news news;
     bool any = false;
-    char text[SHARD_TEXT_MAX];
 
     while (actors_next_news(lane->actors, &news)) {
         const struct actors_news_shard *shard = &news.values.shard;
@@ -346,11 +374,7 @@ static bool wire_actors(struct lane *lane)
         any = true;
         switch (news.kind) {
         case ACTORS_REQUEST_REPLAY:
-            journal_replay(
-                lane->journal, news.actor,
-                slice_text(lane->machine->node->names[shard->type].name),
-                shard_name(lane_shard_names(lane, shard->type), shard->number, text),
-                news.id);
+            request_replay(lane, &news);
             break;
         case ACTORS_FORGET:
             journal_forget(lane->journal, news.actor);
@@ -404,6 +428,15 @@ uint64_t lane_append(void *user, uint64_t actor, struct entity_event event)
     const struct lane *lane = user;
 
     return journal_append(lane->journal, actor, event);
+}
+
+void lane_save(void *user, uint64_t actor, const struct actors_snapshot *snapshot)
+{
+    const struct lane *lane = user;
+
+    journal_save(lane->journal, actor,
+                 &(struct journal_snapshot){ snapshot->version, snapshot->image, snapshot->keep,
+                                             snapshot->deletes_events, snapshot->keep_events });
 }
 
 /* Puts back messages of a shard whose stop took too long: its mailboxes are older than all that is

@@ -304,6 +304,8 @@ void lane_stream_news(struct lane *lane, const struct journal_news *news)
             remember_failed(remember, lane->machine->now, shard, news->text);
         break;
     case JOURNAL_DURABLE:
+    case JOURNAL_SNAPSHOT:
+    case JOURNAL_SAVED:
     case JOURNAL_CLAIMED:
     case JOURNAL_SHARD_FENCED:
     case JOURNAL_OTHER_STORE:

@@ -63,3 +63,13 @@ CREATE TABLE IF NOT EXISTS sherd.event (
     PRIMARY KEY (entity, seq)
 ) WITH (autovacuum_vacuum_insert_scale_factor = 0.02);
 ALTER TABLE sherd.event ALTER COLUMN record SET STORAGE EXTERNAL;
+
+-- Snapshots of entities: the state after the event seq.
+CREATE TABLE IF NOT EXISTS sherd.snapshot (
+    entity bigint NOT NULL,
+    seq bigint NOT NULL,
+    at timestamptz NOT NULL,
+    record bytea NOT NULL,
+    PRIMARY KEY (entity, seq)
+);
+ALTER TABLE sherd.snapshot ALTER COLUMN record SET STORAGE EXTERNAL;

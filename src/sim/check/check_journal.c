@@ -185,14 +185,20 @@ static void append_answered(struct check_journal *check, uint32_t node,
 }
 
 /* The first record that a replay must have. A request for the last record alone gets its number. A
- * shard's stream may begin later, where a newer owner deleted what its base replaces. */
-static uint64_t first_wanted(const struct journal_request *request)
+ * shard's stream may begin later, where a newer owner deleted what its base replaces, and an entity's
+ * where events behind a snapshot were deleted. */
+static uint64_t first_wanted(const struct check_journal *check,
+                             const struct journal_request *request)
 {
+    const struct history *history =
+        map_get(&check->histories, backend_slice(request, request->id));
     uint64_t from = request->from ? request->from : 1;
     uint64_t first =
         request->records.count ? request->records.items[0].seq : 1;
     bool is_stream = backend_slice(request, request->id).data[0] == '|';
 
+    if (first > from && history && first <= history->trimmed)
+        return first;
     return from == BACKEND_LAST || (is_stream && first > from) ? first : from;
 }
 
@@ -201,7 +207,7 @@ static void compare_replay(struct check_journal *check, uint32_t node,
                            const struct journal_request *request,
                            const struct history *history)
 {
-    uint64_t seq = first_wanted(request);
+    uint64_t seq = first_wanted(check, request);
 
     for (uint32_t i = 0; i < request->records.count; i++, seq++) {
         const struct backend_record *record = &request->records.items[i];
@@ -250,7 +256,7 @@ static void replay_answered(struct check_journal *check, uint32_t node,
 {
     struct slice id = backend_slice(request, request->id);
     uint64_t known = 0;
-    uint64_t next = first_wanted(request) + request->records.count;
+    uint64_t next = first_wanted(check, request) + request->records.count;
 
     for (uint32_t i = 0; i < check->replays.count; i++)
         if (check->replays.items[i].request == request) {
@@ -297,7 +303,7 @@ static void answered(void *user, uint32_t node,
                       "durable",
                       request->fence.term, request->fence.epoch,
                       ID(backend_slice(request, request->shard)));
-    } else if (request->result == BACKEND_DONE &&
+    } else if (request->verb == BACKEND_TAKE_TERM && request->result == BACKEND_DONE &&
                *model_term(check, backend_slice(request, request->type)) <
                    request->fence.term) {
         violation(check->verdict, "coordinator-state", node,
@@ -411,6 +417,49 @@ static void compare_append(struct check_journal *check,
     }
 }
 
+/* Tells whether a snapshot that can be read replaces all events below this one. */
+static bool is_replaced(const struct book *book, const struct history *history, uint64_t first)
+{
+    struct image image = { BACKEND_NEWEST, { 0 } };
+    struct snapshot snapshot;
+
+    for (uint64_t up_to = BACKEND_NEWEST; book_image(book, history->id, up_to, &image);
+         up_to = image.seq - 1)
+        if (image.seq + 1 >= first && !snapshot_decode(image.bytes, history->key, image.seq, &snapshot))
+            return true;
+    return false;
+}
+
+/* Events behind a snapshot were deleted. */
+static void trim_committed(struct check_journal *check, const struct book *book,
+                           const struct journal_request *request)
+{
+    struct history *history = model_history(check, backend_slice(request, request->id));
+    uint64_t first = book_first(book, history->id);
+
+    if (request->result != BACKEND_DONE)
+        return;
+    if (first > 1 && !is_replaced(book, history, first))
+        violation(check->verdict, "retained-state", VERDICT_NO_NODE,
+                  "events of %.*s below %" PRIu64 " are deleted, and no snapshot has them",
+                  ID(history->id), first);
+    if (first > history->trimmed)
+        history->trimmed = first;
+}
+
+/* A snapshot is of a durable event. */
+static void save_committed(struct check_journal *check, const struct book *book,
+                           const struct journal_request *request)
+{
+    struct history *history = model_history(check, backend_slice(request, request->id));
+    uint64_t seq = request->records.items[0].seq;
+
+    if (request->result == BACKEND_DONE && seq > book_last(book, history->id))
+        violation(check->verdict, "retained-state", VERDICT_NO_NODE,
+                  "a snapshot of event %" PRIu64 " of %.*s is stored before its event", seq,
+                  ID(history->id));
+}
+
 static void committed(void *user, const struct book *book,
                       struct journal_request *const *requests, uint32_t count)
 {
@@ -423,7 +472,12 @@ static void committed(void *user, const struct book *book,
             claim_committed(check, request);
         else if (request->verb == BACKEND_TAKE_TERM)
             term_committed(check, request);
-        for (uint32_t j = 0; j < request->records.count; j++) {
+        else if (request->verb == BACKEND_TRIM)
+            trim_committed(check, book, request);
+        else if (request->verb == BACKEND_SAVE)
+            save_committed(check, book, request);
+        for (uint32_t j = 0; request->verb == BACKEND_APPEND &&
+                             j < request->records.count; j++) {
             const struct backend_record *record = &request->records.items[j];
 
             if (request->entities.items[record->entity].result ==
@@ -432,12 +486,14 @@ static void committed(void *user, const struct book *book,
         }
     }
     for (uint32_t i = 0; i < count; i++)
-        compare_append(check, book, requests[i]);
+        if (requests[i]->verb == BACKEND_APPEND)
+            compare_append(check, book, requests[i]);
 }
 
 /* ---- scans ---- */
 
-/* Only records that a shard's base replaced are deleted; the newest record says up to where. */
+/* Only records that a base or a snapshot replaced are deleted. The newest record of a shard's stream
+ * says up to where. */
 static bool is_whole(const struct book *book, const struct history *history)
 {
     uint64_t first = book_first(book, history->id);
@@ -446,8 +502,9 @@ static bool is_whole(const struct book *book, const struct history *history)
 
     if (first <= 1)
         return true;
-    return history->id.data[0] == '|' &&
-           !record_decode(book_record(book, history->id, last), history->key,
+    if (history->id.data[0] != '|')
+        return is_replaced(book, history, first);
+    return !record_decode(book_record(book, history->id, last), history->key,
                           last, &record) &&
            record.event_type <= last - first;
 }

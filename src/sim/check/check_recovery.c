@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/vec.h"
 #include "journal/record.h"
 #include "sim/world/verdict.h"
 
@@ -16,8 +17,14 @@ struct replay {
     bool is_whole;   /* false: more chunks follow */
 };
 
+/* The durable events of one persistence id. */
+struct prefixes {
+    VEC(uint64_t) hashes; /* of the first n + 1 events */
+};
+
 struct check_recovery {
     struct verdict *verdict;
+    struct map prefixes; /* persistence id -> struct prefixes */
     struct map replays; /* node and persistence id -> struct replay */
     struct buf key;
 };
@@ -39,6 +46,11 @@ void check_recovery_free(struct check_recovery *check)
     for (uint32_t at = 0; map_next(&check->replays, &at, &entry);)
         mem_free(entry.value);
     map_fini(&check->replays);
+    for (uint32_t at = 0; map_next(&check->prefixes, &at, &entry);) {
+        vec_fini(&((struct prefixes *)entry.value)->hashes);
+        mem_free(entry.value);
+    }
+    map_fini(&check->prefixes);
     buf_fini(&check->key);
     mem_free(check);
 }
@@ -62,6 +74,70 @@ uint64_t check_recovery_fold(uint64_t before, uint32_t event_type,
            event_type + 1;
 }
 
+/* Adds a durable event. */
+static void add_event(struct check_recovery *check, const struct journal_request *request,
+                      const struct backend_record *stored)
+{
+    struct slice id = backend_slice(request, request->entities.items[stored->entity].id);
+    struct prefixes *prefixes = map_get(&check->prefixes, id);
+    struct record record;
+    uint64_t before;
+
+    if (!prefixes) {
+        prefixes = mem_alloc(sizeof *prefixes);
+        (void)map_put(&check->prefixes, id, prefixes); /* was absent */
+    }
+    if (stored->seq != prefixes->hashes.count + 1)
+        return; /* a repetition; another check finds a gap */
+    (void)record_decode(backend_slice(request, stored->bytes), record_key(id), stored->seq,
+                        &record); /* as above */
+    before = stored->seq > 1 ? prefixes->hashes.items[stored->seq - 2] : 0;
+    vec_push(&prefixes->hashes,
+             check_recovery_fold(before, record.event_type, record.payload));
+}
+
+static void committed(void *user, const struct book *book,
+                      struct journal_request *const *requests, uint32_t count)
+{
+    struct check_recovery *check = user;
+
+    (void)book;
+    for (uint32_t i = 0; i < count; i++) {
+        if (requests[i]->verb != BACKEND_APPEND)
+            continue;
+        for (uint32_t k = 0; k < requests[i]->records.count; k++) {
+            const struct backend_record *record = &requests[i]->records.items[k];
+
+            if (requests[i]->entities.items[record->entity].result == BACKEND_DONE)
+                add_event(check, requests[i], record);
+        }
+    }
+}
+
+/* The hash that a replay of the first so many events gives. */
+static uint64_t hash_before(const struct check_recovery *check, struct slice id, uint64_t events)
+{
+    const struct prefixes *prefixes = map_get(&check->prefixes, id);
+
+    return events && prefixes && events <= prefixes->hashes.count
+               ? prefixes->hashes.items[events - 1]
+               : 0;
+}
+
+/* A replay behind a snapshot begins with the snapshot's event, or the one after it. The events before
+ * it count as in a replay of all events. */
+static struct replay *begin(const struct check_recovery *check,
+                            const struct journal_request *request)
+{
+    struct replay *replay = mem_alloc(sizeof *replay);
+
+    replay->events = request->from - 1;
+    if (request->records.count)
+        replay->events = request->records.items[0].seq - 1;
+    replay->hash = hash_before(check, backend_slice(request, request->id), replay->events);
+    return replay;
+}
+
 static void take_in(struct replay *replay, const struct journal_request *request)
 {
     uint64_t key = record_key(backend_slice(request, request->id));
@@ -76,11 +152,12 @@ static void take_in(struct replay *replay, const struct journal_request *request
         replay->hash = check_recovery_fold(replay->hash, record.event_type,
                                            record.payload);
     }
-    replay->events = request->from - 1 + request->records.count;
+    replay->events += request->records.count;
     replay->is_whole = !request->more;
 }
 
-/* Chunks begin with event 1. A failed replay proves nothing. */
+/* The first chunk has another number than the one after an earlier replay. A failed replay proves
+ * nothing. */
 static void answered(void *user, uint32_t node,
                      const struct journal_request *request)
 {
@@ -92,14 +169,15 @@ static void answered(void *user, uint32_t node,
     begin_key(check, node);
     buf_put_slice(&check->key, backend_slice(request, request->id));
     replay = take(check);
-    if (replay && (request->from == 1 || request->result != BACKEND_DONE)) {
+    if (replay && (replay->is_whole || request->from != replay->events + 1 ||
+                   request->result != BACKEND_DONE)) {
         mem_free(replay); /* no entity starts from an earlier one */
         replay = NULL;
     }
     if (request->result != BACKEND_DONE)
         return;
     if (!replay)
-        replay = mem_alloc(sizeof *replay);
+        replay = begin(check, request);
     replay->node = node;
     take_in(replay, request);
     (void)map_put(&check->replays, buf_slice(&check->key),
@@ -120,6 +198,7 @@ struct disk_backend_observer check_recovery_observer(struct check_recovery *chec
 {
     return (struct disk_backend_observer){ .user = check,
                                          .answered = answered,
+                                         .committed = committed,
                                          .node_gone = node_gone };
 }
 

@@ -1,7 +1,8 @@
 /* Checks recoveries: an entity starts with exactly the events of a replay for it.
  *
  *   no-lost-ack      it had a replay, and has as many events
- *   faithful-replay  it got those events in order, with types and bytes
+ *   faithful-replay  it got those events in order, with types and bytes; a snapshot and the events
+ *                    after it give the same state as all events
  *
  * With gapless-sequence (check_journal.h), a replay has all events that were durable at its
  * request, so none that was acknowledged is missing. Later events may be: a node that slept while

@@ -241,6 +241,8 @@ static void committed(void *user, const struct book *book,
     for (uint32_t i = 0; i < count; i++) {
         const struct journal_request *request = requests[i];
 
+        if (request->verb != BACKEND_APPEND)
+            continue;
         for (uint32_t j = 0; j < request->records.count; j++) {
             const struct backend_record *record = &request->records.items[j];
             const struct backend_entity *entity =

@@ -178,6 +178,10 @@ static struct workload_settings load_settings(const struct options *options)
         .event_rejections =
             value[OPTION_EVENT_VERSIONS] ? (uint32_t)value[OPTION_EVENT_REJECTIONS] : 0,
         .recoveries_max = (uint32_t)value[OPTION_RECOVERIES],
+        .snapshot_every = (uint32_t)value[OPTION_SNAPSHOTS],
+        .snapshots_kept = (uint32_t)value[OPTION_SNAPSHOTS_KEPT],
+        .snapshot_trims = value[OPTION_SNAPSHOT_TRIMS] != 0,
+        .snapshot_margin = value[OPTION_SNAPSHOT_MARGIN],
         .has_no_types = value[OPTION_NO_ENTITIES],
         .callers = (uint32_t)value[OPTION_CALLERS],
         .callers_start = value[OPTION_CALLERS] > 1,

@@ -265,7 +265,11 @@ enum sim_resolver {
     X(LIMIT_CHANGES, "limit_changes", 8, 8, 8, 1, 60)                          \
     X(EVENT_VERSIONS, "event_versions", 0, 0, 1)                               \
     X(EVENT_REJECTIONS, "event_rejections", 0, 0, 0, 1000, 200, 50)            \
-    X(RECOVERIES, "recoveries_max", 50, SELDOM(50, 8, 20, 200))
+    X(RECOVERIES, "recoveries_max", 50, SELDOM(50, 8, 20, 200))                \
+    X(SNAPSHOTS, "snapshot_every", 0, 0, 0, 1, 4, 20)                          \
+    X(SNAPSHOTS_KEPT, "snapshots_kept", 2, 2, 1, 3)                            \
+    X(SNAPSHOT_TRIMS, "snapshot_trims", 0, 0, 1)                               \
+    X(SNAPSHOT_MARGIN, "snapshot_margin", 0, 0, 0, 5)
 
 /* Meanings that the names do not tell:
  *
@@ -297,6 +301,9 @@ enum sim_resolver {
  *   - split: with a resolver, the run begins with a clean partition, judged by the promise of the
  *     strategy.
  *   - event_versions: events have several versions, and old ones are upcast.
+ *   - snapshot_every: entities take a snapshot every so many events, or sometimes; 0: none.
+ *     snapshot_trims: then events are deleted up to the oldest one of snapshots_kept, but for
+ *     snapshot_margin events.
  *   - event_rejections: with event_versions, entities reject one of so many events; 0: none.
  *   - rolling_restarts: before the faults so many nodes restart gracefully, one after another, while
  *     all nodes ask. Links, storage and settings are usual then.

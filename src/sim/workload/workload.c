@@ -104,6 +104,11 @@ static void add_type(struct workload *workload, uint32_t type)
                                               : workload_entity_persistent;
     of->upcasts = &workload_upcast;
     of->upcast_count = types[type].persists && settings->event_versions;
+    if (types[type].persists && settings->snapshot_every)
+        workload_add_snapshots(&of->behavior, settings->snapshot_every);
+    of->keep_snapshots = settings->snapshots_kept;
+    of->delete_events = of->behavior.save && settings->snapshot_trims;
+    of->keep_events = settings->snapshot_margin;
     of->behavior.name = types[type].text;
     of->shards = settings->shards;
     of->extractor = settings->extractor;

@@ -70,6 +70,10 @@ struct workload_settings {
     uint32_t stubborn_ms;
     bool event_versions;       /* events have several versions, and old ones are upcast */
     uint32_t event_rejections; /* with them: entities reject one of so many events; 0: none */
+    uint32_t snapshot_every;   /* events from one snapshot of an entity to the next; 0: none */
+    uint32_t snapshots_kept;   /* of each entity; 0: the default */
+    bool snapshot_trims;       /* they replace events, */
+    uint64_t snapshot_margin;  /* but for so many */
     uint32_t recoveries_max;   /* of each node at a time, as in its settings */
     /* The kind of each type, by its index; all zero: least shards. custom: the strategy of
      * ALLOCATION_CUSTOM, lent for life. */

@@ -218,6 +218,8 @@ void roll_ended(struct workload *workload, uint32_t type, uint32_t id,
 /* ---- workload_entity.c ---- */
 extern const struct sherd_behavior workload_entity_plain;
 extern const struct sherd_behavior workload_entity_persistent;
+/* The entity takes a snapshot after so many events, and at some others. */
+void workload_add_snapshots(struct sherd_behavior *behavior, uint32_t every);
 extern const struct sherd_behavior workload_entity_checked; /* of worlds with event_versions */
 uint64_t entities_drained(struct workload *workload); /* as workload_drained, for their timers */
 

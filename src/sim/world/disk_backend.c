@@ -447,7 +447,7 @@ static void arrive(struct disk_backend *store, uint64_t now,
              store->damage ? store->damage : "the journal is down");
     } else if (store->refuses) {
         fail(store, now, ticket, BACKEND_FAILED, "the journal refuses");
-    } else if (ticket->request->verb != BACKEND_REPLAY) {
+    } else if (!journal_request_reads(ticket->request)) {
         vec_push(&store->waits, ticket);
         begin_group(store, now);
     } else if (disk_backend_serves(store)) {

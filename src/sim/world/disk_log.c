@@ -76,6 +76,7 @@ static void put_change(struct buf *buf, const struct book_change *change)
     put_sized(buf, change->id);
     switch (change->kind) {
     case BOOK_RECORD:
+    case BOOK_IMAGE:
         buf_put_varint(buf, change->seq);
         put_sized(buf, change->bytes);
         break;
@@ -89,6 +90,7 @@ static void put_change(struct buf *buf, const struct book_change *change)
         buf_put_varint(buf, change->proof);
         break;
     case BOOK_CUT:
+    case BOOK_IMAGE_GONE:
         buf_put_varint(buf, change->seq);
         break;
     }
@@ -176,6 +178,7 @@ static bool take_change(struct cursor *cursor, struct book_change *change)
     change->id = take_sized(cursor);
     switch (change->kind) {
     case BOOK_RECORD:
+    case BOOK_IMAGE:
         change->seq = cursor_varint(cursor);
         change->bytes = take_sized(cursor);
         break;
@@ -189,6 +192,7 @@ static bool take_change(struct cursor *cursor, struct book_change *change)
         change->proof = cursor_varint(cursor);
         break;
     case BOOK_CUT:
+    case BOOK_IMAGE_GONE:
         change->seq = cursor_varint(cursor);
         break;
     default:

@@ -79,6 +79,17 @@ static inline void lane_note(struct lane *lane, const struct journal_news *news)
                  (unsigned long long)news->seq, (int)news->event.payload.size,
                  (const char *)news->event.payload.data);
         break;
+    case JOURNAL_SNAPSHOT:
+        snprintf(at, left, "snapshot(%llu,%llu,%.*s) ",
+                 (unsigned long long)news->handle,
+                 (unsigned long long)news->seq, (int)news->event.payload.size,
+                 (const char *)news->event.payload.data);
+        break;
+    case JOURNAL_SAVED:
+        snprintf(at, left, "saved(%llu,%llu) ",
+                 (unsigned long long)news->handle,
+                 (unsigned long long)news->seq);
+        break;
     case JOURNAL_RECOVERED:
         snprintf(at, left, "recovered(%llu,%llu) ",
                  (unsigned long long)news->handle,
@@ -97,7 +108,7 @@ static inline void lane_drain(struct lane *lane)
 
 static inline void lane_run(struct lane *lane, struct journal_request *request)
 {
-    if (request->verb == BACKEND_REPLAY)
+    if (journal_request_reads(request))
         backend_memory.read(lane->store, &request, 1);
     else
         backend_memory.write(lane->store, &request, 1);

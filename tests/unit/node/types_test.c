@@ -272,10 +272,50 @@ static void a_type_says_once_how_its_events_are_applied(void **state)
     assert_non_null(strstr(entity_type_fault(&one), "more than 256"));
 }
 
+static int save(const void *self, struct sherd_out *out)
+{
+    (void)self;
+    (void)out;
+    return 0;
+}
+
+static int load(void *self, uint32_t version, struct sherd_bytes image)
+{
+    (void)self;
+    (void)version;
+    (void)image;
+    return 0;
+}
+
+static void the_functions_of_snapshots_belong_together(void **state)
+{
+    struct sherd_entity_type one = type("one", NULL);
+    (void)state;
+
+    one.delete_events = 1;
+    assert_non_null(strstr(entity_type_fault(&one), "delete_events is set"));
+    one.behavior.save_every = 10;
+    assert_non_null(strstr(entity_type_fault(&one), "save is null"));
+    one.behavior.save = save;
+    assert_non_null(strstr(entity_type_fault(&one), "together"));
+    one.behavior.load = load;
+    assert_non_null(strstr(entity_type_fault(&one), "neither apply nor apply_checked"));
+    one.behavior.apply = apply;
+    assert_null(entity_type_fault(&one));
+    one.behavior.save_every = 0;
+    assert_non_null(strstr(entity_type_fault(&one), "neither save_every nor save_now"));
+    one.behavior.save_every = 1;
+    one.keep_snapshots = SNAPSHOTS_KEPT_MAX;
+    assert_null(entity_type_fault(&one));
+    one.keep_snapshots++;
+    assert_non_null(strstr(entity_type_fault(&one), "more than 100"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_type_says_once_how_its_events_are_applied),
+        cmocka_unit_test(the_functions_of_snapshots_belong_together),
         cmocka_unit_test(a_name_is_a_text),
         cmocka_unit_test(unknown_allocation_strategies_are_refused),
         cmocka_unit_test(an_extractor_names_a_known_hash),

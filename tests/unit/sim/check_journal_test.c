@@ -268,6 +268,79 @@ static void no_lost_ack_a_deleted_event_is_found(void **state)
     assert_broken(bench, "no-lost-ack");
 }
 
+static struct journal_request *by_owner(enum backend_verb verb)
+{
+    return journal_request_owner(verb, slice_text("T"), slice_text("s"), one, slice_text("x"));
+}
+
+/* Stores a snapshot of an event; damaged: it cannot be read. */
+static void save(struct bench *bench, uint64_t seq, bool damaged)
+{
+    struct journal_request *request = by_owner(BACKEND_SAVE);
+    struct backend_record record = { .seq = seq };
+    struct buf bytes = { 0 };
+
+    snapshot_encode(&bytes, record_key(slice_text("x")), damaged ? seq + 1 : seq,
+                    &(struct snapshot){ .image = slice_text("i") });
+    record.bytes = backend_put(request, buf_slice(&bytes));
+    buf_fini(&bytes);
+    vec_push(&request->records, record);
+    request->count_max = 9;
+    run(bench, 0, request);
+    journal_request_free(request);
+}
+
+static void trim(struct bench *bench, uint64_t from)
+{
+    struct journal_request *request = by_owner(BACKEND_TRIM);
+
+    request->from = from;
+    request->count_max = 9;
+    run(bench, 0, request);
+    journal_request_free(request);
+}
+
+static void five_events(struct bench *bench)
+{
+    struct journal_request *request = append_of(one, "x", 1, "abcde");
+
+    claim(bench, one);
+    run(bench, 0, request);
+    journal_request_free(request);
+}
+
+static void events_behind_a_snapshot_may_go(void **state)
+{
+    struct bench *bench = *state;
+
+    five_events(bench);
+    save(bench, 3, false);
+    trim(bench, 4);
+    bench->told.opened(bench->told.user, bench->book);
+    replay(bench, 0, "x");
+    assert_broken(bench, NULL);
+}
+
+static void retained_state_events_that_no_snapshot_has_are_found(void **state)
+{
+    struct bench *bench = *state;
+
+    five_events(bench);
+    save(bench, 3, false);
+    trim(bench, 5);
+    assert_broken(bench, "retained-state");
+}
+
+static void retained_state_events_behind_a_damaged_snapshot_are_found(void **state)
+{
+    struct bench *bench = *state;
+
+    five_events(bench);
+    save(bench, 4, true);
+    trim(bench, 4);
+    assert_broken(bench, "retained-state");
+}
+
 static void no_lost_ack_a_lost_event_is_found(void **state)
 {
     struct bench *bench = *state;
@@ -604,6 +677,9 @@ int main(void)
         on_bench(records_that_a_base_replaces_may_go),
         on_bench(no_lost_ack_a_deleted_base_is_found),
         on_bench(no_lost_ack_a_deleted_event_is_found),
+        on_bench(events_behind_a_snapshot_may_go),
+        on_bench(retained_state_events_that_no_snapshot_has_are_found),
+        on_bench(retained_state_events_behind_a_damaged_snapshot_are_found),
         on_bench(no_lost_ack_a_lost_event_is_found),
         on_bench(no_lost_ack_a_changed_event_is_found),
         on_bench(no_lost_ack_an_answer_before_durability_is_found),
