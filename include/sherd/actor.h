@@ -74,13 +74,16 @@ enum sherd_kind {
     /* Distributed data, an answer or a change: sherd/ddata.h. msg, tag. */
     SHERD_DATA,
     /* A job has ended: sherd/job.h. tag, sender. */
-    SHERD_JOB
+    SHERD_JOB,
+    /* A delivery of this entity has ended: sherd/delivery.h. msg. */
+    SHERD_DELIVERY
 };
 
 /* One message. All of it is lent. */
 struct sherd_msg {
     enum sherd_kind kind;     /* which of the following fields are set */
-    uint32_t msg;             /* the application's number of the message */
+    /* The application's number of the message, below SHERD_NUMBERS_END. */
+    uint32_t msg;
     uint32_t tag;             /* the number that this actor gave the call */
     enum sherd_reason reason; /* why there is no answer or delivery */
     enum sherd_stage stage;   /* how far the ask's message had come */
@@ -175,6 +178,10 @@ struct sherd_behavior {
     /* Asks for a snapshot by its result after an event was applied: 1 or 0. May
      * be null. It runs on the lane, and reads only. */
     int (*save_now)(const void *self, uint32_t type, struct sherd_bytes event);
+    /* 1: this actor also gets messages whose ask has run out of time while they
+     * waited. 0: up to 0.3 s after that time they end undelivered, as
+     * SHERD_REASON_EXPIRED. JVM nodes do not tell the time of their asks. */
+    int wants_expired;
 };
 
 /* Adds bytes to the image of a state. Copies them.
@@ -433,7 +440,8 @@ SHERD_API void sherd_entity_bytes(struct sherd_ctx *ctx, uint64_t bytes);
  * process. It survives the loss of the host only as far as the journal's file
  * does: see sherd_options.journal.
  *
- * type: the application's number of the kind of event. event: copied.
+ * type: the application's number of the kind of event, below SHERD_NUMBERS_END;
+ * others cannot be stored. event: copied.
  * Limits: an event above SHERD_BODY_MAX bytes cannot be stored. An entity with
  * 1,000 events, 1 MiB of events or 10,000 effects that wait gets no message
  * until some are durable. An actor without apply and apply_checked cannot store
@@ -451,7 +459,8 @@ SHERD_API void sherd_persist_version(struct sherd_ctx *ctx, uint32_t type,
                                      uint32_t version,
                                      struct sherd_bytes event);
 
-/* Returns the number of this entity's events, stored or being stored. */
+/* Returns the number of this entity's events, stored or being stored. Those of
+ * sherd/delivery.h count, too. */
 SHERD_API uint64_t sherd_sequence(const struct sherd_ctx *ctx);
 
 /* Returns the number of the event whose snapshot is the newest one that this
@@ -514,6 +523,9 @@ SHERD_API void sherd_log(struct sherd_ctx *ctx, enum sherd_log_level level,
     __attribute__((format(printf, 3, 4)));
 
 /* ---- limits ---- */
+
+/* Messages and events from this number on are the library's own. */
+#define SHERD_NUMBERS_END UINT32_C(0xffffffc0)
 
 #define SHERD_ID_MAX 255   /* bytes of an entity's id */
 #define SHERD_TYPE_MAX 127 /* bytes of an entity type's name */

@@ -109,7 +109,9 @@ enum sherd_error { SHERD_ERRORS(X) };
     /* The message was sent to a region: see sherd_extractor.entity. */        \
     X(SHERD_REASON_NOT_EXTRACTED, "the extractor does not handle the message") \
     /* The type's extractor gave no valid id, or one too many. */              \
-    X(SHERD_REASON_NO_SHARD, "the extractor names no shard for the entity")
+    X(SHERD_REASON_NO_SHARD, "the extractor names no shard for the entity")    \
+    /* The time of its ask, or of its delivery, was over. */                   \
+    X(SHERD_REASON_EXPIRED, "the message came after its time")
 
 #define X(name, text) name,
 enum sherd_reason { SHERD_REASONS(X) SHERD_REASON_COUNT };

@@ -13,6 +13,7 @@
 #include <sherd/daemon.h>
 #include <sherd/ddata.h>
 #include <sherd/entity_ref.h>
+#include <sherd/delivery.h>
 #include <sherd/error.h>
 #include <sherd/extractor.h>
 #include <sherd/job.h>

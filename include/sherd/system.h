@@ -665,6 +665,22 @@ struct sherd_recovery_status {
     uint64_t long_replays;
 };
 
+/* The deliveries and commands of sherd/delivery.h, of the entities that ran on
+ * this node since its start. */
+struct sherd_delivery_status {
+    uint64_t open;     /* now: sent, and their end is not known */
+    uint64_t started;  /* by sherd_deliver */
+    uint64_t refused;  /* by sherd_deliver: its result was 0 */
+    uint64_t repeated; /* transmissions after the first one */
+    uint64_t handled;  /* these three: their ends */
+    uint64_t expired;
+    uint64_t given_up;
+    uint64_t received;       /* handled by receivers on this node */
+    uint64_t received_again; /* repetitions of such */
+    uint64_t commands;       /* new ones: sherd_once */
+    uint64_t commands_again; /* repeated ones */
+};
+
 /* A snapshot of this node's view. sherd_status_free frees the arrays. */
 struct sherd_status {
     struct sherd_member *members;    /* of the cluster */
@@ -692,6 +708,7 @@ struct sherd_status {
     struct sherd_replica_status *replicas;  /* those in use */
     uint32_t replica_count;                 /* entries of replicas */
     struct sherd_recovery_status recoveries;
+    struct sherd_delivery_status deliveries;
 };
 
 /* Takes a snapshot of this node. Waits for a turn of every lane, at most 5 s. A

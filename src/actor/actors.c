@@ -1,5 +1,5 @@
 /* Creates, steps and frees a lane's actors. */
-#include "actor/inside.h"
+#include "actor/deliver.h"
 
 void actors_limits(struct actors_settings *settings)
 {
@@ -16,6 +16,24 @@ void actors_limits(struct actors_settings *settings)
         settings->watches_max = ACTOR_WATCHES_MAX;
 }
 
+static void delivery_defaults(struct delivery_settings *settings)
+{
+    if (!settings->repeat_ms)
+        settings->repeat_ms = DELIVERY_REPEAT_MS;
+    if (!settings->repeat_max_ms)
+        settings->repeat_max_ms = DELIVERY_REPEAT_MS_MAX;
+    if (settings->repeat_max_ms < settings->repeat_ms)
+        settings->repeat_max_ms = settings->repeat_ms;
+    if (!settings->give_up_ms)
+        settings->give_up_ms = DELIVERY_GIVE_UP_MS;
+    if (!settings->forget_ms)
+        settings->forget_ms = DELIVERY_FORGET_MS;
+    if (!settings->commands_max)
+        settings->commands_max = DELIVERY_COMMANDS_MAX;
+    if (!settings->commands_ms)
+        settings->commands_ms = DELIVERY_COMMANDS_MS;
+}
+
 struct actors *actors_new(const struct actors_settings *settings)
 {
     struct actors *actors = mem_alloc(sizeof *actors);
@@ -27,6 +45,7 @@ struct actors *actors_new(const struct actors_settings *settings)
     actors->end_of_leases = NEVER;
     actors->settings = *settings;
     actors_limits(&actors->settings);
+    delivery_defaults(&actors->settings.delivery);
     actors->node = settings->node;
     actors->lane = settings->lane;
     actors->now = settings->now;
@@ -40,6 +59,7 @@ struct actors *actors_new(const struct actors_settings *settings)
     vec_push(&actors->peers, nowhere);
     rng_init(&actors->rng, settings->seed);
     wheel_init(actors);
+    delivery_init(actors);
     slot_free(actors, slot_new(actors)); /* makes the first chunk */
     return actors;
 }
@@ -196,6 +216,7 @@ void actors_free(struct actors *actors)
     for (uint32_t i = 0; i < actors->type_count; i++)
         mem_free(actors->types[i].rows);
     mem_free(actors->types);
+    delivery_fini(actors);
     active_fini(actors);
     for (uint32_t i = 0; i < actors->rows.count; i++)
         vec_fini(&actors->rows.items[i].slots);

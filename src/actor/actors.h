@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include <sherd/actor.h>
+#include <sherd/delivery.h>
 #include <sherd/shutdown.h>
 #include <sherd/system.h>
 
@@ -50,10 +51,21 @@ struct destination {
 /* The state of an entity for the journal. */
 struct actors_snapshot {
     uint32_t version; /* sherd_behavior.save_version */
+    struct slice part; /* the library's */
     struct slice image;
     uint32_t keep;
     bool deletes_events;
     uint64_t keep_events;
+};
+
+/* Times are milliseconds; 0 = the defaults of limits.h. */
+struct delivery_settings {
+    uint64_t repeat_ms;     /* until the first repetition; doubles */
+    uint64_t repeat_max_ms;
+    uint64_t give_up_ms;    /* a delivery without an answer ends */
+    uint64_t forget_ms;     /* a receiver may forget a silent sender; longer than give_up_ms */
+    uint32_t commands_max;  /* kept for an entity */
+    uint64_t commands_ms;   /* for so long */
 };
 
 struct actors_settings {
@@ -81,6 +93,7 @@ struct actors_settings {
      * above SHERD_BODY_MAX. */
     uint32_t large_max;
     bool (*is_large)(void *user, const struct destination *destination);
+    struct delivery_settings delivery;
     uint32_t long_replay; /* a recovery of so many events is reported; 0: none */
     /* Appends an event of a persistent entity to the journal, which copies it, and returns its
      * position; these grow, and others may use numbers between them. EVENT_REFUSED: it is not
@@ -332,7 +345,7 @@ bool actors_replay_event(struct actors *actors, uint64_t actor, uint64_t seq,
 /* Gives an entity that recovers its state after the event `seq`, before the events after it. Lent.
  * Null, or why the entity refuses it: its state is as before then. */
 const char *actors_replay_snapshot(struct actors *actors, uint64_t actor, uint64_t seq,
-                                   uint32_t version, struct slice image);
+                                   uint32_t version, struct slice part, struct slice image);
 /* The snapshot of its event `seq` is stored. */
 void actors_snapshot_saved(struct actors *actors, uint64_t actor, uint64_t seq);
 void actors_recovered(struct actors *actors, uint64_t actor,
@@ -452,6 +465,16 @@ struct actors_status {
     uint64_t handlers_failed; /* by SHERD_FAIL */
     uint64_t surplus;         /* entities passivated because of a limit */
     uint64_t slow_handlers;
+    uint64_t deliveries;          /* begun here */
+    uint64_t deliveries_refused;  /* by sherd_deliver */
+    uint64_t deliveries_repeated; /* transmissions */
+    uint64_t deliveries_ended[SHERD_DELIVERY_GIVEN_UP + 1]; /* by enum sherd_delivery_end */
+    uint64_t deliveries_handled;  /* by receivers here */
+    uint64_t deliveries_again;    /* repetitions that receivers here did not need */
+    uint64_t delivery_events;     /* of the library */
+    uint64_t commands;            /* sherd_once: new ones */
+    uint64_t commands_again;
+    uint64_t deliveries_open;
     uint64_t jobs;            /* started: heard + orphaned + open */
     uint64_t jobs_heard;      /* reported to their actors */
     uint64_t jobs_orphaned;   /* ended without their actors, or dropped with them */

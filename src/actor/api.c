@@ -1,6 +1,6 @@
 /* Implements the calls that receive may make (sherd/actor.h). All that leaves the actor goes
  * through effects_emit, which lets it wait while the actor has events that are not durable. */
-#include "actor/inside.h"
+#include "actor/deliver.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -80,6 +80,7 @@ static inline struct message *make(struct sherd_ctx *ctx, size_t id_size,
     message->peer = 0;
     message->hops = 0;
     message->arrived = 0;
+    message->expires = 0;
     bytes_copy(message->data, body.data, body.size);
     return message;
 }
@@ -144,6 +145,7 @@ static void send(struct sherd_ctx *ctx, struct message *message,
             message_free(ctx->actors, message);
             return;
         }
+        message->expires = message_expiry(ctx->actors->now, ask_limit(timeout_ms));
         if (asks == ASK_MAY_FAIL)
             ask_may_fail(ctx->actors, message->ask);
     }
@@ -416,6 +418,8 @@ SHERD_API void sherd_reply(struct sherd_ctx *ctx, uint32_t msg,
 {
     struct sherd_question question = take_question(ctx);
 
+    if (unlikely(ctx->actors->is_handling) && !ref_is_nobody(question.asker))
+        delivery_replies(ctx->actors, msg, body);
     answer(ctx, &question, msg, body);
 }
 
@@ -438,16 +442,22 @@ static struct message *copy_given(struct sherd_ctx *ctx)
 {
     const struct message *given = ctx->message;
     struct message *message;
+    struct sherd_bytes body;
+    uint32_t msg;
 
     if (!given || given->kind != MESSAGE_TELL || ctx->answered)
         return NULL;
+    msg = given->msg;
+    body = (struct sherd_bytes){ given->data, given->body_size };
     ctx->answered = true;
-    message = make(ctx, 0, given->msg,
-                   (struct sherd_bytes){ given->data, given->body_size });
+    if (msg >= SHERD_NUMBERS_END)
+        msg = delivery_content(ctx->actors, &body);
+    message = make(ctx, 0, msg, body);
     message->sender = given->sender;
     message->ask = given->ask;
     message->wants_undelivered = given->wants_undelivered;
     message->hops = given->hops;
+    message->expires = given->expires;
     return message;
 }
 
@@ -590,11 +600,14 @@ SHERD_API void sherd_passivate(struct sherd_ctx *ctx)
 {
     struct slot *slot = ctx->slot;
 
-    if (!(slot->flags & FLAG_ENTITY) || slot->status != SLOT_ALIVE)
+    if (!(slot->flags & FLAG_ENTITY))
         return;
-    slot->leaving = LEAVES_FOR_GOOD;
-    if (!(slot->flags & FLAG_MARKED))
-        mailbox_mark(ctx->actors, ctx->index, slot);
+    if (delivery_is_open(ctx->actors, slot)) {
+        REACHED("an entity with open deliveries wants to be passivated");
+        delivery_passivate(ctx->actors, slot);
+        return;
+    }
+    entity_passivate(ctx->actors, ctx->index, slot);
 }
 
 SHERD_API void sherd_entity_bytes(struct sherd_ctx *ctx, uint64_t bytes)
@@ -618,6 +631,12 @@ SHERD_API void sherd_persist_version(struct sherd_ctx *ctx, uint32_t type, uint3
                    "hint=\"set apply in the behavior of the type\"");
         effects_refuse_event(ctx);
         return;
+    }
+    if (type >= SHERD_NUMBERS_END) {
+        slot_trace(ctx->actors, ctx->slot, TRACE_ERROR,
+                   "event has a type of the library, entity stops "
+                   "hint=\"use a type below SHERD_NUMBERS_END\"");
+        effects_refuse_event(ctx);
     }
     if (event.size > SHERD_BODY_MAX) {
         char text[128];

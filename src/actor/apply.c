@@ -135,6 +135,13 @@ static const char *take_all(struct actors *actors, const struct slot *slot,
     return fault;
 }
 
+void event_fault(char *why, uint64_t seq, const struct entity_event *event, const char *fault)
+{
+    (void)snprintf(why, EVENT_FAULT_MAX, "event %llu (type %u, version %u, %zu bytes) rejected: %s",
+                   (unsigned long long)seq, event->type, event->version,
+                   event->payload.size, fault); /* may be cut */
+}
+
 bool event_apply(struct actors *actors, const struct slot *slot, uint64_t seq,
                  const struct entity_event *event, char *why)
 {
@@ -142,8 +149,6 @@ bool event_apply(struct actors *actors, const struct slot *slot, uint64_t seq,
 
     if (!fault)
         return true;
-    (void)snprintf(why, EVENT_FAULT_MAX, "event %llu (type %u, version %u, %zu bytes) rejected: %s",
-                   (unsigned long long)seq, event->type, event->version,
-                   event->payload.size, fault); /* may be cut */
+    event_fault(why, seq, event, fault);
     return false;
 }

@@ -21,5 +21,7 @@ struct slot;
  * why. */
 bool event_apply(struct actors *actors, const struct slot *slot, uint64_t seq,
                  const struct entity_event *event, char *why);
+/* Writes why an event is rejected, with which one it is (EVENT_FAULT_MAX bytes). */
+void event_fault(char *why, uint64_t seq, const struct entity_event *event, const char *fault);
 
 #endif

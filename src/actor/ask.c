@@ -1,10 +1,17 @@
 /* Keeps asks and timers as entries of the wheel that belong to an incarnation. The generation tells
  * whether the incarnation has ended, so an end costs nothing for open asks. */
-#include "actor/inside.h"
+#include "actor/deliver.h"
 
 #include "base/bound.h"
 
 /* --- asks --- */
+
+uint64_t ask_limit(uint64_t timeout_ms)
+{
+    if (timeout_ms < 1)
+        return 1;
+    return timeout_ms < ACTOR_ASK_MS_MAX ? timeout_ms : ACTOR_ASK_MS_MAX;
+}
 
 uint64_t ask_open(struct actors *actors, uint32_t index, struct slot *slot,
                   uint32_t tag, uint64_t timeout_ms)
@@ -14,11 +21,7 @@ uint64_t ask_open(struct actors *actors, uint32_t index, struct slot *slot,
 
     if (slot->asks >= ACTOR_ASKS_OF_ONE_MAX)
         return 0;
-    if (timeout_ms < 1)
-        timeout_ms = 1;
-    if (timeout_ms > ACTOR_ASK_MS_MAX)
-        timeout_ms = ACTOR_ASK_MS_MAX;
-    at = entry_new(actors, timeout_ms);
+    at = entry_new(actors, ask_limit(timeout_ms));
     if (at == 0)
         return 0;
     if (++actors->ask_number == 0)
@@ -323,6 +326,15 @@ uint32_t entry_fire(struct actors *actors, uint32_t at)
         if (slot && (slot->status == SLOT_BACKOFF ||
                      slot->status == SLOT_RESTARTING))
             ready = index;
+        break;
+    case ENTRY_DELIVERY: /* likewise */
+        check(slot);
+        entry->kind = ENTRY_FIRED;
+        entry_free(actors, at);
+        delivery_due(actors, slot);
+        message = actors_message(actors, slice_of(NULL, 0));
+        message->kind = MESSAGE_REPEAT;
+        mailbox_put(actors, index, slot, message);
         break;
     case ENTRY_FREE:
     case ENTRY_FIRED:

@@ -1,7 +1,7 @@
 /* Carries out what the journal reports: releases or drops waiting effects, ends entities whose events
  * were not stored, and recovers entities. */
 #include "actor/apply.h"
-#include "actor/inside.h"
+#include "actor/deliver.h"
 #include "actor/snapshot.h"
 
 #include "base/line.h"
@@ -244,8 +244,16 @@ bool actors_replay_event(struct actors *actors, uint64_t actor, uint64_t seq,
     slot_extra(actors, slot)->seq = seq;
     if (++slot_extra(actors, slot)->replayed == actors->settings.long_replay)
         long_replay(actors, slot);
-    if (event_apply(actors, slot, seq, &event, why))
-        return true;
+    if (event.type < SHERD_NUMBERS_END) {
+        if (event_apply(actors, slot, seq, &event, why))
+            return true;
+    } else {
+        const char *fault = delivery_replay(actors, slot, &event);
+
+        if (!fault)
+            return true;
+        event_fault(why, seq, &event, fault);
+    }
     reject(actors, actor_id_slot(actor), slot, why);
     return false;
 }
@@ -279,17 +287,18 @@ void actors_recovered(struct actors *actors, uint64_t actor,
     extra->event_bytes = 0;
     forget_fault(extra);
     slot->status = SLOT_ALIVE;
+    delivery_recovered(actors, actor_id_slot(actor), slot);
     if (behavior_of(actors, slot)->face.save && snapshot_is_due(actors, slot, NULL))
         snapshot_take(actors, actor_id_slot(actor), slot, true);
     slot_queue(actors, actor_id_slot(actor), slot);
 }
 
 const char *actors_replay_snapshot(struct actors *actors, uint64_t actor, uint64_t seq,
-                                   uint32_t version, struct slice image)
+                                   uint32_t version, struct slice part, struct slice image)
 {
     struct slot *slot = recovering(actors, actor);
 
-    return slot ? snapshot_load(actors, slot, seq, version, image) : NULL;
+    return slot ? snapshot_load(actors, slot, seq, version, part, image) : NULL;
 }
 
 void actors_snapshot_saved(struct actors *actors, uint64_t actor, uint64_t seq)

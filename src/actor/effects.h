@@ -18,6 +18,9 @@ void effects_hold(struct actors *actors, struct slot *slot, struct message *mess
 struct message *effects_take_held(struct actors *actors, struct extra *extra);
 void effects_persist(struct actors *actors, uint32_t index, struct slot *slot,
                      struct entity_event event);
+/* Appends an event of the running entity to its stream, without applying it. */
+void effects_append(struct actors *actors, uint32_t index, struct slot *slot,
+                    const struct entity_event *event);
 /* The event cannot be stored: the incarnation ends when receive returns. Its effects until then wait
  * and are dropped. */
 void effects_refuse_event(struct sherd_ctx *ctx);

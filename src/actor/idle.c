@@ -1,5 +1,5 @@
 /* Passivates idle entities. */
-#include "actor/inside.h"
+#include "actor/deliver.h"
 
 #include "base/mark.h"
 
@@ -23,8 +23,8 @@ void entity_ticks(struct actors *actors)
     }
 }
 
-/* Whether it was idle for too long at the last look, and has nothing to read, no open ask or job, and no effect that
- * waits. */
+/* Whether it was idle for too long at the last look, and has nothing to read, no open ask,
+ * job or delivery, and no effect that waits. */
 static bool is_idle(const struct actors *actors, const struct slot *slot)
 {
     const struct behavior *behavior = behavior_of(actors, slot);
@@ -32,6 +32,7 @@ static bool is_idle(const struct actors *actors, const struct slot *slot)
     return slot->status == SLOT_ALIVE && (slot->flags & FLAG_ENTITY) &&
            !(slot->flags & (FLAG_MARKED | FLAG_UNDURABLE | FLAG_STARTED_DUE)) &&
            !slot->last && slot->asks == 0 && behavior->tick_ns &&
+           !delivery_is_busy(actors, slot) &&
            (int16_t)(uint16_t)(behavior->looked - slot->touched) > behavior->idle_ticks;
 }
 
@@ -63,4 +64,13 @@ uint64_t entity_scan_deadline(const struct actors *actors)
 {
     return actors->tick_ns && actors->counts.entities ? actors->scan_time
                                                       : NEVER;
+}
+
+void entity_passivate(struct actors *actors, uint32_t index, struct slot *slot)
+{
+    if (slot->status != SLOT_ALIVE)
+        return;
+    slot->leaving = LEAVES_FOR_GOOD;
+    if (!(slot->flags & FLAG_MARKED))
+        mailbox_mark(actors, index, slot);
 }

@@ -1,5 +1,5 @@
 /* Starts incarnations, and frees their states. */
-#include "actor/inside.h"
+#include "actor/deliver.h"
 
 /* Reports an incarnation before its first callback and after its last. */
 static void probe_entity(struct actors *actors, enum probe_kind kind,
@@ -84,6 +84,7 @@ void incarnation_release(struct actors *actors, uint32_t index,
 {
     const struct sherd_behavior *face = &behavior_of(actors, slot)->face;
 
+    delivery_drop(actors, slot);
     if (face->release)
         face->release(slot->state ? slot->state : actors->nothing);
     slot_state_free(actors, slot->state, face->state_size);

@@ -120,6 +120,7 @@ struct extra {
     uint32_t timer_count;
     uint32_t watching; /* first watch by this actor, 0 = none */
     uint32_t watchers; /* first watch of this actor */
+    struct delivery *delivery; /* delivery/book.h; owned; null: none */
     char *fault; /* owned; why the entity rejected an event when it last tried to start; or null */
     uint32_t attempts; /* failed starts in a row */
     uint32_t own_kib;  /* by sherd_entity_bytes; KiB */
@@ -159,6 +160,7 @@ struct type {
     bool deletes_events;
     uint64_t keep_events;
     uint64_t save_failed_said; /* ns: the last warning; 0: none */
+    bool delivery_said; /* the warning that nothing starts its entities again */
     char name[SHERD_TYPE_MAX + 1];
 };
 
@@ -178,7 +180,7 @@ struct row {
     uint64_t bytes; /* active entities and mailboxes; counted if counts_bytes */
 };
 
-enum entry_kind { ENTRY_FREE, ENTRY_ASK, ENTRY_TIMER, ENTRY_FIRED, ENTRY_BACKOFF };
+enum entry_kind { ENTRY_FREE, ENTRY_ASK, ENTRY_TIMER, ENTRY_FIRED, ENTRY_BACKOFF, ENTRY_DELIVERY };
 
 /* Links by number; numbers below WHEEL_BUCKETS are the heads of the wheel's lists. */
 struct neighbours {
@@ -406,6 +408,8 @@ struct actors {
 
     /* persist.c */
     struct buf event; /* scratch: an event that may be rejected */
+    struct handling *handling; /* delivery/handling.h */
+    bool is_handling; /* something is to store when receive has returned */
     struct stored *stored; /* ring of events that are not durable, by position */
     uint32_t stored_mask, stored_head, stored_count;
     VEC(struct news_item) news;
@@ -679,6 +683,7 @@ void active_fini(struct actors *actors);
 void entity_scan(struct actors *actors);
 uint64_t entity_scan_deadline(const struct actors *actors);
 void entity_ticks(struct actors *actors);
+void entity_passivate(struct actors *actors, uint32_t index, struct slot *slot);
 
 /* --- remember_requests.c --- */
 void entity_remember(struct actors *actors, uint32_t index,
@@ -728,6 +733,7 @@ static inline struct entry *entry_at(const struct actors *actors,
 void wheel_remove(struct actors *actors, struct entry *entry);
 
 /* --- ask.c --- */
+uint64_t ask_limit(uint64_t timeout_ms); /* within the limits */
 uint64_t ask_open(struct actors *actors, uint32_t index, struct slot *slot,
                   uint32_t tag, uint64_t timeout_ms); /* 0 at a limit */
 /* Frees the ask of an answer and leaves the tag in message->ask. False: no actor waits for it. */

@@ -42,7 +42,8 @@
     /* to: the node; body: address of a struct job, given; sender, ask: asker */ \
     X(MESSAGE_JOB, "job") \
     X(MESSAGE_JOB_DONE, "job done")      /* likewise, in the mailbox of the job's actor */ \
-    X(MESSAGE_WAKE, "wake")              /* actors_wake */
+    X(MESSAGE_WAKE, "wake")              /* actors_wake */ \
+    X(MESSAGE_REPEAT, "repeat deliveries") /* some are due */
 
 #define X(name, text) name,
 enum message_kind { MESSAGE_KINDS(X) MESSAGE_KIND_COUNT };
@@ -83,9 +84,10 @@ struct message {
     uint16_t peer; /* NO_ANSWER: where it was sent (actors_peer); 0 = nowhere */
     uint8_t size_class;
     uint8_t owner;      /* the lane that owns its memory, or MESSAGE_OWNER_NONE */
-    uint16_t hops;      /* how often nodes passed it on; the node limits it */
+    uint8_t hops;       /* how often nodes passed it on; the node limits it */
     /* the node's; 1: another lane, or another Sherd node, sent it here: it goes no further */
-    uint16_t arrived;
+    uint8_t arrived;
+    uint16_t expires; /* an ask: when its time is over, by message_expiry; 0: never */
     uint8_t data[]; /* body, id, zero byte */
 };
 
@@ -121,6 +123,36 @@ static inline struct slice message_said(const struct message *message)
 static inline struct slice message_id(const struct message *message)
 {
     return slice_of(message->data + message->body_size, message->id_size);
+}
+
+#define EXPIRY_MS 128 /* unit of `expires`: 16 bits hold the longest ask twice */
+
+static inline uint16_t expiry_tick(uint64_t now)
+{
+    return (uint16_t)(now / 1000000 / EXPIRY_MS);
+}
+
+/* `expires` for a time limit that begins at `now` (ns of this node): up to 256 ms later. */
+static inline uint16_t message_expiry(uint64_t now, uint64_t timeout_ms)
+{
+    uint16_t tick = (uint16_t)((now / 1000000 + timeout_ms) / EXPIRY_MS + 1);
+
+    return tick ? tick : 1;
+}
+
+static inline bool message_is_expired(const struct message *message, uint64_t now)
+{
+    return message->expires && (int16_t)(uint16_t)(expiry_tick(now) - message->expires) >= 0;
+}
+
+/* The time until then for another node, at least one unit; 0: it does not expire. */
+static inline uint32_t message_left_ms(const struct message *message, uint64_t now)
+{
+    int16_t left = (int16_t)(uint16_t)(message->expires - expiry_tick(now));
+
+    if (!message->expires)
+        return 0;
+    return EXPIRY_MS * (uint32_t)(left > 1 ? left : 1);
 }
 
 /* Makes a TELL that belongs to no lane, on any thread. Copies body and id; an empty id and

@@ -116,25 +116,32 @@ static bool may_reject(const struct actors *actors, const struct slot *slot,
            event->version;
 }
 
+void effects_append(struct actors *actors, uint32_t index, struct slot *slot,
+                    const struct entity_event *event)
+{
+    struct extra *extra = slot_extra(actors, slot);
+
+    extra->seq++;
+    extra->position = actors->settings.append(
+        actors->settings.user, slot_ref(actors, slot, index).actor, *event);
+    if (extra->position != EVENT_REFUSED)
+        stored_put(actors, (struct stored){ extra->position, index,
+                                            slot->generation,
+                                            (uint32_t)event->payload.size });
+    extra->event_count++;
+    extra->event_bytes += (uint32_t)event->payload.size;
+    slot->flags |= FLAG_UNDURABLE;
+    actors->counts.events++;
+}
+
 void effects_persist(struct actors *actors, uint32_t index, struct slot *slot,
                      struct entity_event event)
 {
-    struct extra *extra = slot_extra(actors, slot);
     bool is_first = may_reject(actors, slot, &event);
 
     if (is_first && !apply_first(actors, slot, &event))
         return;
-    extra->seq++;
-    extra->position = actors->settings.append(
-        actors->settings.user, slot_ref(actors, slot, index).actor, event);
-    if (extra->position != EVENT_REFUSED)
-        stored_put(actors, (struct stored){ extra->position, index,
-                                            slot->generation,
-                                            (uint32_t)event.payload.size });
-    extra->event_count++;
-    extra->event_bytes += (uint32_t)event.payload.size;
-    slot->flags |= FLAG_UNDURABLE;
-    actors->counts.events++;
+    effects_append(actors, index, slot, &event);
     if (!is_first)
         apply_last(actors, slot, &event);
     if (behavior_of(actors, slot)->face.save && !actors->ctx.save_due)

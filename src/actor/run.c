@@ -1,5 +1,5 @@
 /* Runs actors with messages, first in, first out, and handles each message. */
-#include "actor/inside.h"
+#include "actor/deliver.h"
 #include "actor/snapshot.h"
 
 #include <stdio.h>
@@ -32,6 +32,8 @@ static inline enum sherd_next call(struct actors *actors, struct slot *slot,
     ctx->message = message;
     ctx->answered = false;
     next = face->receive(ctx, slot->state ? slot->state : actors->nothing, msg);
+    if (unlikely(actors->is_handling))
+        delivery_finish(actors, next);
     if (unlikely(ctx->save_due))
         snapshot_take(actors, ctx->index, slot, next == SHERD_CONTINUE || next == SHERD_STOP);
     return next;
@@ -168,6 +170,11 @@ static bool handle(struct actors *actors, uint32_t index, struct slot *slot,
     msg.kind = faces[message->kind];
     switch ((enum message_kind)message->kind) {
     case MESSAGE_TELL:
+        if (message_is_expired(message, actors->now) &&
+            !behavior_of(actors, slot)->face.wants_expired) {
+            mailbox_message_end(actors, message, SHERD_REASON_EXPIRED);
+            return true;
+        }
         actors->counts.delivered++;
         if (message->ask && is_here(actors, message->sender))
             actors_ask_stage(actors, message->ask, SHERD_STAGE_DELIVERED, 0);
@@ -206,6 +213,10 @@ static bool handle(struct actors *actors, uint32_t index, struct slot *slot,
     case MESSAGE_START:
         acknowledge_start(actors, slot, message);
         return true;
+    case MESSAGE_REPEAT:
+        delivery_repeat(actors, index, slot);
+        message_free(actors, message);
+        return true;
     case MESSAGE_JOB_DONE:
         job = job_result(message, &msg);
         slot->touched = behavior_of(actors, slot)->tick;
@@ -217,6 +228,27 @@ static bool handle(struct actors *actors, uint32_t index, struct slot *slot,
     if (job)
         job_result_free(actors, job);
     return settle(actors, index, slot, message, next, false);
+}
+
+/* Handles a message of the library. Given; false: see handle. */
+static bool handle_delivery(struct actors *actors, uint32_t index, struct slot *slot,
+                            struct message *message)
+{
+    struct sherd_msg msg = { .sender = message->sender, .where = "" };
+    enum sherd_reason reason;
+
+    switch (delivery_begin(actors, slot, message, &msg, &reason)) {
+    case DELIVERY_HANDLES:
+        actors->counts.delivered++;
+        return settle(actors, index, slot, message, call(actors, slot, message, &msg), false);
+    case DELIVERY_DROPS:
+        actors->counts.delivered++;
+        message_free(actors, message);
+        return true;
+    default:
+        mailbox_undelivered(actors, message, reason);
+        return true;
+    }
 }
 
 static struct message *mailbox_take(struct actors *actors, struct slot *slot)
@@ -319,7 +351,9 @@ static uint32_t run_messages(struct actors *actors, uint32_t index,
         /* as Akka's passivation: only messages through sharding count as use */
         if (message_to_entity(message))
             slot->touched = tick;
-        if (likely(message->kind == MESSAGE_TELL && message->ask == 0))
+        if (unlikely(message->kind == MESSAGE_TELL && message->msg >= SHERD_NUMBERS_END))
+            goes_on = handle_delivery(actors, index, slot, message);
+        else if (likely(message->kind == MESSAGE_TELL && message->ask == 0))
             goes_on = handle_tell(actors, index, slot, message);
         else
             goes_on = handle(actors, index, slot, message);

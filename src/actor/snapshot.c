@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "actor/inside.h"
+#include "actor/deliver.h"
 #include "base/hash.h"
 #include "base/line.h"
 #include "base/mark.h"
@@ -76,18 +76,22 @@ void snapshot_take(struct actors *actors, uint32_t index, struct slot *slot, boo
     struct type *type = &actors->types[behavior->type];
     struct extra *extra = slot_extra(actors, slot);
     struct sherd_out out = { 0 };
+    struct buf part = { 0 };
     bool saved;
 
     actors->ctx.save_due = false;
     if (!is_good || actors->ctx.store_failed || extra->position == EVENT_REFUSED)
         return;
     extra->tried_seq = extra->seq;
+    delivery_save(actors, slot, &part);
     saved = behavior->face.save(self_of(actors, slot), &out) == 0;
+    out.is_too_large |= out.bytes.size + part.size > JOURNAL_SNAPSHOT_SIZE_MAX;
     if (saved && !out.is_too_large) {
         actors->settings.save(
             actors->settings.user,
             slot_ref(actors, slot, index).actor,
-            &(struct actors_snapshot){ behavior->face.save_version, buf_slice(&out.bytes),
+            &(struct actors_snapshot){ behavior->face.save_version, buf_slice(&part),
+                                       buf_slice(&out.bytes),
                                        type->keep_snapshots, type->deletes_events,
                                        type->keep_events });
     } else {
@@ -96,10 +100,11 @@ void snapshot_take(struct actors *actors, uint32_t index, struct slot *slot, boo
              saved ? "the image is larger than SHERD_SNAPSHOT_MAX" : "save returned an error");
     }
     buf_fini(&out.bytes);
+    buf_fini(&part);
 }
 
 const char *snapshot_load(struct actors *actors, struct slot *slot, uint64_t seq,
-                          uint32_t version, struct slice image)
+                          uint32_t version, struct slice part, struct slice image)
 {
     const struct sherd_behavior *face = &behavior_of(actors, slot)->face;
     struct extra *extra = slot_extra(actors, slot);
@@ -107,10 +112,15 @@ const char *snapshot_load(struct actors *actors, struct slot *slot, uint64_t seq
 
     if (version > face->save_version)
         return "a newer program wrote it: this one does not know the version";
+    if (!delivery_load(actors, slot, part)) {
+        delivery_drop(actors, slot);
+        return "its part with deliveries is of a newer library, or damaged";
+    }
     if (face->load(self, version, (struct sherd_bytes){ image.data, image.size }) == 0) {
         extra->seq = extra->tried_seq = extra->saved_seq = seq;
         return NULL;
     }
+    delivery_drop(actors, slot);
     REACHED("an entity refuses a snapshot");
     if (face->release)
         face->release(self);

@@ -19,6 +19,6 @@ bool snapshot_is_due(const struct actors *actors, const struct slot *slot,
 void snapshot_take(struct actors *actors, uint32_t index, struct slot *slot, bool is_good);
 /* Null, or why it is refused: the state is zeroed again then. */
 const char *snapshot_load(struct actors *actors, struct slot *slot, uint64_t seq,
-                          uint32_t version, struct slice image);
+                          uint32_t version, struct slice part, struct slice image);
 
 #endif

@@ -277,6 +277,18 @@
 #define UPCAST_BYTES_MAX (1024 * 1024) /* theirs */
 /* bytes, with a zero byte: why an event is rejected; it goes to askers */
 #define EVENT_FAULT_MAX 200
+#define DELIVERY_NUMBER_MAX (UINT64_C(1) << 60) /* of a sender's deliveries */
+#define DELIVERY_SENDERS_MAX 10000 /* known to a receiver; more are not handled */
+/* numbers of a sender above its lowest open one that a receiver knows; then only that one is handled */
+#define DELIVERY_SEEN_MAX 4096
+#define DELIVERY_BURST_MAX 256 /* transmissions of an entity in one of its turns */
+#define DELIVERY_BURST_MS 20 /* until the next ones */
+#define DELIVERY_REPEAT_MS 5000 /* default of delivery.repeat-interval; Akka's redeliver-interval */
+#define DELIVERY_REPEAT_MS_MAX 60000 /* default of delivery.repeat-interval-max */
+#define DELIVERY_GIVE_UP_MS (5ull * 86400 * 1000) /* default of delivery.give-up-after */
+#define DELIVERY_FORGET_MS (7ull * 86400 * 1000) /* default of delivery.forget-after */
+#define DELIVERY_COMMANDS_MAX 1000 /* default of delivery.commands-max: kept for an entity */
+#define DELIVERY_COMMANDS_MS 3600000 /* default of delivery.commands-max-age */
 #define ENTITY_BACKOFF_MS 200 /* after a failed recovery; doubles each time */
 /* of a remembered entity that stopped by itself; Akka's entity-restart-backoff */
 #define ENTITY_RESTART_MS 10000

@@ -1,4 +1,4 @@
-/* Lists the keys of recoveries and of a journal in PostgreSQL, with the macros of table.c. */
+/* Lists the keys of recoveries, deliveries and a journal in PostgreSQL, with the macros of table.c. */
 #ifndef SHERD_CONFIG_TABLE_JOURNAL_H
 #define SHERD_CONFIG_TABLE_JOURNAL_H
 
@@ -15,6 +15,13 @@
     COUNT("journal.max-concurrent-recoveries", "50", NULL, 1, 4096, YES, \
           "number of entities of a node that recover at a time, at least one and at most 64 for each lane") \
     COUNT("journal.long-replay-events", "100000", OFF, 1, 1000000000, YES, \
-          "a recovery that reads so many events is counted, and logged once a minute for each type")
+          "a recovery that reads so many events is counted, and logged once a minute for each type") \
+    SPAN_MS("delivery.repeat-interval", "5 s", NULL, YES, "a delivery without an answer is repeated after this time, then after twice the time") \
+    SPAN_MS("delivery.repeat-interval-max", "1 minute", NULL, YES, "the longest time between two repetitions") \
+    SPAN_MS("delivery.give-up-after", "5 days", NULL, YES, "a delivery ends without an answer after this time") \
+    SPAN_MS("delivery.forget-after", "7 days", NULL, YES, \
+            "a receiver may forget a sender that was silent for this time; at least `give-up-after`") \
+    COUNT("delivery.commands-max", "1000", NULL, 1, 100000, YES, "an entity keeps so many commands of `sherd_once`") \
+    SPAN_MS("delivery.commands-max-age", "1 h", NULL, YES, "for this time")
 
 #endif

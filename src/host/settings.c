@@ -590,6 +590,8 @@ int settings_read(struct settings *settings,
     result = check_journal(settings, error, size);
     if (result == 0)
         result = settings_read_journal(settings, error, size);
+    if (result == 0)
+        result = settings_read_delivery(settings, error, size);
     if (result != 0)
         return result;
     result = read_guardian(settings, error, size);

@@ -130,6 +130,7 @@ const char *settings_path(struct settings *settings, const char *key);
 
 /* settings_journal.c: which back end keeps the journal. 0, or SHERD_ECONFIG. */
 int settings_read_journal(struct settings *settings, char *error, size_t size);
+int settings_read_delivery(struct settings *settings, char *error, size_t size);
 /* Text of the registered back end's setting journal.NAME.KEY; null: there is none. */
 const char *settings_of_backend(const struct settings *settings, const char *key);
 

@@ -94,6 +94,7 @@ uint64_t journal_append(struct journal *journal, uint64_t handle, struct entity_
 
 struct journal_snapshot {
     uint32_t version; /* of the application's format */
+    struct slice part; /* the library's; counts for the limit of the image */
     struct slice image; /* at most JOURNAL_SNAPSHOT_SIZE_MAX bytes */
     uint32_t keep; /* newest ones of the entity that stay, at least 1 */
     bool trims;    /* deletes the events up to the oldest one that stays, once that was read back */
@@ -143,7 +144,8 @@ enum journal_news_kind {
     JOURNAL_OTHER_STORE,
     JOURNAL_EVENT,        /* handle, seq, event: apply it */
     JOURNAL_RECOVERED,    /* handle, seq (the highest, 0 = no event yet) */
-    JOURNAL_SNAPSHOT,     /* handle, seq, event.version, event.payload: the state after that event */
+    /* handle, seq, event.version, event.payload, part: the state after that event */
+    JOURNAL_SNAPSHOT,
     JOURNAL_SAVED,        /* handle, seq: the snapshot of that event is stored */
 };
 
@@ -162,6 +164,7 @@ struct journal_news {
     enum journal_news_kind kind;
     enum journal_reason reason;
     struct entity_event event;
+    struct slice part; /* of a snapshot */
     uint64_t position;
     uint64_t handle;
     uint64_t seq;

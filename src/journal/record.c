@@ -92,13 +92,14 @@ void snapshot_encode(struct buf *buf, uint64_t key, uint64_t seq,
 {
     size_t start = buf->size;
 
-    (void)buf_reserve(buf, snapshot->image.size + RECORD_OVERHEAD_MAX);
+    (void)buf_reserve(buf, snapshot->part.size + snapshot->image.size + RECORD_OVERHEAD_MAX);
     buf_put_u8(buf, RECORD_PLAIN);
     buf_put_varint(buf, snapshot->version);
     buf_put_varint(buf, 0);
     buf_put_varint(buf, snapshot->fence.term);
     buf_put_varint(buf, snapshot->fence.epoch);
-    buf_put_varint(buf, 0);
+    buf_put_varint(buf, snapshot->part.size);
+    buf_put_slice(buf, snapshot->part);
     buf_put_slice(buf, snapshot->image);
     buf_put_u64(buf, checksum(buf->data + start, buf->size - start, key, ~seq));
 }
@@ -109,6 +110,7 @@ const char *snapshot_decode(struct slice bytes, uint64_t key, uint64_t seq,
     struct cursor cursor;
     struct cursor tail;
     uint64_t version;
+    uint64_t part;
     bool is_known;
 
     *snapshot = (struct snapshot){ 0 };
@@ -125,11 +127,12 @@ const char *snapshot_decode(struct slice bytes, uint64_t key, uint64_t seq,
     is_known &= shortest_varint(&cursor) == 0;
     snapshot->fence.term = shortest_varint(&cursor);
     snapshot->fence.epoch = shortest_varint(&cursor);
-    is_known &= shortest_varint(&cursor) == 0;
+    part = shortest_varint(&cursor);
     if (!is_known)
         return "snapshot has an unknown format";
-    if (cursor.failed || version > UINT32_MAX)
+    if (cursor.failed || version > UINT32_MAX || part > cursor_left(&cursor))
         return "snapshot is malformed";
+    snapshot->part = cursor_slice(&cursor, (size_t)part);
     snapshot->version = (uint32_t)version;
     snapshot->image = cursor_slice(&cursor, cursor_left(&cursor));
     return NULL;

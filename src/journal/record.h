@@ -42,6 +42,7 @@ const char *record_decode(struct slice bytes, uint64_t key, uint64_t seq,
 struct snapshot {
     uint32_t version; /* of the application's format */
     struct fence fence;
+    struct slice part; /* the library's; may be empty */
     struct slice image;
 };
 

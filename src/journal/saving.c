@@ -18,7 +18,7 @@ void journal_save(struct journal *journal, uint64_t handle,
     struct saving *saving;
 
     if (!entity || entity->state != ENTITY_READY || !entity->seq ||
-        snapshot->image.size > JOURNAL_SNAPSHOT_SIZE_MAX) {
+        snapshot->part.size + snapshot->image.size > JOURNAL_SNAPSHOT_SIZE_MAX) {
         journal->status.ignored++;
         return;
     }
@@ -36,7 +36,7 @@ void journal_save(struct journal *journal, uint64_t handle,
     saving->keep_events = snapshot->keep_events;
     snapshot_encode(&saving->bytes, entity->key, entity->seq,
                     &(struct snapshot){ snapshot->version, entity->shard->fence,
-                                        snapshot->image });
+                                        snapshot->part, snapshot->image });
     saving_put(journal, saving);
 }
 

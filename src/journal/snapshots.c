@@ -98,6 +98,7 @@ static enum recovery_answer loaded(struct journal *journal, struct entity *entit
     recovery->step = RECOVERY_CHECK;
     recovery->loaded = reply;
     recovery->version = snapshot.version;
+    recovery->part = snapshot.part;
     recovery->image = snapshot.image;
     return RECOVERY_KEEPS;
 }
@@ -127,7 +128,8 @@ static enum recovery_answer checked(struct journal *journal, struct entity *enti
     *news = (struct journal_news){ .kind = JOURNAL_SNAPSHOT,
                                    .handle = entity->handle,
                                    .seq = recovery->seq,
-                                   .event = { 0, recovery->version, recovery->image } };
+                                   .event = { 0, recovery->version, recovery->image },
+                                   .part = recovery->part };
     return RECOVERY_GIVES;
 }
 

@@ -79,7 +79,7 @@ struct recovery {
     uint64_t seq;   /* of the snapshot */
     struct journal_request *loaded; /* its bytes; null: none */
     uint32_t version;
-    struct slice image;
+    struct slice part, image;
     uint32_t refused;
     char why[RECOVERY_TRIED_MAX]; /* of the last refused one */
 };

@@ -185,6 +185,11 @@ struct node_settings {
     uint32_t recoveries_max; /* at a time, shared out to the lanes; 0: RECOVERIES_NODE */
     uint32_t long_replay; /* a recovery of so many events is reported; 0: LONG_REPLAY_EVENTS */
 #define LONG_REPLAY_NONE UINT32_MAX
+    /* sherd.delivery; 0: as in struct delivery_settings */
+    uint64_t delivery_repeat, delivery_repeat_max;
+    uint64_t delivery_give_up, delivery_forget;
+    uint32_t commands_max;
+    uint64_t commands_age;
     bool terms_by_clock; /* journal in memory: the wall clock replaces former terms */
 
     /* akka.remote.artery */

@@ -1,4 +1,4 @@
-/* Adds up the recoveries of a node's lanes, for every driver. */
+/* Adds up the recoveries and deliveries of a node's lanes, for every driver. */
 #ifndef SHERD_NODE_RECOVERIES_H
 #define SHERD_NODE_RECOVERIES_H
 
@@ -16,6 +16,22 @@ static inline void recoveries_add(struct sherd_recovery_status *sum,
     sum->events += add->events;
     sum->rejected += add->rejected;
     sum->long_replays += add->long_replays;
+}
+
+static inline void deliveries_add(struct sherd_delivery_status *sum,
+                                  const struct sherd_delivery_status *add)
+{
+    sum->open += add->open;
+    sum->started += add->started;
+    sum->refused += add->refused;
+    sum->repeated += add->repeated;
+    sum->handled += add->handled;
+    sum->expired += add->expired;
+    sum->given_up += add->given_up;
+    sum->received += add->received;
+    sum->received_again += add->received_again;
+    sum->commands += add->commands;
+    sum->commands_again += add->commands_again;
 }
 
 #endif

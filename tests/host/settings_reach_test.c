@@ -36,6 +36,12 @@ struct row {
 static const struct row rows[] = {
     { "sherd.journal.max-concurrent-recoveries", COUNT, AT(recoveries_max), 50, 7, "7" },
     { "sherd.journal.long-replay-events", COUNT, AT(long_replay), 100000, 8, "8" },
+    { "sherd.delivery.repeat-interval", TIME, AT(delivery_repeat), 5000, 6001, "6001 ms" },
+    { "sherd.delivery.repeat-interval-max", TIME, AT(delivery_repeat_max), 60000, 70002, "70002 ms" },
+    { "sherd.delivery.give-up-after", TIME, AT(delivery_give_up), 5 * 86400000.0, 3600003, "3600003 ms" },
+    { "sherd.delivery.forget-after", TIME, AT(delivery_forget), 7 * 86400000.0, 604800004, "604800004 ms" },
+    { "sherd.delivery.commands-max", COUNT, AT(commands_max), 1000, 9, "9" },
+    { "sherd.delivery.commands-max-age", TIME, AT(commands_age), 3600000, 1005, "1005 ms" },
     { CLUSTER "gossip-interval", TIME, AT(gossip_interval), 1000, 1101, "1101 ms" },
     { CLUSTER "leader-actions-interval", TIME, AT(leader_actions_interval), 1000, 1102, "1102 ms" },
     { CLUSTER "unreachable-nodes-reaper-interval", TIME, AT(unreachable_reaper_interval), 1000, 1103, "1103 ms" },

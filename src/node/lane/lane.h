@@ -109,7 +109,8 @@ struct asked {
     uint16_t type;
 };
 
-#define NAME_MAX (ADDRESS_TEXT_MAX + 160 + NAMES_PATH_MAX) /* bytes of a ref's literal */
+/* bytes of a ref's literal */
+#define NAME_MAX (ADDRESS_TEXT_MAX + 160 + NAMES_PATH_MAX + NAME_LEFT_SIZE)
 
 /* A literal and its ref, cached because messages come in runs from one sender. */
 struct known_name {
@@ -124,6 +125,7 @@ struct frame_run {
     struct slice head; /* lent from its first frame; empty = no run */
     struct sherd_ref sender;
     uint64_t ask;
+    uint16_t expires; /* of the ask */
     uint32_t body_max;
     uint16_t type;
     bool wants_undelivered;

@@ -34,6 +34,19 @@ void lane_status(struct lane *lane, struct sherd_status *status)
         .rejected = actors.rejected,
         .long_replays = actors.long_replays,
     };
+    status->deliveries = (struct sherd_delivery_status){
+        .open = actors.deliveries_open,
+        .started = actors.deliveries,
+        .refused = actors.deliveries_refused,
+        .repeated = actors.deliveries_repeated,
+        .handled = actors.deliveries_ended[SHERD_DELIVERY_HANDLED],
+        .expired = actors.deliveries_ended[SHERD_DELIVERY_EXPIRED],
+        .given_up = actors.deliveries_ended[SHERD_DELIVERY_GIVEN_UP],
+        .received = actors.deliveries_handled,
+        .received_again = actors.deliveries_again,
+        .commands = actors.commands,
+        .commands_again = actors.commands_again,
+    };
     status->counters[SHERD_MESSAGES_MALFORMED] = lane->unknown;
     status->counters[SHERD_PEERS_REFUSED] = actors.peers_refused;
     status->counters[SHERD_ASKED_REFUSED] = lane->asked_refused;

@@ -288,7 +288,8 @@ static void entity_failed(struct lane *lane, const struct journal_news *news)
 static void snapshot_found(struct lane *lane, const struct journal_news *news)
 {
     const char *why = actors_replay_snapshot(lane->actors, news->handle, news->seq,
-                                             news->event.version, news->event.payload);
+                                             news->event.version, news->part,
+                                             news->event.payload);
 
     if (why)
         journal_reject_snapshot(lane->journal, news->handle, why);
@@ -435,7 +436,8 @@ void lane_save(void *user, uint64_t actor, const struct actors_snapshot *snapsho
     const struct lane *lane = user;
 
     journal_save(lane->journal, actor,
-                 &(struct journal_snapshot){ snapshot->version, snapshot->image, snapshot->keep,
+                 &(struct journal_snapshot){ snapshot->version, snapshot->part, snapshot->image,
+                                             snapshot->keep,
                                              snapshot->deletes_events, snapshot->keep_events });
 }
 

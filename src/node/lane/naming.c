@@ -115,6 +115,15 @@ struct slice name_sender(struct lane *lane, const struct message *message,
         name_literal(lane, message->sender, message->ask, text).size);
 }
 
+/* Tells another Sherd node the time that the ask has left. */
+static struct slice say_left(const struct lane *lane, const struct peer *peer,
+                             const struct message *message, char *text, size_t size)
+{
+    if (size && message->ask && message->expires && (peer->capabilities & CAPABILITY_SHERD))
+        size = name_put_left(text, size, message_left_ms(message, lane->machine->now));
+    return slice_of(text, size);
+}
+
 struct slice name_for(struct lane *lane, const struct peer *peer,
                       const struct message *message, char *text)
 {
@@ -122,8 +131,9 @@ struct slice name_for(struct lane *lane, const struct peer *peer,
 
     if (ref.node != lane->machine->self->node.uid || ref_is_nobody(ref) ||
         !(peer->capabilities & CAPABILITY_PATHS))
-        return name_sender(lane, message, text);
-    return say_wants(message, text, name_path(text, ref.actor, message->ask));
+        return say_left(lane, peer, message, text, name_sender(lane, message, text).size);
+    return say_left(lane, peer, message, text,
+                    say_wants(message, text, name_path(text, ref.actor, message->ask)).size);
 }
 
 struct slice name_seen_by(struct lane *lane, const struct peer *peer,
@@ -142,7 +152,7 @@ struct slice name_seen_by(struct lane *lane, const struct peer *peer,
         memcpy(text + size, path, path_size);
         return slice_of(text, size ? size + path_size : 0);
     }
-    return is_tell ? name_sender(lane, message, text)
+    return is_tell ? say_left(lane, peer, message, text, name_sender(lane, message, text).size)
                    : name_literal(lane, ref, 0, text);
 }
 

@@ -88,6 +88,7 @@ static void to_entity(struct lane *lane, enum message_kind kind, struct slice id
     message->msg = number;
     message->sender = run->sender;
     message->ask = run->ask;
+    message->expires = run->expires;
     message->wants_undelivered = run->wants_undelivered;
     message->arrived = run->arrived;
     lane_set_shard(lane, message);
@@ -147,6 +148,15 @@ static uint32_t body_max(const struct lane *lane, enum stream stream)
                                   : SHERD_BODY_MAX;
 }
 
+/* Returns when an ask from elsewhere expires, by the time left that its path tells. */
+static uint16_t ask_expiry(const struct lane *lane, struct slice sender)
+{
+    uint32_t left = name_left(sender);
+
+    return left ? message_expiry(lane->machine->now, left < ACTOR_ASK_MS_MAX ? left : ACTOR_ASK_MS_MAX)
+                : 0;
+}
+
 static void begin_run(struct lane *lane, enum stream stream,
                       const struct envelope *envelope, struct slice frame,
                       const struct peer *peer, uint32_t type)
@@ -155,6 +165,7 @@ static void begin_run(struct lane *lane, enum stream stream,
 
     run->head = slice_of(frame.data, frame.size - envelope->payload.size);
     run->sender = name_any(lane, envelope->origin, envelope->sender, &run->ask);
+    run->expires = run->ask ? ask_expiry(lane, envelope->sender) : 0;
     run->wants_undelivered =
         name_wants(envelope->sender) && !names_has(run->sender);
     run->arrived = (peer->capabilities & CAPABILITY_SHERD) != 0;
@@ -277,6 +288,8 @@ void lane_to_actor(struct lane *lane, enum stream stream,
     message->wants_undelivered =
         name_wants(envelope->sender) && !names_has(message->sender);
     message->ask = ask ? ask : asked;
+    if (asked && !ask)
+        message->expires = ask_expiry(lane, envelope->sender);
     if (stop)
         message->kind = MESSAGE_STOP;
     else if (ask)

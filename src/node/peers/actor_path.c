@@ -30,6 +30,18 @@ size_t name_path(char *text, uint64_t actor, uint64_t ask)
     return size;
 }
 
+size_t name_put_left(char *text, size_t size, uint32_t ms)
+{
+    int shift = 28;
+
+    text[size++] = '.';
+    while (shift && !(ms >> shift))
+        shift -= 4;
+    for (; shift >= 0; shift -= 4)
+        text[size++] = digits[(ms >> shift) & 15];
+    return size;
+}
+
 static bool hex(struct slice text, uint64_t *value)
 {
     *value = 0;
@@ -50,8 +62,20 @@ static bool hex(struct slice text, uint64_t *value)
     return true;
 }
 
+/* Reads an ask's number, and the time left; 0: not told. */
+static bool ask_parse(struct slice text, uint64_t *ask, uint64_t *left)
+{
+    const uint8_t *dot = memchr(text.data, '.', text.size);
+    size_t size = dot ? (size_t)(dot - text.data) : text.size;
+
+    *left = 0;
+    return hex(slice_of(text.data, size), ask) &&
+           (!dot || hex(slice_of(dot + 1, text.size - size - 1), left));
+}
+
 bool name_parse(struct slice path, uint64_t *actor, uint64_t *ask)
 {
+    uint64_t left;
     bool temporary;
 
     *ask = 0;
@@ -65,6 +89,21 @@ bool name_parse(struct slice path, uint64_t *actor, uint64_t *ask)
         return false;
     if (!temporary)
         return path.size == 23;
-    return path.size > 24 && path.data[23] == '.' && path.data[24] != '0' &&
-           hex(slice_of(path.data + 24, path.size - 24), ask);
+    if (path.size < 25 || path.data[23] != '.' || path.data[24] == '0')
+        return false;
+    return ask_parse(slice_of(path.data + 24, path.size - 24), ask, &left);
+}
+
+uint32_t name_left(struct slice literal)
+{
+    uint64_t ask;
+    uint64_t left;
+    size_t at = literal.size;
+
+    while (at > 0 && literal.data[at - 1] != '/')
+        at--;
+    if (literal.size - at < 19 || at < 6 || memcmp(literal.data + at - 6, "/temp/a", 7) ||
+        !ask_parse(slice_of(literal.data + at + 18, literal.size - at - 18), &ask, &left))
+        return 0;
+    return left < UINT32_MAX ? (uint32_t)left : UINT32_MAX;
 }

@@ -18,6 +18,9 @@
  *     node's
  *   - type.active_entity_limit, type.active_byte_limit, type.lease_retry_ms: likewise
  *   - locations_timeout: of a call whose answer no checker judges
+ *   - delivery_give_up, delivery_forget, commands_max, commands_age: a run is shorter than these times;
+ *     unit tests of the core reach them
+ *   - delivery_repeat, delivery_repeat_max: the workload's accounts need no other
  *   - type.stop_msg, type.remember, type.proxy: define a type (traffic.h)
  *   - remember.shard_count: the type's
  *   - remember.move_again: the node's retry_interval, which is drawn

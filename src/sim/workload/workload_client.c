@@ -418,6 +418,7 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self,
     case SHERD_SHUTDOWN:
     case SHERD_DATA:
     case SHERD_JOB:
+    case SHERD_DELIVERY:
         break;
     case SHERD_TERMINATED:
         terminated(workload, client, msg->sender);

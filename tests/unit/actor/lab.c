@@ -230,6 +230,8 @@ static enum sherd_next puppet_receive(struct sherd_ctx *ctx, void *self,
         say("%s_%s ", state->name,
             sherd_phase_text((enum sherd_phase)msg->msg));
         break;
+    case SHERD_DELIVERY:
+        break;
     case SHERD_JOB:
         doubled = sherd_job_arg(msg);
         say("%s*%u:%u ", state->name, msg->tag, (unsigned)doubled->number);

@@ -206,7 +206,7 @@ static void a_recovery_begins_with_the_snapshot(void **state)
     (void)state;
 
     start(0);
-    assert_null(actors_replay_snapshot(lab.actors, lab.wants[0], 20, 3,
+    assert_null(actors_replay_snapshot(lab.actors, lab.wants[0], 20, 3, slice_text(""),
                                        slice_of(&total, sizeof total)));
     assert_true(actors_replay_event(lab.actors, lab.wants[0], 21,
                                     (struct entity_event){ .type = 2 }));
@@ -228,13 +228,13 @@ static void a_refused_snapshot_leaves_a_fresh_state(void **state)
 
     start(0);
     seen.load_fails = 1;
-    assert_string_equal(actors_replay_snapshot(lab.actors, lab.wants[0], 20, 3,
-                                               slice_of(&total, sizeof total)),
+    assert_string_equal(actors_replay_snapshot(lab.actors, lab.wants[0], 20, 3, slice_text(""),
+                                       slice_of(&total, sizeof total)),
                         "load returned an error");
     assert_int_equal(seen.released, 1);
     seen.load_fails = 0;
     total = 10;
-    assert_null(actors_replay_snapshot(lab.actors, lab.wants[0], 5, 3,
+    assert_null(actors_replay_snapshot(lab.actors, lab.wants[0], 5, 3, slice_text(""),
                                        slice_of(&total, sizeof total)));
     recovered(5);
     assert_int_equal(seen.total, 10);
@@ -247,8 +247,8 @@ static void a_snapshot_of_a_newer_version_is_refused(void **state)
     (void)state;
 
     start(0);
-    why = actors_replay_snapshot(lab.actors, lab.wants[0], 20, 4,
-                                 slice_of(&total, sizeof total));
+    why = actors_replay_snapshot(lab.actors, lab.wants[0], 20, 4, slice_text(""),
+                                       slice_of(&total, sizeof total));
     assert_non_null(strstr(why, "a newer program"));
     assert_int_equal(seen.released, 0);
     recovered(0);

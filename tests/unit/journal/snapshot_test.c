@@ -525,11 +525,12 @@ static void an_event_never_passes_for_a_snapshot(void **state)
     assert_non_null(snapshot_decode(buf_slice(&bytes), key, 3, &snapshot));
     buf_clear(&bytes);
     snapshot_encode(&bytes, key, 3,
-                    &(struct snapshot){ 7, { 1, 2 }, slice_text("image") });
+                    &(struct snapshot){ 7, { 1, 2 }, slice_text("part"), slice_text("image") });
     assert_non_null(record_decode(buf_slice(&bytes), key, 3, &record));
     assert_non_null(snapshot_decode(buf_slice(&bytes), key, 4, &snapshot));
     assert_null(snapshot_decode(buf_slice(&bytes), key, 3, &snapshot));
     assert_int_equal(snapshot.version, 7);
+    assert_true(slice_is(snapshot.part, "part"));
     assert_true(slice_is(snapshot.image, "image"));
     buf_fini(&bytes);
 }

@@ -291,12 +291,37 @@ static void the_oldest_name_is_forgotten_at_the_limit(void **state)
 
 int main(void)
 {
+static void the_path_of_an_ask_tells_the_time_left(void **state)
+{
+    char text[80] = "akka://S@a:1";
+    size_t host = strlen(text);
+    size_t size = host + name_path(text + host, 0x12, 0x34);
+    uint64_t actor;
+    uint64_t ask;
+
+    (void)state;
+    assert_int_equal(name_left(slice_of(text, size)), 0);
+    size = name_put_left(text, size, 0x1f40);
+    assert_true(slice_is(slice_of(text, size), "akka://S@a:1/temp/a0000000000000012.34.1f40"));
+    assert_int_equal(name_left(slice_of(text, size)), 8000);
+    assert_int_equal(name_left(slice_of(text + host, size - host)), 8000);
+    assert_true(name_parse(slice_of(text + host, size - host), &actor, &ask));
+    assert_int_equal(actor, 0x12);
+    assert_int_equal(ask, 0x34);
+    assert_false(name_parse(slice_text("/temp/a0000000000000012.34."), &actor, &ask));
+    assert_false(name_parse(slice_text("/temp/a0000000000000012.34.5.6"), &actor, &ask));
+    assert_int_equal(name_left(slice_text("/user/a0000000000000012.34.5")), 0);
+    assert_int_equal(name_left(slice_text("a0000000000000012.34.5")), 0);
+    assert_int_equal(name_left(slice_of(NULL, 0)), 0);
+}
+
 #define ON_LANES(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         ON_LANES(an_answer_goes_to_the_senders_name),
         ON_LANES(senders_without_a_name_and_unreadable_messages_get_no_answer),
         ON_LANES(named_senders_get_no_notices),
         ON_LANES(a_message_to_a_path_is_sent),
+        cmocka_unit_test(the_path_of_an_ask_tells_the_time_left),
         cmocka_unit_test(names_of_a_removed_node_are_forgotten),
         cmocka_unit_test(the_oldest_name_is_forgotten_at_the_limit),
     };
