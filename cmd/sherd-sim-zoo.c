@@ -325,6 +325,13 @@ static const struct kind services_kinds[] = {
         "store_us=2000", "link_mean_us=1000" } },
 };
 
+/* accounts deliver while nodes crash and shards move */
+static const struct kind delivery_kinds[] = {
+    { ZOO_NONE, MODE_CHURN, { "deliveries_load=1", "fault_crash=5", "link_mean_us=1000" } },
+    { ZOO_NONE, MODE_CHURN, { "deliveries_load=1", "fault_leave=5", "fault_cut=5" } },
+};
+
+#define DELIVERY_KINDS (sizeof delivery_kinds / sizeof *delivery_kinds)
 #define SERVICES_KINDS (sizeof services_kinds / sizeof *services_kinds)
 #define CLIENT_KINDS (sizeof client_kinds / sizeof *client_kinds)
 
@@ -436,6 +443,8 @@ static const struct kind *kind_of(const struct search *search, uint64_t seed)
         return &unknown_kinds[seed % UNKNOWN_KINDS];
     case WORLD_SERVICES:
         return &services_kinds[seed % SERVICES_KINDS];
+    case WORLD_DELIVERY:
+        return &delivery_kinds[seed % DELIVERY_KINDS];
     case WORLD_ALLOCATION:
         return &allocation_kinds[seed % ALLOCATION_KINDS_OF_SEEDS];
     case WORLD_FLOOD:

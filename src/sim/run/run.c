@@ -127,6 +127,8 @@ static void finish(struct run *run)
         result->work.requests = request_load_counts(run->requests);
     if (run->services)
         result->work.services = services_load_counts(run->services);
+    if (run->deliveries)
+        result->work.deliveries = delivery_load_counts(run->deliveries);
     if (run->rolling)
         result->work.rolling = rolling_load_counts(run->rolling);
     work_of_world(run, &result->work);
@@ -270,6 +272,17 @@ static struct services_load *services_of(const struct run *run)
     return services_load_new(run->world, &settings);
 }
 
+static struct delivery_load *deliveries_of(const struct run *run)
+{
+    const uint64_t *value = run->options->value;
+    const struct delivery_load_settings settings = {
+        .interval_ms = value[OPTION_NODES] * 1000,
+        .shards = (uint32_t)value[OPTION_SHARDS],
+    };
+
+    return delivery_load_new(run->world, &settings);
+}
+
 static struct request_load *requests_of(const struct run *run)
 {
     const uint64_t *value = run->options->value;
@@ -300,6 +313,9 @@ static void make_cluster(struct run *run)
             rolling_load_types(run->rolling, run->cluster.types, run->cluster.type_count++);
     if (run->services)
         run->cluster.types = services_load_types(run->services, run->cluster.types,
+                                                 run->cluster.type_count++);
+    if (run->deliveries)
+        run->cluster.types = delivery_load_types(run->deliveries, run->cluster.types,
                                                  run->cluster.type_count++);
     run->cluster.settings = set_life;
     run->cluster.user = run;
@@ -349,6 +365,8 @@ static void make_world(struct run *run)
         run->requests = requests_of(run);
     if (value[OPTION_SERVICES])
         run->services = services_of(run);
+    if (value[OPTION_DELIVERIES] && !value[OPTION_NO_ENTITIES])
+        run->deliveries = deliveries_of(run);
     if (value[OPTION_ROLLING])
         run->rolling = rolling_load_new(run->world);
     /* A downed node waits some ticks of its leader until the others have heard of it. */
@@ -368,7 +386,7 @@ static void make_world(struct run *run)
         services_load_safety(run->services, &run->checks->safety);
     if (run->services && value[OPTION_SERVICE_LEASES])
         services_load_leases(run->services, checks_singleton_has, run->checks);
-    if (run->store || run->requests || run->services || run->rolling || value[OPTION_CALLERS] > 1)
+    if (run->store || run->requests || run->services || run->rolling || run->deliveries || value[OPTION_CALLERS] > 1)
         check_message_others(workload_check(workload_world_of(run->load)));
     make_cluster(run);
     if (run->settings->looks_on)
@@ -425,6 +443,7 @@ void run_seed(const struct run_settings *settings, struct run_result *result)
     allocation_load_free(run.allocation);
     request_load_free(run.requests);
     services_load_free(run.services);
+    delivery_load_free(run.deliveries);
     rolling_load_free(run.rolling);
     mem_free(run.limits);
     checks_free(run.checks);

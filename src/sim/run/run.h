@@ -38,6 +38,7 @@
 #include "sim/workload/workload_kvstore.h"
 #include "sim/workload/workload_requests.h"
 #include "sim/workload/workload_rolling.h"
+#include "sim/workload/workload_delivery.h"
 #include "sim/workload/workload_services.h"
 
 struct world;
@@ -78,6 +79,7 @@ struct run_work {
     struct check_allocation_counts choices; /* of allocation strategies */
     struct request_load_counts requests;
     struct services_load_counts services;
+    struct check_delivery_counts deliveries;
     struct check_restart_counts rolling; /* times: of the slowest run */
     struct nemesis_kinds kinds;
     struct disk_counters disk; /* of all journal backends */

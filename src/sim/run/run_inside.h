@@ -38,6 +38,7 @@ struct run {
     struct allocation_load *allocation; /* null: only the strategy least-shard */
     struct request_load *requests; /* null: no requests of threads */
     struct services_load *services; /* null: no singletons and daemons */
+    struct delivery_load *deliveries; /* null: no accounts */
     struct rolling_load *rolling; /* null: no graceful restarts before the faults */
     uint32_t restarting; /* the node that restarts at present */
     struct run_limit *limits; /* of active entities, by node and type; null: never changed */

@@ -22,6 +22,7 @@
 #define FOLLOWED (30 * SECOND) /* for mail inside a node; followers start and end meanwhile */
 #define REQUESTS_END (70 * SECOND) /* twice the longest time-out of an ask */
 #define SERVICES_REACHED (180 * SECOND)
+#define DELIVERIES_END (300 * SECOND) /* five times the longest pause of a delivery */
 #define LIMITS_HOLD (180 * SECOND) /* entities may take long to stop */
 #define SILENCE (60 * SECOND)
 /* pieces of memory that the counting steps may add, plus one for each pair */
@@ -198,6 +199,11 @@ static void reach_services(struct run *run)
         (void)run_until_holds(run, daemons_run, "daemons-run", limit, "each daemon once");
 }
 
+static bool deliveries_end(struct run *run, char *text, size_t size)
+{
+    return delivery_load_has_ended(run->deliveries, text, size);
+}
+
 void run_drain(struct run *run)
 {
     if (run->data)
@@ -208,12 +214,18 @@ void run_drain(struct run *run)
         request_load_stop(run->requests);
     if (run->services)
         services_load_stop(run->services);
+    if (run->deliveries)
+        delivery_load_stop(run->deliveries);
     drain(run);
     if (run->options->value[OPTION_ACTIVE_LIMIT])
         (void)run_until_holds(run, run_limits_hold, "active-limit", LIMITS_HOLD,
                               "no region with more active entities than its limit");
     if (run->services)
         reach_services(run);
+    if (run->deliveries && !run_is_over(run) && !verdict_count(run->verdict))
+        (void)run_until_holds(run, deliveries_end, "deliveries-end",
+                              DELIVERIES_END + quiet_answer_bound(run->options),
+                              "ends of all deliveries");
     if (run->requests)
         (void)run_until_holds(run, requests_end, "client-request-ends-once",
                               REQUESTS_END, "asks of threads that have ended");
@@ -361,6 +373,8 @@ static void change_shards(struct run *run)
     workload_set_shards(workload_world_of(run->load), shards);
     if (run->services)
         services_load_set_shards(run->services, shards);
+    if (run->deliveries)
+        delivery_load_set_shards(run->deliveries, shards);
     check_remember_shards(workload_world_remember(run->load), shards);
 }
 
@@ -417,6 +431,8 @@ void run_restart(struct run *run)
         request_load_resume(run->requests);
     if (run->services)
         services_load_resume(run->services);
+    if (run->deliveries)
+        delivery_load_resume(run->deliveries);
     run_until(run, world_now(run->world) + 60 * SECOND);
     run_drain(run);
     if (!run_is_over(run))

@@ -228,6 +228,15 @@ static void put_services(const struct services_load_counts *services, struct buf
     put(text, "overlaps with nodes outside", services->check.excused);
 }
 
+static void put_deliveries(const struct check_delivery_counts *deliveries, struct buf *text)
+{
+    buf_put_text(text, "\ndelivery");
+    put(text, "stored", deliveries->deliveries);
+    put(text, "handled", deliveries->handled);
+    put(text, "expired", deliveries->expired);
+    put(text, "given up", deliveries->given_up);
+}
+
 static void put_rolling(const struct check_restart_counts *rolling, struct buf *text)
 {
     buf_put_text(text, "\nrolling ");
@@ -300,6 +309,7 @@ void run_work_put(const struct run_work *work, struct buf *text)
     put(text, "ends", follow->ends);
     put_requests(&work->requests, text);
     put_services(&work->services, text);
+    put_deliveries(&work->deliveries, text);
     put_rolling(&work->rolling, text);
     buf_put_text(text, "\n");
 }

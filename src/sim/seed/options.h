@@ -269,7 +269,8 @@ enum sim_resolver {
     X(SNAPSHOTS, "snapshot_every", 0, 0, 0, 1, 4, 20)                          \
     X(SNAPSHOTS_KEPT, "snapshots_kept", 2, 2, 1, 3)                            \
     X(SNAPSHOT_TRIMS, "snapshot_trims", 0, 0, 1)                               \
-    X(SNAPSHOT_MARGIN, "snapshot_margin", 0, 0, 0, 5)
+    X(SNAPSHOT_MARGIN, "snapshot_margin", 0, 0, 0, 5)                          \
+    X(DELIVERIES, "deliveries_load", 0, 0, 0, 1)
 
 /* Meanings that the names do not tell:
  *

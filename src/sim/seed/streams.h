@@ -30,6 +30,7 @@ enum stream_purpose {
     STREAM_ALLOCATION, /* index: the node's; a higher one for programs that set locations */
     STREAM_SERVICES, /* the workload of singletons and daemons */
     STREAM_ROLLING, /* asks during graceful restarts; 1: the restarts */
+    STREAM_DELIVERY, /* the workload of accounts */
 };
 
 struct rng stream_rng(uint64_t seed, enum stream_purpose purpose,

@@ -26,6 +26,7 @@ enum zoo_world {
     WORLD_ROLLING,       /* nodes restart gracefully before the faults */
     WORLD_LOCATED_LEASES, /* coordinators with locations of shards lose their leases */
     WORLD_RAPID,         /* nodes restart within a second */
+    WORLD_DELIVERY,      /* accounts deliver to each other */
 };
 
 struct zoo_entry {

@@ -1,0 +1,305 @@
+/* Follows the durable events of accounts, and compares each delivery with its effects. */
+#include "sim/check/check_delivery.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "actor/delivery/format.h"
+#include "base/check.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "journal/record.h"
+#include "sim/world/verdict.h"
+
+#define PREFIX DELIVERY_TYPE "|"
+
+/* One delivery. */
+struct sent {
+    uint64_t sender, receiver, number;
+    bool is_stored;
+    uint32_t taken, given, returned; /* effects */
+    enum sherd_delivery_end mark, end; /* 0: none yet */
+    bool is_touched;
+};
+
+struct account {
+    uint64_t number;
+    uint64_t key;
+    uint64_t last; /* number of the last event that was read */
+};
+
+struct check_delivery {
+    struct verdict *verdict;
+    struct map accounts; /* persistence id -> struct account */
+    struct map sent;     /* sender and number -> struct sent */
+    VEC(struct sent *) touched; /* by the present group */
+    uint64_t open;
+    struct check_delivery_counts counts;
+};
+
+struct check_delivery *check_delivery_new(struct verdict *verdict)
+{
+    struct check_delivery *check = mem_alloc(sizeof *check);
+
+    check->verdict = verdict;
+    return check;
+}
+
+static void free_all(struct map *map)
+{
+    struct map_entry entry;
+
+    for (uint32_t at = 0; map_next(map, &at, &entry);)
+        mem_free(entry.value);
+    map_fini(map);
+}
+
+void check_delivery_free(struct check_delivery *check)
+{
+    if (!check)
+        return;
+    free_all(&check->accounts);
+    free_all(&check->sent);
+    vec_fini(&check->touched);
+    mem_free(check);
+}
+
+bool check_delivery_account(struct slice id, uint64_t *number)
+{
+    *number = 0;
+    if (id.size < 2 || id.size > 6 || id.data[0] != 'b')
+        return false;
+    for (size_t i = 1; i < id.size; i++) {
+        if (id.data[i] < '0' || id.data[i] > '9')
+            return false;
+        *number = *number * 10 + (uint64_t)(id.data[i] - '0');
+    }
+    return true;
+}
+
+static struct account *account_of(struct check_delivery *check, struct slice id)
+{
+    struct account *account = map_get(&check->accounts, id);
+    size_t size = sizeof PREFIX - 1;
+    uint64_t number;
+
+    if (account || id.size <= size || memcmp(id.data, PREFIX, size) != 0 ||
+        !check_delivery_account(slice_of(id.data + size, id.size - size), &number))
+        return account;
+    account = mem_alloc(sizeof *account);
+    account->number = number;
+    account->key = record_key(id);
+    (void)map_put(&check->accounts, id, account);
+    return account;
+}
+
+static struct sent *sent_of(struct check_delivery *check, uint64_t sender, uint64_t number)
+{
+    uint64_t key[2] = { sender, number };
+    struct sent *sent = map_get(&check->sent, slice_of(key, sizeof key));
+
+    if (!sent) {
+        sent = mem_alloc(sizeof *sent);
+        sent->sender = sender;
+        sent->number = number;
+        (void)map_put(&check->sent, slice_of(key, sizeof key), sent);
+    }
+    if (!sent->is_touched)
+        vec_push(&check->touched, sent);
+    sent->is_touched = true;
+    return sent;
+}
+
+static void wrong(struct check_delivery *check, const struct sent *sent, const char *why)
+{
+    violation(check->verdict, "delivery-once", VERDICT_NO_NODE,
+              "delivery %" PRIu64 " of account b%" PRIu64 " to b%" PRIu64 ": %s", sent->number,
+              sent->sender, sent->receiver, why);
+}
+
+/* ---- events ---- */
+
+static void take_parcel(struct check_delivery *check, const struct account *account,
+                        struct slice payload)
+{
+    struct parcel parcel;
+    struct sent *sent;
+    uint64_t receiver;
+
+    check(parcel_read(payload, &parcel) && check_delivery_account(parcel.id, &receiver));
+    sent = sent_of(check, account->number, parcel.number);
+    if (sent->is_stored)
+        wrong(check, sent, "it is stored twice");
+    sent->receiver = receiver;
+    sent->is_stored = true;
+    check->open++;
+    check->counts.deliveries++;
+}
+
+static void take_mark(struct check_delivery *check, const struct account *account,
+                      struct slice payload)
+{
+    struct receipt mark;
+    struct sent *sent;
+    uint64_t sender;
+
+    check(receipt_read(payload, &mark) && check_delivery_account(mark.id, &sender));
+    sent = sent_of(check, sender, mark.number);
+    if (!sent->is_stored)
+        wrong(check, sent, "its receiver has handled it, and its sender has not stored it");
+    else if (sent->receiver != account->number)
+        wrong(check, sent, "another account has handled it");
+    if (sent->mark)
+        wrong(check, sent, "its receiver has marked it twice");
+    sent->mark = mark.end;
+}
+
+static void take_outcome(struct check_delivery *check, const struct account *account,
+                         struct slice payload)
+{
+    struct outcome outcome;
+    struct sent *sent;
+
+    check(outcome_read(payload, &outcome));
+    sent = sent_of(check, account->number, outcome.number);
+    if (outcome.end != SHERD_DELIVERY_GIVEN_UP && outcome.end != sent->mark)
+        wrong(check, sent, "its sender has heard an end that its receiver has not stored");
+    if (sent->end)
+        wrong(check, sent, "it ends twice");
+    sent->end = outcome.end;
+    check->open--;
+    check->counts.handled += outcome.end == SHERD_DELIVERY_HANDLED;
+    check->counts.expired += outcome.end == SHERD_DELIVERY_EXPIRED;
+    check->counts.given_up += outcome.end == SHERD_DELIVERY_GIVEN_UP;
+}
+
+static void take_effect(struct check_delivery *check, uint32_t type, struct slice payload)
+{
+    struct delivery_effect effect;
+    struct sent *sent;
+
+    check(payload.size == sizeof effect);
+    memcpy(&effect, payload.data, sizeof effect);
+    sent = sent_of(check, effect.sender, effect.number);
+    sent->taken += type == EFFECT_TAKEN;
+    sent->given += type == EFFECT_GIVEN;
+    sent->returned += type == EFFECT_RETURNED;
+}
+
+/* The parts of a group, in this order: what a part needs was durable before. */
+enum pass { PASS_OUTCOMES, PASS_MARKS, PASS_PARCELS, PASSES };
+
+static void take(struct check_delivery *check, const struct account *account, enum pass pass,
+                 struct slice bytes, uint64_t seq)
+{
+    struct record record;
+
+    check(!record_decode(bytes, account->key, seq, &record));
+    if (pass == PASS_OUTCOMES && record.event_type == EVENT_OUTCOME)
+        take_outcome(check, account, record.payload);
+    else if (pass == PASS_MARKS && record.event_type == EVENT_RECEIPT)
+        take_mark(check, account, record.payload);
+    else if (pass == PASS_MARKS && record.event_type < LIBRARY_NUMBERS)
+        take_effect(check, record.event_type, record.payload);
+    else if (pass == PASS_PARCELS && record.event_type == EVENT_PARCEL)
+        take_parcel(check, account, record.payload);
+}
+
+static void read_on(struct check_delivery *check, const struct book *book, struct slice id,
+                    enum pass pass, bool is_last)
+{
+    struct account *account = account_of(check, id);
+    uint64_t last = book_last(book, id);
+
+    if (!account)
+        return;
+    for (uint64_t seq = account->last + 1; seq <= last; seq++)
+        take(check, account, pass, book_record(book, id, seq), seq);
+    if (is_last && last > account->last)
+        account->last = last;
+}
+
+/* Each effect is in the commit of what it belongs to. */
+static void judge(struct check_delivery *check)
+{
+    for (uint32_t i = 0; i < check->touched.count; i++) {
+        struct sent *sent = check->touched.items[i];
+
+        sent->is_touched = false;
+        if (sent->taken != sent->is_stored)
+            wrong(check, sent, "it is not stored with its cause, once each");
+        if (sent->given != (sent->mark == SHERD_DELIVERY_HANDLED))
+            wrong(check, sent, sent->given > 1 ? "it has its effect twice"
+                                               : "its effect is not stored with its mark");
+        if (sent->returned != (sent->end == SHERD_DELIVERY_EXPIRED))
+            wrong(check, sent, "the effect of its end is not stored with it, once");
+    }
+    check->touched.count = 0;
+}
+
+/* ---- the observer ---- */
+
+static void committed(void *user, const struct book *book, struct journal_request *const *requests,
+                      uint32_t count)
+{
+    struct check_delivery *check = user;
+
+    for (int pass = 0; pass < PASSES; pass++)
+        for (uint32_t i = 0; i < count; i++)
+            for (uint32_t j = 0; requests[i]->verb == BACKEND_APPEND && j < requests[i]->entities.count; j++)
+                read_on(check, book,
+                        backend_slice(requests[i], requests[i]->entities.items[j].id),
+                        (enum pass)pass, false);
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t j = 0; requests[i]->verb == BACKEND_APPEND && j < requests[i]->entities.count; j++)
+            read_on(check, book, backend_slice(requests[i], requests[i]->entities.items[j].id),
+                    PASSES, true);
+    judge(check);
+}
+
+/* Several groups may have become durable: the order between accounts is unknown. */
+static void opened(void *user, const struct book *book)
+{
+    struct check_delivery *check = user;
+    struct slice id;
+    uint64_t last;
+
+    for (int pass = PASSES; pass >= 0; pass--)
+        for (uint32_t at = 0; book_next(book, &at, &id, &last);)
+            if (pass > 0)
+                read_on(check, book, id, (enum pass)(pass - 1), false);
+            else
+                read_on(check, book, id, PASSES, true);
+    judge(check);
+}
+
+struct disk_backend_observer check_delivery_observer(struct check_delivery *check)
+{
+    return (struct disk_backend_observer){ .user = check, .committed = committed, .opened = opened };
+}
+
+/* ---- results ---- */
+
+bool check_delivery_has_ended(const struct check_delivery *check, char *text, size_t size)
+{
+    struct map_entry entry;
+
+    if (!check->open)
+        return true;
+    for (uint32_t at = 0; map_next(&check->sent, &at, &entry);) {
+        const struct sent *sent = entry.value;
+
+        if (!sent->is_stored || sent->end)
+            continue;
+        (void)snprintf(text, size, "%" PRIu64 " are open, the first is number %" PRIu64
+                       " of b%" PRIu64 " to b%" PRIu64 "%s", check->open, sent->number,
+                       sent->sender, sent->receiver, sent->mark ? ", which has its effect" : "");
+        return false;
+    }
+    return true;
+}
+
+struct check_delivery_counts check_delivery_counts(const struct check_delivery *check)
+{
+    return check->counts;
+}
