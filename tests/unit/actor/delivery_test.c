@@ -92,7 +92,7 @@ static void a_lost_delivery_is_repeated_with_longer_pauses_RDL032_RDL034(void **
     bank_advance(1300);
     assert_int_equal(bank.transmitted, 3);
     for (int i = 0; i < 60; i++)
-        bank_advance(60000); /* the longest pause */
+        bank_advance(DELIVERY_REPEAT_MS_MAX); /* the longest pause */
     assert_in_range(bank.transmitted, 60, 72);
     bank.drops_all = false;
     bank_advance(60000);
