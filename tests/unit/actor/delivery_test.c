@@ -50,7 +50,7 @@ static void a_delivery_arrives_and_its_sender_learns_it_RDL025_RDL026_RDL045(voi
     assert_int_equal(bank.transmitted, 1);
 }
 
-static void a_delivery_leaves_when_it_is_durable_SHT042_RDL022(void **state)
+static void a_delivery_leaves_when_it_is_durable(void **state)
 {
     (void)state;
     bank.commits = false;
@@ -78,7 +78,7 @@ static void a_delivery_and_its_cause_are_lost_together(void **state)
     assert_int_equal(bank_balance("a1"), BANK_FIRST + 5);
 }
 
-static void a_lost_delivery_is_repeated_with_longer_pauses_RDL032_RDL034(void **state)
+static void a_lost_delivery_is_repeated_with_longer_pauses_RDL032(void **state)
 {
     (void)state;
     bank.drops_all = true;
@@ -219,7 +219,7 @@ static void a_type_that_is_not_remembered_is_warned_of_once(void **state)
 
 /* ---- the receiver ---- */
 
-static void a_repeated_delivery_is_answered_and_not_handled_RDL009(void **state)
+static void a_repeated_delivery_is_answered_and_not_handled(void **state)
 {
     (void)state;
     bank.twice = 100;
@@ -230,7 +230,7 @@ static void a_repeated_delivery_is_answered_and_not_handled_RDL009(void **state)
     assert_int_equal(bank.ends[SHERD_DELIVERY_HANDLED], 1);
 }
 
-static void a_delivery_is_handled_once_through_a_crash_after_its_commit(void **state)
+static void a_delivery_is_handled_once_through_a_crash_after_its_commit_RDL009(void **state)
 {
     (void)state;
     bank.commits = false;
@@ -506,9 +506,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_delivery_arrives_and_its_sender_learns_it_RDL025_RDL026_RDL045),
-        TEST(a_delivery_leaves_when_it_is_durable_SHT042_RDL022),
+        TEST(a_delivery_leaves_when_it_is_durable),
         TEST(a_delivery_and_its_cause_are_lost_together),
-        TEST(a_lost_delivery_is_repeated_with_longer_pauses_RDL032_RDL034),
+        TEST(a_lost_delivery_is_repeated_with_longer_pauses_RDL032),
         TEST(open_deliveries_are_repeated_after_a_recovery_SHT048_RDL020_RDL037_RDL051),
         TEST(many_open_deliveries_leave_in_bursts),
         TEST(several_senders_and_receivers_are_kept_apart_SHT044_SHT045),
@@ -516,8 +516,8 @@ int main(void)
         TEST(open_deliveries_are_limited),
         TEST(an_entity_with_open_deliveries_stays_active),
         TEST(a_type_that_is_not_remembered_is_warned_of_once),
-        TEST(a_repeated_delivery_is_answered_and_not_handled_RDL009),
-        TEST(a_delivery_is_handled_once_through_a_crash_after_its_commit),
+        TEST(a_repeated_delivery_is_answered_and_not_handled),
+        TEST(a_delivery_is_handled_once_through_a_crash_after_its_commit_RDL009),
         TEST(a_delivery_is_handled_again_after_a_crash_before_its_commit),
         TEST(a_handler_that_fails_gets_the_delivery_again),
         TEST(a_handler_that_fails_after_an_event_has_handled_the_delivery),
