@@ -29,7 +29,6 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,6 +245,24 @@ static int instruct(struct sherd_system *system, struct sherd_ref feeder, const 
     return error;
 }
 
+/* Reads the next instruction. Returns null at the end of the input, or when the node has ended because
+ * others declared it down. */
+static const char *next_line(struct sherd_system *system, char *line, int size)
+{
+    struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+    struct sherd_status status;
+    int error;
+
+    while (poll(&input, 1, 500) == 0) { /* stdin has no buffer that could hide a line from poll */
+        error = sherd_get_status(system, &status);
+        if (!error)
+            sherd_status_free(&status);
+        if (error == SHERD_ESTATE)
+            return NULL;
+    }
+    return fgets(line, size, stdin);
+}
+
 static int run(struct sherd_system *system)
 {
     struct sherd_entity_type type = { .name = "Merchant",
@@ -277,7 +294,8 @@ static int run(struct sherd_system *system)
                                        (struct sherd_bytes){ &system, sizeof system }, &feeder);
     if (error)
         return error;
-    while (fgets(line, sizeof line, stdin) && strcmp(line, "leave\n"))
+    setvbuf(stdin, NULL, _IONBF, 0);
+    while (next_line(system, line, sizeof line) && strcmp(line, "leave\n"))
         if (instruct(system, feeder, line))
             break; /* the node has ended */
     sherd_leave(system);
