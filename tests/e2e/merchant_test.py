@@ -30,7 +30,7 @@ def expect(condition, what):
 def a_changed_journal_is_found(folder, orders):
     """Takes one event away, and then stores one twice, in a copy of the journal."""
     copy = os.path.join(folder, "copy.db")
-    for change, words in (("DELETE FROM event WHERE rowid = (SELECT v.rowid FROM event v JOIN entity e ON e.id = v.entity "
+    for change, words in (("DELETE FROM event WHERE (entity, seq) = (SELECT v.entity, v.seq FROM event v JOIN entity e ON e.id = v.entity "
                            "WHERE e.pid LIKE 'Merchant|%' AND substr(hex(v.record), 3, 2) = '02' LIMIT 1)", "lost 1 doubled 0"),
                           ("INSERT INTO event (entity, seq, record) SELECT v.entity, 1000000, v.record FROM event v JOIN entity e "
                            "ON e.id = v.entity WHERE e.pid LIKE 'Customer|%' AND substr(hex(v.record), 3, 2) = '04' LIMIT 1",
