@@ -5,6 +5,15 @@
 #include "base/line.h"
 #include "base/mark.h"
 
+/* --- events --- */
+
+void delivery_append(struct actors *actors, uint32_t index, struct slot *slot, uint32_t type,
+                     const struct buf *event)
+{
+    effects_append(actors, index, slot, &(struct entity_event){ type, 0, buf_slice(event) });
+    actors->counts.delivery_events++;
+}
+
 /* --- timer --- */
 
 /* Sets the entity's timer to the earliest transmission. */

@@ -6,9 +6,6 @@
 
 /* --- deliver_store.c --- */
 struct delivery *delivery_of(struct actors *actors, struct slot *slot); /* made if there is none */
-/* Appends an event of the library; the caller has changed, or changes, the book. */
-void delivery_append(struct actors *actors, uint32_t index, struct slot *slot, uint32_t type,
-                     const struct buf *event);
 /* Applies a stored event. Null, or why it cannot be applied. */
 const char *delivery_replay(struct actors *actors, struct slot *slot,
                             const struct entity_event *event);
@@ -33,6 +30,9 @@ void delivery_init(struct actors *actors);
 void delivery_fini(struct actors *actors);
 
 /* --- deliver.c --- */
+/* Appends an event of the library; the caller has changed, or changes, the book. */
+void delivery_append(struct actors *actors, uint32_t index, struct slot *slot, uint32_t type,
+                     const struct buf *event);
 /* Lets an entity that has recovered repeat its open deliveries, before it reads its mailbox. */
 void delivery_recovered(struct actors *actors, uint32_t index, struct slot *slot);
 /* Repeats what is due. */

@@ -1,4 +1,4 @@
-/* Keeps entities' deliveries in the journal: appends and replays the library's events. */
+/* Keeps the deliveries of entities: replays the library's events, and packs them for snapshots. */
 #include "actor/deliver.h"
 #include "actor/delivery/handling.h"
 
@@ -22,13 +22,6 @@ uint64_t delivery_forgets(const struct actors *actors)
     uint64_t after = actors->settings.delivery.forget_ms;
 
     return wall > after ? wall - after : 0;
-}
-
-void delivery_append(struct actors *actors, uint32_t index, struct slot *slot, uint32_t type,
-                     const struct buf *event)
-{
-    effects_append(actors, index, slot, &(struct entity_event){ type, 0, buf_slice(event) });
-    actors->counts.delivery_events++;
 }
 
 const char *delivery_replay(struct actors *actors, struct slot *slot,
