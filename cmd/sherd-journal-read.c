@@ -55,8 +55,8 @@ static void print_info(const struct journal_info *info, const struct types *type
         journal_print_json("store", slice_text(info->store), false);
         journal_print_json("cluster", buf_slice(&info->cluster), false);
         printf(",\"version\":%" PRId64 ",\"bytes\":%" PRIu64 ",\"entities\":%" PRIu64 ",\"events\":%" PRIu64
-               ",\"shards\":%" PRIu64 ",\"open\":\"%s\",\"types\":[",
-               info->version, info->bytes, info->entities, info->events, types->fences,
+               ",\"snapshots\":%" PRIu64 ",\"shards\":%" PRIu64 ",\"open\":\"%s\",\"types\":[",
+               info->version, info->bytes, info->entities, info->events, info->snapshots, types->fences,
                open[info->users + 1]);
         return;
     }
@@ -65,8 +65,9 @@ static void print_info(const struct journal_info *info, const struct types *type
     printf("\ncluster   ");
     journal_print_text(buf_slice(&info->cluster), ID_SHOWN);
     printf("\nversion   %" PRId64 "\nbytes     %" PRIu64 "\nentities  %" PRIu64 "\nevents    %" PRIu64
-           "\nshards    %" PRIu64 "\nopen      %s\n",
-           info->version, info->bytes, info->entities, info->events, types->fences, open[info->users + 1]);
+           "\nsnapshots %" PRIu64 "\nshards    %" PRIu64 "\nopen      %s\n",
+           info->version, info->bytes, info->entities, info->events, info->snapshots, types->fences,
+           open[info->users + 1]);
 }
 
 enum cmd_exit cmd_journal_info(const struct cmd_call *call)
@@ -98,17 +99,18 @@ struct listing {
     uint64_t left;
 };
 
-static bool print_id(void *context, struct slice id, uint64_t first, uint64_t last)
+static bool print_id(void *context, const struct journal_id *at)
 {
     struct listing *listing = context;
 
     if (listing->is_json) {
         (void)putchar('{');
-        journal_print_json("id", id, true);
-        printf(",\"first\":%" PRIu64 ",\"last\":%" PRIu64 "}\n", first, last);
+        journal_print_json("id", at->id, true);
+        printf(",\"first\":%" PRIu64 ",\"last\":%" PRIu64 ",\"snapshots\":%" PRIu64 "}\n", at->first, at->last,
+               at->snapshots);
     } else {
-        journal_print_text(id, ID_SHOWN);
-        printf("  %" PRIu64 "..%" PRIu64 "\n", first, last);
+        journal_print_text(at->id, ID_SHOWN);
+        printf("  %" PRIu64 "..%" PRIu64 "%s\n", at->first, at->last, at->snapshots ? "  with snapshots" : "");
     }
     return --listing->left > 0 && !ferror(stdout);
 }
@@ -263,13 +265,12 @@ struct range {
     uint64_t last;
 };
 
-static void take_range(void *context, struct slice id, uint64_t first, uint64_t last)
+static void take_range(void *context, const struct journal_id *at)
 {
     struct range *range = context;
 
-    (void)first;
-    if (slice_equal(id, range->id))
-        range->last = last;
+    if (slice_equal(at->id, range->id))
+        range->last = at->last;
 }
 
 /* Until an error, or the end of standard output. */

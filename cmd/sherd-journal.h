@@ -19,14 +19,38 @@ struct journal_info {
     struct buf cluster;
     int64_t version; /* of the tables */
     uint64_t bytes;
-    uint64_t entities, events;
+    uint64_t entities, events, snapshots;
     int users; /* 1: nodes have it open; 0: none; -1: unknown */
 };
 
 struct journal;
-/* Ids of streams. */
-struct journal_streams {
-    struct buf *items;
+
+/* An entity, or a shard's stream. Lent. */
+struct journal_id {
+    struct slice id;
+    uint64_t first, last; /* numbers of its events; 0: none is stored */
+    uint64_t snapshots;   /* how many are stored */
+};
+
+typedef void (*journal_found)(void *context, uint64_t seq, struct slice record);
+
+/* A change of a journal that no node uses. */
+enum journal_change_kind {
+    JOURNAL_DELETE_EVENTS,    /* all of `id` */
+    JOURNAL_DELETE_SNAPSHOTS, /* those of `id` from `from` to `to` */
+    JOURNAL_PUT_SNAPSHOT,     /* `bytes`, of `id` and the event `from` */
+};
+
+struct journal_change {
+    enum journal_change_kind kind;
+    struct buf id;
+    uint64_t from, to;
+    struct buf bytes;
+};
+
+/* Changes of one transaction, in order. All zero: none. */
+struct journal_changes {
+    struct journal_change *items;
     uint32_t count, capacity;
 };
 
@@ -36,10 +60,13 @@ struct journal_ops {
     bool (*info)(struct journal *journal, struct journal_info *info);
     /* In the order of the bytes: ids that begin with `prefix` and come after `after`. */
     bool (*ids)(struct journal *journal, struct slice prefix, struct slice after, uint64_t limit,
-                void (*found)(void *context, struct slice id, uint64_t first, uint64_t last), void *context);
+                void (*found)(void *context, const struct journal_id *id), void *context);
     /* Events from a number on, at most JOURNAL_PAGE and about a MiB. */
-    bool (*events)(struct journal *journal, struct slice id, uint64_t from,
-                   void (*found)(void *context, uint64_t seq, struct slice record), void *context);
+    bool (*events)(struct journal *journal, struct slice id, uint64_t from, journal_found found, void *context);
+    /* The first snapshot from a number on. */
+    bool (*snapshot)(struct journal *journal, struct slice id, uint64_t from, journal_found found, void *context);
+    /* Begins or ends one read transaction for several calls. */
+    bool (*hold)(struct journal *journal, bool begins);
     bool (*terms)(struct journal *journal, void (*found)(void *context, struct slice type, uint64_t term),
                   void *context);
     bool (*fences)(struct journal *journal,
@@ -49,8 +76,8 @@ struct journal_ops {
     bool (*faults)(struct journal *journal, void (*found)(void *context, struct slice part, const char *why),
                    void *context);
     bool (*schema)(struct journal *journal, void (*found)(void *context, const char *sql), void *context);
-    /* Deletes the events of these ids, unless nodes use the journal. Null: a file is opened to write. */
-    bool (*remove)(struct journal *journal, const struct journal_streams *streams);
+    /* Makes changes in one transaction, unless nodes use the journal. Null: a file is opened to write. */
+    bool (*change)(struct journal *journal, const struct journal_changes *changes);
     void (*close)(struct journal *journal);
 };
 
@@ -74,17 +101,31 @@ enum cmd_exit journal_failed(const struct journal *journal);
 /* Calls `found` for each event from `from` to `to`, until it returns false. */
 bool journal_each_event(struct journal *journal, struct slice id, uint64_t from, uint64_t to,
                         bool (*found)(void *context, uint64_t seq, struct slice record), void *context);
+/* As journal_each_event, for the snapshots of an entity. */
+bool journal_each_snapshot(struct journal *journal, struct slice id, uint64_t from, uint64_t to,
+                           bool (*found)(void *context, uint64_t seq, struct slice record), void *context);
+/* Begins a read transaction, and reads the entity's numbers in it, which a node may have changed. */
+bool journal_hold(struct journal *journal, struct journal_id *id);
 /* Calls `found` for each entity, until it returns false. `found` may read. */
 bool journal_each_id(struct journal *journal, struct slice prefix, struct slice after,
-                     bool (*found)(void *context, struct slice id, uint64_t first, uint64_t last),
-                     void *context);
+                     bool (*found)(void *context, const struct journal_id *id), void *context);
 /* Deletes FILE with this end, if it is there. */
 void journal_delete_beside(const char *path, const char *end);
+/* TYPE of TYPE|ENTITY and of |TYPE|SHARD; empty: there is none. */
+struct slice journal_type_of(struct slice id);
 /* A shard's stream is |TYPE|SHARD. */
 static inline bool journal_is_stream(struct slice id)
 {
     return id.size && id.data[0] == '|';
 }
+
+/* sherd-journal-change.c */
+/* Adds a change, and copies. */
+void journal_change_add(struct journal_changes *changes, enum journal_change_kind kind, struct slice id,
+                        uint64_t from, uint64_t to, struct slice bytes);
+/* Makes all changes, or none, in the journal of a command. */
+enum cmd_exit journal_change(const struct cmd_call *call, const struct journal_changes *changes);
+void journal_changes_fini(struct journal_changes *changes);
 
 /* sherd-journal-sqlite.c */
 struct journal *journal_open_sqlite(const char *path, char *error);

@@ -6,6 +6,9 @@
 #define JSON { "json", NULL, "prints JSON objects, one a line" }
 #define SCHEMA { "schema", "NAME", "the schema of a journal in PostgreSQL (sherd)" }
 #define FROM { "from", "N", "the first event's number (1)" }
+#define FROM_ANY { "from", "N", "the first number (1)" }
+#define TO_ANY { "to", "M", "the last number" }
+#define DRY_RUN { "dry-run", NULL, "checks everything, and changes nothing" }
 #define HEX { "hex", NULL, "prints whole payloads in hexadecimal digits" }
 
 const struct cmd_group cmd_groups[] = {
@@ -38,10 +41,20 @@ const struct cmd_command cmd_commands[] = {
       "Prints the events 1 to N: an entity that applies them in order has the state that it had after event N. "
       "The state itself needs the application's code. The exit status is 1 if one of them is missing or damaged.",
       { HEX, JSON, SCHEMA }, cmd_journal_state_at },
+    { "journal", "snapshots", "JOURNAL [PREFIX]", 1, 2, "list snapshots",
+      "Lists the snapshots of the entities whose id begins with PREFIX: the number of the event, the version, fence and "
+      "size of the image. The exit status is 1 if one is damaged.",
+      { JSON, SCHEMA }, cmd_journal_snapshots },
+    { "journal", "drop-snapshots", "JOURNAL ID", 2, 2, "delete snapshots of an entity",
+      "Deletes the snapshots of an entity from number N to number M, by default all of them. Recovery then uses the "
+      "others, or all events. It is refused if events were deleted that only these snapshots have, and while nodes "
+      "have the journal open.",
+      { FROM_ANY, TO_ANY, DRY_RUN, JSON, SCHEMA },
+      cmd_journal_drop_snapshots },
     { "journal", "verify", "JOURNAL", 1, 1, "look for damage",
-      "Reads all events, and all pages and tables of a file, and lists the damaged parts. The exit status is 1 if there "
-      "are any.",
-      { { "deep", NULL, "also checks that fences rise along each entity, and fit the terms, and compares the tables" }, JSON, SCHEMA },
+      "Reads all events and snapshots, and all pages and tables of a file, and lists the damaged parts. The exit status "
+      "is 1 if there are any.",
+      { { "deep", NULL, "also checks that fences rise along each entity and fit the terms, that deleted events are in a good snapshot, and that tables agree" }, JSON, SCHEMA },
       cmd_journal_verify },
     { "journal", "accept-loss", "JOURNAL", 1, 1, "rebuild a damaged journal without what is lost",
       "Does the same as verify. If something is damaged, it writes a new file with everything that can be "
@@ -53,7 +66,7 @@ const struct cmd_command cmd_commands[] = {
       "Prints the version of the journal's tables, and the statements that made them.", { SCHEMA },
       cmd_journal_schema },
     { "journal", "export", "JOURNAL", 1, 1, "write everything to standard output as JSON lines",
-      "Writes terms, fences and all events as lines of JSON (docs/protocol/journal.md, \"Export\"). "
+      "Writes terms, fences, all events and snapshots as lines of JSON (docs/protocol/journal.md, \"Export\"). "
       "A damaged event ends it with exit status 1. While nodes write, each entity's events are complete up to "
       "one of them, but not all up to the same moment.",
       { { "prefix", "PREFIX", "only entities whose id begins so" }, SCHEMA }, cmd_journal_export },

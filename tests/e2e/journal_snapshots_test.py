@@ -1,0 +1,163 @@
+"""Tests `sherd journal` with snapshots, in a journal that the guide's program snapshots.c has written.
+
+The commands list and drop snapshots, but not those that stand for deleted events. verify finds damaged and
+missing ones. An export has them, and its import into a new file has the same export and serves the program.
+
+usage: journal_snapshots_test.py SNAPSHOTS SHERD"""
+import base64
+import contextlib
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+PROGRAM, SHERD = (os.path.abspath(path) for path in sys.argv[1:3])
+ID = "Account|alice"
+LIMIT = 120  # s
+
+
+class Failed(Exception):
+    pass
+
+
+def expect(condition, text):
+    if not condition:
+        raise Failed(text)
+
+
+def run(*words, code=0, stdin=None):
+    done = subprocess.run([SHERD, "journal", *words], input=stdin, capture_output=True, text=True, timeout=LIMIT)
+    if done.returncode != code:
+        raise Failed(f"sherd journal {' '.join(words)} ends with {done.returncode}, not {code}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return done.stdout + done.stderr
+
+
+def objects(*words, code=0):
+    done = subprocess.run([SHERD, "journal", *words, "--json"], capture_output=True, text=True, timeout=LIMIT)
+    expect(done.returncode == code, f"sherd journal {' '.join(words)} ends with {done.returncode}: {done.stdout}{done.stderr}")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def change(journal, sql):
+    """Changes a file with SQL, as if it had been written so: pages without checksums."""
+    with contextlib.closing(sqlite3.connect(journal)) as database, database:
+        database.execute(sql)
+    with contextlib.closing(sqlite3.connect(journal)) as database:
+        database.execute("PRAGMA journal_mode = DELETE")
+        database.execute("PRAGMA journal_mode = WAL")
+    with open(journal, "r+b") as file:
+        for at in range(4096, os.path.getsize(journal) + 1, 4096):
+            file.seek(at - 8)
+            file.write(bytes(8))
+
+
+def copy_of(journal, name):
+    path = os.path.join(os.path.dirname(journal), name)
+    shutil.copy(journal, path)
+    return path
+
+
+def rows(journal, sql):
+    with contextlib.closing(sqlite3.connect(journal)) as database:
+        return database.execute(sql).fetchall()
+
+
+def the_commands_print_snapshots(journal):
+    stored = rows(journal, "SELECT seq FROM snapshot ORDER BY seq")
+    expect(len(stored) == 2, f"the program keeps {stored}")
+    first, = rows(journal, "SELECT min(seq) FROM event")[0]
+    expect(first == stored[0][0] + 1, f"the first event is {first}")
+    info = objects("info", journal)[0]
+    expect(info["version"] == 3 and info["snapshots"] == 2, f"info: {info}")
+    expect(objects("ids", journal) == [{"id": ID, "first": first, "last": 401, "snapshots": 2}], "ids")
+    listed = objects("snapshots", journal)
+    expect([(entry["id"], entry["seq"], entry["version"], entry["size"]) for entry in listed] == [(ID, seq, 1, 16) for seq, in stored],
+           f"snapshots: {listed}")
+    expect(objects("snapshots", journal, "Cart|") == [], "snapshots of another type")
+    expect(objects("verify", "--deep", journal)[-1]["damaged"] == 0, "an intact journal is damaged")
+    expect(objects("cat", journal, ID, "--from", str(first))[0]["seq"] == first, "cat of the events behind a snapshot")
+
+
+def a_snapshot_that_stands_for_deleted_events_stays(journal):
+    (oldest,), (newest,) = rows(journal, "SELECT seq FROM snapshot ORDER BY seq")
+    expect("must stay" in run("drop-snapshots", journal, ID, code=4), "the last snapshot is dropped")
+    expect("no such snapshots" in run("drop-snapshots", journal, ID, "--to", str(oldest - 1), code=1), "none are dropped")
+    expect(objects("drop-snapshots", journal, ID, "--to", str(oldest), "--dry-run") == [{"snapshots": 1, "dropped": False}], "a dry run")
+    expect(len(objects("snapshots", journal)) == 2, "a dry run drops a snapshot")
+    path = copy_of(journal, "dropped.db")
+    expect(objects("drop-snapshots", path, ID, "--from", str(newest)) == [{"snapshots": 1, "dropped": True}], "the newest one")
+    expect([entry["seq"] for entry in objects("snapshots", path)] == [oldest], "other snapshots are dropped")
+    expect(objects("verify", "--deep", path)[-1]["damaged"] == 0, "the journal is damaged after it")
+    expect("must stay" in run("drop-snapshots", path, ID, "--from", str(oldest), code=4), "the last snapshot is dropped")
+
+
+def verify_finds_what_is_wrong_with_snapshots(journal):
+    (oldest,), (newest,) = rows(journal, "SELECT seq FROM snapshot ORDER BY seq")
+    flipped = "UPDATE snapshot SET record = CAST(substr(record, 1, 7) || x'2a' || substr(record, 9) AS BLOB) WHERE seq = "
+    for name, sql, what in (
+            ("flipped.db", flipped + str(newest), f"snapshot {newest}: snapshot has a wrong checksum"),
+            ("oldest.db", flipped + str(oldest), f"snapshot {oldest}: snapshot has a wrong checksum"),
+            ("gone.db", "DELETE FROM snapshot", f"events 1 to {oldest} are missing, and no good snapshot has them"),
+            ("above.db", f"DELETE FROM event WHERE seq >= {newest}", f"snapshot {newest} is above the last event"),
+            ("behind.db", f"DELETE FROM event WHERE seq < {oldest + 4}", f"events {oldest + 1} to {oldest + 3} after it are missing"),
+            ("event.db", "INSERT OR REPLACE INTO snapshot SELECT entity, seq, record FROM event WHERE seq = 400", "snapshot 400: ")):
+        path = copy_of(journal, name)
+        change(path, sql)
+        found = run("verify", "--deep", path, code=1)
+        expect(what in found, f"verify of {name} finds {found}")
+    found = run("snapshots", os.path.join(os.path.dirname(journal), "flipped.db"), code=1)
+    expect(f"seq={newest} damaged: snapshot has a wrong checksum" in found, f"snapshots prints {found}")
+
+
+def lines_of(journal):
+    return [json.loads(line) for line in run("export", journal).splitlines()]
+
+
+def an_import_has_the_snapshots_of_the_export(journal):
+    lines = lines_of(journal)
+    target = os.path.join(os.path.dirname(journal), "imported.db")
+    expect(lines[-1]["snapshots"] == 2, f"the export ends with {lines[-1]}")
+
+    def imported(changed, code=0):
+        return run("import", target, stdin="".join(json.dumps(line) + "\n" for line in changed), code=code)
+
+    at = next(index for index, line in enumerate(lines) if line["line"] == "snapshot")
+    record = bytearray(base64.b64decode(lines[at]["record"]))
+    record[-9] ^= 1
+    for what, changed in (
+            ("no snapshot has them", lines[:at] + lines[at + 2:-1] + [dict(lines[-1], snapshots=0)]),
+            ("wrong checksum", lines[:at] + [dict(lines[at], record=base64.b64encode(record).decode())] + lines[at + 1:]),
+            ("does not follow", lines[:at] + [lines[at + 1], lines[at]] + lines[at + 2:]),
+            ("is not before it", lines[:1] + lines[at:]),
+            ("counts differ", lines[:at + 1] + lines[at + 2:])):
+        said = imported(changed, code=1)
+        expect(what in said and "nothing was imported" in said, f"the import says {said}, not {what}")
+        expect(not os.path.exists(target), "a refused import leaves a file")
+    imported(lines)
+    expect(objects("verify", "--deep", target)[-1]["damaged"] == 0, "the import is damaged")
+    expect(lines_of(target)[1:] == lines[1:], "the import has another export")
+    return target
+
+
+def write(folder):
+    """Runs the program: 401 events, two snapshots."""
+    with open(os.path.join(folder, "log"), "a") as log:
+        done = subprocess.run([PROGRAM], cwd=folder, stdout=log, stderr=log, timeout=LIMIT)
+    expect(done.returncode == 0, "snapshots failed; its log is kept")
+    return os.path.join(folder, "snapshots.db")
+
+
+def main():
+    folder = tempfile.mkdtemp(prefix="sherd-snapshots-")
+    journal = write(folder)
+    the_commands_print_snapshots(journal)
+    a_snapshot_that_stands_for_deleted_events_stays(journal)
+    verify_finds_what_is_wrong_with_snapshots(journal)
+    an_import_has_the_snapshots_of_the_export(journal)
+    shutil.rmtree(folder)
+
+
+main()
