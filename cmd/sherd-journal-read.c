@@ -214,6 +214,51 @@ static struct printing printing_of(const struct cmd_call *call, const char *id)
                               .is_hex = cmd_value(call, "hex") != NULL };
 }
 
+static bool print_snapshot(void *context, uint64_t seq, struct slice bytes)
+{
+    struct printing *printing = context;
+    struct snapshot snapshot;
+
+    if (snapshot_decode(bytes, printing->key, seq, &snapshot) != NULL)
+        return true;
+    printing->next = seq + 1;
+    if (printing->is_json) {
+        (void)putchar('{');
+        journal_print_json("id", printing->id, true);
+        printf(",\"snapshot\":%" PRIu64 ",\"version\":%" PRIu32, seq, snapshot.version);
+        journal_print_base64("image", snapshot.image);
+        printf("}\n");
+    } else {
+        printf("snapshot=%" PRIu64 " version=%" PRIu32, seq, snapshot.version);
+        print_payload(printing, snapshot.image);
+    }
+    return false;
+}
+
+static void take_bounds(void *context, const struct journal_id *found)
+{
+    struct journal_id *at = context;
+
+    if (slice_equal(found->id, at->id))
+        *at = (struct journal_id){ at->id, found->first, found->last, found->snapshots };
+}
+
+/* Chooses the number that the first event must have. If the first events were deleted, a state begins with the
+ * first good snapshot behind them, which is printed. False: the journal failed. */
+static bool choose_first(struct journal *journal, struct printing *printing, uint64_t from, uint64_t to, bool wants_all)
+{
+    struct journal_id at = { .id = printing->id };
+
+    printing->next = from;
+    if (!journal->ops->ids(journal, at.id, (struct slice){ 0 }, 1, take_bounds, &at))
+        return false;
+    if (wants_all)
+        return at.first <= 1 || journal_each_snapshot(journal, at.id, at.first - 1, to, print_snapshot, printing);
+    if (from < at.first && (at.snapshots || journal_is_stream(at.id)))
+        printing->next = 0;
+    return true;
+}
+
 /* Prints a range of an entity's events. */
 static enum cmd_exit print_events(const struct cmd_call *call, uint64_t from, uint64_t to, bool wants_all)
 {
@@ -223,13 +268,12 @@ static enum cmd_exit print_events(const struct cmd_call *call, uint64_t from, ui
 
     if (!journal)
         return CMD_UNREACHABLE;
-    /* A shard's stream begins with the oldest record that is kept. */
-    printing.next = journal_is_stream(printing.id) && !wants_all ? 0 : from;
-    if (!journal_each_event(journal, printing.id, from, to, print_event, &printing))
+    if (!choose_first(journal, &printing, from, to, wants_all) ||
+        !journal_each_event(journal, printing.id, wants_all ? printing.next : from, to, print_event, &printing))
         exit = journal_failed(journal);
     else if (printing.is_damaged)
         exit = CMD_FINDINGS;
-    else if (printing.count == 0)
+    else if (printing.count == 0 && printing.next <= to)
         exit = cmd_fail(CMD_FINDINGS, "no such events");
     else if (wants_all && printing.next <= to)
         exit = cmd_fail(CMD_FINDINGS, "the last event is %" PRIu64, printing.next - 1);
@@ -246,16 +290,25 @@ enum cmd_exit cmd_journal_cat(const struct cmd_call *call)
     return print_events(call, from, to, false);
 }
 
+bool journal_number_of(const struct cmd_call *call, uint64_t *number)
+{
+    const char *text = call->arguments[2];
+
+    for (; *text >= '0' && *text <= '9' && *number < INT64_MAX / 20; text++)
+        *number = *number * 10 + (uint64_t)(*text - '0');
+    if (!*text && *number)
+        return true;
+    (void)cmd_fail(CMD_USAGE, "N must be a number of at least 1, not \"%.40s\"", call->arguments[2]);
+    return false;
+}
+
 enum cmd_exit cmd_journal_state_at(const struct cmd_call *call)
 {
     uint64_t to = 0;
-    const char *text = call->arguments[2];
 
-    for (; *text >= '0' && *text <= '9' && to < INT64_MAX / 20; text++)
-        to = to * 10 + (uint64_t)(*text - '0');
-    if (*text || to == 0)
-        return cmd_fail(CMD_USAGE, "N must be a number of at least 1, not \"%.40s\"", call->arguments[2]);
-    return print_events(call, 1, to, true);
+    if (cmd_value(call, "program"))
+        return journal_state_by_program(call);
+    return journal_number_of(call, &to) ? print_events(call, 1, to, true) : CMD_USAGE;
 }
 
 /* ---- tail ---- */

@@ -1,5 +1,5 @@
 /* Runs the commands verify and accept-loss: looks for damage, and rebuilds a journal without it. */
-#include "sherd-journal.h"
+#include "sherd-journal-program.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -43,6 +43,7 @@ struct deep {
     struct journal *journal;
     bool is_json;
     bool is_deep;     /* compares fences and terms, too */
+    const struct program *program; /* null: without */
     uint64_t entities, events;
     struct map terms; /* type -> its last term, on the heap */
     struct slice id;
@@ -80,6 +81,11 @@ static bool check_event(void *context, uint64_t seq, struct slice bytes)
     }
     deep->next = seq + 1;
     return true;
+}
+
+static void note_fault(void *context, struct slice part, const char *why)
+{
+    find(context, part, why);
 }
 
 static bool check_snapshot(void *context, uint64_t seq, struct slice bytes)
@@ -135,7 +141,8 @@ static bool check_held(struct deep *deep, const struct journal_id *at)
         check_retention(deep, at);
     deep->next = is_stream || at->snapshots ? at->first : 1;
     deep->fence = (struct fence){ 0 };
-    return journal_each_event(deep->journal, at->id, 1, at->last, check_event, deep);
+    return journal_each_event(deep->journal, at->id, 1, at->last, check_event, deep) &&
+           (!deep->program || is_stream || program_compare(deep->program, deep->journal, at, note_fault, deep));
 }
 
 static bool check_entity(void *context, const struct journal_id *found)
@@ -178,19 +185,18 @@ static void check_fence(void *context, struct slice type, struct slice shard, st
     find(deep, type, why);
 }
 
-static void note_fault(void *context, struct slice part, const char *why)
-{
-    find(context, part, why);
-}
-
 /* Reads all events, and adds to the number of damaged parts. */
-static bool verify_events(struct journal *journal, bool is_json, bool is_deep, struct backend_check *sum)
+static bool verify_events(struct journal *journal, const struct cmd_call *call, const struct program *program,
+                          struct backend_check *sum)
 {
-    struct deep deep = { .journal = journal, .is_json = is_json, .is_deep = is_deep };
+    struct deep deep = { .journal = journal,
+                         .is_json = cmd_value(call, "json") != NULL,
+                         .is_deep = cmd_value(call, "deep") || program,
+                         .program = program };
     struct map_entry entry;
     bool good = journal->ops->terms(journal, note_term, &deep) &&
-                (!is_deep || journal->ops->fences(journal, check_fence, &deep)) &&
-                (!is_deep || !journal->ops->faults || journal->ops->faults(journal, note_fault, &deep)) &&
+                (!deep.is_deep || journal->ops->fences(journal, check_fence, &deep)) &&
+                (!deep.is_deep || !journal->ops->faults || journal->ops->faults(journal, note_fault, &deep)) &&
                 journal_each_id(journal, (struct slice){ 0 }, (struct slice){ 0 }, check_entity, &deep) &&
                 !journal->error[0];
 
@@ -237,10 +243,11 @@ static void print_summary(const char *path, bool is_json, const struct backend_c
                found->pages, found->entities, found->events, found->damaged);
 }
 
-enum cmd_exit cmd_journal_verify(const struct cmd_call *call)
+static enum cmd_exit verify(const struct cmd_call *call, const struct program *program)
 {
     const char *place = journal_is_remote(call) ? "journal in PostgreSQL" : call->arguments[0];
-    bool is_json = cmd_value(call, "json") != NULL, is_deep = cmd_value(call, "deep") != NULL;
+    bool is_json = cmd_value(call, "json") != NULL;
+    bool reads_all = cmd_value(call, "deep") || program || journal_is_remote(call);
     struct backend_check found = { .bytes = 0 };
     struct journal *journal = journal_open(call); /* says what is no journal */
     enum cmd_exit exit = CMD_GOOD;
@@ -250,7 +257,7 @@ enum cmd_exit cmd_journal_verify(const struct cmd_call *call)
     if (!journal_is_remote(call))
         exit = check_file(place, is_json, &found);
     if (exit <= CMD_FINDINGS && !found.error[0]) {
-        if ((is_deep || journal_is_remote(call)) && !verify_events(journal, is_json, is_deep, &found))
+        if (reads_all && !verify_events(journal, call, program, &found))
             exit = exit == CMD_FINDINGS ? exit : journal_failed(journal);
         if (exit == CMD_GOOD && found.damaged)
             exit = CMD_FINDINGS;
@@ -259,6 +266,11 @@ enum cmd_exit cmd_journal_verify(const struct cmd_call *call)
     }
     journal->ops->close(journal);
     return exit;
+}
+
+enum cmd_exit cmd_journal_verify(const struct cmd_call *call)
+{
+    return cmd_value(call, "program") ? program_run(call, verify) : verify(call, NULL);
 }
 
 /* ---- accepting a loss ---- */

@@ -127,6 +127,13 @@ void journal_change_add(struct journal_changes *changes, enum journal_change_kin
 enum cmd_exit journal_change(const struct cmd_call *call, const struct journal_changes *changes);
 void journal_changes_fini(struct journal_changes *changes);
 
+/* sherd-journal-read.c */
+/* Reads the argument N of state-at. False, with a line on standard error: it is no number. */
+bool journal_number_of(const struct cmd_call *call, uint64_t *number);
+
+/* sherd-journal-state.c: state-at with --program */
+enum cmd_exit journal_state_by_program(const struct cmd_call *call);
+
 /* sherd-journal-sqlite.c */
 struct journal *journal_open_sqlite(const char *path, char *error);
 

@@ -9,6 +9,7 @@
 #define FROM_ANY { "from", "N", "the first number (1)" }
 #define TO_ANY { "to", "M", "the last number" }
 #define DRY_RUN { "dry-run", NULL, "checks everything, and changes nothing" }
+#define PROGRAM { "program", "LIBRARY", "a shared library with the types' code (sherd/inspect.h)" }
 #define HEX { "hex", NULL, "prints whole payloads in hexadecimal digits" }
 
 const struct cmd_group cmd_groups[] = {
@@ -38,9 +39,16 @@ const struct cmd_command cmd_commands[] = {
       "second.",
       { { "events", "N", "begins with the last N events (1)" }, HEX, JSON, SCHEMA }, cmd_journal_tail },
     { "journal", "state-at", "JOURNAL ID N", 3, 3, "print the events that make the state at an event",
-      "Prints the events 1 to N: an entity that applies them in order has the state that it had after event N. "
-      "The state itself needs the application's code. The exit status is 1 if one of them is missing or damaged.",
-      { HEX, JSON, SCHEMA }, cmd_journal_state_at },
+      "Prints the events 1 to N: an entity that applies them in order has the state that it had after event N. If the "
+      "first ones were deleted, it begins with a snapshot. With --program it runs the application's code, and prints the "
+      "state instead: the text of describe, or else the image of save. The exit status is 1 if an event is missing, "
+      "damaged or rejected.",
+      { PROGRAM, HEX, JSON, SCHEMA }, cmd_journal_state_at },
+    { "journal", "upcast", "JOURNAL [PREFIX]", 1, 2, "try upcasters on all stored events",
+      "Runs the application's upcasters and apply on all events of the entities whose id begins with PREFIX. For each "
+      "type and version of events it prints how many are stored, how many of the present version they become, and "
+      "how many are rejected, with the first one. The exit status is 1 if an entity would not start.",
+      { { "dry-run", NULL, "required: stored events are never rewritten" }, PROGRAM, JSON, SCHEMA }, cmd_journal_upcast },
     { "journal", "snapshots", "JOURNAL [PREFIX]", 1, 2, "list snapshots",
       "Lists the snapshots of the entities whose id begins with PREFIX: the number of the event, the version, fence and "
       "size of the image. The exit status is 1 if one is damaged.",
@@ -51,10 +59,15 @@ const struct cmd_command cmd_commands[] = {
       "have the journal open.",
       { FROM_ANY, TO_ANY, DRY_RUN, JSON, SCHEMA },
       cmd_journal_drop_snapshots },
+    { "journal", "make-snapshot", "JOURNAL ID", 2, 2, "store a snapshot of an entity",
+      "Runs the application's code on the events of an entity, and stores the state after the last one as a snapshot. "
+      "Older ones stay. It is refused while nodes have the journal open.",
+      { PROGRAM, JSON, SCHEMA }, cmd_journal_make_snapshot },
     { "journal", "verify", "JOURNAL", 1, 1, "look for damage",
       "Reads all events and snapshots, and all pages and tables of a file, and lists the damaged parts. The exit status "
-      "is 1 if there are any.",
-      { { "deep", NULL, "also checks that fences rise along each entity and fit the terms, that deleted events are in a good snapshot, and that tables agree" }, JSON, SCHEMA },
+      "is 1 if there are any. With --program it also compares each snapshot with the state that the events before it make.",
+      { { "deep", NULL, "also checks that fences rise along each entity and fit the terms, that deleted events are in a good snapshot, and that tables agree" },
+        PROGRAM, JSON, SCHEMA },
       cmd_journal_verify },
     { "journal", "accept-loss", "JOURNAL", 1, 1, "rebuild a damaged journal without what is lost",
       "Does the same as verify. If something is damaged, it writes a new file with everything that can be "

@@ -82,6 +82,8 @@ enum cmd_exit cmd_journal_state_at(const struct cmd_call *call);
 enum cmd_exit cmd_journal_schema(const struct cmd_call *call);
 enum cmd_exit cmd_journal_snapshots(const struct cmd_call *call);
 enum cmd_exit cmd_journal_drop_snapshots(const struct cmd_call *call);
+enum cmd_exit cmd_journal_make_snapshot(const struct cmd_call *call);
+enum cmd_exit cmd_journal_upcast(const struct cmd_call *call);
 enum cmd_exit cmd_journal_verify(const struct cmd_call *call);
 enum cmd_exit cmd_journal_accept_loss(const struct cmd_call *call);
 enum cmd_exit cmd_journal_export(const struct cmd_call *call);

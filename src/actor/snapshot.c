@@ -70,32 +70,42 @@ static void warn(struct actors *actors, const struct slot *slot, struct type *ty
     slot_trace(actors, slot, TRACE_WARNING, text);
 }
 
+const char *snapshot_image(const struct sherd_behavior *face, const void *self, struct buf *image)
+{
+    struct sherd_out out = { 0 };
+    const char *fault = face->save(self, &out) == 0 ? NULL : "save returned an error";
+
+    if (!fault && out.is_too_large)
+        fault = "the image is larger than SHERD_SNAPSHOT_MAX";
+    *image = out.bytes;
+    return fault;
+}
+
 void snapshot_take(struct actors *actors, uint32_t index, struct slot *slot, bool is_good)
 {
     const struct behavior *behavior = behavior_of(actors, slot);
     struct type *type = &actors->types[behavior->type];
     struct extra *extra = slot_extra(actors, slot);
-    struct sherd_out out = { 0 };
-    bool saved;
+    struct buf image = { 0 };
+    const char *fault;
 
     actors->ctx.save_due = false;
     if (!is_good || actors->ctx.store_failed || extra->position == EVENT_REFUSED)
         return;
     extra->tried_seq = extra->seq;
-    saved = behavior->face.save(self_of(actors, slot), &out) == 0;
-    if (saved && !out.is_too_large) {
+    fault = snapshot_image(&behavior->face, self_of(actors, slot), &image);
+    if (!fault) {
         actors->settings.save(
             actors->settings.user,
             slot_ref(actors, slot, index).actor,
-            &(struct actors_snapshot){ behavior->face.save_version, buf_slice(&out.bytes),
+            &(struct actors_snapshot){ behavior->face.save_version, buf_slice(&image),
                                        type->keep_snapshots, type->deletes_events,
                                        type->keep_events });
     } else {
         REACHED("an entity cannot save its state");
-        warn(actors, slot, type,
-             saved ? "the image is larger than SHERD_SNAPSHOT_MAX" : "save returned an error");
+        warn(actors, slot, type, fault);
     }
-    buf_fini(&out.bytes);
+    buf_fini(&image);
 }
 
 const char *snapshot_load(struct actors *actors, struct slot *slot, uint64_t seq,

@@ -3,7 +3,10 @@
 The commands list and drop snapshots, but not those that stand for deleted events. verify finds damaged and
 missing ones. An export has them, and its import into a new file has the same export and serves the program.
 
-usage: journal_snapshots_test.py SNAPSHOTS SHERD"""
+With --program the commands run the application's code: they print states, compare snapshots with events, try upcasters
+and make snapshots; code that rejects, differs or crashes is told.
+
+usage: journal_snapshots_test.py SNAPSHOTS SHERD LIBRARY FAULTY_LIBRARY"""
 import base64
 import contextlib
 import json
@@ -14,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-PROGRAM, SHERD = (os.path.abspath(path) for path in sys.argv[1:3])
+PROGRAM, SHERD, LIBRARY, FAULTY = (os.path.abspath(path) for path in sys.argv[1:5])
 ID = "Account|alice"
 LIMIT = 120  # s
 
@@ -142,6 +145,60 @@ def an_import_has_the_snapshots_of_the_export(journal):
     return target
 
 
+def the_code_of_the_application_makes_states(journal):
+    code = "--program", LIBRARY
+    expect(run("state-at", journal, ID, "400", *code) == "2000 cents in 400 deposits\n", "state-at of event 400")
+    expect(objects("state-at", journal, ID, "401", *code) == [{"id": ID, "seq": 401, "snapshot": 315, "state": "2005 cents in 401 deposits"}],
+           "state-at of the last event")
+    expect(objects("state-at", journal, ID, "300", *code)[0]["snapshot"] == 210, "state-at between two snapshots")
+    expect("the last event is 401" in run("state-at", journal, ID, "402", *code, code=1), "state-at of no event")
+    expect("are deleted" in run("state-at", journal, ID, "100", *code, code=1), "state-at of a deleted event")
+    expect("no persistent type" in run("state-at", journal, "Cart|x", "1", *code, code=2), "state-at of another type")
+    expect("cannot open" in run("state-at", journal, ID, "1", "--program", "/nowhere.so", code=3), "no library")
+    image = run("state-at", journal, ID, "400", "--program", FAULTY)
+    expect(image == (2000).to_bytes(8, "little").hex() + (400).to_bytes(8, "little").hex() + "\n", f"the image of save: {image}")
+    printed = objects("state-at", journal, ID, "400")
+    expect([printed[0]["snapshot"]] + [entry["seq"] for entry in printed[1:]] == [210, *range(211, 401)], "state-at without a program")
+
+
+def snapshots_are_compared_with_the_events_before_them(journal):
+    expect(objects("verify", "--deep", journal, "--program", LIBRARY)[-1]["damaged"] == 0, "a good snapshot differs")
+    for fault, code, what in (("differs", 1, "snapshot 315: it differs from the state that the events before it make"),
+                              ("rejects", 1, "event 351 (type 1, version 0, 8 bytes) rejected: no more deposits"),
+                              ("refuses", 1, "snapshot 315: load returned an error"),
+                              ("crashes", 1, f"crashed with signal 6 at event 351 of {ID}")):
+        os.environ["INSPECTED"] = fault
+        found = run("verify", "--deep", journal, "--program", FAULTY, code=code)
+        expect(what in found, f"verify with code that {fault}: {found}")
+    del os.environ["INSPECTED"]
+
+
+def upcasters_are_tried_on_all_events(journal):
+    words = "upcast", "--dry-run", journal, "--program", FAULTY
+    row = {"type": "Account", "event": 1, "version": 0, "events": 191, "applied": 191, "rejected": 0}
+    end = {"entities": 1, "events": 191, "failed": 0}
+    expect("--dry-run" in run("upcast", journal, "--program", FAULTY, code=2), "upcast without --dry-run")
+    expect("--program LIBRARY is missing" in run("upcast", "--dry-run", journal, code=2), "upcast without code")
+    expect(objects(*words) == [row, end], "events that need no upcaster")
+    os.environ["INSPECTED"] = "upcasts"
+    expect(objects(*words) == [dict(row, applied=382), end], "events that become two")
+    os.environ["INSPECTED"] = "rejects"
+    first = f"{ID}: event 351 (type 1, version 0, 8 bytes) rejected: no more deposits"
+    expect(objects(*words, code=1) == [dict(row, events=141, applied=140, rejected=1, first=first), dict(end, events=141, failed=1)],
+           "a rejected event")
+    os.environ["INSPECTED"] = "crashes"
+    expect(f"crashed with signal 6 at event 351 of {ID}" in run(*words, code=1), "code that crashes")
+    del os.environ["INSPECTED"]
+
+
+def a_snapshot_can_be_made(journal):
+    path = copy_of(journal, "made.db")
+    expect(objects("make-snapshot", path, ID, "--program", LIBRARY) == [{"seq": 401, "size": 16}], "make-snapshot")
+    expect([entry["seq"] for entry in objects("snapshots", path)] == [210, 315, 401], "the snapshots after it")
+    expect(objects("verify", "--deep", path, "--program", LIBRARY)[-1]["damaged"] == 0, "the snapshot that was made is wrong")
+    expect(objects("state-at", path, ID, "401", "--program", LIBRARY)[0]["snapshot"] == 401, "it is not used")
+
+
 def write(folder):
     """Runs the program: 401 events, two snapshots."""
     with open(os.path.join(folder, "log"), "a") as log:
@@ -157,6 +214,10 @@ def main():
     a_snapshot_that_stands_for_deleted_events_stays(journal)
     verify_finds_what_is_wrong_with_snapshots(journal)
     an_import_has_the_snapshots_of_the_export(journal)
+    the_code_of_the_application_makes_states(journal)
+    snapshots_are_compared_with_the_events_before_them(journal)
+    upcasters_are_tried_on_all_events(journal)
+    a_snapshot_can_be_made(journal)
     shutil.rmtree(folder)
 
 
