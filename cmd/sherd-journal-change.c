@@ -116,7 +116,7 @@ static enum cmd_exit change_file(const struct cmd_call *call, const struct journ
 {
     struct sqlite_store *store = NULL;
     bool is_empty = false;
-    enum cmd_exit exit = journal_open_alone(call, NULL, &store);
+    enum cmd_exit exit = journal_open_alone(call, NULL, false, &store);
 
     if (exit == CMD_GOOD)
         exit = change_alone(store, changes, &is_empty);

@@ -303,7 +303,7 @@ static enum cmd_exit begin_file(struct importing *importing, const struct cmd_ca
     enum cmd_exit exit;
 
     importing->is_new = access(importing->path, F_OK) != 0 && errno == ENOENT;
-    exit = journal_open_alone(call, cluster, &importing->store);
+    exit = journal_open_alone(call, cluster, false, &importing->store);
     if (exit != CMD_GOOD)
         return exit;
     if (sqlite_run_text(importing->store, "BEGIN IMMEDIATE; UPDATE claims SET count = count + 1") != SQLITE_OK)

@@ -28,7 +28,7 @@ bool journal_is_remote(const struct cmd_call *call)
     return journal_url(call->arguments[0]) != NULL;
 }
 
-struct journal *journal_open(const struct cmd_call *call)
+struct journal *journal_open_old(const struct cmd_call *call)
 {
     char error[BACKEND_ERROR_MAX] = "";
     const char *url = journal_url(call->arguments[0]);
@@ -38,6 +38,18 @@ struct journal *journal_open(const struct cmd_call *call)
     if (!journal)
         (void)cmd_fail(CMD_UNREACHABLE, "%s", error);
     return journal;
+}
+
+struct journal *journal_open(const struct cmd_call *call)
+{
+    struct journal *journal = journal_open_old(call);
+
+    if (!journal || !journal->must_migrate)
+        return journal;
+    (void)cmd_fail(CMD_UNREACHABLE, "the journal's tables are older than this program: start a node of it, or run "
+                   "sherd journal schema --migrate");
+    journal->ops->close(journal);
+    return NULL;
 }
 
 enum cmd_exit journal_failed(const struct journal *journal)

@@ -312,6 +312,14 @@ static bool change_all(struct journal *journal, const struct journal_changes *ch
     return false;
 }
 
+static bool migrate(struct journal *journal)
+{
+    /* As a node, under the same lock. */
+    return journal_remote_execute(journal, "BEGIN READ WRITE; SELECT pg_advisory_xact_lock(7307481216);"
+                                           " SET LOCAL client_min_messages = warning") &&
+           journal_remote_execute(journal, schema_001) && journal_remote_execute(journal, "COMMIT");
+}
+
 static void close_journal(struct journal *journal)
 {
     struct postgres_journal *own = own_of(journal);
@@ -330,6 +338,7 @@ static const struct journal_ops postgres_ops = {
     .fences = read_fences,
     .faults = read_faults,
     .schema = read_schema,
+    .migrate = migrate,
     .change = change_all,
     .close = close_journal,
 };
@@ -398,7 +407,13 @@ static bool check_version(struct postgres_journal *own)
     if (result && !good)
         (void)refuse(own, "its tables need a newer program");
     PQclear(result);
-    return good;
+    if (!good)
+        return false;
+    /* The newest table is the last one that 001.sql makes. */
+    result = journal_remote_run(&own->base, "SELECT to_regclass('@snapshot') IS NULL", NULL, 0, 1);
+    own->base.is_old = own->base.must_migrate = result && journal_remote_cell(result, 0, 0).data[0] != 0;
+    PQclear(result);
+    return result != NULL;
 }
 
 const char *const journal_remote_schema = schema_001;

@@ -15,7 +15,7 @@
 #include "base/check.h"
 #include "journal/record.h"
 
-/* What the child works on, in memory that it shares with its parent. */
+/* The event that the child works on, in memory that it shares with its parent. */
 struct working {
     uint64_t seq; /* of the event or snapshot; 0: none */
     char id[200];

@@ -1,4 +1,4 @@
-/* Runs the commands that print what is in a journal: info, ids, cat, tail, state-at, schema. */
+/* Runs the commands that print what is in a journal: info, ids, cat, tail, state-at. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -13,7 +13,6 @@
 
 #define SHOWN 64   /* bytes of a payload */
 #define ID_SHOWN 4096
-#define SQL_SHOWN 65536
 
 /* ---- info ---- */
 
@@ -55,9 +54,11 @@ static void print_info(const struct journal_info *info, const struct types *type
         journal_print_json("store", slice_text(info->store), false);
         journal_print_json("cluster", buf_slice(&info->cluster), false);
         printf(",\"version\":%" PRId64 ",\"bytes\":%" PRIu64 ",\"entities\":%" PRIu64 ",\"events\":%" PRIu64
-               ",\"snapshots\":%" PRIu64 ",\"shards\":%" PRIu64 ",\"open\":\"%s\",\"types\":[",
+               ",\"snapshots\":%" PRIu64 ",\"shards\":%" PRIu64 ",\"open\":\"%s\"",
                info->version, info->bytes, info->entities, info->events, info->snapshots, types->fences,
                open[info->users + 1]);
+        if (info->moved[0])
+            journal_print_json("moved", slice_text(info->moved), false);
         return;
     }
     printf("kind      %s\nstore     ", info->kind);
@@ -68,6 +69,8 @@ static void print_info(const struct journal_info *info, const struct types *type
            "\nsnapshots %" PRIu64 "\nshards    %" PRIu64 "\nopen      %s\n",
            info->version, info->bytes, info->entities, info->events, info->snapshots, types->fences,
            open[info->users + 1]);
+    if (info->moved[0])
+        printf("moved to  %s\n", info->moved);
 }
 
 enum cmd_exit cmd_journal_info(const struct cmd_call *call)
@@ -83,6 +86,7 @@ enum cmd_exit cmd_journal_info(const struct cmd_call *call)
         exit = journal_failed(journal);
     } else {
         print_info(&info, &types);
+        printf("%s", types.is_json ? ",\"types\":[" : "");
         if (!journal->ops->terms(journal, print_term, &types))
             exit = journal_failed(journal);
         printf("%s", types.is_json ? "]}\n" : "");
@@ -367,34 +371,6 @@ enum cmd_exit cmd_journal_tail(const struct cmd_call *call)
     if (good)
         follow(journal, followed, count);
     exit = ferror(stdout) ? CMD_GOOD : journal_failed(journal);
-    journal->ops->close(journal);
-    return exit;
-}
-
-/* ---- schema ---- */
-
-static void print_sql(void *context, const char *sql)
-{
-    (void)context;
-    journal_print_text(slice_text(sql), SQL_SHOWN);
-    printf(";\n");
-}
-
-enum cmd_exit cmd_journal_schema(const struct cmd_call *call)
-{
-    struct journal *journal = journal_open(call);
-    struct journal_info info = { .version = 0 };
-    enum cmd_exit exit = CMD_GOOD;
-
-    if (!journal)
-        return CMD_UNREACHABLE;
-    if (!journal->ops->info(journal, &info))
-        exit = journal_failed(journal);
-    else
-        printf("-- %s, version %" PRId64 "\n", info.kind, info.version);
-    if (exit == CMD_GOOD && !journal->ops->schema(journal, print_sql, NULL))
-        exit = journal_failed(journal);
-    buf_fini(&info.cluster);
     journal->ops->close(journal);
     return exit;
 }

@@ -41,7 +41,7 @@ static const char *const sql[READS] = {
                    " (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size),"
                    " (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM snapshot)",
     [READ_META] = "SELECT (SELECT value FROM meta WHERE name = 'cluster'),"
-                  " (SELECT value FROM meta WHERE name = 'store')",
+                  " (SELECT value FROM meta WHERE name = 'store'), (SELECT value FROM meta WHERE name = 'moved')",
 };
 
 /* In memory, beside a file that has none. */
@@ -163,10 +163,13 @@ static bool read_info(struct journal *journal, struct journal_info *info)
     result = sqlite3_step(statement);
     if (result == SQLITE_ROW) {
         struct slice store = column(statement, 1);
+        struct slice moved = column(statement, 2);
 
         buf_put_slice(&info->cluster, column(statement, 0));
         (void)snprintf(info->store, sizeof info->store, "%.*s", (int)store.size,
                        store.size ? (const char *)store.data : ""); /* may be cut */
+        (void)snprintf(info->moved, sizeof info->moved, "%.*s", (int)moved.size,
+                       moved.size ? (const char *)moved.data : ""); /* may be cut */
     }
     if (!end_read(own, statement, result) || !(statement = statement_of(own, READ_SIZES)))
         return false;
@@ -349,6 +352,7 @@ static bool connect_to(struct sqlite_journal *own)
     if (version < 1 || version > VERSION_MAX)
         return refuse(own, "its tables are version %lld, this program knows 1 to %d", (long long)version,
                       VERSION_MAX);
+    own->base.is_old = version < VERSION_MAX;
     if (version < VERSION_SNAPSHOTS && sqlite3_exec(own->db, no_snapshots, NULL, NULL, NULL) != SQLITE_OK)
         return failed(own);
     return true;

@@ -185,14 +185,10 @@ static void check_fence(void *context, struct slice type, struct slice shard, st
     find(deep, type, why);
 }
 
-/* Reads all events, and adds to the number of damaged parts. */
-static bool verify_events(struct journal *journal, const struct cmd_call *call, const struct program *program,
-                          struct backend_check *sum)
+bool journal_verify(struct journal *journal, bool is_json, bool is_deep, const struct program *program,
+                    struct backend_check *sum)
 {
-    struct deep deep = { .journal = journal,
-                         .is_json = cmd_value(call, "json") != NULL,
-                         .is_deep = cmd_value(call, "deep") || program,
-                         .program = program };
+    struct deep deep = { .journal = journal, .is_json = is_json, .is_deep = is_deep, .program = program };
     struct map_entry entry;
     bool good = journal->ops->terms(journal, note_term, &deep) &&
                 (!deep.is_deep || journal->ops->fences(journal, check_fence, &deep)) &&
@@ -257,7 +253,7 @@ static enum cmd_exit verify(const struct cmd_call *call, const struct program *p
     if (!journal_is_remote(call))
         exit = check_file(place, is_json, &found);
     if (exit <= CMD_FINDINGS && !found.error[0]) {
-        if (reads_all && !verify_events(journal, call, program, &found))
+        if (reads_all && !journal_verify(journal, is_json, cmd_value(call, "deep") || program, program, &found))
             exit = exit == CMD_FINDINGS ? exit : journal_failed(journal);
         if (exit == CMD_GOOD && found.damaged)
             exit = CMD_FINDINGS;

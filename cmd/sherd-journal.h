@@ -20,6 +20,7 @@ struct journal_info {
     int64_t version; /* of the tables */
     uint64_t bytes;
     uint64_t entities, events, snapshots;
+    char moved[80]; /* where its events were moved to; else empty */
     int users; /* 1: nodes have it open; 0: none; -1: unknown */
 };
 
@@ -76,6 +77,8 @@ struct journal_ops {
     bool (*faults)(struct journal *journal, void (*found)(void *context, struct slice part, const char *why),
                    void *context);
     bool (*schema)(struct journal *journal, void (*found)(void *context, const char *sql), void *context);
+    /* Upgrades the tables. Null: a file is opened to write. */
+    bool (*migrate)(struct journal *journal);
     /* Makes changes in one transaction, unless nodes use the journal. Null: a file is opened to write. */
     bool (*change)(struct journal *journal, const struct journal_changes *changes);
     void (*close)(struct journal *journal);
@@ -86,11 +89,15 @@ struct journal {
     const struct journal_ops *ops;
     char error[BACKEND_ERROR_MAX];
     bool is_used; /* the error is that nodes use it */
+    bool is_old;  /* its tables are of an older version */
+    bool must_migrate; /* so old that only ops->schema and migrate work */
 };
 
 /* sherd-journal-open.c */
 /* Opens the journal of a command, its first argument, to read it. Null, with a line on standard error. */
 struct journal *journal_open(const struct cmd_call *call);
+/* As above, also with must_migrate. */
+struct journal *journal_open_old(const struct cmd_call *call);
 /* Tells whether the journal of a command is in PostgreSQL. */
 bool journal_is_remote(const struct cmd_call *call);
 /* The URL of "postgres:URL", or of "postgresql://..."; null: a file. */
@@ -133,6 +140,12 @@ bool journal_number_of(const struct cmd_call *call, uint64_t *number);
 
 /* sherd-journal-state.c: state-at with --program */
 enum cmd_exit journal_state_by_program(const struct cmd_call *call);
+
+/* sherd-journal-verify.c */
+struct program;
+/* Reads all events and snapshots, prints what is damaged, and adds to the sum. False: the journal failed. */
+bool journal_verify(struct journal *journal, bool is_json, bool is_deep, const struct program *program,
+                    struct backend_check *sum);
 
 /* sherd-journal-sqlite.c */
 struct journal *journal_open_sqlite(const char *path, char *error);

@@ -75,8 +75,11 @@ const struct cmd_command cmd_commands[] = {
       "so its state is an earlier one. The former file becomes FILE.damaged, and FILE-turn is deleted. Stop "
       "all nodes that use the journal before. A backup may have more: compare first.",
       { { 0 } }, cmd_journal_accept_loss },
-    { "journal", "schema", "JOURNAL", 1, 1, "print the tables",
-      "Prints the version of the journal's tables, and the statements that made them.", { SCHEMA },
+    { "journal", "schema", "JOURNAL", 1, 1, "print, check or upgrade the tables",
+      "Prints the version of the journal's tables, and the statements that made them. With --check the exit status is 1 "
+      "if the tables are older than this program. With --migrate they are upgraded, as a new node does: stop all nodes "
+      "that use a file before; those that use PostgreSQL may run.",
+      { { "check", NULL, "compares the version" }, { "migrate", NULL, "upgrades older tables" }, SCHEMA },
       cmd_journal_schema },
     { "journal", "export", "JOURNAL", 1, 1, "write everything to standard output as JSON lines",
       "Writes terms, fences, all events and snapshots as lines of JSON (docs/protocol/journal.md, \"Export\"). "
@@ -94,6 +97,15 @@ const struct cmd_command cmd_commands[] = {
         { "number-of-shards", "N", "as the nodes have it; only for PostgreSQL" },
         JSON, SCHEMA },
       cmd_journal_import },
+    { "journal", "move", "FILE [URL]", 1, 2, "move an SQLite journal into PostgreSQL",
+      "Copies everything from FILE into an empty journal at postgres:URL, in one transaction, and verifies it. FILE keeps "
+      "its content, and gets a mark, so that no node opens it any more. Stop all nodes before. A move that was interrupted "
+      "is repeated from its beginning. With --undo it only deletes the mark: do that if the journal in PostgreSQL is "
+      "not used.",
+      { { "number-of-shards", "N", "as the nodes have it; required" },
+        { "undo", NULL, "deletes the mark of FILE" },
+        JSON, SCHEMA },
+      cmd_journal_move },
     { "journal", "remove-sharding", "JOURNAL TYPE...", 2, CMD_ARGUMENTS_MAX,
       "delete what sharding remembers of types",
       "Deletes the lists of remembered entities of these types, and prints them. After the next start these "

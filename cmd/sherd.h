@@ -88,6 +88,7 @@ enum cmd_exit cmd_journal_verify(const struct cmd_call *call);
 enum cmd_exit cmd_journal_accept_loss(const struct cmd_call *call);
 enum cmd_exit cmd_journal_export(const struct cmd_call *call);
 enum cmd_exit cmd_journal_import(const struct cmd_call *call);
+enum cmd_exit cmd_journal_move(const struct cmd_call *call);
 enum cmd_exit cmd_journal_remove_sharding(const struct cmd_call *call);
 
 #endif

@@ -1,7 +1,6 @@
 /* Runs an entity with snapshots twice: the second run recovers it from the last one.
  *   snapshots */
 /* [run] */
-#include <sherd/inspect.h>
 #include <sherd/sherd.h>
 
 #include <stdio.h>

@@ -15,6 +15,7 @@
 #include <sherd/entity_ref.h>
 #include <sherd/error.h>
 #include <sherd/extractor.h>
+#include <sherd/inspect.h>
 #include <sherd/job.h>
 #include <sherd/sharding.h>
 #include <sherd/shutdown.h>

@@ -525,6 +525,7 @@ static void *open_store(const struct backend_options *options,
     store->mode = mode;
     store->damage = options->damage;
     store->signs = options->signs;
+    store->opens_moved = options->opens_moved;
     store->claims = -1;
     is_ready = mode != BACKEND_WRITER || make_directory(store, error) == 0;
     if (is_ready) {

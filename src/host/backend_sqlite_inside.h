@@ -94,6 +94,7 @@ struct sqlite_store {
     bool has_marks;      /* the marks of FILE-turn belong to the file */
     bool was_full;       /* a group failed on a full disk */
     bool signs;          /* see backend_options */
+    bool opens_moved;    /* as above */
     bool is_broken;      /* a call was broken off (map_guard.h): `db` is not used any more */
     void *verdicts;      /* of the running append; here, as a broken call frees nothing */
     int wal_pages;       /* after the last commit */

@@ -95,6 +95,23 @@ static int check_cluster(struct sqlite_store *store, char *error)
     return result;
 }
 
+/* `sherd journal move` leaves a mark, so that no node goes on with the former file. */
+static int check_moved(struct sqlite_store *store, char *error)
+{
+    char *to;
+
+    if (store->opens_moved || !one_number(store, "SELECT count(*) FROM meta WHERE name = 'moved'", 0))
+        return 0;
+    to = read_meta(store, "SELECT value FROM meta WHERE name = 'moved'", error);
+    if (to)
+        (void)sqlite_refused(store, error,
+                             "its events were moved to %.60s: use the journal there, or undo it with "
+                             "sherd journal move --undo",
+                             to);
+    mem_free(to);
+    return -1;
+}
+
 static int64_t count_tables(struct sqlite_store *store)
 {
     return one_number(store, "SELECT count(*) FROM sqlite_schema", -1);
@@ -128,7 +145,7 @@ static int check_schema(struct sqlite_store *store, char *error)
                               (long long)version, SCHEMA_VERSION);
     if (lacks_sums(store))
         return sqlite_refused(store, error, "page 1 of the file is damaged");
-    return check_cluster(store, error);
+    return check_cluster(store, error) == 0 ? check_moved(store, error) : -1;
 }
 
 static int in_transaction(struct sqlite_store *store, char *error,

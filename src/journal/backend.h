@@ -187,6 +187,7 @@ struct backend_options {
      * is found again when it is used */
     struct backend_damage *damage;
     bool signs; /* SQLite: a check gives checksums to pages that another program wrote */
+    bool opens_moved; /* SQLite: opens a file whose events were moved; only for tools */
     /* A registered back end, which has `path` as its place, with its settings during the call, and a
      * log until the close. Both functions may be null */
     const struct sherd_backend *plugin;

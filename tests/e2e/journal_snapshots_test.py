@@ -199,6 +199,19 @@ def a_snapshot_can_be_made(journal):
     expect(objects("state-at", path, ID, "401", "--program", LIBRARY)[0]["snapshot"] == 401, "it is not used")
 
 
+def older_tables_are_read_and_upgraded(journal):
+    path = copy_of(journal, "older.db")
+    expect(run("schema", path, "--check") == "the tables are those of this program\n", "a new file is old")
+    change(path, "DROP TABLE snapshot")
+    change(path, "PRAGMA user_version = 2")
+    expect(objects("info", path)[0]["version"] == 2 and objects("ids", path)[0]["snapshots"] == 0, "a file of version 2")
+    expect("older than this program" in run("schema", path, "--check", code=1), "an old file is new")
+    expect("upgraded" in run("schema", path, "--migrate"), "--migrate")
+    expect(objects("info", path)[0]["version"] == 3, "the file is not upgraded")
+    run("schema", path, "--check")
+    expect("CREATE TABLE snapshot" in run("schema", path), "schema lacks a table")
+
+
 def write(folder):
     """Runs the program: 401 events, two snapshots."""
     with open(os.path.join(folder, "log"), "a") as log:
@@ -218,6 +231,7 @@ def main():
     snapshots_are_compared_with_the_events_before_them(journal)
     upcasters_are_tried_on_all_events(journal)
     a_snapshot_can_be_made(journal)
+    older_tables_are_read_and_upgraded(journal)
     shutil.rmtree(folder)
 
 
