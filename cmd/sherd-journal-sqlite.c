@@ -13,12 +13,12 @@
 
 #include "base/check.h"
 #include "host/backend_place.h"
+#include "host/backend_sqlite_inside.h"
 #include "host/backend_sqlite_pages.h"
 #include "host/backend_turn.h"
 
 #define APPLICATION_ID 0x73686a6c /* "shjl" */
 #define VERSION_MAX 3
-#define VERSION_SNAPSHOTS 3 /* older files have no table of them */
 #define WAIT_MS 1000
 #define PAGE_BYTES (1024 * 1024)
 
@@ -43,10 +43,6 @@ static const char *const sql[READS] = {
     [READ_META] = "SELECT (SELECT value FROM meta WHERE name = 'cluster'),"
                   " (SELECT value FROM meta WHERE name = 'store'), (SELECT value FROM meta WHERE name = 'moved')",
 };
-
-/* In memory, beside a file that has none. */
-static const char no_snapshots[] = "PRAGMA temp_store = MEMORY;"
-                                   "CREATE TEMP TABLE snapshot(entity INTEGER, seq INTEGER, record BLOB)";
 
 struct sqlite_journal {
     struct journal base;
@@ -353,7 +349,7 @@ static bool connect_to(struct sqlite_journal *own)
         return refuse(own, "its tables are version %lld, this program knows 1 to %d", (long long)version,
                       VERSION_MAX);
     own->base.is_old = version < VERSION_MAX;
-    if (version < VERSION_SNAPSHOTS && sqlite3_exec(own->db, no_snapshots, NULL, NULL, NULL) != SQLITE_OK)
+    if (sqlite_add_snapshots(own->db) != SQLITE_OK)
         return failed(own);
     return true;
 }

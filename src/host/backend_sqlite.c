@@ -70,10 +70,11 @@ static const char *const read_sql[SQL_READ_COUNT] = {
                         " CROSS JOIN event ON event.entity = entity.id"
                         " WHERE entity.pid = ?"
                         " ORDER BY event.seq DESC LIMIT 1",
-    [SQL_LOAD] = "SELECT snapshot.seq, snapshot.record FROM entity"
+    [SQL_LOAD] = "SELECT snapshot.seq, snapshot.entity FROM entity"
                  " CROSS JOIN snapshot ON snapshot.entity = entity.id"
                  " WHERE entity.pid = ? AND snapshot.seq <= ?"
                  " ORDER BY snapshot.seq DESC LIMIT 1",
+    [SQL_LOAD_RECORD] = "SELECT record FROM snapshot WHERE entity = ? AND seq = ?",
 };
 
 uint64_t sqlite_now(void)

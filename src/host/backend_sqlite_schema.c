@@ -19,10 +19,11 @@
     " PRIMARY KEY(type, term)) WITHOUT ROWID;"                                 \
     "INSERT INTO meta VALUES('store', lower(hex(randomblob(16))));"
 
-/* Version 3 added snapshots. */
+/* Version 3 added snapshots. Their key has an index of its own: a search without one would read the
+ * large records that it passes. */
 #define SCHEMA_3                                                               \
     "CREATE TABLE snapshot(entity INTEGER, seq INTEGER, record BLOB NOT NULL," \
-    " PRIMARY KEY(entity, seq)) WITHOUT ROWID;"
+    " PRIMARY KEY(entity, seq));"
 
 static const char schema[] =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
@@ -35,6 +36,15 @@ static const char schema[] =
     "CREATE TABLE event(entity INTEGER, seq INTEGER, record BLOB NOT NULL,"
     " PRIMARY KEY(entity, seq)) WITHOUT ROWID;"
     "INSERT INTO claims VALUES(1, 0);" SCHEMA_2 SCHEMA_3;
+
+int sqlite_add_snapshots(sqlite3 *db)
+{
+    if (sqlite3_table_column_metadata(db, "main", "snapshot", NULL, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK)
+        return SQLITE_OK;
+    return sqlite3_exec(db, "PRAGMA temp_store = MEMORY;"
+                        "CREATE TEMP TABLE snapshot(entity INTEGER, seq INTEGER, record BLOB)",
+                        NULL, NULL, NULL);
+}
 
 /* `missing` if there is no row */
 static int64_t one_number(struct sqlite_store *store, const char *sql,
