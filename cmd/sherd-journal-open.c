@@ -57,6 +57,19 @@ enum cmd_exit journal_failed(const struct journal *journal)
     return cmd_fail(journal->is_used ? CMD_REFUSED : CMD_UNREACHABLE, "%s", journal->error);
 }
 
+bool journal_has_file(const char *folder, const char *name)
+{
+    struct buf path = { 0 };
+    bool has;
+
+    buf_put_text(&path, folder);
+    buf_put_u8(&path, '/');
+    buf_put(&path, name, strlen(name) + 1);
+    has = access((const char *)path.data, F_OK) == 0;
+    buf_fini(&path);
+    return has;
+}
+
 void journal_delete_beside(const char *path, const char *end)
 {
     struct buf name = { 0 };

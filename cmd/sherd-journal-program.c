@@ -210,7 +210,7 @@ const char *program_save(const struct program_state *state, struct buf *image)
     const struct sherd_behavior *face = state->code.face;
 
     note(state, state->seq);
-    return face->save ? snapshot_image(face, state->code.self, image) : "the type has no function save";
+    return face->save ? snapshot_image(face, state->code.self, SHERD_SNAPSHOT_MAX, image) : "the type has no function save";
 }
 
 const char *program_describe(const struct program_state *state, struct buf *text)
@@ -218,7 +218,7 @@ const char *program_describe(const struct program_state *state, struct buf *text
     struct sherd_behavior face = { .save = state->row->describe };
 
     note(state, state->seq);
-    return snapshot_image(&face, state->code.self, text);
+    return snapshot_image(&face, state->code.self, SHERD_SNAPSHOT_MAX, text);
 }
 
 /* ---- replays ---- */

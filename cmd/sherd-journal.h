@@ -116,6 +116,8 @@ bool journal_hold(struct journal *journal, struct journal_id *id);
 /* Calls `found` for each entity, until it returns false. `found` may read. */
 bool journal_each_id(struct journal *journal, struct slice prefix, struct slice after,
                      bool (*found)(void *context, const struct journal_id *id), void *context);
+/* Tells whether a folder has a file. */
+bool journal_has_file(const char *folder, const char *name);
 /* Deletes FILE with this end, if it is there. */
 void journal_delete_beside(const char *path, const char *end);
 /* TYPE of TYPE|ENTITY and of |TYPE|SHARD; empty: there is none. */

@@ -110,10 +110,18 @@ const struct cmd_command cmd_commands[] = {
       "delete what sharding remembers of types",
       "Deletes the lists of remembered entities of these types, and prints them. After the next start these "
       "entities start when they get a message. Events of entities, fences and terms stay. Stop the "
-      "whole cluster before: it is refused while nodes have the journal open. Durable distributed data is "
-      "not touched: if state-store-mode is ddata, delete its folder instead.",
+      "whole cluster before: it is refused while nodes have the journal open. Lists in durable distributed data "
+      "(remember-entities-store = ddata) are deleted by remove-durable.",
       { { "dry-run", NULL, "only prints them" }, JSON, SCHEMA },
       cmd_journal_remove_sharding },
+    { "journal", "remove-durable", "FOLDER TYPE...", 2, CMD_ARGUMENTS_MAX,
+      "delete what sharding remembers in durable data",
+      "Deletes the keys of these types, such as shard-TYPE-all, from the durable distributed data in FOLDER, and prints "
+      "them. FOLDER is the one of a node in lmdb.dir, with values.mdb. Keys of applications stay. Stop the whole "
+      "cluster, and do it for the folder of each node: one that is left brings the keys back. It is refused while "
+      "a node has FOLDER open.",
+      { { "cluster", "ID", "the cluster's id, as journal.cluster-id (ClusterSystem)" }, DRY_RUN, JSON },
+      cmd_journal_remove_durable },
     { NULL, "man", "", 0, 0, "print the manual page", "Prints the manual page sherd(1) in mdoc.", { { 0 } },
       cmd_man },
     { NULL, "completion", "", 0, 0, "print completion for bash",

@@ -90,5 +90,6 @@ enum cmd_exit cmd_journal_export(const struct cmd_call *call);
 enum cmd_exit cmd_journal_import(const struct cmd_call *call);
 enum cmd_exit cmd_journal_move(const struct cmd_call *call);
 enum cmd_exit cmd_journal_remove_sharding(const struct cmd_call *call);
+enum cmd_exit cmd_journal_remove_durable(const struct cmd_call *call);
 
 #endif

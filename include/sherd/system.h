@@ -665,6 +665,15 @@ struct sherd_recovery_status {
     uint64_t long_replays;
 };
 
+/* The snapshots of entities of this node since its start. */
+struct sherd_snapshot_status {
+    uint64_t taken;   /* images that are stored */
+    uint64_t failed;  /* not taken or not stored, for any reason */
+    uint64_t loaded;  /* recoveries that began with one */
+    uint64_t refused; /* recoveries fell back to an older one, or to events */
+    uint64_t deleted_events; /* events that kept snapshots replace */
+};
+
 /* A snapshot of this node's view. sherd_status_free frees the arrays. */
 struct sherd_status {
     struct sherd_member *members;    /* of the cluster */
@@ -692,6 +701,7 @@ struct sherd_status {
     struct sherd_replica_status *replicas;  /* those in use */
     uint32_t replica_count;                 /* entries of replicas */
     struct sherd_recovery_status recoveries;
+    struct sherd_snapshot_status snapshots;
 };
 
 /* Takes a snapshot of this node. Waits for a turn of every lane, at most 5 s. A

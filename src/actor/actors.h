@@ -82,6 +82,7 @@ struct actors_settings {
     uint32_t large_max;
     bool (*is_large)(void *user, const struct destination *destination);
     uint32_t long_replay; /* a recovery of so many events is reported; 0: none */
+    uint32_t snapshot_max; /* bytes of an image; 0: JOURNAL_SNAPSHOT_SIZE_MAX */
     /* Appends an event of a persistent entity to the journal, which copies it, and returns its
      * position; these grow, and others may use numbers between them. EVENT_REFUSED: it is not
      * stored, and actors_store_failed follows. Called by sherd_persist, so that effects know at
@@ -449,6 +450,7 @@ struct actors_status {
     uint64_t store_failures;
     uint64_t rejected;        /* events that their entities rejected */
     uint64_t long_replays;
+    uint64_t snapshots_failed; /* save failed, or the image is too large */
     uint64_t handlers_failed; /* by SHERD_FAIL */
     uint64_t surplus;         /* entities passivated because of a limit */
     uint64_t slow_handlers;

@@ -10,12 +10,13 @@
 
 struct sherd_out {
     struct buf bytes;
+    size_t size_max;
     bool is_too_large;
 };
 
 SHERD_API void sherd_out_put(struct sherd_out *out, struct sherd_bytes bytes)
 {
-    if (bytes.size > JOURNAL_SNAPSHOT_SIZE_MAX - out->bytes.size)
+    if (bytes.size > out->size_max - out->bytes.size)
         out->is_too_large = true;
     else
         buf_put(&out->bytes, bytes.data, bytes.size);
@@ -70,13 +71,14 @@ static void warn(struct actors *actors, const struct slot *slot, struct type *ty
     slot_trace(actors, slot, TRACE_WARNING, text);
 }
 
-const char *snapshot_image(const struct sherd_behavior *face, const void *self, struct buf *image)
+const char *snapshot_image(const struct sherd_behavior *face, const void *self, size_t size_max,
+                           struct buf *image)
 {
-    struct sherd_out out = { 0 };
+    struct sherd_out out = { .size_max = size_max };
     const char *fault = face->save(self, &out) == 0 ? NULL : "save returned an error";
 
     if (!fault && out.is_too_large)
-        fault = "the image is larger than SHERD_SNAPSHOT_MAX";
+        fault = "the image is larger than journal.snapshot-size-max";
     *image = out.bytes;
     return fault;
 }
@@ -93,7 +95,10 @@ void snapshot_take(struct actors *actors, uint32_t index, struct slot *slot, boo
     if (!is_good || actors->ctx.store_failed || extra->position == EVENT_REFUSED)
         return;
     extra->tried_seq = extra->seq;
-    fault = snapshot_image(&behavior->face, self_of(actors, slot), &image);
+    fault = snapshot_image(&behavior->face, self_of(actors, slot),
+                           actors->settings.snapshot_max ? actors->settings.snapshot_max
+                                                         : JOURNAL_SNAPSHOT_SIZE_MAX,
+                           &image);
     if (!fault) {
         actors->settings.save(
             actors->settings.user,
@@ -103,6 +108,7 @@ void snapshot_take(struct actors *actors, uint32_t index, struct slot *slot, boo
                                        type->keep_events });
     } else {
         REACHED("an entity cannot save its state");
+        actors->counts.snapshots_failed++;
         warn(actors, slot, type, fault);
     }
     buf_fini(&image);

@@ -1,4 +1,4 @@
-/* Lists the keys of recoveries and of a journal in PostgreSQL, with the macros of table.c. */
+/* Lists the keys of recoveries, snapshots and a journal in PostgreSQL, with the macros of table.c. */
 #ifndef SHERD_CONFIG_TABLE_JOURNAL_H
 #define SHERD_CONFIG_TABLE_JOURNAL_H
 
@@ -15,6 +15,7 @@
     COUNT("journal.max-concurrent-recoveries", "50", NULL, 1, 4096, YES, \
           "number of entities of a node that recover at a time, at least one and at most 64 for each lane") \
     COUNT("journal.long-replay-events", "100000", OFF, 1, 1000000000, YES, \
-          "a recovery that reads so many events is counted, and logged once a minute for each type")
+          "a recovery that reads so many events is counted, and logged once a minute for each type") \
+    SIZE("journal.snapshot-size-max", "16 MiB", NULL, YES, "a state with a larger image gets no snapshot; at most 16 MiB")
 
 #endif

@@ -109,6 +109,7 @@ struct journal_request {
     uint32_t count_max;       /* REPLAY: records; SAVE: snapshots that stay; TRIM: records to delete */
     uint32_t size_max;        /* REPLAY: bytes; one record always fits */
     bool more;                /* out: more records follow (REPLAY), or are to be deleted (TRIM) */
+    uint32_t deleted;         /* TRIM, out: records */
 
     VEC(struct backend_shard) shards;     /* APPEND; TAKE_TERM, out: if it lists them */
     VEC(struct backend_entity) entities;  /* APPEND */

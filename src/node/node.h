@@ -184,6 +184,7 @@ struct node_settings {
 
     uint32_t recoveries_max; /* at a time, shared out to the lanes; 0: RECOVERIES_NODE */
     uint32_t long_replay; /* a recovery of so many events is reported; 0: LONG_REPLAY_EVENTS */
+    uint32_t snapshot_max; /* bytes of an image; 0: JOURNAL_SNAPSHOT_SIZE_MAX */
 #define LONG_REPLAY_NONE UINT32_MAX
     bool terms_by_clock; /* journal in memory: the wall clock replaces former terms */
 

@@ -118,15 +118,16 @@ static const struct {
         " ON CONFLICT (entity, seq) DO UPDATE SET at = excluded.at, record = excluded.record),"
         " d AS (DELETE FROM @snapshot s USING e, b WHERE s.entity = e.id AND s.seq < b.seq)"
         " SELECT (SELECT count(*) FROM held), (SELECT count(*) FROM e), b.seq FROM b" },
-    /* $7 lowest record that stays, $8 most records to delete. Returns rows held, and 1 if more are to be
-     * deleted. */
+    /* $7 lowest record that stays, $8 most records to delete. Returns rows held, 1 if more are to be
+     * deleted, and how many were. */
     [PG_TRIM] = { "trim",
         HELD ", e AS MATERIALIZED (SELECT e.id, (SELECT min(seq) FROM @event WHERE entity = e.id) AS first,"
         " (SELECT max(seq) FROM @event WHERE entity = e.id) AS last"
         " FROM @entity e JOIN held ON true WHERE e.pid = $6::bytea),"
-        " d AS (DELETE FROM @event v USING e WHERE v.entity = e.id AND v.seq < least($7::int8, e.last, e.first + $8::int8))"
+        " d AS (DELETE FROM @event v USING e WHERE v.entity = e.id AND v.seq < least($7::int8, e.last, e.first + $8::int8)"
+        " RETURNING 1)"
         " SELECT (SELECT count(*) FROM held),"
-        " (SELECT count(*) FROM e WHERE least($7, e.last) - e.first > $8)" },
+        " (SELECT count(*) FROM e WHERE least($7, e.last) - e.first > $8), (SELECT count(*) FROM d)" },
     /* $7 lowest snapshot that goes. Returns rows held. */
     [PG_DROP] = { "drop",
         HELD ", d AS (DELETE FROM @snapshot s USING @entity e, held"

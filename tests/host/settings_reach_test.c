@@ -36,6 +36,7 @@ struct row {
 static const struct row rows[] = {
     { "sherd.journal.max-concurrent-recoveries", COUNT, AT(recoveries_max), 50, 7, "7" },
     { "sherd.journal.long-replay-events", COUNT, AT(long_replay), 100000, 8, "8" },
+    { "sherd.journal.snapshot-size-max", COUNT, AT(snapshot_max), 16777216, 9, "9" },
     { CLUSTER "gossip-interval", TIME, AT(gossip_interval), 1000, 1101, "1101 ms" },
     { CLUSTER "leader-actions-interval", TIME, AT(leader_actions_interval), 1000, 1102, "1102 ms" },
     { CLUSTER "unreachable-nodes-reaper-interval", TIME, AT(unreachable_reaper_interval), 1000, 1103, "1103 ms" },

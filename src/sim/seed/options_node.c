@@ -29,6 +29,7 @@
  *   - data.frame_size, sharding_data.frame_size, data.entry_size_max, sharding_data.entry_size_max,
  *     sharding_data.update_size_max: follow from the size of a frame; the entries of a run are far
  *     smaller
+ *   - snapshot_max: the images of a run are far smaller
  * Reports without effect:
  *   - slow_handler, publish_stats_interval, long_replay: lines of the log
  *   - data.logged_size, sharding_data.logged_size, remember.load_timeout, remember.write_timeout:
