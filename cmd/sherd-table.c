@@ -88,7 +88,7 @@ const struct cmd_command cmd_commands[] = {
       { { "prefix", "PREFIX", "only entities whose id begins so" }, SCHEMA }, cmd_journal_export },
     { "journal", "import", "JOURNAL [FILE]", 1, 2, "read an export into a journal",
       "Reads an export from FILE or standard input into JOURNAL, which is made if it does not exist. All is "
-      "imported, or nothing. Entities that the journal already has are refused. Terms and fences become the "
+      "imported, or nothing: after an interruption the import is simply repeated. Entities that the journal already has are refused. Terms and fences become the "
       "higher ones of both. Stop all nodes that use the journal before: it is refused while a process has "
       "it open. A journal in PostgreSQL must be empty, and needs --number-of-shards: its tables have the shard of "
       "each entity. An export whose types have other extractors than Akka's hash is refused there.",

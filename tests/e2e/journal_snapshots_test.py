@@ -16,6 +16,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 
 PROGRAM, SHERD, LIBRARY, FAULTY = (os.path.abspath(path) for path in sys.argv[1:5])
 ID = "Account|alice"
@@ -145,6 +146,24 @@ def an_import_has_the_snapshots_of_the_export(journal):
     return target
 
 
+def an_interrupted_import_leaves_nothing_and_is_repeated(journal):
+    lines = run("export", journal)
+    target = os.path.join(os.path.dirname(journal), "killed.db")
+    with subprocess.Popen([SHERD, "journal", "import", target], stdin=subprocess.PIPE, text=True) as importing:
+        importing.stdin.write(lines[:len(lines) // 2])
+        importing.stdin.flush()
+        for _ in range(LIMIT * 10):
+            if os.path.exists(target + "-wal"):
+                break
+            time.sleep(0.1)
+        time.sleep(0.5)  # it reads what it has got
+        importing.kill()
+    info = objects("info", target)[0]
+    expect(info["events"] == 0 and info["open"] == "no", f"a killed import leaves {info}")
+    run("import", target, stdin=lines)
+    expect(lines_of(target)[1:] == lines_of(journal)[1:], "the second import has another export")
+
+
 def the_code_of_the_application_makes_states(journal):
     code = "--program", LIBRARY
     expect(run("state-at", journal, ID, "400", *code) == "2000 cents in 400 deposits\n", "state-at of event 400")
@@ -227,6 +246,7 @@ def main():
     a_snapshot_that_stands_for_deleted_events_stays(journal)
     verify_finds_what_is_wrong_with_snapshots(journal)
     an_import_has_the_snapshots_of_the_export(journal)
+    an_interrupted_import_leaves_nothing_and_is_repeated(journal)
     the_code_of_the_application_makes_states(journal)
     snapshots_are_compared_with_the_events_before_them(journal)
     upcasters_are_tried_on_all_events(journal)
