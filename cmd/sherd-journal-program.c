@@ -346,11 +346,11 @@ bool program_compare(const struct program *program, struct journal *journal, con
     struct comparing comparing = { .program = program, .journal = journal, .found = found, .context = context };
     bool good;
 
-    if (!row || !at->last)
+    if (!row || !at->last || !at->snapshots)
         return true;
     program_begin(&comparing.full, program, row, at->id);
     program_begin(&comparing.part, program, row, at->id);
-    good = !at->snapshots || journal_each_snapshot(journal, at->id, 1, INT64_MAX, add_number, &comparing.numbers);
+    good = journal_each_snapshot(journal, at->id, 1, INT64_MAX, add_number, &comparing.numbers);
     if (good && at->first > 1)
         good = load_first(&comparing, at);
     if (good && (at->first == 1 || comparing.full.snapshot))
