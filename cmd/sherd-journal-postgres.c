@@ -222,6 +222,8 @@ static bool read_faults(struct journal *journal, void (*found)(void *context, st
           " (SELECT max(pos) FROM @event ev WHERE ev.shard = s.id)", "the shard's position is below that of an event" },
         { "SELECT DISTINCT convert_to(entity::text, 'UTF8') FROM @event ev"
           " WHERE NOT EXISTS (SELECT 1 FROM @entity e WHERE e.id = ev.entity)", "events without a row of their entity" },
+        { "SELECT DISTINCT convert_to(entity::text, 'UTF8') FROM @snapshot s"
+          " WHERE NOT EXISTS (SELECT 1 FROM @entity e WHERE e.id = s.entity)", "snapshots without a row of their entity" },
     };
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         PGresult *result = journal_remote_run(journal, checks[i].text, NULL, 0, 1);

@@ -22,7 +22,7 @@
 #define WAIT_MS 1000
 #define PAGE_BYTES (1024 * 1024)
 
-enum { READ_IDS, READ_EVENTS, READ_SNAPSHOT, READ_TERMS, READ_FENCES, READ_SCHEMA, READ_SIZES, READ_META, READS };
+enum { READ_IDS, READ_EVENTS, READ_SNAPSHOT, READ_TERMS, READ_FENCES, READ_LOOSE_EVENTS, READ_LOOSE_SNAPSHOTS, READ_SCHEMA, READ_SIZES, READ_META, READS };
 
 static const char *const sql[READS] = {
     [READ_IDS] = "SELECT pid, coalesce((SELECT min(seq) FROM event WHERE entity = id), 0),"
@@ -36,6 +36,8 @@ static const char *const sql[READS] = {
                       " ORDER BY snapshot.seq LIMIT ?3",
     [READ_TERMS] = "SELECT type, term FROM term ORDER BY type",
     [READ_FENCES] = "SELECT type, shard, term, epoch FROM fence ORDER BY type, shard",
+    [READ_LOOSE_EVENTS] = "SELECT DISTINCT entity FROM event WHERE entity NOT IN (SELECT id FROM entity)",
+    [READ_LOOSE_SNAPSHOTS] = "SELECT DISTINCT entity FROM snapshot WHERE entity NOT IN (SELECT id FROM entity)",
     [READ_SCHEMA] = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid",
     [READ_SIZES] = "SELECT (SELECT count(*) FROM entity), (SELECT count(*) FROM event),"
                    " (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size),"
@@ -275,6 +277,29 @@ static bool read_fences(struct journal *journal,
     return end_read(own, statement, result);
 }
 
+/* Rows of entities are never deleted. */
+static bool read_loose(struct sqlite_journal *own, int which, const char *why,
+                       void (*found)(void *context, struct slice part, const char *why), void *context)
+{
+    sqlite3_stmt *statement = statement_of(own, which);
+    int result;
+
+    if (!statement)
+        return false;
+    while ((result = sqlite3_step(statement)) == SQLITE_ROW)
+        found(context, slice_text((const char *)sqlite3_column_text(statement, 0)), why);
+    return end_read(own, statement, result);
+}
+
+static bool read_faults(struct journal *journal, void (*found)(void *context, struct slice part, const char *why),
+                        void *context)
+{
+    struct sqlite_journal *own = own_of(journal);
+
+    return read_loose(own, READ_LOOSE_EVENTS, "events without a row of their entity", found, context) &&
+           read_loose(own, READ_LOOSE_SNAPSHOTS, "snapshots without a row of their entity", found, context);
+}
+
 static bool read_schema(struct journal *journal, void (*found)(void *context, const char *sql), void *context)
 {
     struct sqlite_journal *own = own_of(journal);
@@ -307,6 +332,7 @@ static const struct journal_ops sqlite_ops = {
     .hold = hold,
     .terms = read_terms,
     .fences = read_fences,
+    .faults = read_faults,
     .schema = read_schema,
     .close = close_journal,
 };

@@ -192,7 +192,7 @@ bool journal_verify(struct journal *journal, bool is_json, bool is_deep, const s
     struct map_entry entry;
     bool good = journal->ops->terms(journal, note_term, &deep) &&
                 (!deep.is_deep || journal->ops->fences(journal, check_fence, &deep)) &&
-                (!deep.is_deep || !journal->ops->faults || journal->ops->faults(journal, note_fault, &deep)) &&
+                (!deep.is_deep || journal->ops->faults(journal, note_fault, &deep)) &&
                 journal_each_id(journal, (struct slice){ 0 }, (struct slice){ 0 }, check_entity, &deep) &&
                 !journal->error[0];
 

@@ -73,7 +73,7 @@ struct journal_ops {
     bool (*fences)(struct journal *journal,
                    void (*found)(void *context, struct slice type, struct slice shard, struct fence fence),
                    void *context);
-    /* Compares the tables with each other. Null: verify does it in another way. */
+    /* Compares the tables with each other. */
     bool (*faults)(struct journal *journal, void (*found)(void *context, struct slice part, const char *why),
                    void *context);
     bool (*schema)(struct journal *journal, void (*found)(void *context, const char *sql), void *context);

@@ -79,7 +79,7 @@ const struct cmd_command cmd_commands[] = {
       "Prints the version of the journal's tables, and the statements that made them. With --check the exit status is 1 "
       "if the tables are older than this program. With --migrate they are upgraded, as a new node does: stop all nodes "
       "that use a file before; those that use PostgreSQL may run.",
-      { { "check", NULL, "compares the version" }, { "migrate", NULL, "upgrades older tables" }, SCHEMA },
+      { { "check", NULL, "compares the version" }, { "migrate", NULL, "upgrades older tables" }, JSON, SCHEMA },
       cmd_journal_schema },
     { "journal", "export", "JOURNAL", 1, 1, "write everything to standard output as JSON lines",
       "Writes terms, fences, all events and snapshots as lines of JSON (docs/protocol/journal.md, \"Export\"). "

@@ -107,6 +107,8 @@ def verify_finds_what_is_wrong_with_snapshots(journal):
             ("gone.db", "DELETE FROM snapshot", f"events 1 to {oldest} are missing, and no good snapshot has them"),
             ("above.db", f"DELETE FROM event WHERE seq >= {newest}", f"snapshot {newest} is above the last event"),
             ("behind.db", f"DELETE FROM event WHERE seq < {oldest + 4}", f"events {oldest + 1} to {oldest + 3} after it are missing"),
+            ("loose.db", "INSERT INTO event VALUES(99, 1, x'00')", "99: events without a row of their entity"),
+            ("unowned.db", "INSERT INTO snapshot VALUES(98, 1, x'00')", "98: snapshots without a row of their entity"),
             ("event.db", "INSERT OR REPLACE INTO snapshot SELECT entity, seq, record FROM event WHERE seq = 400", "snapshot 400: ")):
         path = copy_of(journal, name)
         change(path, sql)
@@ -227,7 +229,8 @@ def older_tables_are_read_and_upgraded(journal):
     expect("older than this program" in run("schema", path, "--check", code=1), "an old file is new")
     expect("upgraded" in run("schema", path, "--migrate"), "--migrate")
     expect(objects("info", path)[0]["version"] == 3, "the file is not upgraded")
-    run("schema", path, "--check")
+    expect(objects("schema", path, "--check") == [{"current": True, "upgraded": False}], "schema --check --json")
+    expect(objects("schema", path)[0] == {"kind": "sqlite", "version": 3}, "schema --json")
     expect("CREATE TABLE snapshot" in run("schema", path), "schema lacks a table")
 
 
