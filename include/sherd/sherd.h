@@ -16,6 +16,7 @@
 #include <sherd/error.h>
 #include <sherd/extractor.h>
 #include <sherd/job.h>
+#include <sherd/passivation.h>
 #include <sherd/sharding.h>
 #include <sherd/shutdown.h>
 #include <sherd/singleton.h>

@@ -20,6 +20,7 @@
 #include <sherd/actor.h>
 #include <sherd/cluster.h>
 #include <sherd/extractor.h>
+#include <sherd/passivation.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -168,10 +169,14 @@ struct sherd_entity_type {
      * count, as in Akka: not those to its ref, its timers and its answers. An
      * entity with open asks or jobs is not idle. */
     uint64_t idle_ms;
+    /* The strategy of passivation (sherd/passivation.h). Copied. Default: as
+     * configured (akka.cluster.sharding.passivation). idle_ms and the next two
+     * fields win over its numbers. Remembered entities have no strategy. */
+    const struct sherd_passivation *passivation;
     /* The active entities of the type on this node: when there are more, the
-     * strategy of akka.cluster.sharding.passivation chooses which are
-     * passivated (default-strategy, if the configured one has no limit).
-     * Default: as configured (no limit). See sherd_set_active_limit. */
+     * strategy chooses which are passivated (default-strategy, if the type's
+     * has no replacement policy). Default: as the strategy says (no limit). See
+     * sherd_set_active_limit. */
     uint32_t active_entity_limit;
     /* The same in bytes. */
     uint64_t active_byte_limit;
