@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/timers.h"
 #include "node/entity_type.h"
 #include "node/type_passivation.h"
@@ -116,6 +117,21 @@ static void warn_of_interval(struct sherd_system *system)
                 "set it to at most idle-entity.timeout");
 }
 
+/* Each lane has at least one. */
+static void warn_of_recoveries(struct sherd_system *system)
+{
+    const struct node_settings *node = &system->settings.node;
+
+    if (!is_set(system->settings.config, "journal.max-concurrent-recoveries"))
+        return;
+    if (node->recoveries_max < node->lanes)
+        warn_of_key(system, "more entities recover at a time than is set: at least one for each lane",
+                    "journal.max-concurrent-recoveries", "set it to at least the number of lanes");
+    if (node->recoveries_max > JOURNAL_REPLAYS_MAX * node->lanes)
+        warn_of_key(system, "fewer entities recover at a time than is set: at most 64 for each lane",
+                    "journal.max-concurrent-recoveries", "set it to at most 64 for each lane");
+}
+
 void system_log_bounds(struct sherd_system *system)
 {
     const struct settings *settings = &system->settings;
@@ -129,6 +145,16 @@ void system_log_bounds(struct sherd_system *system)
                     "than the 5 s that Akka keeps for its end",
                     SHARDING "handoff-timeout", "set it to more than 6 s");
     warn_of_interval(system);
+    if (settings->stalled_leave_after < STALLED_NS)
+        warn_of_key(system, "the time of a stalled lane is raised to 5 s, after which a lane is stalled",
+                    "stalled-lane.leave-after", "set it to at least 5 s, or off");
+    if (settings->node.acceptable_heartbeat_pause < settings->node.heartbeat_interval)
+        warn_of_key(system,
+                    "members become unreachable without a fault: heartbeats are further apart than the pause "
+                    "that is accepted",
+                    "cluster.failure-detector.acceptable-heartbeat-pause",
+                    "set it to at least heartbeat-interval");
+    warn_of_recoveries(system);
 }
 
 /* ---- settings that only types can use ---- */

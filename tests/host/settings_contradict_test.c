@@ -217,6 +217,13 @@ static void a_setting_that_is_cut_to_a_bound_is_warned_of(void **state)
     warns_not(SHARDING "handoff-timeout = 6 s", NULL, "level=warning");
     warns(OWN("idle-entity { timeout = 5 s, interval = 6 s }"), NULL,
           "further apart than the idle time\" key=" SHARDING "passivation.own.idle-entity.interval");
+    warns("sherd.stalled-lane.leave-after = 4 s", NULL, "raised to 5 s, after which a lane is stalled\" key=sherd.");
+    warns("sherd.journal.max-concurrent-recoveries = 65", NULL, "at most 64 for each lane\" key=sherd.journal.");
+    warns("akka.cluster.failure-detector { heartbeat-interval = 5 s, acceptable-heartbeat-pause = 4 s }", NULL,
+          "members become unreachable without a fault");
+    warns_not("akka.cluster.failure-detector { heartbeat-interval = 5 s, acceptable-heartbeat-pause = 5 s }\n"
+              "sherd { stalled-lane.leave-after = 5 s, journal.max-concurrent-recoveries = 64 }", NULL,
+              "level=warning");
     warns_not(OWN("idle-entity { timeout = 5 s, interval = 5 s }"), NULL, "level=warning");
 }
 

@@ -672,3 +672,17 @@ const struct sherd_behavior workload_entity_checked = {
     .release = release,
     .apply_checked = apply_checked,
 };
+
+/* Each third type has the node's strategy. */
+const struct sherd_passivation *workload_strategy(uint32_t type)
+{
+    static const struct sherd_passivation own[] = {
+        { .replacement.policy = SHERD_MOST_RECENTLY_USED },
+        { .strategy = "default-strategy",
+          .idle_interval_ms = 1000,
+          .replacement = { .policy = SHERD_LEAST_FREQUENTLY_USED, .dynamic_aging = 1 },
+          .window_proportion = 0.5 },
+    };
+
+    return type % 3 ? &own[type % 3 - 1] : NULL;
+}

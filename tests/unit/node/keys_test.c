@@ -87,7 +87,7 @@ static uint32_t shards_at(struct world *world, uint32_t node)
     return shards;
 }
 
-/* ---- what is measured ---- */
+/* ---- measurements ---- */
 
 static void count_bytes(void *user, uint64_t pipe, uint32_t from, uint32_t to, struct slice bytes)
 {
