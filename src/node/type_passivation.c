@@ -122,6 +122,20 @@ static void set_choice(struct passivation_settings *choice, const struct sherd_p
     set_number(&choice->filter.reset_multiplier, own->sketch_reset_multiplier);
 }
 
+/* Sets the numbers of parts that the strategy lacks: without a configuration they are zero. */
+static void fill_in(struct passivation_settings *choice)
+{
+    if (!(choice->window_share_max > 0)) {
+        choice->window_share = passivation_default.window_share;
+        choice->window_share_min = passivation_default.window_share_min;
+        choice->window_share_max = passivation_default.window_share_max;
+    }
+    if (!choice->filter.depth)
+        choice->filter = passivation_default.filter;
+    if (!(choice->climb.adjust_multiplier > 0))
+        choice->climb = passivation_default.climb;
+}
+
 struct passivation_settings *type_passivation_choice(const struct node_settings *settings,
                                                      const struct sherd_entity_type *type)
 {
@@ -134,14 +148,7 @@ struct passivation_settings *type_passivation_choice(const struct node_settings 
     if (choice.main.policy == PASSIVATION_NONE &&
         type->passivation->replacement.policy == SHERD_REPLACEMENT_CONFIGURED)
         choice = type_passivation_default(settings);
-    else if (choice.main.policy == PASSIVATION_NONE && !choice.filter.depth)
-        choice = (struct passivation_settings){
-            .window_share = passivation_default.window_share,
-            .window_share_min = passivation_default.window_share_min,
-            .window_share_max = passivation_default.window_share_max,
-            .filter = passivation_default.filter,
-            .climb = passivation_default.climb,
-        };
+    fill_in(&choice);
     set_choice(&choice, type->passivation);
     return mem_copy(&choice, sizeof choice);
 }

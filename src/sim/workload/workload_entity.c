@@ -673,15 +673,15 @@ const struct sherd_behavior workload_entity_checked = {
     .apply_checked = apply_checked,
 };
 
-/* Each third type has the node's strategy. */
+/* Each third type has the node's strategy; all have its limits. */
 const struct sherd_passivation *workload_strategy(uint32_t type)
 {
     static const struct sherd_passivation own[] = {
         { .replacement.policy = SHERD_MOST_RECENTLY_USED },
-        { .strategy = "default-strategy",
-          .idle_interval_ms = 1000,
-          .replacement = { .policy = SHERD_LEAST_FREQUENTLY_USED, .dynamic_aging = 1 },
-          .window_proportion = 0.5 },
+        { .replacement = { .policy = SHERD_LEAST_FREQUENTLY_USED, .dynamic_aging = 1 },
+          .window = { .policy = SHERD_LEAST_RECENTLY_USED },
+          .window_proportion = 0.5,
+          .frequency_sketch = 1 },
     };
 
     return type % 3 ? &own[type % 3 - 1] : NULL;

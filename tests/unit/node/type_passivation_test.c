@@ -165,6 +165,23 @@ static void a_policy_of_the_type_has_no_window_of_another_strategy(void **state)
     mem_free(choice);
 }
 
+/* Settings of the program alone, as in the simulator. */
+static void parts_that_a_type_adds_have_the_reference_numbers(void **state)
+{
+    const struct node_settings settings = { .passivation = RECENT };
+    const struct sherd_passivation own = { .window.policy = SHERD_LEAST_RECENTLY_USED,
+                                           .frequency_sketch = 1, .hill_climbing = 1 };
+    const struct sherd_entity_type type = { .passivation = &own };
+    struct passivation_settings *choice = type_passivation_choice(&settings, &type);
+    (void)state;
+
+    assert_true(choice->has_filter && choice->climbs);
+    assert_int_equal(choice->filter.depth, 4);
+    assert_int_equal(choice->filter.bits, 4);
+    assert_true(choice->window_share_max == 1 && choice->climb.adjust_multiplier == 10);
+    mem_free(choice);
+}
+
 /* ---- faults ---- */
 
 struct wrong {
@@ -339,6 +356,7 @@ int main(void)
         cmocka_unit_test(the_strategies_of_akka_need_no_section),
         cmocka_unit_test(numbers_of_the_type_replace_single_ones),
         cmocka_unit_test(a_policy_of_the_type_has_no_window_of_another_strategy),
+        cmocka_unit_test(parts_that_a_type_adds_have_the_reference_numbers),
         cmocka_unit_test(wrong_numbers_are_refused),
         cmocka_unit_test(numbers_of_parts_that_are_off_are_named),
         cmocka_unit_test(types_of_one_node_choose_other_entities),
