@@ -113,7 +113,9 @@
      * the request's number */ \
     X(PROBE_ALLOCATION_ASKED, "allocation asked for") \
     /* answered or given up. Same fields; second: enum probe_allocation */ \
-    X(PROBE_ALLOCATION_ENDED, "request for an allocation ended")
+    X(PROBE_ALLOCATION_ENDED, "request for an allocation ended") \
+    /* type, shard, first: its number; a coordinator that cannot write takes it later */ \
+    X(PROBE_ALLOCATION_ANSWER, "answer to a request for an allocation waits")
 
 #define X(name, text) name,
 enum probe_kind { PROBE_KINDS(X) PROBE_KIND_COUNT };

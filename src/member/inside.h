@@ -200,6 +200,7 @@ struct member {
 
     VEC(struct waiting_join) joins; /* in order of arrival, each incarnation once */
     size_t joins_size; /* bytes of their texts */
+    uint64_t joiner;   /* the incarnation that has just answered; 0: none */
 
     struct gossip gossip;
     uint32_t own_at;   /* index of this node among the members when last looked for */
@@ -341,7 +342,9 @@ void join_receive_gossip(struct member *member, uint64_t now,
 
 /* join_wait.c */
 /* True if nothing at that address has answered this node's handshake as that incarnation. A request
- * to join then waits: a stranger may claim an address where no node listens. */
+ * to join then waits: a stranger may claim an address where no node listens. True also if another
+ * incarnation is a member with that address, until the joiner answers once more: a late request of a
+ * former incarnation must not end its successor. */
 bool join_must_wait(const struct member *member, const struct node_id *from);
 /* Keeps the request for JOIN_WAIT_MS. Refuses the oldest ones beyond JOINS_WAITING_MAX. */
 void join_wait(struct member *member, uint64_t now,

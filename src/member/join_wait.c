@@ -47,12 +47,19 @@ static bool find(const struct member *member, const struct node_id *node,
     return false;
 }
 
+/* True if the request would end a member. */
+static bool replaces(const struct member *member, const struct node_id *from)
+{
+    return gossip_find_other_life(&member->gossip, from) != NULL;
+}
+
 bool join_must_wait(const struct member *member, const struct node_id *from)
 {
     const struct member_settings *settings = &member->settings;
 
     return settings->has_answered &&
-           !settings->has_answered(settings->user, from);
+           (!settings->has_answered(settings->user, from) ||
+            (member->joiner != from->uid && replaces(member, from)));
 }
 
 void join_wait(struct member *member, uint64_t now,
@@ -75,6 +82,8 @@ void join_wait(struct member *member, uint64_t now,
     member->joins_size += size;
     BOUNDED("joins that wait for a handshake", member->joins.count,
             JOINS_WAITING_MAX);
+    if (member->settings.verify && replaces(member, &inbound->from))
+        member->settings.verify(member->settings.user, &inbound->from);
 }
 
 bool join_waits(const struct member *member, const struct node_id *node)

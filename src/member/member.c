@@ -418,11 +418,15 @@ void member_answered(struct member *member, uint64_t now, uint64_t wall_ms,
                                .manifest = slice_text("J"),
                                .serializer = MEMBER_SERIALIZER };
 
-    if (join_must_wait(member, node) || !join_wait_take(member, node, &join))
+    member->joiner = node->uid;
+    if (join_must_wait(member, node) || !join_wait_take(member, node, &join)) {
+        member->joiner = 0;
         return;
+    }
     inbound.sender = buf_slice(&join.path);
     inbound.payload = buf_slice(&join.payload);
     member_receive(member, now, wall_ms, &inbound, outbox);
+    member->joiner = 0;
     buf_fini(&join.path);
     buf_fini(&join.payload);
 }

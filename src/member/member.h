@@ -114,6 +114,9 @@ struct member_settings {
     /* Whether that incarnation answered a handshake of this node at the address that it claims. A
      * request to join waits until it has: see member_answered [every one has]. */
     bool (*has_answered)(const void *user, const struct node_id *node);
+    /* Shakes hands with that address again. Then member_answered follows for the incarnation that
+     * answers. Called only if has_answered is set [nothing]. */
+    void (*verify)(const void *user, const struct node_id *node);
     /* Prefetches the memory that this and sending to these nodes need [nothing]. */
     void (*fetch)(const void *user, const uint64_t *uids, uint32_t count);
     const void *user; /* lent until member_free */

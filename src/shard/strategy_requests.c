@@ -409,6 +409,7 @@ void strategy_answered(struct coordinator *coordinator, uint64_t number,
     request = state->requests.items[at];
     leave_state(state, request);
     enter_state(state, request, REQUEST_ANSWERED);
+    probe(coordinator, PROBE_ALLOCATION_ANSWER, request->shard, number, 0);
     if (!request->shard)
         set_moves(coordinator, request, choice);
     else if (choice->region)

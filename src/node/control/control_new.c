@@ -78,6 +78,13 @@ static bool has_answered(const void *user, const struct node_id *node)
            kept_address_equal(peer->address, &node->address);
 }
 
+static void verify_peer(const void *user, const struct node_id *node)
+{
+    const struct control *control = user;
+
+    peer_links_verify(&control->machine->links, node);
+}
+
 static void fetch_peers(const void *user, const uint64_t *uids,
                            uint32_t count)
 {
@@ -144,6 +151,7 @@ static struct member *make_member(struct control *control)
         .probes = control->machine->probes,
         .form_of = form_of,
         .has_answered = has_answered,
+        .verify = verify_peer,
         .fetch = fetch_peers,
         .user = control,
     };

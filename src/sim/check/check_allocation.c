@@ -17,6 +17,7 @@ struct open_request {
     uint64_t number;
     uint64_t since; /* ns; pauses of the node are added */
     bool is_late;   /* and reported */
+    bool has_answer; /* it waits for its coordinator */
 };
 
 struct check_allocation {
@@ -65,7 +66,7 @@ static void asked(struct check_allocation *check, uint64_t now, uint32_t node,
     }
     vec_push(&check->open, ((struct open_request){ node, probe->type,
                                                    probe->shard, probe->first,
-                                                   now, false }));
+                                                   now, false, false }));
 }
 
 static void ended(struct check_allocation *check, uint32_t node,
@@ -87,6 +88,17 @@ static void ended(struct check_allocation *check, uint32_t node,
               probe->first, (int)probe->shard, probe->type);
 }
 
+static void answered(struct check_allocation *check, uint32_t node, const struct probe *probe)
+{
+    for (uint32_t i = 0; i < check->open.count; i++) {
+        struct open_request *open = &check->open.items[i];
+
+        if (open->node == node && open->number == probe->first && open->type == probe->type &&
+            open->shard == probe->shard)
+            open->has_answer = true;
+    }
+}
+
 void check_allocation_probe(struct check_allocation *check, uint64_t now,
                             uint32_t node, const struct probe *probe)
 {
@@ -94,6 +106,8 @@ void check_allocation_probe(struct check_allocation *check, uint64_t now,
         asked(check, now, node, probe);
     else if (probe->kind == PROBE_ALLOCATION_ENDED)
         ended(check, node, probe);
+    else if (probe->kind == PROBE_ALLOCATION_ANSWER)
+        answered(check, node, probe);
 }
 
 void check_allocation_node_ended(struct check_allocation *check, uint32_t node)
@@ -116,7 +130,7 @@ void check_allocation_look(struct check_allocation *check, uint64_t now)
     for (uint32_t i = 0; i < check->open.count; i++) {
         struct open_request *open = &check->open.items[i];
 
-        if (open->is_late || now < open->since + check->limit)
+        if (open->is_late || open->has_answer || now < open->since + check->limit)
             continue;
         open->is_late = true;
         violation(check->verdict, "allocation-ends-once", open->node,

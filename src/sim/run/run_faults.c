@@ -20,6 +20,7 @@
 #define GENTLE_SHUTDOWN_MS 60000
 /* last messages of a member that left pass a full pipe of a slow link */
 #define GENTLE_PARTED_MS 5000
+#define JOINS_KEPT (11 * SECOND) /* join_retry_ms, and the way */
 
 void run_form(struct run *run)
 {
@@ -224,6 +225,17 @@ static uint32_t count_living(const struct run *run, const bool *in)
     return living;
 }
 
+/* A member keeps a request to join for join_retry_ms, so a node that has died may still become a
+ * member. The operator downs dead nodes once, and waits for that. */
+static void crash_outsiders(struct run *run)
+{
+    uint32_t crashed = cluster_crash_outsiders(&run->cluster);
+
+    run->result->outsiders += crashed;
+    if (crashed)
+        run_until(run, world_now(run->world) + JOINS_KEPT);
+}
+
 /* Whether the resolver may handle the others' death alone. It must keep the survivors, and waits
  * for a stable view, which restarting nodes may change for so long that it downs all. Half of the
  * possible runs keep the operator. */
@@ -308,7 +320,7 @@ void run_heal(struct run *run)
     agreed = run_is_converged(run, text, sizeof text);
     members = count_living(run, NULL);
     judge_waiting(run);
-    run->result->outsiders += cluster_crash_outsiders(&run->cluster);
+    crash_outsiders(run);
     draw_core(run, in_core);
     judge_loss(run, in_core);
     for (uint32_t i = 0; i < run->cluster.nodes; i++)

@@ -27,6 +27,8 @@
 /* pieces of memory that the counting steps may add, plus one for each pair */
 #define GROWN_PIECES 64
 #define GROWN_BYTES 1024 /* for each piece */
+/* bytes for each pair: a link that sends again needs a chunk */
+#define GROWN_BY_LINK LINK_CHUNK_SIZE
 #define KVSTORE_SETTLE (120 * SECOND) /* a minute until asks time out, and time for keys to move */
 
 /* Each type has a coordinator that all know and that has answered all earlier requests. */
@@ -293,8 +295,8 @@ static void silence(struct run *run, bool is_steady)
     growth_begin(&run->growth, world_now(run->world), SILENCE);
     run_until(run, world_now(run->world) + SILENCE);
     if (!growth_end(&run->growth, GROWN_PIECES + nodes * nodes,
-                    (GROWN_PIECES + nodes * nodes) * GROWN_BYTES, text,
-                    sizeof text) &&
+                    (GROWN_PIECES + nodes * nodes) * GROWN_BYTES + nodes * nodes * GROWN_BY_LINK,
+                    text, sizeof text) &&
         is_steady)
         violation(run->verdict, "no-leak", VERDICT_NO_NODE,
                   "in the quiet phase, the memory of nodes grows: %s", text);

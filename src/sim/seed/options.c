@@ -671,6 +671,8 @@ static bool set_number(struct options *options, enum sim_option option,
         keep_marks(options->value);
     if (option == OPTION_ROLLING)
         keep_rolling(options->value);
+    else if ((option == OPTION_BUFFER || option == OPTION_MAILBOX) && value < choices[option].usual)
+        options->value[OPTION_ROLLING] = 0; /* asks are refused while shards move */
     return true;
 }
 

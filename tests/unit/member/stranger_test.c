@@ -19,6 +19,7 @@ struct fixture {
     struct trace *trace;
     struct outbox outbox;
     struct node_id reached; /* the incarnation that answered; port 0: none */
+    uint32_t verified;      /* addresses that were to answer again */
     uint64_t now;
 };
 
@@ -29,10 +30,19 @@ static bool has_answered(const void *user, const struct node_id *node)
     return node_equal(&fixture->reached, node);
 }
 
+static void verify(const void *user, const struct node_id *node)
+{
+    struct fixture *fixture = (struct fixture *)user;
+
+    (void)node;
+    fixture->verified++;
+}
+
 static int setup(void **state)
 {
     struct fixture *fixture = mem_alloc(sizeof *fixture);
     const struct member_settings settings = { .has_answered = has_answered,
+                                              .verify = verify,
                                               .user = fixture };
 
     fixture->now = SECOND;
@@ -208,6 +218,30 @@ static void a_join_for_a_members_address_does_not_down_it(void **state)
     assert_int_equal(member_find(fixture->member, &b)->status, MEMBER_DOWN);
 }
 
+/* The node was paused: it learned of the successor first, and then read what the former incarnation
+ * had sent long before. */
+static void a_late_join_does_not_end_the_successor(void **state)
+{
+    struct fixture *fixture = *state;
+    struct node_id former = test_node("b", 2552, 2);
+    struct node_id b = test_node("b", 2552, 3);
+
+    fixture->reached = b;
+    join(fixture, &b);
+    assert_int_equal(fixture->verified, 0);
+    fixture->reached = former; /* before the pause */
+    join(fixture, &former);
+    assert_int_equal(member_find(fixture->member, &b)->status, MEMBER_JOINING);
+    assert_int_equal(fixture->verified, 1);
+    fixture->reached = b;
+    member_answered(fixture->member, fixture->now, 0, &b, &fixture->outbox);
+    assert_int_equal(member_find(fixture->member, &b)->status, MEMBER_JOINING);
+    fixture->now += JOIN_WAIT_MS * MS;
+    (void)member_step(fixture->member, fixture->now, 0, &fixture->outbox);
+    assert_int_equal(member_find(fixture->member, &b)->status, MEMBER_UP);
+    assert_int_equal(refused(fixture), 1);
+}
+
 static void the_oldest_join_makes_room(void **state)
 {
     struct fixture *fixture = *state;
@@ -282,6 +316,7 @@ int main(void)
         TEST(joins_for_silent_addresses_change_nothing),
         TEST(a_refused_join_may_be_repeated),
         TEST(a_join_for_a_members_address_does_not_down_it),
+        TEST(a_late_join_does_not_end_the_successor),
         TEST(the_oldest_join_makes_room),
         TEST(waiting_joins_have_a_limit_of_bytes),
         TEST(commands_of_strangers_are_ignored),
