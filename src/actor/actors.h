@@ -75,7 +75,7 @@ struct actors_settings {
     uint64_t locations_ms; /* limit of a read of shards' locations; 0: 5 s */
     /* delay before a remembered entity that ended by itself restarts; 0: ENTITY_RESTART_MS */
     uint64_t restart_ms;
-    /* ns between two looks for idle entities; 0: an eighth of the time of their type */
+    /* ns between two looks for idle entities of types that do not say; 0: an eighth of their time */
     uint64_t idle_interval;
     /* Largest body to a destination that is large; 0: no destination is. Called only for bodies
      * above SHERD_BODY_MAX. */

@@ -135,6 +135,7 @@ struct behavior {
     uint16_t tick;    /* time in units of tick_ns */
     uint16_t looked;  /* tick of the last look for idle entities */
     uint16_t idle_ticks; /* so many without a message are too many */
+    uint64_t idle_interval; /* ns between two looks; 0: each tick */
     uint64_t tick_ns; /* an eighth of idle_ms or less, at least 1 ms; 0: never idle */
     uint64_t look_at; /* ns */
 };

@@ -55,7 +55,7 @@ static const char *const write_sql[SQL_COUNT] = {
                       " (SELECT seq FROM snapshot WHERE entity = ?1"
                       "  ORDER BY seq DESC LIMIT 1 OFFSET ?2)",
     [SQL_SAVE_OLDEST] = ("SELECT CASE WHEN count(*) < ?2 THEN 0 ELSE min(seq) END"
-                         " FROM snapshot WHERE entity = ?1"), /* clang warns without parentheses */
+                         " FROM snapshot WHERE entity = ?1"), /* clang warns of two texts without () */
     [SQL_DROP] = "DELETE FROM snapshot WHERE entity = ? AND seq >= ?",
 };
 

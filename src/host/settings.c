@@ -623,6 +623,7 @@ void settings_fini(struct settings *settings)
     vec_fini(&settings->durable_keys);
     vec_fini(&settings->shard_durable_keys);
     vec_fini(&settings->checked_types);
+    vec_fini(&settings->strategies);
     vec_fini(&settings->expiries);
     vec_fini(&settings->large_destinations);
     settings_fini_members(settings);
