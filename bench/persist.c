@@ -1,5 +1,5 @@
 /* Measures how fast persistent entities store and recover events, and SQLite alone with the same
- * group size (the limit), in turns: rows 14 and 15.
+ * group size (the limit), in turns: rows 14, 15 and 28.
  *
  * usage: persist [DIRECTORY] [REPETITIONS] [SECONDS]
  *
@@ -12,21 +12,23 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/check.h"
 #include "base/limits.h"
-#include "base/timers.h"
+#include "face.h"
+#include "host/backend_sqlite.h"
 #include "persist_entities.h"
+#include "turns.h"
 
 #define ENTITIES 1000 /* for the scan */
 #define EVENTS_EACH 200 /* for the scan */
 #define LONERS 20000    /* entities of one event each */
-#define REPS_MAX 50
+#define CLAIMS 1000
 #define WRITERS_MAX 2000
 
 static const char *directory = "/tmp";
@@ -34,18 +36,11 @@ static double seconds = 0.7;
 static uint8_t event[EVENT_SIZE];
 static volatile uint64_t sink;
 
-static uint64_t clock_now(void)
-{
-    struct timespec now;
-
-    check(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
-    return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
-}
-
-static double since(uint64_t start)
-{
-    return (double)(clock_now() - start) / 1e9;
-}
+static const struct goal at_most_130 = { "<=", 130, "%" };
+static const struct goal at_least_80 = { ">=", 80, "%" };
+static const struct goal at_least_30 = { ">=", 30, "%" };
+static const struct goal at_least_25 = { ">=", 25, "%" };
+static const struct goal at_most_1000_ms = { "<=", 1000, "ms" };
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -64,6 +59,15 @@ static const char *file_path(const char *name, const char *end)
     (void)snprintf(path[at], sizeof path[at], "%s/sherd-bench-%s%s", directory,
                    name, end); /* the open fails if it was cut off */
     return path[at];
+}
+
+/* As a node's options name it. */
+static const char *journal_name(const char *name)
+{
+    static char journal[500];
+
+    (void)snprintf(journal, sizeof journal, "sqlite:%s", file_path(name, "")); /* fits */
+    return journal;
 }
 
 static void drop_file(const char *name)
@@ -144,20 +148,6 @@ static void raw_put(struct raw *raw, int64_t entity, int64_t seq)
     sqlite3_reset(raw->insert);
 }
 
-static int compare(const void *left, const void *right)
-{
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-
-    return a < b ? -1 : a > b;
-}
-
-static double median(double *values, int count)
-{
-    qsort(values, (size_t)count, sizeof *values, compare);
-    return values[count / 2];
-}
-
 /* Returns thousand events in a second, and the median time of a commit in us. */
 static double raw_write(uint32_t group, uint32_t entities, double *wait_us)
 {
@@ -165,14 +155,14 @@ static double raw_write(uint32_t group, uint32_t entities, double *wait_us)
     static int64_t seqs[WRITERS_MAX];
     static double waits[200000];
     uint64_t random = 88172645463325252u;
-    uint64_t start = clock_now();
+    uint64_t start = turns_now();
     uint64_t events = 0;
     int commits = 0;
     double rate;
 
     memset(seqs, 0, sizeof seqs);
-    while (since(start) < seconds) {
-        uint64_t began = clock_now();
+    while (turns_since(start) < seconds) {
+        uint64_t began = turns_now();
 
         run_sql(raw.db, "BEGIN IMMEDIATE");
         for (uint32_t i = 0; i < group; i++) {
@@ -183,10 +173,10 @@ static double raw_write(uint32_t group, uint32_t entities, double *wait_us)
         run_sql(raw.db, "COMMIT");
         events += group;
         if (commits < 200000)
-            waits[commits++] = (double)(clock_now() - began) / 1e3;
+            waits[commits++] = turns_us(began);
     }
-    rate = (double)events / since(start) / 1e3;
-    *wait_us = median(waits, commits);
+    rate = (double)events / turns_since(start) / 1e3;
+    *wait_us = turns_median(waits, commits);
     raw_close(&raw, "raw");
     return rate;
 }
@@ -205,7 +195,7 @@ static void raw_fill(struct raw *raw, int64_t entities, int64_t events)
 static double raw_scan(struct raw *raw)
 {
     sqlite3_stmt *query;
-    uint64_t start = clock_now();
+    uint64_t start = turns_now();
     uint64_t events = 0;
 
     check(sqlite3_prepare_v2(raw->db, "SELECT entity, seq, data FROM event",
@@ -216,14 +206,14 @@ static double raw_scan(struct raw *raw)
     }
     sqlite3_finalize(query);
     check(events == (uint64_t)ENTITIES * EVENTS_EACH);
-    return (double)events / since(start) / 1e6;
+    return (double)events / turns_since(start) / 1e6;
 }
 
 /* Returns thousand entities in a second, with one event each, in the order of entity_at. */
 static double raw_recover(struct raw *raw)
 {
     sqlite3_stmt *query;
-    uint64_t start = clock_now();
+    uint64_t start = turns_now();
 
     check(sqlite3_prepare_v2(raw->db,
                              "SELECT seq, data FROM event WHERE entity = ?"
@@ -236,56 +226,17 @@ static double raw_recover(struct raw *raw)
         sqlite3_reset(query);
     }
     sqlite3_finalize(query);
-    return LONERS / since(start) / 1e3;
+    return LONERS / turns_since(start) / 1e3;
 }
 
 /* --- both, in turns --- */
-
-static void tell(const char *row, const char *what, const char *unit,
-                 double *ours, double *limit, int count, const char *goal,
-                 bool less_is_better)
-{
-    double our = median(ours, count);
-    double their = median(limit, count);
-
-    (void)printf("row %s  %-34s ours %9.2f  limit %9.2f %s  %5.1f %% of "
-                 "limit  (%.2f..%.2f / %.2f..%.2f)  goal %s%s\n",
-                 row, what, our, their, unit, 100 * our / their, ours[0],
-                 ours[count - 1], limit[0], limit[count - 1],
-                 less_is_better ? "<= " : ">= ", goal);
-    (void)fflush(stdout);
-}
-
-static double sync_wait_us(void)
-{
-    static uint8_t page[4096];
-    static double waits[500];
-    int file = open(file_path("sync", ""), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-
-    check(file >= 0);
-    for (int round = 0; round < 2; round++) {
-        for (int i = 0; i < 500; i++) {
-            uint64_t began = clock_now();
-
-            check(pwrite(file, page, sizeof page, i * 4096) == 4096);
-            if (round == 0)
-                continue;
-            check(fdatasync(file) == 0);
-            waits[i] = (double)(clock_now() - began) / 1e3;
-        }
-        check(fsync(file) == 0);
-    }
-    (void)close(file); /* its data is not needed */
-    (void)unlink(file_path("sync", ""));
-    return median(waits, 500);
-}
 
 static double our_write(uint32_t entities, double *wait_us)
 {
     double rate;
 
     drop_file("ours");
-    rate = entities_write(file_path("ours", ""), entities, seconds, wait_us);
+    rate = entities_write(journal_name("ours"), entities, seconds, wait_us);
     drop_file("ours");
     return rate;
 }
@@ -302,14 +253,11 @@ static void write_rows(int count)
 
         limit[at] = raw_write(1, 1, &raw_waits[at]);
         ours[at] = our_write(1, &waits[at]);
-        syncs[at] = sync_wait_us();
+        syncs[at] = turns_sync_us(file_path("sync", ""));
     }
-    tell("14", "one persist, p50, raw SQLite", "us ", waits, raw_waits, count,
-         "130 %", true);
-    tell("14", "one persist, p50, fdatasync of 4 KiB", "us ", waits, syncs,
-         count, "130 %", true);
-    tell("14", "events, one entity alone", "k/s", ours, limit, count, "80 %",
-         false);
+    turns_tell("14", "one persist, p50, raw SQLite", "us", waits, raw_waits, count, at_most_130);
+    turns_tell("14", "one persist, p50, fdatasync of 4 KiB", "us", waits, syncs, count, at_most_130);
+    turns_tell("14", "events, one entity alone", "k/s", ours, limit, count, at_least_80);
     for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {
         for (int i = 0; i < count; i++) {
             limit[i] = raw_write(groups[g], 2 * groups[g], &raw_waits[i]);
@@ -317,13 +265,13 @@ static void write_rows(int count)
         }
         (void)snprintf(what, sizeof what, "events, groups of %u",
                        groups[g]); /* fits */
-        tell("14", what, "k/s", ours, limit, count, "80 %", false);
+        turns_tell("14", what, "k/s", ours, limit, count, at_least_80);
     }
 }
 
 static double our_recover(const char *name, uint32_t entities, uint32_t events)
 {
-    return entities_recover(file_path(name, ""), entities, events);
+    return entities_recover(journal_name(name), entities, events);
 }
 
 static void read_rows(int count)
@@ -336,25 +284,50 @@ static void read_rows(int count)
     raw_fill(&loners, LONERS, 1);
     drop_file("our-scan");
     drop_file("our-loners");
-    entities_fill(file_path("our-scan", ""), ENTITIES, EVENTS_EACH);
-    entities_fill(file_path("our-loners", ""), LONERS, 1);
+    entities_fill(journal_name("our-scan"), ENTITIES, EVENTS_EACH);
+    entities_fill(journal_name("our-loners"), LONERS, 1);
     for (int i = -1; i < count; i++) {
         limit[i < 0 ? 0 : i] = raw_scan(&scan);
         ours[i < 0 ? 0 : i] =
             our_recover("our-scan", ENTITIES, EVENTS_EACH) * EVENTS_EACH / 1e3;
     }
-    tell("15", "replay of 1000 entities x 200", "M/s", ours, limit, count,
-         "25 %", false);
+    turns_tell("15", "replay of 1000 entities x 200", "M/s", ours, limit, count, at_least_25);
     for (int i = -1; i < count; i++) {
         limit[i < 0 ? 0 : i] = raw_recover(&loners);
         ours[i < 0 ? 0 : i] = our_recover("our-loners", LONERS, 1);
     }
-    tell("15", "entities of one event recovered", "k/s", ours, limit, count,
-         "30 %", false);
+    turns_tell("15", "entities of one event recovered", "k/s", ours, limit, count, at_least_30);
     raw_close(&scan, "raw-scan");
     raw_close(&loners, "raw-loners");
     drop_file("our-scan");
     drop_file("our-loners");
+}
+
+/* Claims go through the back end, without a node. */
+static void claim_rows(int count)
+{
+    double ours[REPS_MAX], limit[REPS_MAX];
+    struct raw raw = raw_open("raw-claims");
+    struct face face;
+
+    drop_file("our-claims");
+    face_open(&face, &backend_sqlite, NULL, file_path("our-claims", ""));
+    run_sql(raw.db, "CREATE TABLE shard(id INTEGER PRIMARY KEY, epoch INTEGER)");
+    run_sql(raw.db, "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999)"
+                    " INSERT INTO shard SELECT i, 1 FROM n");
+    for (int i = -1; i < count; i++) {
+        uint64_t start = turns_now();
+
+        run_sql(raw.db, "UPDATE shard SET epoch = epoch + 1");
+        limit[i < 0 ? 0 : i] = turns_us(start) / 1e3;
+        start = turns_now();
+        face_claim(&face, CLAIMS, (uint64_t)i + 2);
+        ours[i < 0 ? 0 : i] = turns_us(start) / 1e3;
+    }
+    turns_tell("28", "claim of 1000 shards, SQLite", "ms", ours, limit, count, at_most_1000_ms);
+    face_close(&face);
+    raw_close(&raw, "raw-claims");
+    drop_file("our-claims");
 }
 
 int main(int argc, char **argv)
@@ -378,5 +351,6 @@ int main(int argc, char **argv)
                  directory, count, seconds);
     write_rows(count);
     read_rows(count);
+    claim_rows(count);
     return 0;
 }

@@ -49,9 +49,8 @@ static enum sherd_next on_counter(struct sherd_ctx *ctx, void *self,
     return SHERD_CONTINUE;
 }
 
-static struct sherd_system *open_journal(const char *path)
+static struct sherd_system *open_journal(const char *journal)
 {
-    static char journal[500];
     const struct sherd_options options = {
         .port = SHERD_PORT_ANY,
         .alone = 1,
@@ -69,8 +68,6 @@ static struct sherd_system *open_journal(const char *path)
     };
     struct sherd_system *system;
 
-    /* the open fails if it was cut off */
-    (void)snprintf(journal, sizeof journal, "sqlite:%s", path);
     system = bench_open_system(&options, &type);
     bench_wait_members(system, 1);
     return system;
@@ -213,12 +210,12 @@ static enum sherd_next on_reader(struct sherd_ctx *ctx, void *self,
     return end(driver, bench_now_ns());
 }
 
-static double drive(const char *path, uint32_t entities, uint32_t events,
+static double drive(const char *journal, uint32_t entities, uint32_t events,
                     double seconds,
                     enum sherd_next (*receive)(struct sherd_ctx *, void *,
                                                const struct sherd_msg *))
 {
-    struct sherd_system *system = open_journal(path);
+    struct sherd_system *system = open_journal(journal);
 
     work.entities = entities;
     work.events = events;
@@ -230,10 +227,10 @@ static double drive(const char *path, uint32_t entities, uint32_t events,
     return work.rate;
 }
 
-double entities_write(const char *path, uint32_t entities, double seconds,
+double entities_write(const char *journal, uint32_t entities, double seconds,
                       double *wait_us)
 {
-    double rate = drive(path, entities, 0, seconds, on_writer);
+    double rate = drive(journal, entities, 0, seconds, on_writer);
 
     if (wait_us && work.wait_count) {
         qsort(work.waits, work.wait_count, sizeof *work.waits, compare);
@@ -242,12 +239,12 @@ double entities_write(const char *path, uint32_t entities, double seconds,
     return rate;
 }
 
-void entities_fill(const char *path, uint32_t entities, uint32_t events)
+void entities_fill(const char *journal, uint32_t entities, uint32_t events)
 {
-    (void)drive(path, entities, events, 0, on_writer);
+    (void)drive(journal, entities, events, 0, on_writer);
 }
 
-double entities_recover(const char *path, uint32_t entities, uint32_t events)
+double entities_recover(const char *journal, uint32_t entities, uint32_t events)
 {
-    return drive(path, entities, events, 0, on_reader);
+    return drive(journal, entities, events, 0, on_reader);
 }

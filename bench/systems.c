@@ -354,7 +354,7 @@ void bench_run_actor(struct sherd_system *system, const char *name,
     if (!kept)
         exit(1);
     *kept = behavior; /* it must outlive the actor, and is never freed */
-    error = sherd_system_spawn(system, kept, nothing);
+    error = sherd_system_spawn(system, kept, nothing, NULL);
     if (error)
         bench_fail("cannot spawn", error);
     while (sem_wait(&finished) != 0)

@@ -235,8 +235,8 @@ static void drop(struct run *run)
     MUST(run, has(run, BACKEND_NEWEST, 2, "x"));
 }
 
-/* Trims to a number; false unless it is done with this `more`. */
-static bool trims(struct run *run, uint64_t from, uint32_t count, bool more)
+/* Trims to a number; false unless it is done with this `more`, and deletes so many. */
+static bool trims(struct run *run, uint64_t from, uint32_t count, bool more, uint32_t deleted)
 {
     struct journal_request *request = by_owner(run, BACKEND_TRIM, one);
     bool same;
@@ -244,7 +244,7 @@ static bool trims(struct run *run, uint64_t from, uint32_t count, bool more)
     request->from = from;
     request->count_max = count;
     conform_do(run, run->writer, request);
-    same = request->result == BACKEND_DONE && request->more == more;
+    same = request->result == BACKEND_DONE && request->more == more && request->deleted == deleted;
     journal_request_free(request);
     return same;
 }
@@ -253,12 +253,12 @@ static void trim(struct run *run)
 {
     if (!fill(run))
         return;
-    MUST(run, trims(run, 3, 100, false));
+    MUST(run, trims(run, 3, 100, false, 2));
     MUST(run, conform_has(run, "e", "3:cde"));
-    MUST(run, trims(run, 3, 100, false));
-    MUST(run, trims(run, 1, 100, false));
+    MUST(run, trims(run, 3, 100, false, 0));
+    MUST(run, trims(run, 1, 100, false, 0));
     MUST(run, conform_has(run, "e", "3:cde"));
-    MUST(run, trims(run, 100, 100, false));
+    MUST(run, trims(run, 100, 100, false, 2));
     MUST(run, conform_has(run, "e", "5:e"));
     MUST(run, conform_put(run, run->writer, "s", one, "e", 6, "f") == BACKEND_DONE);
     MUST(run, conform_put(run, run->writer, "s", one, "e", 1, "a") == BACKEND_CONFLICT);
@@ -269,9 +269,9 @@ static void trim_bounded(struct run *run)
 {
     if (!fill(run))
         return;
-    MUST(run, trims(run, 5, 2, true));
+    MUST(run, trims(run, 5, 2, true, 2));
     MUST(run, conform_has(run, "e", "3:cde"));
-    MUST(run, trims(run, 5, 2, false));
+    MUST(run, trims(run, 5, 2, false, 2));
     MUST(run, conform_has(run, "e", "5:e"));
 }
 

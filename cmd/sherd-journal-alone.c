@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "host/backend_sqlite.h"
 
-static enum cmd_exit refuse_users(const struct cmd_call *call)
+enum cmd_exit journal_refuse_users(const struct cmd_call *call)
 {
     return cmd_fail(CMD_REFUSED, "%s: processes have it open; stop all nodes that use it", call->arguments[0]);
 }
@@ -26,7 +26,7 @@ static enum cmd_exit look(const struct cmd_call *call, char **cluster)
     if (!journal->ops->info(journal, &info))
         exit = journal_failed(journal);
     else if (info.users == 1)
-        exit = refuse_users(call);
+        exit = journal_refuse_users(call);
     else
         *cluster = mem_copy(info.cluster.data, info.cluster.size);
     buf_fini(&info.cluster);
@@ -35,9 +35,12 @@ static enum cmd_exit look(const struct cmd_call *call, char **cluster)
 }
 
 /* A node holds a lock on FILE-turn for as long as it has the journal open. */
-enum cmd_exit journal_open_alone(const struct cmd_call *call, const char *cluster, struct sqlite_store **store)
+enum cmd_exit journal_open_alone(const struct cmd_call *call, const char *cluster, bool opens_moved,
+                                 struct sqlite_store **store)
 {
-    struct backend_options options = { .path = call->arguments[0], .cluster = cluster };
+    struct backend_options options = { .path = call->arguments[0],
+                                       .cluster = cluster,
+                                       .opens_moved = opens_moved };
     char error[BACKEND_ERROR_MAX] = "";
     char *found = NULL;
     enum cmd_exit exit = CMD_GOOD;
@@ -53,7 +56,7 @@ enum cmd_exit journal_open_alone(const struct cmd_call *call, const char *cluste
         if (!*store)
             exit = cmd_fail(CMD_REFUSED, "%s", error);
         else if (!turn_is_alone((*store)->turn))
-            exit = refuse_users(call);
+            exit = journal_refuse_users(call);
     }
     mem_free(found);
     return exit;

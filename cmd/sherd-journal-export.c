@@ -13,8 +13,8 @@ struct exporting {
     struct slice prefix;
     struct export_line line; /* of the event */
     struct buf text;
-    uint64_t key, next, entities, events;
-    const char *defect; /* of the event line.numbers[EXPORT_SEQ] */
+    uint64_t key, next, entities, events, snapshots;
+    const char *defect; /* of the event or snapshot line.numbers[EXPORT_SEQ] */
     char damaged[80];   /* its entity */
 };
 
@@ -66,39 +66,63 @@ static void write_fence(void *context, struct slice type, struct slice shard, st
                                                      .numbers[EXPORT_OF_EPOCH] = fence.epoch });
 }
 
-static bool write_event(void *context, uint64_t seq, struct slice bytes)
+/* Writes the line of an event or snapshot, unless it has a defect. */
+static bool write_record(struct exporting *exporting, enum export_kind kind, uint64_t seq, struct slice bytes,
+                         const char *defect)
 {
-    struct exporting *exporting = context;
-    struct record record;
-
+    exporting->line.kind = kind;
     exporting->line.numbers[EXPORT_SEQ] = seq;
     exporting->line.texts[EXPORT_RECORD] = bytes;
-    exporting->defect = record_decode(bytes, exporting->key, seq, &record);
-    if (!exporting->defect && exporting->next && seq != exporting->next)
-        exporting->defect = "an event before it is missing";
-    if (exporting->defect) {
+    exporting->defect = defect;
+    if (defect) {
         journal_printable(exporting->line.texts[EXPORT_ID], exporting->damaged, sizeof exporting->damaged);
         return false;
     }
     write_line(exporting, &exporting->line);
-    exporting->next = seq + 1;
-    exporting->events++;
     return !ferror(stdout);
 }
 
-static bool write_entity(void *context, struct slice id, uint64_t first, uint64_t last)
+static bool write_event(void *context, uint64_t seq, struct slice bytes)
 {
     struct exporting *exporting = context;
+    struct record record;
+    const char *defect = record_decode(bytes, exporting->key, seq, &record);
 
-    (void)first;
-    if (!last)
-        return true; /* it has no events */
-    exporting->line.texts[EXPORT_ID] = id;
-    exporting->key = record_key(id);
-    exporting->next = journal_is_stream(id) ? 0 : 1;
-    exporting->entities++;
-    return journal_each_event(exporting->journal, id, 1, last, write_event, exporting) && !exporting->defect &&
-           !ferror(stdout);
+    if (!defect && exporting->next && seq != exporting->next)
+        defect = "an event before it is missing";
+    exporting->next = seq + 1;
+    exporting->events++;
+    return write_record(exporting, EXPORT_EVENT, seq, bytes, defect);
+}
+
+static bool write_snapshot(void *context, uint64_t seq, struct slice bytes)
+{
+    struct exporting *exporting = context;
+    struct snapshot snapshot;
+    const char *defect = snapshot_decode(bytes, exporting->key, seq, &snapshot);
+
+    if (!defect && seq >= exporting->next)
+        defect = "it is above the last event";
+    exporting->snapshots++;
+    return write_record(exporting, EXPORT_SNAPSHOT, seq, bytes, defect);
+}
+
+static bool write_entity(void *context, const struct journal_id *found)
+{
+    struct exporting *exporting = context;
+    struct journal *journal = exporting->journal;
+    struct journal_id at = *found;
+    bool is_held = at.snapshots || at.first > 1;
+    bool good = !is_held || journal_hold(journal, &at);
+
+    exporting->line.texts[EXPORT_ID] = at.id;
+    exporting->key = record_key(at.id);
+    exporting->next = journal_is_stream(at.id) || at.snapshots ? 0 : 1;
+    exporting->entities += at.last > 0;
+    if (good && at.last)
+        good = journal_each_event(journal, at.id, 1, at.last, write_event, exporting) && !exporting->defect &&
+               (!at.snapshots || journal_each_snapshot(journal, at.id, 1, INT64_MAX, write_snapshot, exporting));
+    return (!is_held || journal->ops->hold(journal, false)) && good && !exporting->defect && !ferror(stdout);
 }
 
 static enum cmd_exit export_all(struct exporting *exporting)
@@ -120,13 +144,14 @@ static enum cmd_exit export_all(struct exporting *exporting)
     good = good && !exporting->defect && journal->ops->fences(journal, write_fence, exporting) &&
            journal->ops->terms(journal, write_term, exporting);
     if (exporting->defect)
-        return cmd_fail(CMD_FINDINGS, "event %" PRIu64 " of %s is damaged (%s); the export is incomplete",
-                        exporting->line.numbers[EXPORT_SEQ], exporting->damaged, exporting->defect);
+        return cmd_fail(CMD_FINDINGS, "%s %" PRIu64 " of %s is damaged (%s); the export is incomplete",
+                        exporting->line.kind == EXPORT_EVENT ? "event" : "snapshot", exporting->line.numbers[EXPORT_SEQ], exporting->damaged, exporting->defect);
     if (!good)
         return journal_failed(journal);
     write_line(exporting, &(struct export_line){ .kind = EXPORT_END,
                                                  .numbers[EXPORT_ENTITIES] = exporting->entities,
-                                                 .numbers[EXPORT_EVENTS] = exporting->events });
+                                                 .numbers[EXPORT_EVENTS] = exporting->events,
+                                                 .numbers[EXPORT_SNAPSHOTS] = exporting->snapshots });
     return ferror(stdout) ? cmd_fail(CMD_UNREACHABLE, "standard output cannot be written") : CMD_GOOD;
 }
 

@@ -15,11 +15,12 @@
 #include "host/export_line.h"
 #include "journal/record.h"
 
-enum { PUT_ENTITY, PUT_EVENT, GET_ENTITY, GET_EVENT, PUT_TERM, PUT_FENCE, PUTS };
+enum { PUT_ENTITY, PUT_EVENT, PUT_SNAPSHOT, GET_ENTITY, GET_EVENT, PUT_TERM, PUT_FENCE, PUTS };
 
 static const char *const sql[PUTS] = {
     [PUT_ENTITY] = "INSERT OR IGNORE INTO entity(pid) VALUES(?1)",
     [PUT_EVENT] = "INSERT INTO event VALUES(?1, ?2, ?3)",
+    [PUT_SNAPSHOT] = "INSERT INTO snapshot VALUES(?1, ?2, ?3)",
     [GET_ENTITY] = "SELECT id FROM entity WHERE pid = ?1",
     [GET_EVENT] = "SELECT 1 FROM event WHERE entity = ?1 LIMIT 1",
     [PUT_TERM] = "INSERT INTO term VALUES(?1, ?2) ON CONFLICT DO UPDATE SET term = max(term, excluded.term)",
@@ -39,7 +40,9 @@ struct importing {
     uint64_t number; /* of the line */
     struct buf id;   /* of the entity whose events are being read */
     int64_t entity;
-    uint64_t key, next, entities, events;
+    uint64_t key, next, entities, events, snapshots;
+    uint64_t missing; /* the events before the entity's first one: a snapshot must have them */
+    uint64_t saved;   /* number of its last snapshot */
     bool is_new, is_over;
     char error[BACKEND_ERROR_MAX];
 };
@@ -130,24 +133,72 @@ static enum cmd_exit begin_entity(struct importing *importing)
     buf_clear(&importing->id);
     buf_put_slice(&importing->id, id);
     importing->key = record_key(id);
-    importing->next = start ? importing->line.numbers[EXPORT_SEQ] : 1;
+    importing->next = importing->line.numbers[EXPORT_SEQ];
+    importing->missing = start ? 0 : importing->next - 1;
+    importing->saved = 0;
     importing->entities++;
     if (importing->store)
         return add_entity(importing, id);
     return target_entity(importing->target, id, (size_t)(end - id.data) - start) ? CMD_GOOD : failed(importing);
 }
 
+/* All lines of an entity were read. */
+static enum cmd_exit end_entity(struct importing *importing)
+{
+    return importing->missing ? wrong(importing, "events before the first one of the last entity are missing, and no "
+                                                 "snapshot has them")
+                              : CMD_GOOD;
+}
+
+/* Stores the record of the line. */
+static enum cmd_exit put_record(struct importing *importing, int which)
+{
+    sqlite3_stmt *statement = importing->statements[which];
+    struct slice record = importing->line.texts[EXPORT_RECORD];
+    uint64_t seq = importing->line.numbers[EXPORT_SEQ];
+
+    if (!importing->store && which == PUT_EVENT)
+        return target_event(importing->target, seq, record) ? CMD_GOOD : failed(importing);
+    if (!importing->store)
+        return target_snapshot(importing->target, seq, record) ? CMD_GOOD : failed(importing);
+    bind_number(statement, 1, (uint64_t)importing->entity);
+    bind_number(statement, 2, seq);
+    check(sqlite3_bind_blob64(statement, 3, record.data, record.size, SQLITE_STATIC) == SQLITE_OK);
+    return run(statement, NULL) == SQLITE_DONE ? CMD_GOOD : failed(importing);
+}
+
+static enum cmd_exit put_snapshot(struct importing *importing)
+{
+    const struct export_line *line = &importing->line;
+    uint64_t seq = line->numbers[EXPORT_SEQ];
+    struct snapshot snapshot;
+    const char *defect = snapshot_decode(line->texts[EXPORT_RECORD], importing->key, seq, &snapshot);
+
+    if (!slice_equal(buf_slice(&importing->id), line->texts[EXPORT_ID]) || seq >= importing->next)
+        return wrong(importing, "the snapshot's event is not before it");
+    if (seq <= importing->saved)
+        return wrong(importing, "the snapshot does not follow the one before it");
+    if (defect)
+        return wrong(importing, defect);
+    importing->saved = seq;
+    if (seq >= importing->missing)
+        importing->missing = 0;
+    importing->snapshots++;
+    return put_record(importing, PUT_SNAPSHOT);
+}
+
 static enum cmd_exit put_event(struct importing *importing)
 {
     const struct export_line *line = &importing->line;
     uint64_t seq = line->numbers[EXPORT_SEQ];
-    sqlite3_stmt *statement = importing->statements[PUT_EVENT];
     enum cmd_exit exit = CMD_GOOD;
     struct record record;
     const char *defect;
 
-    if (!slice_equal(buf_slice(&importing->id), line->texts[EXPORT_ID]))
-        exit = begin_entity(importing);
+    if (!slice_equal(buf_slice(&importing->id), line->texts[EXPORT_ID])) {
+        exit = end_entity(importing);
+        exit = exit == CMD_GOOD ? begin_entity(importing) : exit;
+    }
     if (exit != CMD_GOOD)
         return exit;
     if (seq == 0 || seq != importing->next)
@@ -157,13 +208,7 @@ static enum cmd_exit put_event(struct importing *importing)
         return wrong(importing, defect);
     importing->next++;
     importing->events++;
-    if (!importing->store)
-        return target_event(importing->target, seq, line->texts[EXPORT_RECORD]) ? CMD_GOOD : failed(importing);
-    bind_number(statement, 1, (uint64_t)importing->entity);
-    bind_number(statement, 2, seq);
-    check(sqlite3_bind_blob64(statement, 3, line->texts[EXPORT_RECORD].data, line->texts[EXPORT_RECORD].size,
-                              SQLITE_STATIC) == SQLITE_OK);
-    return run(statement, NULL) == SQLITE_DONE ? CMD_GOOD : failed(importing);
+    return put_record(importing, PUT_EVENT);
 }
 
 static enum cmd_exit put_term(struct importing *importing)
@@ -207,10 +252,13 @@ static enum cmd_exit put_line(struct importing *importing)
         return put_fence(importing);
     case EXPORT_EVENT:
         return put_event(importing);
+    case EXPORT_SNAPSHOT:
+        return put_snapshot(importing);
     case EXPORT_END:
         importing->is_over = true;
-        if (numbers[EXPORT_ENTITIES] == importing->entities && numbers[EXPORT_EVENTS] == importing->events)
-            return CMD_GOOD;
+        if (numbers[EXPORT_ENTITIES] == importing->entities && numbers[EXPORT_EVENTS] == importing->events &&
+            numbers[EXPORT_SNAPSHOTS] == importing->snapshots)
+            return end_entity(importing);
         return wrong(importing, "its counts differ from the lines before");
     case EXPORT_JOURNAL:
     case EXPORT_KINDS:
@@ -255,7 +303,7 @@ static enum cmd_exit begin_file(struct importing *importing, const struct cmd_ca
     enum cmd_exit exit;
 
     importing->is_new = access(importing->path, F_OK) != 0 && errno == ENOENT;
-    exit = journal_open_alone(call, cluster, &importing->store);
+    exit = journal_open_alone(call, cluster, false, &importing->store);
     if (exit != CMD_GOOD)
         return exit;
     if (sqlite_run_text(importing->store, "BEGIN IMMEDIATE; UPDATE claims SET count = count + 1") != SQLITE_OK)
@@ -333,11 +381,11 @@ enum cmd_exit cmd_journal_import(const struct cmd_call *call)
     if (journal_is_remote(call))
         importing.path = "journal in PostgreSQL";
     if (exit == CMD_GOOD && cmd_value(call, "json"))
-        printf("{\"entities\":%" PRIu64 ",\"events\":%" PRIu64 ",\"imported\":%s}\n", importing.entities,
-               importing.events, is_dry ? "false" : "true");
+        printf("{\"entities\":%" PRIu64 ",\"events\":%" PRIu64 ",\"snapshots\":%" PRIu64 ",\"imported\":%s}\n",
+               importing.entities, importing.events, importing.snapshots, is_dry ? "false" : "true");
     else if (exit == CMD_GOOD)
-        printf("%s: %" PRIu64 " entities and %" PRIu64 " events %s\n", importing.path, importing.entities,
-               importing.events, is_dry ? "would be imported" : "imported");
+        printf("%s: %" PRIu64 " entities, %" PRIu64 " events and %" PRIu64 " snapshots %s\n", importing.path,
+               importing.entities, importing.events, importing.snapshots, is_dry ? "would be imported" : "imported");
     if (importing.from != stdin)
         (void)fclose(importing.from); /* it was only read */
     export_fini(&importing.line);

@@ -88,10 +88,12 @@ static bool read_info(struct journal *journal, struct journal_info *info)
 {
     static const char text[] =
         "SELECT m.store_id::text, m.cluster, m.schema::int8, (SELECT count(*) FROM @entity),"
-        " (SELECT count(*) FROM @event), (pg_total_relation_size('@event') + pg_total_relation_size('@entity'))::int8,"
+        " (SELECT count(*) FROM @event), (pg_total_relation_size('@event') + pg_total_relation_size('@entity')"
+        " + pg_total_relation_size('@snapshot'))::int8,"
         " (SELECT count(*) FROM pg_stat_activity a WHERE a.datname = current_database()"
-        " AND starts_with(a.application_name, 'sherd:' || left(m.cluster, 20) || ':')) FROM @meta m";
-    PGresult *result = journal_remote_run(journal, text, NULL, 0, 7);
+        " AND starts_with(a.application_name, 'sherd:' || left(m.cluster, 20) || ':')),"
+        " (SELECT count(*) FROM @snapshot) FROM @meta m";
+    PGresult *result = journal_remote_run(journal, text, NULL, 0, 8);
     bool good = result && PQntuples(result) == 1;
 
     if (result && !good)
@@ -108,38 +110,40 @@ static bool read_info(struct journal *journal, struct journal_info *info)
         info->events = journal_remote_number(result, 0, 4);
         info->bytes = journal_remote_number(result, 0, 5);
         info->users = journal_remote_number(result, 0, 6) > 0;
+        info->snapshots = journal_remote_number(result, 0, 7);
     }
     PQclear(result);
     return good;
 }
 
 static bool read_ids(struct journal *journal, struct slice prefix, struct slice after, uint64_t limit,
-                     void (*found)(void *context, struct slice id, uint64_t first, uint64_t last),
-                     void *context)
+                     void (*found)(void *context, const struct journal_id *id), void *context)
 {
     static const char text[] =
         "SELECT pid, coalesce((SELECT min(seq) FROM @event WHERE entity = id), 0),"
-        " coalesce((SELECT max(seq) FROM @event WHERE entity = id), 0)"
+        " coalesce((SELECT max(seq) FROM @event WHERE entity = id), 0),"
+        " (SELECT count(*) FROM @snapshot WHERE entity = id)"
         " FROM @entity WHERE pid >= $1::bytea AND pid > $2::bytea ORDER BY pid LIMIT $3::int8";
     uint8_t bytes[8];
     struct slice parameters[] = { prefix, after, { bytes, 8 } };
     PGresult *result;
 
     put_number(bytes, limit);
-    result = journal_remote_run(journal, text, parameters, 3, 3);
+    result = journal_remote_run(journal, text, parameters, 3, 4);
     for (int i = 0; result && i < PQntuples(result); i++) {
         struct slice id = journal_remote_cell(result, i, 0);
 
         if (id.size < prefix.size || !slice_equal(slice_of(id.data, prefix.size), prefix))
             break; /* the order puts all others with the prefix before */
-        found(context, id, journal_remote_number(result, i, 1), journal_remote_number(result, i, 2));
+        found(context, &(struct journal_id){ id, journal_remote_number(result, i, 1), journal_remote_number(result, i, 2),
+                                             journal_remote_number(result, i, 3) });
     }
     PQclear(result);
     return result != NULL;
 }
 
-static bool read_events(struct journal *journal, struct slice id, uint64_t from,
-                        void (*found)(void *context, uint64_t seq, struct slice record), void *context)
+static bool read_events(struct journal *journal, struct slice id, uint64_t from, journal_found found,
+                        void *context)
 {
     static const char text[] =
         "SELECT seq, record FROM (SELECT seq, record, row_number() OVER (ORDER BY seq) AS n,"
@@ -158,6 +162,28 @@ static bool read_events(struct journal *journal, struct slice id, uint64_t from,
         found(context, journal_remote_number(result, i, 0), journal_remote_cell(result, i, 1));
     PQclear(result);
     return result != NULL;
+}
+
+static bool read_snapshot(struct journal *journal, struct slice id, uint64_t from, journal_found found,
+                          void *context)
+{
+    static const char text[] = "SELECT s.seq, s.record FROM @entity e JOIN @snapshot s ON s.entity = e.id"
+                               " WHERE e.pid = $1::bytea AND s.seq >= $2::int8 ORDER BY s.seq LIMIT 1";
+    uint8_t first[8];
+    struct slice parameters[] = { id, { first, 8 } };
+    PGresult *result;
+
+    put_number(first, from > INT64_MAX ? INT64_MAX : from);
+    result = journal_remote_run(journal, text, parameters, 2, 2);
+    for (int i = 0; result && i < PQntuples(result); i++)
+        found(context, journal_remote_number(result, i, 0), journal_remote_cell(result, i, 1));
+    PQclear(result);
+    return result != NULL;
+}
+
+static bool hold(struct journal *journal, bool begins)
+{
+    return journal_remote_execute(journal, begins ? "BEGIN ISOLATION LEVEL REPEATABLE READ" : "COMMIT");
 }
 
 static bool read_terms(struct journal *journal, void (*found)(void *context, struct slice type, uint64_t term),
@@ -196,6 +222,8 @@ static bool read_faults(struct journal *journal, void (*found)(void *context, st
           " (SELECT max(pos) FROM @event ev WHERE ev.shard = s.id)", "the shard's position is below that of an event" },
         { "SELECT DISTINCT convert_to(entity::text, 'UTF8') FROM @event ev"
           " WHERE NOT EXISTS (SELECT 1 FROM @entity e WHERE e.id = ev.entity)", "events without a row of their entity" },
+        { "SELECT DISTINCT convert_to(entity::text, 'UTF8') FROM @snapshot s"
+          " WHERE NOT EXISTS (SELECT 1 FROM @entity e WHERE e.id = s.entity)", "snapshots without a row of their entity" },
     };
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         PGresult *result = journal_remote_run(journal, checks[i].text, NULL, 0, 1);
@@ -220,7 +248,7 @@ static bool read_schema(struct journal *journal, void (*found)(void *context, co
     return true;
 }
 
-/* ---- removing ---- */
+/* ---- changing ---- */
 
 bool journal_remote_execute(struct journal *journal, const char *text)
 {
@@ -239,10 +267,35 @@ bool journal_remote_execute(struct journal *journal, const char *text)
     return good;
 }
 
-static bool remove_streams(struct journal *journal, const struct journal_streams *streams)
+static bool change_one(struct journal *journal, const struct journal_change *change)
 {
-    static const char text[] = "WITH gone AS (DELETE FROM @event WHERE entity = (SELECT id FROM @entity WHERE pid = $1::bytea)"
-                               " RETURNING 1) SELECT count(*) FROM gone";
+    static const struct {
+        const char *text;
+        int parameters;
+    } texts[] = {
+        [JOURNAL_DELETE_EVENTS] = { "WITH gone AS (DELETE FROM @event WHERE entity = (SELECT id FROM @entity"
+                                    " WHERE pid = $1::bytea) RETURNING 1) SELECT count(*) FROM gone", 1 },
+        [JOURNAL_DELETE_SNAPSHOTS] = { "WITH gone AS (DELETE FROM @snapshot WHERE entity = (SELECT id FROM @entity"
+                                       " WHERE pid = $1::bytea) AND seq BETWEEN $2::int8 AND $3::int8 RETURNING 1)"
+                                       " SELECT count(*) FROM gone", 3 },
+        [JOURNAL_PUT_SNAPSHOT] = { "WITH put AS (INSERT INTO @snapshot (entity, seq, at, record)"
+                                   " SELECT id, $2::int8, clock_timestamp(), $4::bytea FROM @entity"
+                                   " WHERE pid = $1::bytea AND $3::int8 > 0 ON CONFLICT (entity, seq)"
+                                   " DO UPDATE SET record = excluded.record RETURNING 1) SELECT count(*) FROM put", 4 },
+    };
+    uint8_t from[8], to[8];
+    struct slice parameters[] = { buf_slice(&change->id), { from, 8 }, { to, 8 }, buf_slice(&change->bytes) };
+    PGresult *result;
+
+    put_number(from, change->from);
+    put_number(to, change->to);
+    result = journal_remote_run(journal, texts[change->kind].text, parameters, texts[change->kind].parameters, 1);
+    PQclear(result);
+    return result != NULL;
+}
+
+static bool change_all(struct journal *journal, const struct journal_changes *changes)
+{
     struct postgres_journal *own = own_of(journal);
     struct journal_info info = { .version = 0 };
     /* No node can claim or write for a shard until the transaction ends. */
@@ -252,19 +305,21 @@ static bool remove_streams(struct journal *journal, const struct journal_streams
     buf_fini(&info.cluster);
     if (good && info.users)
         good = refuse(own, "nodes are connected; stop all nodes that use it");
-    for (uint32_t i = 0; i < streams->count && good; i++) {
-        struct slice id = buf_slice(&streams->items[i]);
-        PGresult *result = journal_remote_run(journal, text, &id, 1, 1);
-
-        good = result != NULL;
-        PQclear(result);
-    }
+    for (uint32_t i = 0; i < changes->count && good; i++)
+        good = change_one(journal, &changes->items[i]);
     if (good)
         return journal_remote_execute(journal, "COMMIT");
     PQclear(PQexec(own->connection, "ROLLBACK")); /* the first error counts */
     journal->is_used = info.users == 1;
-    own->base.is_used = info.users == 1;
     return false;
+}
+
+static bool migrate(struct journal *journal)
+{
+    /* As a node, under the same lock. */
+    return journal_remote_execute(journal, "BEGIN READ WRITE; SELECT pg_advisory_xact_lock(7307481216);"
+                                           " SET LOCAL client_min_messages = warning") &&
+           journal_remote_execute(journal, schema_001) && journal_remote_execute(journal, "COMMIT");
 }
 
 static void close_journal(struct journal *journal)
@@ -279,11 +334,14 @@ static const struct journal_ops postgres_ops = {
     .info = read_info,
     .ids = read_ids,
     .events = read_events,
+    .snapshot = read_snapshot,
+    .hold = hold,
     .terms = read_terms,
     .fences = read_fences,
     .faults = read_faults,
     .schema = read_schema,
-    .remove = remove_streams,
+    .migrate = migrate,
+    .change = change_all,
     .close = close_journal,
 };
 
@@ -351,7 +409,13 @@ static bool check_version(struct postgres_journal *own)
     if (result && !good)
         (void)refuse(own, "its tables need a newer program");
     PQclear(result);
-    return good;
+    if (!good)
+        return false;
+    /* The newest table is the last one that 001.sql makes. */
+    result = journal_remote_run(&own->base, "SELECT to_regclass('@snapshot') IS NULL", NULL, 0, 1);
+    own->base.is_old = own->base.must_migrate = result && journal_remote_cell(result, 0, 0).data[0] != 0;
+    PQclear(result);
+    return result != NULL;
 }
 
 const char *const journal_remote_schema = schema_001;

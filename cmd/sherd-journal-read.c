@@ -1,4 +1,4 @@
-/* Runs the commands that print what is in a journal: info, ids, cat, tail, state-at, schema. */
+/* Runs the commands that print what is in a journal: info, ids, cat, tail, state-at. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -13,7 +13,6 @@
 
 #define SHOWN 64   /* bytes of a payload */
 #define ID_SHOWN 4096
-#define SQL_SHOWN 65536
 
 /* ---- info ---- */
 
@@ -55,9 +54,11 @@ static void print_info(const struct journal_info *info, const struct types *type
         journal_print_json("store", slice_text(info->store), false);
         journal_print_json("cluster", buf_slice(&info->cluster), false);
         printf(",\"version\":%" PRId64 ",\"bytes\":%" PRIu64 ",\"entities\":%" PRIu64 ",\"events\":%" PRIu64
-               ",\"shards\":%" PRIu64 ",\"open\":\"%s\",\"types\":[",
-               info->version, info->bytes, info->entities, info->events, types->fences,
+               ",\"snapshots\":%" PRIu64 ",\"shards\":%" PRIu64 ",\"open\":\"%s\"",
+               info->version, info->bytes, info->entities, info->events, info->snapshots, types->fences,
                open[info->users + 1]);
+        if (info->moved[0])
+            journal_print_json("moved", slice_text(info->moved), false);
         return;
     }
     printf("kind      %s\nstore     ", info->kind);
@@ -65,8 +66,11 @@ static void print_info(const struct journal_info *info, const struct types *type
     printf("\ncluster   ");
     journal_print_text(buf_slice(&info->cluster), ID_SHOWN);
     printf("\nversion   %" PRId64 "\nbytes     %" PRIu64 "\nentities  %" PRIu64 "\nevents    %" PRIu64
-           "\nshards    %" PRIu64 "\nopen      %s\n",
-           info->version, info->bytes, info->entities, info->events, types->fences, open[info->users + 1]);
+           "\nsnapshots %" PRIu64 "\nshards    %" PRIu64 "\nopen      %s\n",
+           info->version, info->bytes, info->entities, info->events, info->snapshots, types->fences,
+           open[info->users + 1]);
+    if (info->moved[0])
+        printf("moved to  %s\n", info->moved);
 }
 
 enum cmd_exit cmd_journal_info(const struct cmd_call *call)
@@ -82,6 +86,7 @@ enum cmd_exit cmd_journal_info(const struct cmd_call *call)
         exit = journal_failed(journal);
     } else {
         print_info(&info, &types);
+        printf("%s", types.is_json ? ",\"types\":[" : "");
         if (!journal->ops->terms(journal, print_term, &types))
             exit = journal_failed(journal);
         printf("%s", types.is_json ? "]}\n" : "");
@@ -98,17 +103,18 @@ struct listing {
     uint64_t left;
 };
 
-static bool print_id(void *context, struct slice id, uint64_t first, uint64_t last)
+static bool print_id(void *context, const struct journal_id *at)
 {
     struct listing *listing = context;
 
     if (listing->is_json) {
         (void)putchar('{');
-        journal_print_json("id", id, true);
-        printf(",\"first\":%" PRIu64 ",\"last\":%" PRIu64 "}\n", first, last);
+        journal_print_json("id", at->id, true);
+        printf(",\"first\":%" PRIu64 ",\"last\":%" PRIu64 ",\"snapshots\":%" PRIu64 "}\n", at->first, at->last,
+               at->snapshots);
     } else {
-        journal_print_text(id, ID_SHOWN);
-        printf("  %" PRIu64 "..%" PRIu64 "\n", first, last);
+        journal_print_text(at->id, ID_SHOWN);
+        printf("  %" PRIu64 "..%" PRIu64 "%s\n", at->first, at->last, at->snapshots ? "  with snapshots" : "");
     }
     return --listing->left > 0 && !ferror(stdout);
 }
@@ -212,6 +218,51 @@ static struct printing printing_of(const struct cmd_call *call, const char *id)
                               .is_hex = cmd_value(call, "hex") != NULL };
 }
 
+static bool print_snapshot(void *context, uint64_t seq, struct slice bytes)
+{
+    struct printing *printing = context;
+    struct snapshot snapshot;
+
+    if (snapshot_decode(bytes, printing->key, seq, &snapshot) != NULL)
+        return true;
+    printing->next = seq + 1;
+    if (printing->is_json) {
+        (void)putchar('{');
+        journal_print_json("id", printing->id, true);
+        printf(",\"snapshot\":%" PRIu64 ",\"version\":%" PRIu32, seq, snapshot.version);
+        journal_print_base64("image", snapshot.image);
+        printf("}\n");
+    } else {
+        printf("snapshot=%" PRIu64 " version=%" PRIu32, seq, snapshot.version);
+        print_payload(printing, snapshot.image);
+    }
+    return false;
+}
+
+static void take_bounds(void *context, const struct journal_id *found)
+{
+    struct journal_id *at = context;
+
+    if (slice_equal(found->id, at->id))
+        *at = (struct journal_id){ at->id, found->first, found->last, found->snapshots };
+}
+
+/* Chooses the number that the first event must have. If the first events were deleted, a state begins with the
+ * first good snapshot behind them, which is printed. False: the journal failed. */
+static bool choose_first(struct journal *journal, struct printing *printing, uint64_t from, uint64_t to, bool wants_all)
+{
+    struct journal_id at = { .id = printing->id };
+
+    printing->next = from;
+    if (!journal->ops->ids(journal, at.id, (struct slice){ 0 }, 1, take_bounds, &at))
+        return false;
+    if (wants_all)
+        return at.first <= 1 || journal_each_snapshot(journal, at.id, at.first - 1, to, print_snapshot, printing);
+    if (from < at.first && (at.snapshots || journal_is_stream(at.id)))
+        printing->next = 0;
+    return true;
+}
+
 /* Prints a range of an entity's events. */
 static enum cmd_exit print_events(const struct cmd_call *call, uint64_t from, uint64_t to, bool wants_all)
 {
@@ -221,13 +272,12 @@ static enum cmd_exit print_events(const struct cmd_call *call, uint64_t from, ui
 
     if (!journal)
         return CMD_UNREACHABLE;
-    /* A shard's stream begins with the oldest record that is kept. */
-    printing.next = journal_is_stream(printing.id) && !wants_all ? 0 : from;
-    if (!journal_each_event(journal, printing.id, from, to, print_event, &printing))
+    if (!choose_first(journal, &printing, from, to, wants_all) ||
+        !journal_each_event(journal, printing.id, wants_all ? printing.next : from, to, print_event, &printing))
         exit = journal_failed(journal);
     else if (printing.is_damaged)
         exit = CMD_FINDINGS;
-    else if (printing.count == 0)
+    else if (printing.count == 0 && printing.next <= to)
         exit = cmd_fail(CMD_FINDINGS, "no such events");
     else if (wants_all && printing.next <= to)
         exit = cmd_fail(CMD_FINDINGS, "the last event is %" PRIu64, printing.next - 1);
@@ -244,16 +294,25 @@ enum cmd_exit cmd_journal_cat(const struct cmd_call *call)
     return print_events(call, from, to, false);
 }
 
+bool journal_number_of(const struct cmd_call *call, uint64_t *number)
+{
+    const char *text = call->arguments[2];
+
+    for (; *text >= '0' && *text <= '9' && *number < INT64_MAX / 20; text++)
+        *number = *number * 10 + (uint64_t)(*text - '0');
+    if (!*text && *number)
+        return true;
+    (void)cmd_fail(CMD_USAGE, "N must be a number of at least 1, not \"%.40s\"", call->arguments[2]);
+    return false;
+}
+
 enum cmd_exit cmd_journal_state_at(const struct cmd_call *call)
 {
     uint64_t to = 0;
-    const char *text = call->arguments[2];
 
-    for (; *text >= '0' && *text <= '9' && to < INT64_MAX / 20; text++)
-        to = to * 10 + (uint64_t)(*text - '0');
-    if (*text || to == 0)
-        return cmd_fail(CMD_USAGE, "N must be a number of at least 1, not \"%.40s\"", call->arguments[2]);
-    return print_events(call, 1, to, true);
+    if (cmd_value(call, "program"))
+        return journal_state_by_program(call);
+    return journal_number_of(call, &to) ? print_events(call, 1, to, true) : CMD_USAGE;
 }
 
 /* ---- tail ---- */
@@ -263,13 +322,12 @@ struct range {
     uint64_t last;
 };
 
-static void take_range(void *context, struct slice id, uint64_t first, uint64_t last)
+static void take_range(void *context, const struct journal_id *at)
 {
     struct range *range = context;
 
-    (void)first;
-    if (slice_equal(id, range->id))
-        range->last = last;
+    if (slice_equal(at->id, range->id))
+        range->last = at->last;
 }
 
 /* Until an error, or the end of standard output. */
@@ -313,34 +371,6 @@ enum cmd_exit cmd_journal_tail(const struct cmd_call *call)
     if (good)
         follow(journal, followed, count);
     exit = ferror(stdout) ? CMD_GOOD : journal_failed(journal);
-    journal->ops->close(journal);
-    return exit;
-}
-
-/* ---- schema ---- */
-
-static void print_sql(void *context, const char *sql)
-{
-    (void)context;
-    journal_print_text(slice_text(sql), SQL_SHOWN);
-    printf(";\n");
-}
-
-enum cmd_exit cmd_journal_schema(const struct cmd_call *call)
-{
-    struct journal *journal = journal_open(call);
-    struct journal_info info = { .version = 0 };
-    enum cmd_exit exit = CMD_GOOD;
-
-    if (!journal)
-        return CMD_UNREACHABLE;
-    if (!journal->ops->info(journal, &info))
-        exit = journal_failed(journal);
-    else
-        printf("-- %s, version %" PRId64 "\n", info.kind, info.version);
-    if (exit == CMD_GOOD && !journal->ops->schema(journal, print_sql, NULL))
-        exit = journal_failed(journal);
-    buf_fini(&info.cluster);
     journal->ops->close(journal);
     return exit;
 }

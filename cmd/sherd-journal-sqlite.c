@@ -13,30 +13,37 @@
 
 #include "base/check.h"
 #include "host/backend_place.h"
+#include "host/backend_sqlite_inside.h"
 #include "host/backend_sqlite_pages.h"
 #include "host/backend_turn.h"
 
 #define APPLICATION_ID 0x73686a6c /* "shjl" */
-#define VERSION_MAX 2
+#define VERSION_MAX 3
 #define WAIT_MS 1000
 #define PAGE_BYTES (1024 * 1024)
 
-enum { READ_IDS, READ_EVENTS, READ_TERMS, READ_FENCES, READ_SCHEMA, READ_SIZES, READ_META, READS };
+enum { READ_IDS, READ_EVENTS, READ_SNAPSHOT, READ_TERMS, READ_FENCES, READ_LOOSE_EVENTS, READ_LOOSE_SNAPSHOTS, READ_SCHEMA, READ_SIZES, READ_META, READS };
 
 static const char *const sql[READS] = {
     [READ_IDS] = "SELECT pid, coalesce((SELECT min(seq) FROM event WHERE entity = id), 0),"
-                 " coalesce((SELECT max(seq) FROM event WHERE entity = id), 0)"
+                 " coalesce((SELECT max(seq) FROM event WHERE entity = id), 0),"
+                 " (SELECT count(*) FROM snapshot WHERE entity = id)"
                  " FROM entity WHERE pid >= ?1 AND pid > ?2 ORDER BY pid LIMIT ?3",
     [READ_EVENTS] = "SELECT event.seq, event.record FROM entity CROSS JOIN event ON event.entity = entity.id"
                     " WHERE entity.pid = ?1 AND event.seq >= ?2 ORDER BY event.seq LIMIT ?3",
+    [READ_SNAPSHOT] = "SELECT snapshot.seq, snapshot.record FROM entity CROSS JOIN snapshot"
+                      " ON snapshot.entity = entity.id WHERE entity.pid = ?1 AND snapshot.seq >= ?2"
+                      " ORDER BY snapshot.seq LIMIT ?3",
     [READ_TERMS] = "SELECT type, term FROM term ORDER BY type",
     [READ_FENCES] = "SELECT type, shard, term, epoch FROM fence ORDER BY type, shard",
+    [READ_LOOSE_EVENTS] = "SELECT DISTINCT entity FROM event WHERE entity NOT IN (SELECT id FROM entity)",
+    [READ_LOOSE_SNAPSHOTS] = "SELECT DISTINCT entity FROM snapshot WHERE entity NOT IN (SELECT id FROM entity)",
     [READ_SCHEMA] = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid",
     [READ_SIZES] = "SELECT (SELECT count(*) FROM entity), (SELECT count(*) FROM event),"
                    " (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size),"
-                   " (SELECT user_version FROM pragma_user_version)",
+                   " (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM snapshot)",
     [READ_META] = "SELECT (SELECT value FROM meta WHERE name = 'cluster'),"
-                  " (SELECT value FROM meta WHERE name = 'store')",
+                  " (SELECT value FROM meta WHERE name = 'store'), (SELECT value FROM meta WHERE name = 'moved')",
 };
 
 struct sqlite_journal {
@@ -154,10 +161,13 @@ static bool read_info(struct journal *journal, struct journal_info *info)
     result = sqlite3_step(statement);
     if (result == SQLITE_ROW) {
         struct slice store = column(statement, 1);
+        struct slice moved = column(statement, 2);
 
         buf_put_slice(&info->cluster, column(statement, 0));
         (void)snprintf(info->store, sizeof info->store, "%.*s", (int)store.size,
                        store.size ? (const char *)store.data : ""); /* may be cut */
+        (void)snprintf(info->moved, sizeof info->moved, "%.*s", (int)moved.size,
+                       moved.size ? (const char *)moved.data : ""); /* may be cut */
     }
     if (!end_read(own, statement, result) || !(statement = statement_of(own, READ_SIZES)))
         return false;
@@ -167,6 +177,7 @@ static bool read_info(struct journal *journal, struct journal_info *info)
         info->events = number(statement, 1);
         info->bytes = number(statement, 2);
         info->version = sqlite3_column_int64(statement, 3);
+        info->snapshots = number(statement, 4);
     }
     (void)snprintf(info->kind, sizeof info->kind, "sqlite");
     info->users = users_of(own);
@@ -174,8 +185,7 @@ static bool read_info(struct journal *journal, struct journal_info *info)
 }
 
 static bool read_ids(struct journal *journal, struct slice prefix, struct slice after, uint64_t limit,
-                     void (*found)(void *context, struct slice id, uint64_t first, uint64_t last),
-                     void *context)
+                     void (*found)(void *context, const struct journal_id *id), void *context)
 {
     struct sqlite_journal *own = own_of(journal);
     sqlite3_stmt *statement = statement_of(own, READ_IDS);
@@ -191,16 +201,16 @@ static bool read_ids(struct journal *journal, struct slice prefix, struct slice 
 
         if (id.size < prefix.size || !slice_equal(slice_of(id.data, prefix.size), prefix))
             break; /* the order puts all others with the prefix before */
-        found(context, id, number(statement, 1), number(statement, 2));
+        found(context, &(struct journal_id){ id, number(statement, 1), number(statement, 2), number(statement, 3) });
     }
     return end_read(own, statement, result);
 }
 
-static bool read_events(struct journal *journal, struct slice id, uint64_t from,
-                        void (*found)(void *context, uint64_t seq, struct slice record), void *context)
+/* Reads up to `most` rows of events or snapshots. */
+static bool read_records(struct sqlite_journal *own, int which, struct slice id, uint64_t from, int most,
+                         journal_found found, void *context)
 {
-    struct sqlite_journal *own = own_of(journal);
-    sqlite3_stmt *statement = statement_of(own, READ_EVENTS);
+    sqlite3_stmt *statement = statement_of(own, which);
     size_t size = 0;
     int result;
 
@@ -208,7 +218,7 @@ static bool read_events(struct journal *journal, struct slice id, uint64_t from,
         return false;
     bind_text(statement, 1, id);
     check(sqlite3_bind_int64(statement, 2, from > INT64_MAX ? INT64_MAX : (sqlite3_int64)from) == SQLITE_OK &&
-          sqlite3_bind_int64(statement, 3, JOURNAL_PAGE) == SQLITE_OK);
+          sqlite3_bind_int64(statement, 3, most) == SQLITE_OK);
     while (size < PAGE_BYTES && (result = sqlite3_step(statement)) == SQLITE_ROW) {
         struct slice record = column(statement, 1);
 
@@ -216,6 +226,25 @@ static bool read_events(struct journal *journal, struct slice id, uint64_t from,
         found(context, number(statement, 0), record);
     }
     return end_read(own, statement, result);
+}
+
+static bool read_events(struct journal *journal, struct slice id, uint64_t from, journal_found found,
+                        void *context)
+{
+    return read_records(own_of(journal), READ_EVENTS, id, from, JOURNAL_PAGE, found, context);
+}
+
+static bool read_snapshot(struct journal *journal, struct slice id, uint64_t from, journal_found found,
+                          void *context)
+{
+    return read_records(own_of(journal), READ_SNAPSHOT, id, from, 1, found, context);
+}
+
+static bool hold(struct journal *journal, bool begins)
+{
+    struct sqlite_journal *own = own_of(journal);
+
+    return sqlite3_exec(own->db, begins ? "BEGIN" : "COMMIT", NULL, NULL, NULL) == SQLITE_OK || failed(own);
 }
 
 static bool read_terms(struct journal *journal, void (*found)(void *context, struct slice type, uint64_t term),
@@ -248,6 +277,29 @@ static bool read_fences(struct journal *journal,
     return end_read(own, statement, result);
 }
 
+/* Rows of entities are never deleted. */
+static bool read_loose(struct sqlite_journal *own, int which, const char *why,
+                       void (*found)(void *context, struct slice part, const char *why), void *context)
+{
+    sqlite3_stmt *statement = statement_of(own, which);
+    int result;
+
+    if (!statement)
+        return false;
+    while ((result = sqlite3_step(statement)) == SQLITE_ROW)
+        found(context, slice_text((const char *)sqlite3_column_text(statement, 0)), why);
+    return end_read(own, statement, result);
+}
+
+static bool read_faults(struct journal *journal, void (*found)(void *context, struct slice part, const char *why),
+                        void *context)
+{
+    struct sqlite_journal *own = own_of(journal);
+
+    return read_loose(own, READ_LOOSE_EVENTS, "events without a row of their entity", found, context) &&
+           read_loose(own, READ_LOOSE_SNAPSHOTS, "snapshots without a row of their entity", found, context);
+}
+
 static bool read_schema(struct journal *journal, void (*found)(void *context, const char *sql), void *context)
 {
     struct sqlite_journal *own = own_of(journal);
@@ -276,8 +328,11 @@ static const struct journal_ops sqlite_ops = {
     .info = read_info,
     .ids = read_ids,
     .events = read_events,
+    .snapshot = read_snapshot,
+    .hold = hold,
     .terms = read_terms,
     .fences = read_fences,
+    .faults = read_faults,
     .schema = read_schema,
     .close = close_journal,
 };
@@ -319,6 +374,9 @@ static bool connect_to(struct sqlite_journal *own)
     if (version < 1 || version > VERSION_MAX)
         return refuse(own, "its tables are version %lld, this program knows 1 to %d", (long long)version,
                       VERSION_MAX);
+    own->base.is_old = version < VERSION_MAX;
+    if (sqlite_add_snapshots(own->db) != SQLITE_OK)
+        return failed(own);
     return true;
 }
 

@@ -211,6 +211,19 @@ bool target_event(struct target *target, uint64_t seq, struct slice record)
     return (target->records.count < BATCH_RECORDS && target->records.bytes.size < BATCH_BYTES) || flush_batch(target);
 }
 
+bool target_snapshot(struct target *target, uint64_t seq, struct slice record)
+{
+    static const char text[] = "WITH added AS (INSERT INTO @snapshot (entity, seq, at, record)"
+                               " VALUES ($1::int8, $2::int8, clock_timestamp(), $3::bytea) RETURNING 1)"
+                               " SELECT count(*) FROM added";
+    uint8_t numbers[2][8];
+    struct slice parameters[] = { { numbers[0], 8 }, { numbers[1], 8 }, record };
+
+    pg_put_int8(numbers[0], target->entity);
+    pg_put_int8(numbers[1], seq);
+    return do_run(target, text, parameters, 3);
+}
+
 bool target_term(struct target *target, struct slice type, uint64_t term)
 {
     static const char text[] = "WITH added AS (INSERT INTO @term AS t (type, last) VALUES ($1::bytea, $2::int8)"

@@ -11,6 +11,7 @@ struct target *target_open(const char *url, const char *schema, uint32_t shards)
 bool target_begin(struct target *target, struct slice cluster);
 bool target_entity(struct target *target, struct slice id, size_t type_size); /* before its events */
 bool target_event(struct target *target, uint64_t seq, struct slice record);
+bool target_snapshot(struct target *target, uint64_t seq, struct slice record);
 bool target_term(struct target *target, struct slice type, uint64_t term);
 bool target_fence(struct target *target, struct slice type, struct slice shard, struct fence fence);
 bool target_commit(struct target *target);

@@ -1,5 +1,5 @@
 /* Runs the commands verify and accept-loss: looks for damage, and rebuilds a journal without it. */
-#include "sherd-journal.h"
+#include "sherd-journal-program.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -43,11 +43,13 @@ struct deep {
     struct journal *journal;
     bool is_json;
     bool is_deep;     /* compares fences and terms, too */
+    const struct program *program; /* null: without */
     uint64_t entities, events;
     struct map terms; /* type -> its last term, on the heap */
     struct slice id;
     uint64_t key, next, damaged;
-    struct fence fence; /* of the event before */
+    uint64_t snapshots, oldest, newest; /* in all; numbers of the entity's good ones, 0: none */
+    struct fence fence; /* of the event or snapshot before */
     uint64_t term;      /* the type's last; UINT64_MAX: none is known */
 };
 
@@ -81,29 +83,85 @@ static bool check_event(void *context, uint64_t seq, struct slice bytes)
     return true;
 }
 
-/* TYPE of TYPE|ENTITY and of |TYPE|SHARD. */
-static struct slice type_of(struct slice id)
+static void note_fault(void *context, struct slice part, const char *why)
 {
-    size_t start = journal_is_stream(id) ? 1 : 0;
-    const uint8_t *end = id.size > start ? memchr(id.data + start, '|', id.size - start) : NULL;
-
-    return end ? slice_of(id.data + start, (size_t)(end - id.data) - start) : (struct slice){ 0 };
+    find(context, part, why);
 }
 
-static bool check_entity(void *context, struct slice id, uint64_t first, uint64_t last)
+static bool check_snapshot(void *context, uint64_t seq, struct slice bytes)
 {
     struct deep *deep = context;
-    const uint64_t *term = map_get(&deep->terms, type_of(id));
+    struct snapshot snapshot;
+    char why[160];
+    const char *defect = snapshot_decode(bytes, deep->key, seq, &snapshot);
 
-    deep->id = id;
-    deep->key = record_key(id);
-    deep->next = journal_is_stream(id) ? first : 1;
+    deep->snapshots++;
+    if (!defect && deep->is_deep && fence_compare(snapshot.fence, deep->fence) < 0)
+        defect = "its fence is lower than that of the snapshot before";
+    if (!defect) {
+        deep->oldest = deep->oldest ? deep->oldest : seq;
+        deep->newest = seq;
+        deep->fence = snapshot.fence;
+        return true;
+    }
+    (void)snprintf(why, sizeof why, "snapshot %" PRIu64 ": %s", seq, defect); /* fits */
+    find(deep, deep->id, why);
+    return true;
+}
+
+/* Compares the numbers of an entity's snapshots and events. */
+static void check_retention(struct deep *deep, const struct journal_id *at)
+{
+    char why[160] = "";
+
+    if (at->first > 1 && !deep->oldest)
+        (void)snprintf(why, sizeof why, "events 1 to %" PRIu64 " are missing, and no good snapshot has them",
+                       at->first - 1); /* fits */
+    else if (at->first > 1 && at->first > deep->oldest + 1)
+        (void)snprintf(why, sizeof why, "snapshot %" PRIu64 ": events %" PRIu64 " to %" PRIu64 " after it are missing",
+                       deep->oldest, deep->oldest + 1, at->first - 1); /* fits */
+    if (why[0])
+        find(deep, at->id, why);
+    if (deep->newest <= at->last)
+        return;
+    (void)snprintf(why, sizeof why, "snapshot %" PRIu64 " is above the last event, %" PRIu64, deep->newest,
+                   at->last); /* fits */
+    find(deep, at->id, why);
+}
+
+static bool check_held(struct deep *deep, const struct journal_id *at)
+{
+    bool is_stream = journal_is_stream(at->id);
+
     deep->fence = (struct fence){ 0 };
+    deep->oldest = deep->newest = 0;
+    if (at->snapshots && !journal_each_snapshot(deep->journal, at->id, 1, INT64_MAX, check_snapshot, deep))
+        return false;
+    if (!is_stream)
+        check_retention(deep, at);
+    deep->next = is_stream || at->snapshots ? at->first : 1;
+    deep->fence = (struct fence){ 0 };
+    return journal_each_event(deep->journal, at->id, 1, at->last, check_event, deep) &&
+           (!deep->program || is_stream || program_compare(deep->program, deep->journal, at, note_fault, deep));
+}
+
+static bool check_entity(void *context, const struct journal_id *found)
+{
+    struct deep *deep = context;
+    struct journal_id at = *found;
+    struct slice type = journal_type_of(at.id);
+    const uint64_t *term = map_get(&deep->terms, type);
+    bool is_held = at.snapshots || at.first > 1;
+    bool good;
+
+    deep->id = at.id;
+    deep->key = record_key(at.id);
     deep->term = term ? *term : UINT64_MAX;
     deep->entities++;
-    if (!type_of(id).size)
-        find(deep, id, "an id without a type");
-    return journal_each_event(deep->journal, id, 1, last, check_event, deep);
+    if (!type.size)
+        find(deep, at.id, "an id without a type");
+    good = (!is_held || journal_hold(deep->journal, &at)) && check_held(deep, &at);
+    return (!is_held || deep->journal->ops->hold(deep->journal, false)) && good;
 }
 
 static void note_term(void *context, struct slice type, uint64_t term)
@@ -127,19 +185,14 @@ static void check_fence(void *context, struct slice type, struct slice shard, st
     find(deep, type, why);
 }
 
-static void note_fault(void *context, struct slice part, const char *why)
+bool journal_verify(struct journal *journal, bool is_json, bool is_deep, const struct program *program,
+                    struct backend_check *sum)
 {
-    find(context, part, why);
-}
-
-/* Reads all events, and adds to the number of damaged parts. */
-static bool verify_events(struct journal *journal, bool is_json, bool is_deep, struct backend_check *sum)
-{
-    struct deep deep = { .journal = journal, .is_json = is_json, .is_deep = is_deep };
+    struct deep deep = { .journal = journal, .is_json = is_json, .is_deep = is_deep, .program = program };
     struct map_entry entry;
     bool good = journal->ops->terms(journal, note_term, &deep) &&
-                (!is_deep || journal->ops->fences(journal, check_fence, &deep)) &&
-                (!is_deep || !journal->ops->faults || journal->ops->faults(journal, note_fault, &deep)) &&
+                (!deep.is_deep || journal->ops->fences(journal, check_fence, &deep)) &&
+                (!deep.is_deep || journal->ops->faults(journal, note_fault, &deep)) &&
                 journal_each_id(journal, (struct slice){ 0 }, (struct slice){ 0 }, check_entity, &deep) &&
                 !journal->error[0];
 
@@ -186,10 +239,11 @@ static void print_summary(const char *path, bool is_json, const struct backend_c
                found->pages, found->entities, found->events, found->damaged);
 }
 
-enum cmd_exit cmd_journal_verify(const struct cmd_call *call)
+static enum cmd_exit verify(const struct cmd_call *call, const struct program *program)
 {
     const char *place = journal_is_remote(call) ? "journal in PostgreSQL" : call->arguments[0];
-    bool is_json = cmd_value(call, "json") != NULL, is_deep = cmd_value(call, "deep") != NULL;
+    bool is_json = cmd_value(call, "json") != NULL;
+    bool reads_all = cmd_value(call, "deep") || program || journal_is_remote(call);
     struct backend_check found = { .bytes = 0 };
     struct journal *journal = journal_open(call); /* says what is no journal */
     enum cmd_exit exit = CMD_GOOD;
@@ -199,7 +253,7 @@ enum cmd_exit cmd_journal_verify(const struct cmd_call *call)
     if (!journal_is_remote(call))
         exit = check_file(place, is_json, &found);
     if (exit <= CMD_FINDINGS && !found.error[0]) {
-        if ((is_deep || journal_is_remote(call)) && !verify_events(journal, is_json, is_deep, &found))
+        if (reads_all && !journal_verify(journal, is_json, cmd_value(call, "deep") || program, program, &found))
             exit = exit == CMD_FINDINGS ? exit : journal_failed(journal);
         if (exit == CMD_GOOD && found.damaged)
             exit = CMD_FINDINGS;
@@ -208,6 +262,11 @@ enum cmd_exit cmd_journal_verify(const struct cmd_call *call)
     }
     journal->ops->close(journal);
     return exit;
+}
+
+enum cmd_exit cmd_journal_verify(const struct cmd_call *call)
+{
+    return cmd_value(call, "program") ? program_run(call, verify) : verify(call, NULL);
 }
 
 /* ---- accepting a loss ---- */

@@ -34,6 +34,12 @@ bool target_event(struct target *target, uint64_t seq, struct slice record)
     return false;
 }
 
+bool target_snapshot(struct target *target, uint64_t seq, struct slice record)
+{
+    (void)target, (void)seq, (void)record;
+    return false;
+}
+
 bool target_term(struct target *target, struct slice type, uint64_t term)
 {
     (void)target, (void)type, (void)term;

@@ -80,10 +80,16 @@ enum cmd_exit cmd_journal_cat(const struct cmd_call *call);
 enum cmd_exit cmd_journal_tail(const struct cmd_call *call);
 enum cmd_exit cmd_journal_state_at(const struct cmd_call *call);
 enum cmd_exit cmd_journal_schema(const struct cmd_call *call);
+enum cmd_exit cmd_journal_snapshots(const struct cmd_call *call);
+enum cmd_exit cmd_journal_drop_snapshots(const struct cmd_call *call);
+enum cmd_exit cmd_journal_make_snapshot(const struct cmd_call *call);
+enum cmd_exit cmd_journal_upcast(const struct cmd_call *call);
 enum cmd_exit cmd_journal_verify(const struct cmd_call *call);
 enum cmd_exit cmd_journal_accept_loss(const struct cmd_call *call);
 enum cmd_exit cmd_journal_export(const struct cmd_call *call);
 enum cmd_exit cmd_journal_import(const struct cmd_call *call);
+enum cmd_exit cmd_journal_move(const struct cmd_call *call);
 enum cmd_exit cmd_journal_remove_sharding(const struct cmd_call *call);
+enum cmd_exit cmd_journal_remove_durable(const struct cmd_call *call);
 
 #endif

@@ -777,7 +777,7 @@ static int run(struct sherd_system *system, uint32_t shards)
         error = sherd_start(system);
     if (!error)
         error = sherd_system_spawn(
-            system, &feeder, (struct sherd_bytes){ &system, sizeof system });
+            system, &feeder, (struct sherd_bytes){ &system, sizeof system }, NULL);
     if (error)
         return error;
     run_commands(system);

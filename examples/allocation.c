@@ -137,7 +137,7 @@ int main(void)
     int error = start(0);
 
     error = error ? error : start(1);
-    error = error ? error : sherd_system_spawn_ref(nodes[0], &behavior, nothing, &planner);
+    error = error ? error : sherd_system_spawn(nodes[0], &behavior, nothing, &planner);
     error = error ? error : sherd_wait(nodes[0]);
     if (error)
         fprintf(stderr, "allocation: %s\n", sherd_strerror(error));

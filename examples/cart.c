@@ -117,7 +117,7 @@ int main(int argc, char **argv)
         return 1;
     int error = sherd_start(node);
     if (!error)
-        error = sherd_system_spawn(node, &shopper, (struct sherd_bytes){ NULL, 0 });
+        error = sherd_system_spawn(node, &shopper, (struct sherd_bytes){ NULL, 0 }, NULL);
     if (!error) {
         handle_signals(on_signal);
         error = sherd_wait(node);

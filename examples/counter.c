@@ -109,7 +109,7 @@ int main(int argc, char **argv)
     if (!error)
         error = sherd_system_spawn(
             system, &user,
-            (struct sherd_bytes){ &system, sizeof system });
+            (struct sherd_bytes){ &system, sizeof system }, NULL);
     if (!error)
         error = sherd_wait(system);
     if (error)

@@ -80,7 +80,7 @@ static void on_up(void *user)
         .receive = manager_receive,
     };
 
-    if (sherd_system_spawn(user, &manager, (struct sherd_bytes){ NULL, 0 }) != 0)
+    if (sherd_system_spawn(user, &manager, (struct sherd_bytes){ NULL, 0 }, NULL) != 0)
         sherd_leave(user);
 }
 

@@ -122,7 +122,7 @@ static int run(const struct sherd_options *options)
     error = sherd_start(node);
     if (!error)
         error = sherd_system_spawn(node, &behavior,
-                                   (struct sherd_bytes){ NULL, 0 });
+                                   (struct sherd_bytes){ NULL, 0 }, NULL);
     if (!error) {
         handle_signals(on_signal);
         error = sherd_wait(node);

@@ -128,7 +128,7 @@ int main(int argc, char **argv)
         error = sherd_start(system);
     if (!error)
         error = sherd_system_spawn(
-            system, &user, (struct sherd_bytes){ &system, sizeof system });
+            system, &user, (struct sherd_bytes){ &system, sizeof system }, NULL);
     if (!error)
         error = sherd_wait(system);
     if (error)

@@ -56,7 +56,7 @@ static int run(const struct sherd_options *options)
     error = sherd_start(system_here);
     if (error == 0)
         error = sherd_system_spawn(system_here, &listener,
-                                   (struct sherd_bytes){ NULL, 0 });
+                                   (struct sherd_bytes){ NULL, 0 }, NULL);
     if (error == 0) {
         handle_signals(on_signal);
         error = sherd_wait(system_here);

@@ -290,8 +290,8 @@ static int run(struct sherd_system *system)
     if (!error)
         error = sherd_start(system);
     if (!error)
-        error = sherd_system_spawn_ref(system, &behavior,
-                                       (struct sherd_bytes){ &system, sizeof system }, &feeder);
+        error = sherd_system_spawn(system, &behavior,
+                                   (struct sherd_bytes){ &system, sizeof system }, &feeder);
     if (error)
         return error;
     setvbuf(stdin, NULL, _IONBF, 0);

@@ -127,7 +127,7 @@ int main(int argc, char **argv)
     if (sherd_open(&node, &options) || sherd_entity_register(node, &type) ||
         sherd_start(node) ||
         sherd_system_spawn(node, &asker,
-                           (struct sherd_bytes){ &below, sizeof below }))
+                           (struct sherd_bytes){ &below, sizeof below }, NULL))
         return 1;
     error = sherd_wait(node);
     sherd_close(node);

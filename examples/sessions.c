@@ -104,7 +104,7 @@ int main(int argc, char **argv)
         error = sherd_start(node);
     if (!error)
         error = sherd_system_spawn(node, &behavior,
-                                   (struct sherd_bytes){ NULL, 0 });
+                                   (struct sherd_bytes){ NULL, 0 }, NULL);
     if (!error)
         error = sherd_wait(node);
     sherd_close(node);

@@ -88,7 +88,7 @@ static void on_up(void *user)
         .receive = visitor_receive,
     };
 
-    if (sherd_system_spawn(user, &visitor, (struct sherd_bytes){ NULL, 0 }) != 0)
+    if (sherd_system_spawn(user, &visitor, (struct sherd_bytes){ NULL, 0 }, NULL) != 0)
         sherd_leave(user);
 }
 

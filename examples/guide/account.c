@@ -118,7 +118,7 @@ static int live(void)
     if (!error)
         error = sherd_start(node);
     if (!error)
-        error = sherd_system_spawn(node, &behavior, (struct sherd_bytes){ NULL, 0 });
+        error = sherd_system_spawn(node, &behavior, (struct sherd_bytes){ NULL, 0 }, NULL);
     if (!error)
         error = sherd_wait(node);
     sherd_close(node);

@@ -176,7 +176,7 @@ static void ask_actor(struct sherd_system *system)
     check(sherd_client_open(&client, system, NULL));
     request.body = (struct sherd_bytes){ "cart/alice", 10 };
     /* [actor] */
-    check(sherd_system_spawn_ref(system, &behavior, nothing, &request.actor));
+    check(sherd_system_spawn(system, &behavior, nothing, &request.actor));
     check(sherd_client_ask(client, &request, NULL));
     /* [actor end] */
     if (sherd_client_poll(client, &done, 1, -1) == 1) {

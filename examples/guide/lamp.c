@@ -82,7 +82,7 @@ int main(int argc, char **argv)
     if (!error)
         error = sherd_start(node);
     if (!error)
-        error = sherd_system_spawn(node, &asker, nothing);
+        error = sherd_system_spawn(node, &asker, nothing, NULL);
     while (!error && !lit)
         nanosleep(&(struct timespec){ .tv_nsec = 10 * 1000 * 1000 }, NULL);
     if (!error) {

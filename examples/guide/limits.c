@@ -51,9 +51,13 @@ int main(void)
     const struct sherd_options options = { .alone = 1, .port = SHERD_PORT_ANY,
                                            .journal = "memory" };
     /* [type] */
+    const struct sherd_passivation strategy = {
+        .strategy = "default-strategy", /* begins with the numbers of this section */
+        .replacement = { .policy = SHERD_LEAST_FREQUENTLY_USED, .dynamic_aging = 1 }
+    };
     const struct sherd_entity_type type = {
         .name = "Room", .behavior = { .name = "room", .receive = room }, .shards = 1,
-        .active_entity_limit = 10
+        .passivation = &strategy, .active_entity_limit = 10
     };
     /* [type end] */
     struct sherd_system *system;

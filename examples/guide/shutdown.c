@@ -75,7 +75,7 @@ static void start_front(void *user)
                                                     .receive = front_receive };
 
     (void)user;
-    if (sherd_system_spawn(node, &behavior, (struct sherd_bytes){ NULL, 0 }))
+    if (sherd_system_spawn(node, &behavior, (struct sherd_bytes){ NULL, 0 }, NULL))
         abort();
 }
 

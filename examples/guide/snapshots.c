@@ -79,6 +79,26 @@ static const struct sherd_entity_type accounts = {
 };
 /* [type end] */
 
+/* [inspect] */
+static int describe(const void *self, struct sherd_out *out)
+{
+    const struct account *account = self;
+    char text[80];
+    int size = snprintf(text, sizeof text, "%lld cents in %llu deposits", (long long)account->cents,
+                        (unsigned long long)account->deposits);
+
+    sherd_out_put(out, (struct sherd_bytes){ text, (size_t)size });
+    return 0;
+}
+
+SHERD_API const struct sherd_inspected *sherd_inspect(void)
+{
+    static const struct sherd_inspected rows[] = { { &accounts, describe }, { 0 } };
+
+    return rows;
+}
+/* [inspect end] */
+
 /* Deposits so often, and returns the last answer; all zero: there was none. */
 static struct answer deposit(struct sherd_system *node, int times)
 {

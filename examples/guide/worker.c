@@ -131,7 +131,7 @@ int main(void)
     if (!error)
         error = sherd_start(node);
     if (!error)
-        error = sherd_system_spawn(node, &watcher, nothing);
+        error = sherd_system_spawn(node, &watcher, nothing, NULL);
     if (!error)
         error = sherd_wait(node);
     sherd_close(node);

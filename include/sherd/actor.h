@@ -187,7 +187,8 @@ struct sherd_behavior {
 /* Adds bytes to the image of a state. Copies them.
  *
  * Threads: only in the call of save that was given `out`.
- * Limits: SHERD_SNAPSHOT_MAX bytes in all, then there is no snapshot. */
+ * Limits: sherd.journal.snapshot-size-max bytes in all, at most
+ * SHERD_SNAPSHOT_MAX; then there is no snapshot. */
 SHERD_API void sherd_out_put(struct sherd_out *out, struct sherd_bytes bytes);
 
 /* ---- sending ---- */

@@ -141,6 +141,7 @@ struct sherd_backend_request {
     uint32_t count_max;
     uint32_t size_max;  /* REPLAY: most bytes; one record always fits */
     int more; /* REPLAY, TRIM, out: more records follow, or are to be deleted */
+    uint32_t deleted; /* TRIM, out: records that were deleted */
 
     /* APPEND */
     struct sherd_backend_shard *shards;

@@ -16,7 +16,9 @@
 #include <sherd/delivery.h>
 #include <sherd/error.h>
 #include <sherd/extractor.h>
+#include <sherd/inspect.h>
 #include <sherd/job.h>
+#include <sherd/passivation.h>
 #include <sherd/sharding.h>
 #include <sherd/shutdown.h>
 #include <sherd/singleton.h>

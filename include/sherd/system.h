@@ -20,6 +20,7 @@
 #include <sherd/actor.h>
 #include <sherd/cluster.h>
 #include <sherd/extractor.h>
+#include <sherd/passivation.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -168,10 +169,14 @@ struct sherd_entity_type {
      * count, as in Akka: not those to its ref, its timers and its answers. An
      * entity with open asks or jobs is not idle. */
     uint64_t idle_ms;
+    /* The strategy of passivation (sherd/passivation.h). Copied. Default: as
+     * configured (akka.cluster.sharding.passivation). idle_ms and the next two
+     * fields win over its numbers. Remembered entities have no strategy. */
+    const struct sherd_passivation *passivation;
     /* The active entities of the type on this node: when there are more, the
-     * strategy of akka.cluster.sharding.passivation chooses which are
-     * passivated (default-strategy, if the configured one has no limit).
-     * Default: as configured (no limit). See sherd_set_active_limit. */
+     * strategy chooses which are passivated (default-strategy, if the type's
+     * has no replacement policy). Default: as the strategy says (no limit). See
+     * sherd_set_active_limit. */
     uint32_t active_entity_limit;
     /* The same in bytes. */
     uint64_t active_byte_limit;
@@ -352,33 +357,26 @@ SHERD_API SHERD_MUST_USE int sherd_on_removed(struct sherd_system *system,
 
 /* Starts a plain actor on the first lane.
  *
- * behavior: copied. init: the body of its SHERD_STARTED, copied.
+ * behavior: copied. init: the body of its SHERD_STARTED, copied. ref: gets the
+ * actor's reference, which is valid at once: tell it, ask it, send it. Null is
+ * fine; on failure it is all zero.
  * Result: 0; SHERD_EINVAL: no receive, or init is above SHERD_BODY_MAX;
  * SHERD_EFULL; SHERD_ESTATE. If the lane then has too many actors or
  * behaviors, the log says so, and messages to the reference end as
  * SHERD_REASON_NO_SUCH_ACTOR.
- * Threads: any, from sherd_start on. The same holds for the next four.
+ * Threads: any, from sherd_start on. The same holds for the next three.
  * Limits: 1,024 new actors, 16,384 calls or 64 MiB of bodies may wait for one
  * lane; then SHERD_EFULL. */
 SHERD_API SHERD_MUST_USE int
 sherd_system_spawn(struct sherd_system *system,
                    const struct sherd_behavior *behavior,
-                   struct sherd_bytes init);
-
-/* As sherd_system_spawn, and returns the actor's reference.
- *
- * ref: gets the reference, which is valid at once: tell it, ask it, send it.
- * Null is fine; on failure it is all zero. */
-SHERD_API SHERD_MUST_USE int
-sherd_system_spawn_ref(struct sherd_system *system,
-                       const struct sherd_behavior *behavior,
-                       struct sherd_bytes init, struct sherd_ref *ref);
+                   struct sherd_bytes init, struct sherd_ref *ref);
 
 /* Starts a plain actor with a name on the first lane: see sherd_spawn_named,
  * which tells what happens if the name is taken.
  *
  * Result: as for sherd_system_spawn; SHERD_EINVAL also if the name is not
- * valid. ref: as for sherd_system_spawn_ref. */
+ * valid. */
 SHERD_API SHERD_MUST_USE int
 sherd_system_spawn_named(struct sherd_system *system, const char *name,
                          const struct sherd_behavior *behavior,
@@ -665,6 +663,15 @@ struct sherd_recovery_status {
     uint64_t long_replays;
 };
 
+/* The snapshots of entities of this node since its start. */
+struct sherd_snapshot_status {
+    uint64_t taken;   /* images that are stored */
+    uint64_t failed;  /* not taken or not stored, for any reason */
+    uint64_t loaded;  /* recoveries that began with one */
+    uint64_t refused; /* recoveries fell back to an older one, or to events */
+    uint64_t deleted_events; /* events that kept snapshots replace */
+};
+
 /* The deliveries and commands of sherd/delivery.h, of the entities that ran on
  * this node since its start. */
 struct sherd_delivery_status {
@@ -708,6 +715,7 @@ struct sherd_status {
     struct sherd_replica_status *replicas;  /* those in use */
     uint32_t replica_count;                 /* entries of replicas */
     struct sherd_recovery_status recoveries;
+    struct sherd_snapshot_status snapshots;
     struct sherd_delivery_status deliveries;
 };
 

@@ -87,7 +87,7 @@ struct actors_settings {
     uint64_t locations_ms; /* limit of a read of shards' locations; 0: 5 s */
     /* delay before a remembered entity that ended by itself restarts; 0: ENTITY_RESTART_MS */
     uint64_t restart_ms;
-    /* ns between two looks for idle entities; 0: an eighth of the time of their type */
+    /* ns between two looks for idle entities of types that do not say; 0: an eighth of their time */
     uint64_t idle_interval;
     /* Largest body to a destination that is large; 0: no destination is. Called only for bodies
      * above SHERD_BODY_MAX. */
@@ -95,6 +95,7 @@ struct actors_settings {
     bool (*is_large)(void *user, const struct destination *destination);
     struct delivery_settings delivery;
     uint32_t long_replay; /* a recovery of so many events is reported; 0: none */
+    uint32_t snapshot_max; /* bytes of an image; 0: JOURNAL_SNAPSHOT_SIZE_MAX */
     /* Appends an event of a persistent entity to the journal, which copies it, and returns its
      * position; these grow, and others may use numbers between them. EVENT_REFUSED: it is not
      * stored, and actors_store_failed follows. Called by sherd_persist, so that effects know at
@@ -462,6 +463,7 @@ struct actors_status {
     uint64_t store_failures;
     uint64_t rejected;        /* events that their entities rejected */
     uint64_t long_replays;
+    uint64_t snapshots_failed; /* save failed, or the image is too large */
     uint64_t handlers_failed; /* by SHERD_FAIL */
     uint64_t surplus;         /* entities passivated because of a limit */
     uint64_t slow_handlers;

@@ -56,11 +56,11 @@ static void free_list(struct newer *newer)
     }
 }
 
-static const struct sherd_upcast *upcast_of(const struct type *type, uint32_t event_type)
+static const struct sherd_upcast *upcast_of(const struct event_code *code, uint32_t event_type)
 {
-    for (uint32_t i = 0; i < type->upcast_count; i++)
-        if (type->upcasts[i].type == event_type)
-            return &type->upcasts[i];
+    for (uint32_t i = 0; i < code->upcast_count; i++)
+        if (code->upcasts[i].type == event_type)
+            return &code->upcasts[i];
     return NULL;
 }
 
@@ -70,15 +70,12 @@ static struct sherd_bytes bytes_of(const struct entity_event *event)
 }
 
 /* Returns null, or why the entity rejects the event. */
-static const char *apply(struct actors *actors, const struct slot *slot,
-                         const struct entity_event *event)
+static const char *apply(struct event_code *code, const struct entity_event *event)
 {
-    const struct sherd_behavior *face = &behavior_of(actors, slot)->face;
-    void *self = slot->state ? slot->state : actors->nothing;
-
-    if (face->apply_checked)
-        return face->apply_checked(self, event->type, bytes_of(event));
-    face->apply(self, event->type, bytes_of(event));
+    code->applied++;
+    if (code->face->apply_checked)
+        return code->face->apply_checked(code->self, event->type, bytes_of(event));
+    code->face->apply(code->self, event->type, bytes_of(event));
     return NULL;
 }
 
@@ -102,33 +99,32 @@ static const char *upcast(const struct sherd_upcast *by, const struct entity_eve
 }
 
 /* Applies an event of the present version, and upcasts one of an older version. */
-static const char *take(struct actors *actors, const struct slot *slot, const struct type *type,
-                        const struct entity_event *event, uint32_t steps,
+static const char *take(struct event_code *code, const struct entity_event *event, uint32_t steps,
                         struct sherd_events *events)
 {
-    const struct sherd_upcast *by = upcast_of(type, event->type);
+    const struct sherd_upcast *by = upcast_of(code, event->type);
     uint32_t present = by ? by->version : 0;
 
     SOMETIMES("an event has a version", event->version > 0);
     if (event->version == present)
-        return apply(actors, slot, event);
+        return apply(code, event);
     if (event->version > present)
         return "a newer program wrote it: this one does not know the version";
     return upcast(by, event, steps, events);
 }
 
-static const char *take_all(struct actors *actors, const struct slot *slot,
-                            const struct entity_event *event)
+static const char *take_all(struct event_code *code, const struct entity_event *event)
 {
-    const struct type *type = &actors->types[behavior_of(actors, slot)->type];
     struct sherd_events events = { 0 };
-    const char *fault = take(actors, slot, type, event, 0, &events);
+    const char *fault = event->type >= SHERD_NUMBERS_END /* the library's */
+                            ? NULL
+                            : take(code, event, 0, &events);
 
     while (!fault && events.waiting) {
         struct newer *next = events.waiting;
 
         events.waiting = next->next;
-        fault = take(actors, slot, type, &next->event, next->steps, &events);
+        fault = take(code, &next->event, next->steps, &events);
         mem_free(next);
     }
     free_list(events.waiting);
@@ -142,13 +138,25 @@ void event_fault(char *why, uint64_t seq, const struct entity_event *event, cons
                    event->payload.size, fault); /* may be cut */
 }
 
-bool event_apply(struct actors *actors, const struct slot *slot, uint64_t seq,
-                 const struct entity_event *event, char *why)
+bool event_take(struct event_code *code, uint64_t seq, const struct entity_event *event, char *why)
 {
-    const char *fault = take_all(actors, slot, event);
+    const char *fault = take_all(code, event);
 
     if (!fault)
         return true;
     event_fault(why, seq, event, fault);
     return false;
+}
+
+bool event_apply(struct actors *actors, const struct slot *slot, uint64_t seq,
+                 const struct entity_event *event, char *why)
+{
+    const struct behavior *behavior = behavior_of(actors, slot);
+    const struct type *type = &actors->types[behavior->type];
+    struct event_code code = { .face = &behavior->face,
+                               .self = slot->state ? slot->state : actors->nothing,
+                               .upcasts = type->upcasts,
+                               .upcast_count = type->upcast_count };
+
+    return event_take(&code, seq, event, why);
 }

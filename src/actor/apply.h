@@ -15,6 +15,20 @@
 
 struct actors;
 struct slot;
+struct sherd_behavior;
+struct sherd_upcast;
+
+/* The code and state of one entity. All of it is lent. */
+struct event_code {
+    const struct sherd_behavior *face;
+    void *self;
+    const struct sherd_upcast *upcasts;
+    uint32_t upcast_count;
+    uint64_t applied; /* out: calls of apply */
+};
+
+/* As event_apply, without actors. */
+bool event_take(struct event_code *code, uint64_t seq, const struct entity_event *event, char *why);
 
 /* Upcasts the event of a persistent entity, and applies all that comes of it. False: the entity
  * rejects it, and its state may be half changed; `why` (EVENT_FAULT_MAX bytes) says which event and

@@ -38,6 +38,9 @@ void delivery_recovered(struct actors *actors, uint32_t index, struct slot *slot
 /* Repeats what is due. */
 void delivery_repeat(struct actors *actors, uint32_t index, struct slot *slot);
 
+/* --- ask.c --- */
+uint64_t ask_limit(uint64_t timeout_ms); /* within the limits of asks */
+
 /* --- deliver_handle.c --- */
 enum delivery_turn {
     DELIVERY_HANDLES, /* receive follows, with `msg` */

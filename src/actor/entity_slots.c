@@ -32,7 +32,7 @@ void shard_row_empty(struct actors *actors, uint32_t row)
 
     slot_news_put(actors, &(struct actors_news){
                               .kind = ACTORS_SHARD_EMPTY,
-                              .values.shard = { here->type, here->shard } });
+                              .values.shard = { .type = here->type, .number = here->shard } });
     shard_row_free(actors, row);
 }
 

@@ -19,7 +19,7 @@ void entity_ticks(struct actors *actors)
         if (actors->now < behavior->look_at)
             continue;
         behavior->looked = behavior->tick;
-        behavior->look_at = actors->now + actors->settings.idle_interval;
+        behavior->look_at = actors->now + behavior->idle_interval;
     }
 }
 

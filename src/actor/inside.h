@@ -136,6 +136,7 @@ struct behavior {
     uint16_t tick;    /* time in units of tick_ns */
     uint16_t looked;  /* tick of the last look for idle entities */
     uint16_t idle_ticks; /* so many without a message are too many */
+    uint64_t idle_interval; /* ns between two looks; 0: each tick */
     uint64_t tick_ns; /* an eighth of idle_ms or less, at least 1 ms; 0: never idle */
     uint64_t look_at; /* ns */
 };
@@ -733,7 +734,6 @@ static inline struct entry *entry_at(const struct actors *actors,
 void wheel_remove(struct actors *actors, struct entry *entry);
 
 /* --- ask.c --- */
-uint64_t ask_limit(uint64_t timeout_ms); /* within the limits */
 uint64_t ask_open(struct actors *actors, uint32_t index, struct slot *slot,
                   uint32_t tag, uint64_t timeout_ms); /* 0 at a limit */
 /* Frees the ask of an answer and leaves the tag in message->ask. False: no actor waits for it. */

@@ -11,7 +11,7 @@ static void ask(struct actors *actors, enum actors_news_kind kind,
 
     slot_news_put(actors, &(struct actors_news){
                               .kind = kind,
-                              .values.shard = { row->type, row->shard },
+                              .values.shard = { .type = row->type, .number = row->shard },
                               .actor = slot_ref(actors, slot, index).actor,
                               .id = slot_id(slot) });
 }

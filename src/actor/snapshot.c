@@ -10,12 +10,13 @@
 
 struct sherd_out {
     struct buf bytes;
+    size_t size_max;
     bool is_too_large;
 };
 
 SHERD_API void sherd_out_put(struct sherd_out *out, struct sherd_bytes bytes)
 {
-    if (bytes.size > JOURNAL_SNAPSHOT_SIZE_MAX - out->bytes.size)
+    if (bytes.size > out->size_max - out->bytes.size)
         out->is_too_large = true;
     else
         buf_put(&out->bytes, bytes.data, bytes.size);
@@ -70,36 +71,51 @@ static void warn(struct actors *actors, const struct slot *slot, struct type *ty
     slot_trace(actors, slot, TRACE_WARNING, text);
 }
 
+const char *snapshot_image(const struct sherd_behavior *face, const void *self, size_t size_max,
+                           struct buf *image)
+{
+    struct sherd_out out = { .size_max = size_max };
+    const char *fault = face->save(self, &out) == 0 ? NULL : "save returned an error";
+
+    if (!fault && out.is_too_large)
+        fault = "the image is larger than journal.snapshot-size-max";
+    *image = out.bytes;
+    return fault;
+}
+
 void snapshot_take(struct actors *actors, uint32_t index, struct slot *slot, bool is_good)
 {
     const struct behavior *behavior = behavior_of(actors, slot);
     struct type *type = &actors->types[behavior->type];
     struct extra *extra = slot_extra(actors, slot);
-    struct sherd_out out = { 0 };
+    struct buf image = { 0 };
     struct buf part = { 0 };
-    bool saved;
+    size_t most = actors->settings.snapshot_max ? actors->settings.snapshot_max
+                                                : JOURNAL_SNAPSHOT_SIZE_MAX;
+    const char *fault;
 
     actors->ctx.save_due = false;
     if (!is_good || actors->ctx.store_failed || extra->position == EVENT_REFUSED)
         return;
     extra->tried_seq = extra->seq;
     delivery_save(actors, slot, &part);
-    saved = behavior->face.save(self_of(actors, slot), &out) == 0;
-    out.is_too_large |= out.bytes.size + part.size > JOURNAL_SNAPSHOT_SIZE_MAX;
-    if (saved && !out.is_too_large) {
+    fault = snapshot_image(&behavior->face, self_of(actors, slot), most, &image);
+    if (!fault && part.size > JOURNAL_SNAPSHOT_SIZE_MAX - image.size)
+        fault = "the image and the deliveries are larger than journal.snapshot-size-max";
+    if (!fault) {
         actors->settings.save(
             actors->settings.user,
             slot_ref(actors, slot, index).actor,
             &(struct actors_snapshot){ behavior->face.save_version, buf_slice(&part),
-                                       buf_slice(&out.bytes),
+                                       buf_slice(&image),
                                        type->keep_snapshots, type->deletes_events,
                                        type->keep_events });
     } else {
         REACHED("an entity cannot save its state");
-        warn(actors, slot, type,
-             saved ? "the image is larger than SHERD_SNAPSHOT_MAX" : "save returned an error");
+        actors->counts.snapshots_failed++;
+        warn(actors, slot, type, fault);
     }
-    buf_fini(&out.bytes);
+    buf_fini(&image);
     buf_fini(&part);
 }
 

@@ -9,12 +9,16 @@
 #include "base/event.h"
 
 struct actors;
+struct sherd_behavior;
 struct slot;
 
 /* Whether a snapshot of an entity whose behavior has `save` is due after its last event. event: that
  * one, applied, or null after a recovery. */
 bool snapshot_is_due(const struct actors *actors, const struct slot *slot,
                      const struct entity_event *event);
+/* Writes the state into `image`, which the caller frees. Null, or why it cannot. */
+const char *snapshot_image(const struct sherd_behavior *face, const void *self, size_t size_max,
+                           struct buf *image);
 /* Takes the state of an entity after a message, unless it is not good, and passes it to the journal. */
 void snapshot_take(struct actors *actors, uint32_t index, struct slot *slot, bool is_good);
 /* Null, or why it is refused: the state is zeroed again then. */

@@ -65,7 +65,7 @@ static struct type *type_at(struct actors *actors, uint16_t index)
 /* The ticks of idle time are an eighth of it, or shorter if looks are more frequent. */
 static void make_ticks(struct actors *actors, struct behavior *behavior, uint64_t idle_ms)
 {
-    uint64_t interval = actors->settings.idle_interval;
+    uint64_t interval = behavior->idle_interval;
     uint64_t ticks = interval ? idle_ms * MS / interval : 0;
 
     ticks = ticks < 8 ? 8 : ticks > IDLE_TICKS_MOST ? IDLE_TICKS_MOST : ticks;
@@ -104,6 +104,9 @@ void actors_add_type(struct actors *actors, uint16_t index,
     behavior = &actors->behaviors.items[known->behavior];
     behavior->mailbox_max =
         type->mailbox_max ? type->mailbox_max : ENTITY_MAILBOX_MAX;
+    behavior->idle_interval = type->passivation && type->passivation->idle_interval_ms
+                                  ? type->passivation->idle_interval_ms * MS
+                                  : actors->settings.idle_interval;
     if (type->idle_ms < UINT64_MAX / MS)
         make_ticks(actors, behavior, type->idle_ms ? type->idle_ms : ENTITY_IDLE_MS);
 }

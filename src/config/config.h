@@ -97,6 +97,7 @@ struct config_setting {
     bool is_default;   /* equals the default; false for keys of the JVM */
     bool is_jvm;   /* of the JVM; ignored here */
     bool has_effect;
+    bool by_type;      /* if not: an entity type may use it all the same */
     const char *why;   /* if not: why it has none, and what to use instead; a literal */
 };
 

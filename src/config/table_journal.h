@@ -1,4 +1,4 @@
-/* Lists the keys of recoveries, deliveries and a journal in PostgreSQL, with the macros of table.c. */
+/* Lists the keys of recoveries, snapshots, deliveries and a journal in PostgreSQL, with the macros of table.c. */
 #ifndef SHERD_CONFIG_TABLE_JOURNAL_H
 #define SHERD_CONFIG_TABLE_JOURNAL_H
 
@@ -16,6 +16,7 @@
           "number of entities of a node that recover at a time, at least one and at most 64 for each lane") \
     COUNT("journal.long-replay-events", "100000", OFF, 1, 1000000000, YES, \
           "a recovery that reads so many events is counted, and logged once a minute for each type") \
+    SIZE("journal.snapshot-size-max", "16 MiB", NULL, YES, "a state with a larger image gets no snapshot; at most 16 MiB") \
     SPAN_MS("delivery.repeat-interval", "5 s", NULL, YES, "a delivery without an answer is repeated after this time, then after twice the time") \
     SPAN_MS("delivery.repeat-interval-max", "1 minute", NULL, YES, "the longest time between two repetitions") \
     SPAN_MS("delivery.give-up-after", "5 days", NULL, YES, "a delivery ends without an answer after this time") \

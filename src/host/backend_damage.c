@@ -134,6 +134,12 @@ uint64_t backend_damage_list(struct backend_damage *damage,
     return count;
 }
 
+void backend_damage_snapshots(char name[BACKEND_PART_SIZE], struct slice id)
+{
+    (void)snprintf(name, BACKEND_PART_SIZE, "snapshots of %.*s", (int)id.size,
+                   (const char *)id.data); /* may be cut */
+}
+
 void backend_damage_shard(char name[BACKEND_PART_SIZE], struct slice type,
                           struct slice shard)
 {

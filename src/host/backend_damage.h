@@ -1,6 +1,6 @@
 /* Remembers which parts of a journal's file are damaged. They are refused, and the rest is served.
  *
- * A part is an entity (its persistence id), a shard's fence, or a page that neither needs. All
+ * A part is an entity (its persistence id), its snapshots, a shard's fence, or a page that none of these needs. All
  * connections of a process to one journal share the list. Any thread. Every function accepts null, a
  * list that stays empty. */
 #ifndef SHERD_HOST_BACKEND_DAMAGE_H
@@ -39,6 +39,8 @@ bool backend_damage_find(struct backend_damage *damage, struct slice part,
 uint64_t backend_damage_list(struct backend_damage *damage,
                              struct backend_damaged_part *parts, uint32_t max);
 
+/* Writes the name of the part of an entity's snapshots: damage there does not refuse the entity. */
+void backend_damage_snapshots(char name[BACKEND_PART_SIZE], struct slice id);
 /* Writes the name of a shard's part. */
 void backend_damage_shard(char name[BACKEND_PART_SIZE], struct slice type,
                           struct slice shard);

@@ -240,6 +240,7 @@ static void answer(struct journal_request *to, struct translated *translated)
     if (to->verb == BACKEND_SAVE)
         to->from = from->from;
     to->more = from->more != 0;
+    to->deleted = from->deleted;
     if (to->verb == BACKEND_APPEND)
         answer_append(to, from);
     mem_free(from->shards);

@@ -54,8 +54,8 @@ static const char *const write_sql[SQL_COUNT] = {
     [SQL_SAVE_KEEP] = "DELETE FROM snapshot WHERE entity = ?1 AND seq <="
                       " (SELECT seq FROM snapshot WHERE entity = ?1"
                       "  ORDER BY seq DESC LIMIT 1 OFFSET ?2)",
-    [SQL_SAVE_OLDEST] = "SELECT CASE WHEN count(*) < ?2 THEN 0 ELSE min(seq) END"
-                        " FROM snapshot WHERE entity = ?1",
+    [SQL_SAVE_OLDEST] = ("SELECT CASE WHEN count(*) < ?2 THEN 0 ELSE min(seq) END"
+                         " FROM snapshot WHERE entity = ?1"), /* clang warns of two texts without () */
     [SQL_DROP] = "DELETE FROM snapshot WHERE entity = ? AND seq >= ?",
 };
 
@@ -70,10 +70,11 @@ static const char *const read_sql[SQL_READ_COUNT] = {
                         " CROSS JOIN event ON event.entity = entity.id"
                         " WHERE entity.pid = ?"
                         " ORDER BY event.seq DESC LIMIT 1",
-    [SQL_LOAD] = "SELECT snapshot.seq, snapshot.record FROM entity"
+    [SQL_LOAD] = "SELECT snapshot.seq, snapshot.entity FROM entity"
                  " CROSS JOIN snapshot ON snapshot.entity = entity.id"
                  " WHERE entity.pid = ? AND snapshot.seq <= ?"
                  " ORDER BY snapshot.seq DESC LIMIT 1",
+    [SQL_LOAD_RECORD] = "SELECT record FROM snapshot WHERE entity = ? AND seq = ?",
 };
 
 uint64_t sqlite_now(void)
@@ -525,6 +526,7 @@ static void *open_store(const struct backend_options *options,
     store->mode = mode;
     store->damage = options->damage;
     store->signs = options->signs;
+    store->opens_moved = options->opens_moved;
     store->claims = -1;
     is_ready = mode != BACKEND_WRITER || make_directory(store, error) == 0;
     if (is_ready) {

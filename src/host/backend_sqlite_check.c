@@ -28,7 +28,8 @@ enum {
     CHECK_ROW,
     CHECK_INDEX, /* the row that the index has for a persistence id */
     CHECK_EVENTS,
-    CHECK_SNAPSHOTS, /* of an entity: the newest one */
+    CHECK_SNAPSHOTS, /* of an entity, above a number */
+    CHECK_NEWEST,    /* its newest snapshot */
     CHECK_COUNT
 };
 
@@ -39,7 +40,8 @@ static const char *const check_sql[CHECK_COUNT] = {
     [CHECK_ROW] = "SELECT pid FROM entity WHERE id = ?",
     [CHECK_INDEX] = "SELECT id FROM entity WHERE pid = ?",
     [CHECK_EVENTS] = "SELECT seq, record FROM event WHERE entity = ? AND seq > ? ORDER BY seq",
-    [CHECK_SNAPSHOTS] = "SELECT max(seq), total(length(record)) FROM snapshot WHERE entity = ?",
+    [CHECK_SNAPSHOTS] = "SELECT seq, record FROM snapshot WHERE entity = ? AND seq > ? ORDER BY seq",
+    [CHECK_NEWEST] = "SELECT max(seq) FROM snapshot WHERE entity = ?",
 };
 
 /* Reads every column, as a count alone would skip some pages. */
@@ -53,6 +55,7 @@ static const struct {
       "SELECT total(length(type) + length(shard) + term + epoch) FROM fence" },
     { "table term", "SELECT total(length(type) + term) FROM term" },
     { "table proof", "SELECT total(length(type) + term + proof) FROM proof" },
+    { "table snapshot", "SELECT seq FROM snapshot NOT INDEXED LIMIT 1" }, /* entities read the rows */
 };
 
 #define TABLES (sizeof tables / sizeof *tables)
@@ -65,12 +68,15 @@ struct sqlite_check {
     size_t table;  /* the next one */
     int64_t last;  /* row of an entity */
     int64_t entity; /* the current one, or the last */
-    bool is_inside; /* its events are being read */
+    bool is_inside; /* its snapshots or events are being read */
+    bool is_saved;  /* its snapshots are */
+    bool has_bad_snapshots;
     bool continues; /* they were read in an earlier step, too */
     bool is_bad;
     bool lacks_rows; /* a row of an entity cannot be read */
     uint64_t seq;   /* the last one that was read */
-    uint64_t newest; /* number of its newest snapshot; 0: none */
+    uint64_t snapshot; /* number of the last one that was read */
+    uint64_t newest;   /* of its newest snapshot; 0: none */
     uint64_t key;   /* of its records */
     struct buf pid;
     bool has_turn;  /* no other process of the host checks */
@@ -88,7 +94,8 @@ int sqlite_check_set_up(struct sqlite_store *store, char *error)
     struct sqlite_check *own = mem_alloc(sizeof *own);
 
     store->check = own;
-    if (sqlite_run_text(store, "PRAGMA cache_size = -512;"
+    if (sqlite_add_snapshots(store->db) != SQLITE_OK ||
+        sqlite_run_text(store, "PRAGMA cache_size = -512;"
                         "PRAGMA trusted_schema = OFF;"
                         "PRAGMA query_only = ON") != SQLITE_OK)
         return sqlite_failed(store, error);
@@ -266,21 +273,66 @@ static void refuse_event(struct step *step, uint64_t seq, const char *what)
     refuse(step, text);
 }
 
-/* Reads the snapshots of the entity: events up to one of them may have been deleted. */
+/* Damaged snapshots are a part of their own: their entity may have others. */
+static void refuse_snapshot(struct step *step, uint64_t seq, const char *what)
+{
+    char name[BACKEND_PART_SIZE], why[BACKEND_ERROR_MAX];
+
+    backend_damage_snapshots(name, buf_slice(&step->own->pid));
+    if (what)
+        (void)snprintf(why, sizeof why, "journal %.80s: snapshot %llu: %s", step->store->path,
+                       (unsigned long long)seq, what); /* fits */
+    else
+        sqlite_describe(step->store, why);
+    backend_damage_add(step->store->damage, slice_text(name), why);
+    step->own->has_bad_snapshots = true;
+}
+
+/* Reads the number of the newest snapshot: events up to it may have been deleted. */
+static void find_newest(struct step *step)
+{
+    struct sqlite_check *own = step->own;
+    sqlite3_stmt *statement = own->statements[CHECK_NEWEST];
+
+    check(sqlite3_bind_int64(statement, 1, own->entity) == SQLITE_OK);
+    own->newest = 0;
+    if (sqlite3_step(statement) == SQLITE_ROW)
+        own->newest = (uint64_t)sqlite3_column_int64(statement, 0);
+    else if (sqlite_is_damaged(step->store))
+        refuse_snapshot(step, 0, NULL);
+    (void)sqlite3_reset(statement); /* reported */
+}
+
+/* Reads snapshots of the entity until the step's end. */
 static void check_snapshots(struct step *step)
 {
     struct sqlite_check *own = step->own;
     sqlite3_stmt *statement = own->statements[CHECK_SNAPSHOTS];
+    char name[BACKEND_PART_SIZE];
+    int result = SQLITE_ROW;
 
-    check(sqlite3_bind_int64(statement, 1, own->entity) == SQLITE_OK);
-    own->newest = 0;
-    if (sqlite3_step(statement) == SQLITE_ROW) {
-        own->newest = (uint64_t)sqlite3_column_int64(statement, 0);
-    } else if (sqlite_is_damaged(step->store)) {
-        add(step, buf_slice(&own->pid));
-        own->is_bad = true;
+    check(sqlite3_bind_int64(statement, 1, own->entity) == SQLITE_OK &&
+          sqlite3_bind_int64(statement, 2, (sqlite3_int64)own->snapshot) == SQLITE_OK);
+    while (has_time(step) && (result = sqlite3_step(statement)) == SQLITE_ROW) {
+        struct slice bytes = slice_of(sqlite3_column_blob(statement, 1),
+                                      (size_t)sqlite3_column_bytes(statement, 1));
+        struct snapshot snapshot;
+        const char *wrong;
+
+        own->snapshot = (uint64_t)sqlite3_column_int64(statement, 0);
+        step->check->bytes += bytes.size + ROW_SIZE;
+        wrong = snapshot_decode(bytes, own->key, own->snapshot, &snapshot);
+        if (wrong)
+            refuse_snapshot(step, own->snapshot, wrong);
     }
+    if (result != SQLITE_ROW && result != SQLITE_DONE && sqlite_is_damaged(step->store))
+        refuse_snapshot(step, 0, NULL);
     (void)sqlite3_reset(statement); /* reported */
+    own->is_saved = result == SQLITE_ROW;
+    if (own->is_saved || own->has_bad_snapshots)
+        return;
+    backend_damage_snapshots(name, buf_slice(&own->pid));
+    backend_damage_remove(step->store->damage, slice_text(name));
 }
 
 /* Enters the next entity, if its row and the index agree. */
@@ -292,8 +344,9 @@ static void enter(struct step *step)
     int result;
 
     own->entity++;
-    own->is_bad = false;
-    own->seq = 0;
+    own->is_bad = own->has_bad_snapshots = false;
+    own->is_saved = true;
+    own->seq = own->snapshot = 0;
     check(sqlite3_bind_int64(row, 1, own->entity) == SQLITE_OK);
     result = sqlite3_step(row);
     step->check->bytes += ROW_SIZE;
@@ -322,7 +375,6 @@ static void enter(struct step *step)
         add(step, buf_slice(&own->pid));
     own->is_bad |= result != SQLITE_ROW;
     (void)sqlite3_reset(index); /* reported */
-    check_snapshots(step);
 }
 
 /* Checks one record. The first of an entity has the number 1, or follows a snapshot; those of a shard's
@@ -340,7 +392,7 @@ static bool check_record(struct step *step, uint64_t seq, struct slice bytes)
         if (own->continues) {
             own->seq = 0; /* its records were deleted between two steps */
             own->continues = false;
-            check_snapshots(step);
+            find_newest(step);
             return check_record(step, seq, bytes);
         }
         refuse_event(step, own->seq + 1, "it is missing");
@@ -360,6 +412,8 @@ static void check_events(struct step *step)
     bool goes_on = true;
     int result = SQLITE_ROW;
 
+    if (!own->seq)
+        find_newest(step); /* in the transaction that reads the first event */
     check(sqlite3_bind_int64(statement, 1, own->entity) == SQLITE_OK &&
           sqlite3_bind_int64(statement, 2, (sqlite3_int64)own->seq) ==
               SQLITE_OK);
@@ -394,6 +448,8 @@ static void check_entities(struct step *step)
                 enter(step);
             if (own->is_inside && own->is_bad)
                 leave_entity(step);
+            else if (own->is_inside && own->is_saved)
+                check_snapshots(step);
             else if (own->is_inside)
                 check_events(step);
         }

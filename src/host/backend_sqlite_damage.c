@@ -44,10 +44,15 @@ bool sqlite_blame(struct sqlite_store *store, const char *why)
         name_shard(name, request, blamed->shard->type, blamed->shard->shard);
     else if (request->verb == BACKEND_CLAIM)
         name_shard(name, request, request->type, request->shard);
+    else if (request->verb == BACKEND_SAVE || request->verb == BACKEND_DROP)
+        backend_damage_snapshots(name, backend_slice(request, request->id));
     else
         name_terms(name, request);
-    part = blamed->entity ? backend_slice(request, blamed->entity->id)
-                          : slice_text(name);
+    part = slice_text(name);
+    if (blamed->entity)
+        part = backend_slice(request, blamed->entity->id);
+    else if (request->verb == BACKEND_TRIM)
+        part = backend_slice(request, request->id);
     backend_damage_add(store->damage, part, why);
     return backend_damage_find(store->damage, part, error);
 }
@@ -58,6 +63,19 @@ bool sqlite_refuses_entity(struct sqlite_store *store,
 {
     return backend_damage_find(store->damage, backend_slice(request, entity->id),
                                request->error);
+}
+
+bool sqlite_refuses_owner(struct sqlite_store *store, struct journal_request *request)
+{
+    struct slice id = backend_slice(request, request->id);
+    char name[BACKEND_PART_SIZE];
+
+    if (sqlite_refuses_shard(store, request, request->type, request->shard) ||
+        backend_damage_find(store->damage, id, request->error))
+        return true;
+    backend_damage_snapshots(name, id);
+    return request->verb != BACKEND_TRIM &&
+           backend_damage_find(store->damage, slice_text(name), request->error);
 }
 
 bool sqlite_refuses_shard(struct sqlite_store *store,

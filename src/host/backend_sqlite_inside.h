@@ -42,7 +42,8 @@ enum statement {
     SQL_READ_END,
     SQL_REPLAY,
     SQL_REPLAY_LAST,
-    SQL_LOAD,
+    SQL_LOAD,        /* number and entity of a snapshot */
+    SQL_LOAD_RECORD,
     SQL_READ_COUNT,
 };
 
@@ -94,6 +95,7 @@ struct sqlite_store {
     bool has_marks;      /* the marks of FILE-turn belong to the file */
     bool was_full;       /* a group failed on a full disk */
     bool signs;          /* see backend_options */
+    bool opens_moved;    /* as above */
     bool is_broken;      /* a call was broken off (map_guard.h): `db` is not used any more */
     void *verdicts;      /* of the running append; here, as a broken call frees nothing */
     int wal_pages;       /* after the last commit */
@@ -126,6 +128,9 @@ int sqlite_refused(struct sqlite_store *store, char *error,
 /* Creates the tables of a new file, upgrades those of an older version, checks the file's owner,
  * and reads the store's identity. 0, or -1 with a line in `error`. */
 int sqlite_set_up_schema(struct sqlite_store *store, char *error);
+/* Gives a connection that upgrades nothing an empty table of snapshots, in memory, if the file is too
+ * old to have one. SQLITE_OK or the error. */
+int sqlite_add_snapshots(sqlite3 *db);
 
 /* backend_sqlite_files.c */
 sqlite3_file *sqlite_file_of(const struct sqlite_store *store);
@@ -152,6 +157,9 @@ bool sqlite_refuses_entity(struct sqlite_store *store,
 bool sqlite_refuses_shard(struct sqlite_store *store,
                           struct journal_request *request,
                           struct backend_span type, struct backend_span shard);
+/* For a SAVE, TRIM or DROP. */
+bool sqlite_refuses_owner(struct sqlite_store *store,
+                          struct journal_request *request);
 bool sqlite_refuses_terms(struct sqlite_store *store,
                           struct journal_request *request);
 

@@ -13,6 +13,39 @@ static void fail(struct sqlite_store *store, struct journal_request *request)
                            request->error);
 }
 
+/* A damaged snapshot is no reason to refuse its entity: an older one, or all events, will do. */
+static void note_damaged(struct sqlite_store *store, const struct journal_request *request)
+{
+    char name[BACKEND_PART_SIZE], why[BACKEND_ERROR_MAX];
+
+    sqlite_describe(store, why);
+    backend_damage_snapshots(name, backend_slice(request, request->id));
+    backend_damage_add(store->damage, slice_text(name), why);
+}
+
+/* Adds a snapshot to the answer, without bytes if its page is damaged. */
+static void load_record(struct sqlite_store *store, struct journal_request *request, uint64_t seq,
+                        sqlite3_int64 entity)
+{
+    sqlite3_stmt *statement = store->statements[SQL_LOAD_RECORD];
+    struct backend_record record = { .seq = seq };
+    int result;
+
+    check(sqlite3_bind_int64(statement, 1, entity) == SQLITE_OK &&
+          sqlite3_bind_int64(statement, 2, (sqlite3_int64)seq) == SQLITE_OK);
+    result = sqlite3_step(statement);
+    if (result == SQLITE_ROW)
+        record.bytes = backend_put(request, slice_of(sqlite3_column_blob(statement, 0),
+                                                     (size_t)sqlite3_column_bytes(statement, 0)));
+    else if (sqlite_is_damaged(store))
+        note_damaged(store, request);
+    else
+        fail(store, request);
+    if (request->result == BACKEND_DONE)
+        vec_push(&request->records, record);
+    (void)sqlite3_reset(statement); /* as above */
+}
+
 /* Reads the newest snapshot up to a number. */
 static void load(struct sqlite_store *store, struct journal_request *request)
 {
@@ -24,16 +57,13 @@ static void load(struct sqlite_store *store, struct journal_request *request)
                               SQLITE_TRANSIENT, SQLITE_UTF8) == SQLITE_OK);
     check(sqlite3_bind_int64(statement, 2, (sqlite3_int64)request->from) == SQLITE_OK);
     result = sqlite3_step(statement);
+    request->result = BACKEND_DONE;
     if (result == SQLITE_ROW)
-        vec_push(&request->records,
-                 ((struct backend_record){
-                     .seq = (uint64_t)sqlite3_column_int64(statement, 0),
-                     .bytes = backend_put(
-                         request, slice_of(sqlite3_column_blob(statement, 1),
-                                           (size_t)sqlite3_column_bytes(statement, 1))) }));
-    if (result == SQLITE_ROW || result == SQLITE_DONE)
-        request->result = BACKEND_DONE;
-    else
+        load_record(store, request, (uint64_t)sqlite3_column_int64(statement, 0),
+                    sqlite3_column_int64(statement, 1));
+    else if (result != SQLITE_DONE && sqlite_is_damaged(store))
+        note_damaged(store, request);
+    else if (result != SQLITE_DONE)
         fail(store, request);
     (void)sqlite3_reset(statement);
 }

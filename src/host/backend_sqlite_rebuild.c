@@ -26,6 +26,8 @@ enum {
     FROM_PID_BACK,
     FROM_EVENTS,
     FROM_EVENTS_BACK,
+    FROM_SNAPSHOTS,
+    FROM_SNAPSHOTS_BACK,
     FROM_COUNT
 };
 
@@ -41,15 +43,21 @@ static const char *const from_sql[FROM_COUNT] = {
                     " ORDER BY seq",
     [FROM_EVENTS_BACK] = "SELECT seq, record FROM event WHERE entity = ?"
                          " ORDER BY seq DESC",
+    [FROM_SNAPSHOTS] = "SELECT seq, record FROM snapshot WHERE entity = ?"
+                       " ORDER BY seq",
+    [FROM_SNAPSHOTS_BACK] = "SELECT seq, record FROM snapshot WHERE entity = ?"
+                            " ORDER BY seq DESC",
 };
 
-enum { TO_ENTITY, TO_EVENT, TO_CUT, TO_NEWEST, TO_COUNT };
+enum { TO_ENTITY, TO_EVENT, TO_CUT, TO_SNAPSHOT, TO_NEWEST, TO_TRIM, TO_COUNT };
 
 static const char *const to_sql[TO_COUNT] = {
     [TO_ENTITY] = "INSERT OR IGNORE INTO entity VALUES(?, ?)",
     [TO_EVENT] = "INSERT OR REPLACE INTO event VALUES(?, ?, ?)",
     [TO_CUT] = "DELETE FROM event WHERE entity = ?",
-    [TO_NEWEST] = "SELECT max(seq) FROM snapshot WHERE entity = ?", /* of the copied ones */
+    [TO_SNAPSHOT] = "INSERT OR REPLACE INTO snapshot VALUES(?, ?, ?)",
+    [TO_NEWEST] = "SELECT max(seq) FROM snapshot WHERE entity = ? AND seq <= ?", /* of the copied ones */
+    [TO_TRIM] = "DELETE FROM snapshot WHERE entity = ? AND seq NOT BETWEEN ? AND ?",
 };
 
 /* Tables that are copied row by row, from both ends up to the damage. */
@@ -67,9 +75,6 @@ static const struct {
     { "proof", "SELECT * FROM proof ORDER BY type, term",
       "SELECT * FROM proof ORDER BY type DESC, term DESC",
       "INSERT OR REPLACE INTO proof VALUES(?, ?, ?)" },
-    { "snapshot", "SELECT * FROM snapshot ORDER BY entity, seq",
-      "SELECT * FROM snapshot ORDER BY entity DESC, seq DESC",
-      "INSERT OR REPLACE INTO snapshot VALUES(?, ?, ?)" },
 };
 
 struct work {
@@ -129,6 +134,8 @@ static int open_from(struct work *work)
         result = sqlite3_exec(work->from, alone, NULL, NULL, NULL);
     if (sqlite_is_busy(result))
         return refuse(work, "other processes have it open: stop all nodes that use it");
+    if (result == SQLITE_OK)
+        result = sqlite_add_snapshots(work->from);
     for (int i = 0; i < FROM_COUNT && result == SQLITE_OK; i++)
         result = sqlite3_prepare_v2(work->from, from_sql[i], -1,
                                     &work->read[i], NULL);
@@ -237,16 +244,18 @@ struct stream {
     int64_t entity;
     struct slice pid;
     uint64_t key;
-    uint64_t last;    /* number of the last record that was kept */
+    uint64_t first, last; /* numbers of the records that were kept; 0: none */
+    uint64_t newest;  /* good snapshot */
     bool is_own;      /* a shard's */
     bool is_whole;    /* nothing is lost */
     bool may_be_whole; /* a damaged page follows, which may have other entities only */
 };
 
-static int put_event(struct work *work, const struct stream *stream,
-                     uint64_t seq, struct slice bytes)
+/* Puts an event or a snapshot. */
+static int put_record(struct work *work, int which, const struct stream *stream,
+                      uint64_t seq, struct slice bytes)
 {
-    sqlite3_stmt *statement = work->write[TO_EVENT];
+    sqlite3_stmt *statement = work->write[which];
 
     check(sqlite3_bind_int64(statement, 1, stream->entity) == SQLITE_OK &&
           sqlite3_bind_int64(statement, 2, (sqlite3_int64)seq) == SQLITE_OK &&
@@ -255,21 +264,91 @@ static int put_event(struct work *work, const struct stream *stream,
     if (sqlite3_step(statement) != SQLITE_DONE)
         return sqlite_failed(work->to, work->error);
     check(sqlite3_reset(statement) == SQLITE_OK);
-    work->rebuild->events++;
+    work->rebuild->events += which == TO_EVENT;
     return 0;
 }
 
-/* Returns the number of the newest snapshot that was copied: events up to it may have been deleted. */
-static uint64_t newest_snapshot(struct work *work, int64_t entity)
+/* Copies good snapshots until the end or the damage. */
+static int copy_snapshots(struct work *work, int which, const struct stream *stream,
+                          bool *is_whole)
+{
+    sqlite3_stmt *statement = work->read[which];
+    int found, result = 0;
+
+    check(sqlite3_bind_int64(statement, 1, stream->entity) == SQLITE_OK);
+    *is_whole = true;
+    while (result == 0 && (found = sqlite3_step(statement)) == SQLITE_ROW) {
+        uint64_t seq = (uint64_t)sqlite3_column_int64(statement, 0);
+        const void *data = sqlite3_column_blob(statement, 1); /* null: its page is damaged */
+        struct slice bytes = slice_of(data, (size_t)sqlite3_column_bytes(statement, 1));
+        struct snapshot snapshot;
+
+        if (data && !snapshot_decode(bytes, stream->key, seq, &snapshot))
+            result = put_record(work, TO_SNAPSHOT, stream, seq, bytes);
+        else
+            *is_whole = false;
+    }
+    *is_whole = *is_whole && found == SQLITE_DONE;
+    (void)sqlite3_reset(statement); /* the end of what can be read */
+    return result;
+}
+
+/* Returns the number of the newest good snapshot up to a number; 0: there is none. */
+static uint64_t newest_up_to(struct work *work, const struct stream *stream, uint64_t seq)
 {
     sqlite3_stmt *statement = work->write[TO_NEWEST];
     uint64_t newest = 0;
 
-    check(sqlite3_bind_int64(statement, 1, entity) == SQLITE_OK);
+    check(sqlite3_bind_int64(statement, 1, stream->entity) == SQLITE_OK &&
+          sqlite3_bind_int64(statement, 2, (sqlite3_int64)seq) == SQLITE_OK);
     if (sqlite3_step(statement) == SQLITE_ROW)
         newest = (uint64_t)sqlite3_column_int64(statement, 0);
     (void)sqlite3_reset(statement); /* then all events are needed */
     return newest;
+}
+
+/* Copies the snapshots of an entity, and notes the newest one. */
+static int copy_images(struct work *work, struct stream *stream)
+{
+    bool is_whole = false, ignored;
+    int result = copy_snapshots(work, FROM_SNAPSHOTS, stream, &is_whole);
+
+    if (result == 0 && !is_whole)
+        result = copy_snapshots(work, FROM_SNAPSHOTS_BACK, stream, &ignored);
+    if (!is_whole)
+        tell_lost(work, "snapshots of entity %.*s: some, or all", (int)stream->pid.size,
+                  (const char *)stream->pid.data);
+    stream->newest = newest_up_to(work, stream, INT64_MAX);
+    return result;
+}
+
+static int cut_events(struct work *work, const struct stream *stream)
+{
+    sqlite3_stmt *cut = work->write[TO_CUT];
+
+    check(sqlite3_bind_int64(cut, 1, stream->entity) == SQLITE_OK);
+    if (sqlite3_step(cut) != SQLITE_DONE)
+        return sqlite_failed(work->to, work->error);
+    check(sqlite3_reset(cut) == SQLITE_OK);
+    return 0;
+}
+
+/* Deletes the snapshots that the kept events do not follow, and then events that no snapshot leads to. */
+static int trim_images(struct work *work, struct stream *stream)
+{
+    sqlite3_stmt *statement = work->write[TO_TRIM];
+
+    check(sqlite3_bind_int64(statement, 1, stream->entity) == SQLITE_OK &&
+          sqlite3_bind_int64(statement, 2, stream->first ? (sqlite3_int64)stream->first - 1 : 0) == SQLITE_OK &&
+          sqlite3_bind_int64(statement, 3, (sqlite3_int64)stream->last) == SQLITE_OK);
+    if (sqlite3_step(statement) != SQLITE_DONE)
+        return sqlite_failed(work->to, work->error);
+    check(sqlite3_reset(statement) == SQLITE_OK);
+    if (stream->first <= 1 || newest_up_to(work, stream, INT64_MAX))
+        return 0;
+    stream->first = stream->last = 0;
+    stream->is_whole = stream->may_be_whole = false;
+    return cut_events(work, stream);
 }
 
 /* Copies records from the first one on, until one is missing or damaged. */
@@ -278,7 +357,6 @@ static int copy_forth(struct work *work, struct stream *stream)
     sqlite3_stmt *statement = work->read[FROM_EVENTS];
     int found, result = 0;
     bool fits = true;
-    uint64_t newest = newest_snapshot(work, stream->entity);
 
     check(sqlite3_bind_int64(statement, 1, stream->entity) == SQLITE_OK);
     while (result == 0 && fits && (found = sqlite3_step(statement)) == SQLITE_ROW) {
@@ -289,11 +367,12 @@ static int copy_forth(struct work *work, struct stream *stream)
         struct record record;
 
         fits = (seq == stream->last + 1 ||
-                (!stream->last && (stream->is_own || seq <= newest + 1))) &&
+                (!stream->last && (stream->is_own || seq <= stream->newest + 1))) &&
                !record_decode(bytes, stream->key, seq, &record);
         if (!fits)
             break;
-        result = put_event(work, stream, seq, bytes);
+        result = put_record(work, TO_EVENT, stream, seq, bytes);
+        stream->first = stream->first ? stream->first : seq;
         stream->last = seq;
     }
     stream->is_whole = fits && found == SQLITE_DONE;
@@ -315,8 +394,9 @@ static bool has_later(struct work *work, const struct stream *stream)
     return has;
 }
 
-/* Finds the newest base behind which all records of a shard's stream are intact; 0: none. */
-static uint64_t find_base(struct work *work, const struct stream *stream)
+/* Finds the number behind which all records are intact, and which replaces those before: the newest base of a
+ * shard's stream, or the event behind a good snapshot; 0: none. */
+static uint64_t find_base(struct work *work, struct stream *stream)
 {
     sqlite3_stmt *statement = work->read[FROM_EVENTS_BACK];
     uint64_t base = 0, before = 0;
@@ -332,34 +412,35 @@ static uint64_t find_base(struct work *work, const struct stream *stream)
         if ((before && seq + 1 != before) ||
             record_decode(bytes, stream->key, seq, &record) != NULL)
             break;
+        if (!before && !stream->is_own)
+            stream->newest = newest_up_to(work, stream, seq);
         before = seq;
-        if (record.event_type == 0)
+        if (stream->is_own ? record.event_type == 0 : stream->newest && seq <= stream->newest + 1)
             base = seq;
     }
     (void)sqlite3_reset(statement); /* as above */
     return base;
 }
 
-/* Replaces what was copied of a shard's stream by the part from its newest base on: a base has all
- * that came before. */
+/* Replaces what was copied by the part from a number on, which has all that came before. */
 static int copy_from_base(struct work *work, struct stream *stream, uint64_t base)
 {
-    sqlite3_stmt *cut = work->write[TO_CUT];
     sqlite3_stmt *statement = work->read[FROM_EVENTS_BACK];
-    int result = 0;
+    int result = cut_events(work, stream);
 
-    check(sqlite3_bind_int64(cut, 1, stream->entity) == SQLITE_OK);
-    if (sqlite3_step(cut) != SQLITE_DONE)
-        return sqlite_failed(work->to, work->error);
-    check(sqlite3_reset(cut) == SQLITE_OK);
+    if (!stream->is_own)
+        tell_lost(work, "some events of entity %.*s below %llu, which a snapshot replaces",
+                  (int)stream->pid.size, (const char *)stream->pid.data, (unsigned long long)base);
     check(sqlite3_bind_int64(statement, 1, stream->entity) == SQLITE_OK);
     while (result == 0 && sqlite3_step(statement) == SQLITE_ROW &&
            (uint64_t)sqlite3_column_int64(statement, 0) >= base)
-        result = put_event(work, stream,
-                           (uint64_t)sqlite3_column_int64(statement, 0),
-                           slice_of(sqlite3_column_blob(statement, 1),
-                                    (size_t)sqlite3_column_bytes(statement, 1)));
+        result = put_record(work, TO_EVENT, stream,
+                            (uint64_t)sqlite3_column_int64(statement, 0),
+                            slice_of(sqlite3_column_blob(statement, 1),
+                                     (size_t)sqlite3_column_bytes(statement, 1)));
     (void)sqlite3_reset(statement); /* as above */
+    stream->first = base;
+    stream->last = INT64_MAX;
     stream->is_whole = true;
     return result;
 }
@@ -383,12 +464,16 @@ static int copy_entity(struct work *work, int64_t entity, struct slice pid)
     if (!sqlite3_changes(work->to->db))
         return 0; /* it was copied before */
     work->rebuild->entities++;
-    result = copy_forth(work, &stream);
-    base = result == 0 && stream.is_own && !stream.is_whole
+    result = stream.is_own ? 0 : copy_images(work, &stream);
+    if (result == 0)
+        result = copy_forth(work, &stream);
+    base = result == 0 && !stream.is_whole && (stream.is_own || stream.newest)
                ? find_base(work, &stream)
                : 0;
     if (base > stream.last)
         result = copy_from_base(work, &stream, base);
+    if (result == 0 && !stream.is_own)
+        result = trim_images(work, &stream);
     if (!stream.is_whole)
         tell_lost(work, "entity %.*s: events from %llu on%s", (int)pid.size,
                   (const char *)pid.data,

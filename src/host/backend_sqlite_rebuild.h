@@ -1,6 +1,6 @@
 /* Rebuilds a damaged SQLite journal from what can be read: the loss of the rest is accepted.
  *
- * Called by cmd/sherd-journal.c. No node may have the journal open. */
+ * Called by cmd/sherd-journal-verify.c. No node may have the journal open. */
 #ifndef SHERD_HOST_BACKEND_SQLITE_REBUILD_H
 #define SHERD_HOST_BACKEND_SQLITE_REBUILD_H
 

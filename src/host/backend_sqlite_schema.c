@@ -19,10 +19,11 @@
     " PRIMARY KEY(type, term)) WITHOUT ROWID;"                                 \
     "INSERT INTO meta VALUES('store', lower(hex(randomblob(16))));"
 
-/* Version 3 added snapshots. */
+/* Version 3 added snapshots. Their key has an index of its own: a search without one would read the
+ * large records that it passes. */
 #define SCHEMA_3                                                               \
     "CREATE TABLE snapshot(entity INTEGER, seq INTEGER, record BLOB NOT NULL," \
-    " PRIMARY KEY(entity, seq)) WITHOUT ROWID;"
+    " PRIMARY KEY(entity, seq));"
 
 static const char schema[] =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
@@ -35,6 +36,15 @@ static const char schema[] =
     "CREATE TABLE event(entity INTEGER, seq INTEGER, record BLOB NOT NULL,"
     " PRIMARY KEY(entity, seq)) WITHOUT ROWID;"
     "INSERT INTO claims VALUES(1, 0);" SCHEMA_2 SCHEMA_3;
+
+int sqlite_add_snapshots(sqlite3 *db)
+{
+    if (sqlite3_table_column_metadata(db, "main", "snapshot", NULL, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK)
+        return SQLITE_OK;
+    return sqlite3_exec(db, "PRAGMA temp_store = MEMORY;"
+                        "CREATE TEMP TABLE snapshot(entity INTEGER, seq INTEGER, record BLOB)",
+                        NULL, NULL, NULL);
+}
 
 /* `missing` if there is no row */
 static int64_t one_number(struct sqlite_store *store, const char *sql,
@@ -95,6 +105,23 @@ static int check_cluster(struct sqlite_store *store, char *error)
     return result;
 }
 
+/* `sherd journal move` leaves a mark, so that no node goes on with the former file. */
+static int check_moved(struct sqlite_store *store, char *error)
+{
+    char *to;
+
+    if (store->opens_moved || !one_number(store, "SELECT count(*) FROM meta WHERE name = 'moved'", 0))
+        return 0;
+    to = read_meta(store, "SELECT value FROM meta WHERE name = 'moved'", error);
+    if (to)
+        (void)sqlite_refused(store, error,
+                             "its events were moved to %.60s: use the journal there, or undo it with "
+                             "sherd journal move --undo",
+                             to);
+    mem_free(to);
+    return -1;
+}
+
 static int64_t count_tables(struct sqlite_store *store)
 {
     return one_number(store, "SELECT count(*) FROM sqlite_schema", -1);
@@ -128,7 +155,7 @@ static int check_schema(struct sqlite_store *store, char *error)
                               (long long)version, SCHEMA_VERSION);
     if (lacks_sums(store))
         return sqlite_refused(store, error, "page 1 of the file is damaged");
-    return check_cluster(store, error);
+    return check_cluster(store, error) == 0 ? check_moved(store, error) : -1;
 }
 
 static int in_transaction(struct sqlite_store *store, char *error,

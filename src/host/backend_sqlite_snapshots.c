@@ -102,6 +102,7 @@ int sqlite_trim(struct sqlite_store *store, struct journal_request *request)
     request->more = below - found.first > request->count_max;
     if (request->more)
         below = found.first + request->count_max;
+    request->deleted = (uint32_t)(below - found.first);
     bind_number(store->statements[SQL_CUT], 1, (uint64_t)found.entity);
     bind_number(store->statements[SQL_CUT], 2, below);
     return run(store, SQL_CUT);

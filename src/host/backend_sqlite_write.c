@@ -526,9 +526,7 @@ static int judge_owner(struct sqlite_store *store, struct journal_request *reque
     struct fence *stored;
     int result;
 
-    if (sqlite_refuses_shard(store, request, request->type, request->shard) ||
-        backend_damage_find(store->damage, backend_slice(request, request->id),
-                            request->error)) {
+    if (sqlite_refuses_owner(store, request)) {
         request->result = BACKEND_FAILED;
         return SQLITE_OK;
     }

@@ -14,7 +14,7 @@
 
 static const char *const kinds[EXPORT_KINDS] = {
     [EXPORT_JOURNAL] = "journal", [EXPORT_TERM] = "term", [EXPORT_FENCE] = "fence",
-    [EXPORT_EVENT] = "event",     [EXPORT_END] = "end",
+    [EXPORT_EVENT] = "event",     [EXPORT_SNAPSHOT] = "snapshot", [EXPORT_END] = "end",
 };
 
 #define IN(kind) (1u << (kind))
@@ -27,15 +27,16 @@ static const struct {
     [EXPORT_STORE] = { "store", IN(EXPORT_JOURNAL) },
     [EXPORT_TYPE] = { "type", IN(EXPORT_TERM) | IN(EXPORT_FENCE) },
     [EXPORT_SHARD] = { "shard", IN(EXPORT_FENCE) },
-    [EXPORT_ID] = { "id", IN(EXPORT_EVENT) },
-    [EXPORT_RECORD] = { "record", IN(EXPORT_EVENT) }, /* always in base64 */
+    [EXPORT_ID] = { "id", IN(EXPORT_EVENT) | IN(EXPORT_SNAPSHOT) },
+    [EXPORT_RECORD] = { "record", IN(EXPORT_EVENT) | IN(EXPORT_SNAPSHOT) }, /* always in base64 */
 }, numbers[EXPORT_NUMBERS] = {
     [EXPORT_FORMAT] = { "version", IN(EXPORT_JOURNAL) },
     [EXPORT_OF_TERM] = { "term", IN(EXPORT_TERM) | IN(EXPORT_FENCE) },
     [EXPORT_OF_EPOCH] = { "epoch", IN(EXPORT_FENCE) },
-    [EXPORT_SEQ] = { "seq", IN(EXPORT_EVENT) },
+    [EXPORT_SEQ] = { "seq", IN(EXPORT_EVENT) | IN(EXPORT_SNAPSHOT) },
     [EXPORT_ENTITIES] = { "entities", IN(EXPORT_END) },
     [EXPORT_EVENTS] = { "events", IN(EXPORT_END) },
+    [EXPORT_SNAPSHOTS] = { "snapshots", IN(EXPORT_END) },
 };
 
 static void put_quoted(struct buf *buf, struct slice text)

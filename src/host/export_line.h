@@ -8,11 +8,19 @@
 
 #include "base/bytes.h"
 
-#define EXPORT_VERSION 1
-/* bytes: an event of 1 MiB in base64, an id, and the names */
-#define EXPORT_LINE_MAX (2 * 1024 * 1024)
+#define EXPORT_VERSION 2
+/* bytes: a snapshot of 16 MiB in base64, an id, and the names */
+#define EXPORT_LINE_MAX (24 * 1024 * 1024)
 
-enum export_kind { EXPORT_JOURNAL, EXPORT_TERM, EXPORT_FENCE, EXPORT_EVENT, EXPORT_END, EXPORT_KINDS };
+enum export_kind {
+    EXPORT_JOURNAL,
+    EXPORT_TERM,
+    EXPORT_FENCE,
+    EXPORT_EVENT,
+    EXPORT_SNAPSHOT,
+    EXPORT_END,
+    EXPORT_KINDS
+};
 enum export_text { EXPORT_CLUSTER, EXPORT_STORE, EXPORT_TYPE, EXPORT_SHARD, EXPORT_ID, EXPORT_RECORD, EXPORT_TEXTS };
 enum export_number {
     EXPORT_FORMAT, /* "version" */
@@ -21,6 +29,7 @@ enum export_number {
     EXPORT_SEQ,
     EXPORT_ENTITIES,
     EXPORT_EVENTS,
+    EXPORT_SNAPSHOTS,
     EXPORT_NUMBERS
 };
 

@@ -461,15 +461,19 @@ static void read_cluster_id(struct settings *settings)
     buf_fini(&id);
 }
 
-/* SQLite takes some names of files for something else. */
+/* Checks limits, and the file: SQLite takes some names for something else. */
 static int check_journal(const struct settings *settings, char *error,
                          size_t size)
 {
     static const char key[] = "journal.sqlite.path";
     static const char rate[] = "journal.sqlite.check-rate";
+    static const char image[] = "journal.snapshot-size-max";
     const char *path = config_text(settings->config, key);
+    uint64_t image_max = config_size(settings->config, image);
     const char *why = NULL;
 
+    if (image_max < 1 || image_max > SHERD_SNAPSHOT_MAX)
+        return settings_refuse(settings, error, size, image, "must be at least 1 byte and at most 16 MiB");
     if (strcmp(config_text(settings->config, "journal.plugin"), "sqlite") != 0)
         return 0;
     if (config_size(settings->config, rate) < BACKEND_CHECK_RATE_MIN)
@@ -521,6 +525,7 @@ static void read_host(struct settings *settings)
     long_replay = config_int(config, "journal.long-replay-events");
     settings->node.long_replay =
         long_replay == CONFIG_WORD ? LONG_REPLAY_NONE : (uint32_t)long_replay;
+    settings->node.snapshot_max = (uint32_t)config_size(config, "journal.snapshot-size-max");
     settings->pool_threads = (uint32_t)config_int(config, "pool.threads");
     settings->pool_close_timeout =
         config_duration_ns(config, "pool.close-timeout");
@@ -620,6 +625,7 @@ void settings_fini(struct settings *settings)
     vec_fini(&settings->durable_keys);
     vec_fini(&settings->shard_durable_keys);
     vec_fini(&settings->checked_types);
+    vec_fini(&settings->strategies);
     vec_fini(&settings->expiries);
     vec_fini(&settings->large_destinations);
     settings_fini_members(settings);

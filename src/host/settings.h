@@ -57,6 +57,7 @@ struct settings {
     VEC(const char *) shard_durable_keys; /* if entities are remembered in distributed data */
     VEC(const char *) checked_types; /* cluster.sharding.healthcheck.names */
     uint64_t health_timeout; /* ns without a turn of control after which the node is not ready */
+    VEC(struct passivation_strategy) strategies; /* sections of the configuration */
     VEC(struct replicator_expiry) expiries; /* patterns lent by config */
     const char *durable_dir; /* as configured */
     uint64_t durable_map_size;

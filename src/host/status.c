@@ -99,6 +99,7 @@ void status_join(struct sherd_status *status, const struct sherd_status *part)
         status->held_ms_max = part->held_ms_max;
     status->fenced += part->fenced;
     recoveries_add(&status->recoveries, &part->recoveries);
+    snapshots_add(&status->snapshots, &part->snapshots);
     deliveries_add(&status->deliveries, &part->deliveries);
     status->events += part->events;
     status->jobs += part->jobs;

@@ -411,6 +411,7 @@ int sherd_start(struct sherd_system *system)
                                         SYSTEM_RUNNING))
         return SHERD_ESTATE;
     quiet_signals_begin(&quiet);
+    system_log_unused(system);
     result = start_system(system);
     quiet_signals_end(&quiet);
     return result;

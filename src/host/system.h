@@ -183,5 +183,12 @@ void system_log_name_early(struct sherd_system *system,
 void system_log_name(struct sherd_system *system);
 /* Logs keys that are set but have no effect. */
 void system_log_ineffective(struct sherd_system *system);
+/* Warns of one setting without effect. */
+void system_log_setting(struct sherd_system *system, const struct config_setting *setting);
+/* system_unused.c: warns of settings that are cut to a bound; of what a type's fields contradict, when it is registered; and of settings
+ * that only types can use, when the node starts and no type does. */
+void system_log_bounds(struct sherd_system *system);
+void system_log_type(struct sherd_system *system, const struct sherd_entity_type *type);
+void system_log_unused(struct sherd_system *system);
 
 #endif

@@ -189,14 +189,7 @@ static int spawn(struct sherd_system *system, const char *name,
 
 int sherd_system_spawn(struct sherd_system *system,
                        const struct sherd_behavior *behavior,
-                       struct sherd_bytes init)
-{
-    return spawn(system, NULL, behavior, init, NULL);
-}
-
-int sherd_system_spawn_ref(struct sherd_system *system,
-                           const struct sherd_behavior *behavior,
-                           struct sherd_bytes init, struct sherd_ref *ref)
+                       struct sherd_bytes init, struct sherd_ref *ref)
 {
     return spawn(system, NULL, behavior, init, ref);
 }

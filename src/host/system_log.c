@@ -346,28 +346,33 @@ static bool says_cluster(const struct config_setting *setting,
            strcmp(value + strlen(value) - strlen(name), name) == 0;
 }
 
+void system_log_setting(struct sherd_system *system, const struct config_setting *setting)
+{
+    char text[TRACE_TEXT_MAX];
+
+    line_format(text, sizeof text,
+                "a setting has no effect key=%s%s %s=\"%s\" source=%s line=%u "
+                "hint=\"remove it\"",
+                setting->origin.prefix, setting->key,
+                strncmp(setting->key, "cluster.", 8) == 0 ? "why" : "not-offered", setting->why,
+                setting->origin.source, (unsigned)setting->origin.line);
+    log_write_all(system->log, TRACE_WARNING, "config", system->name[0] ? system->name : NULL, text);
+}
+
 /* Logs each that differs from its default on its own line. */
 void system_log_ineffective(struct sherd_system *system)
 {
     struct config_setting setting;
     uint32_t at = 0;
-    char text[TRACE_TEXT_MAX];
 
     list_missing(system);
     list_limit(system);
     list_short_lease(system);
     while (config_next_ineffective(system->settings.config, &at, &setting)) {
-        if (setting.is_default || setting.is_jvm ||
+        if (setting.is_default || setting.is_jvm || setting.by_type ||
             says_cluster(&setting, system->settings.config))
             continue;
-        line_format(text, sizeof text,
-                    "a setting has no effect key=%s%s %s=\"%s\" source=%s line=%u "
-                    "hint=\"remove it\"",
-                    setting.origin.prefix, setting.key,
-                    strncmp(setting.key, "cluster.", 8) == 0 ? "why" : "not-offered", setting.why,
-                    setting.origin.source, (unsigned)setting.origin.line);
-        log_write_all(system->log, TRACE_WARNING, "config",
-                      system->name[0] ? system->name : NULL, text);
+        system_log_setting(system, &setting);
     }
     list_ineffective(system, false, TRACE_INFO,
                      "settings are set to their defaults and have no effect keys=");
@@ -383,6 +388,7 @@ void system_log_ineffective(struct sherd_system *system)
     list_names(system);
     list_loopback(system);
     list_alone(system);
+    system_log_bounds(system);
 }
 
 enum system_state system_refuse_child(struct sherd_system *system)

@@ -11,6 +11,7 @@
 #include "host/thread.h"
 #include "host/type_calls.h"
 #include "node/entity_type.h"
+#include "node/type_passivation.h"
 
 /* The data center of a type's shards. */
 static const char *center_of(const struct sherd_system *system,
@@ -160,6 +161,7 @@ static void log_fault(struct sherd_system *system,
 {
     const char *name = type && type->name ? type->name : "";
     const char *meant = entity_type_meant(type);
+    const char *strategy = type && type->passivation ? type->passivation->strategy : NULL;
 
     if (meant)
         system_log(system, TRACE_ERROR, "host",
@@ -168,14 +170,16 @@ static void log_fault(struct sherd_system *system,
                    name, fault, type->allocation, meant);
     else
         system_log(system, TRACE_ERROR, "host",
-                   "an entity type is not valid type=\"%s\" why=\"%s\"", name,
-                   fault);
+                   "an entity type is not valid type=\"%s\"%s%s why=\"%s\"", name,
+                   strategy ? " strategy=" : "", strategy ? strategy : "", fault);
 }
 
 static int refuse(struct sherd_system *system, const struct sherd_entity_type *type, bool is_late)
 {
     const char *fault = entity_type_fault(type);
 
+    if (!fault)
+        fault = type_passivation_fault(&system->settings.node, type);
     if (fault) {
         log_fault(system, type, fault);
         return SHERD_EINVAL;
@@ -211,6 +215,7 @@ static void keep(struct sherd_system *system, const struct sherd_entity_type *ty
     copy.allocation = mem_text(type->allocation);
     entity_type_copy(&copy);
     vec_push(&system->types, copy);
+    system_log_type(system, type);
 }
 
 /* ---- calls of a node that runs ---- */

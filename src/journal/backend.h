@@ -109,6 +109,7 @@ struct journal_request {
     uint32_t count_max;       /* REPLAY: records; SAVE: snapshots that stay; TRIM: records to delete */
     uint32_t size_max;        /* REPLAY: bytes; one record always fits */
     bool more;                /* out: more records follow (REPLAY), or are to be deleted (TRIM) */
+    uint32_t deleted;         /* TRIM, out: records */
 
     VEC(struct backend_shard) shards;     /* APPEND; TAKE_TERM, out: if it lists them */
     VEC(struct backend_entity) entities;  /* APPEND */
@@ -187,6 +188,7 @@ struct backend_options {
      * is found again when it is used */
     struct backend_damage *damage;
     bool signs; /* SQLite: a check gives checksums to pages that another program wrote */
+    bool opens_moved; /* SQLite: opens a file whose events were moved; only for tools */
     /* A registered back end, which has `path` as its place, with its settings during the call, and a
      * log until the close. Both functions may be null */
     const struct sherd_backend *plugin;

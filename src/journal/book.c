@@ -660,6 +660,7 @@ static void trim(struct book *book, struct journal_request *request)
     request->more = below - first > request->count_max;
     if (request->more)
         below = first + request->count_max;
+    request->deleted = (uint32_t)(below - first);
     cut_stream(book, id, below);
 }
 

@@ -205,7 +205,7 @@ struct journal_status {
     uint64_t snapshots_failed; /* not stored, for any reason */
     uint64_t snapshots_loaded;
     uint64_t snapshots_refused; /* damaged, too high, without their events, or rejected */
-    uint64_t events_trimmed;   /* requests that deleted events behind snapshots */
+    uint64_t events_trimmed;   /* events that were deleted behind snapshots */
     uint64_t ignored;         /* unknown handles or shards, late replies */
 };
 

@@ -204,7 +204,7 @@ void saving_reply(struct journal *journal, uint64_t now, struct journal_request 
     } else if (saving->step == SAVING_VERIFIES) {
         verified(journal, now, saving, reply);
     } else {
-        journal->status.events_trimmed++;
+        journal->status.events_trimmed += reply->deleted < JOURNAL_TRIM_MAX ? reply->deleted : JOURNAL_TRIM_MAX;
         if (!reply->more)
             saving_remove(journal, 0);
     }

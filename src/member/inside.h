@@ -166,7 +166,7 @@ enum hurry {
     HURRY_TELL    /* the leader must hear which members have seen it */
 };
 
-#define HURRIED_COUNT 5 /* members that get such a change at once: all, in a cluster of six */
+#define HURRIED_COUNT 15 /* members that get such a change at once: all, in a cluster of sixteen */
 
 /* A node that waits until the member at its address is removed. */
 struct joiner {

@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/near.h"
 #include "node/peers/lease_names.h"
+#include "node/type_passivation.h"
 #include "shard/wire.h"
 
 #define TIME_LIMIT_LONGEST 3600000 /* ms; as in sherd/allocation.h */
@@ -90,6 +91,7 @@ void entity_type_copy(struct sherd_entity_type *type)
         type->strategy = mem_copy(type->strategy, sizeof *type->strategy);
     if (type->upcast_count)
         type->upcasts = mem_copy(type->upcasts, type->upcast_count * sizeof *type->upcasts);
+    type->passivation = type_passivation_copy(type->passivation);
 }
 
 void entity_type_free(struct sherd_entity_type *type)
@@ -98,6 +100,7 @@ void entity_type_free(struct sherd_entity_type *type)
     mem_free((void *)(uintptr_t)type->strategy);
     if (type->upcast_count)
         mem_free((void *)(uintptr_t)type->upcasts);
+    type_passivation_free(type->passivation);
 }
 
 static const char *snapshots_fault(const struct sherd_entity_type *type)

@@ -24,6 +24,7 @@
 #include "node/machine/machine.h"
 #include "node/peers/names.h"
 #include "node/service_settings.h"
+#include "node/type_passivation.h"
 #include "shard/wire.h"
 
 static char *take_text(struct buf *buf)
@@ -75,6 +76,7 @@ static void make_names(struct node *node, uint32_t index)
     if (names->rule.extractor.shard)
         names->rule.names = shard_names_new(names->shards);
     names->allocation = entity_type_allocation(&node->settings, type);
+    names->passivation = type_passivation_choice(&node->settings, type);
     names->is_far = type->data_center != NULL;
     names->type = mem_text(type->name);
     if (names->is_far)
@@ -194,10 +196,7 @@ static void copy_type(struct sherd_entity_type *copy,
         copy->shards = settings->number_of_shards;
     if (!copy->remember)
         copy->remember = settings->remember_entities ? 1 : -1;
-    if (!copy->idle_ms && copy->remember > 0)
-        copy->idle_ms = UINT64_MAX;
-    if (!copy->idle_ms)
-        copy->idle_ms = settings->passivate_idle_after / MS;
+    type_passivation_complete(settings, copy);
 }
 
 static uint32_t types_max(const struct node_settings *settings)
@@ -213,8 +212,9 @@ static void copy_settings(struct node *node,
         mem_alloc(types_max(settings) * sizeof *types);
 
     *copy = *settings;
-    if (copy->passivation.main.policy == PASSIVATION_NONE)
-        copy->passivation = passivation_default;
+    node->passivation = copy->passivation.main.policy == PASSIVATION_NONE
+                            ? type_passivation_default(settings)
+                            : copy->passivation;
     copy->identity.protocol = mem_text(settings->identity.protocol);
     copy->identity.system = mem_text(settings->identity.system);
     copy->seed_nodes =
@@ -268,6 +268,8 @@ static const char *settings_error(const struct node_settings *settings)
     for (uint32_t i = 0; i < settings->type_count; i++)
         if (entity_type_lease_fault(settings, &settings->types[i]))
             return entity_type_lease_fault(settings, &settings->types[i]);
+        else if (type_passivation_fault(settings, &settings->types[i]))
+            return type_passivation_fault(settings, &settings->types[i]);
     return NULL;
 }
 
@@ -418,6 +420,7 @@ void node_free(struct node *node)
         free_machine(node->machines[i]);
     for (uint32_t i = 0; i < node->prepared_types; i++) {
         mem_free(node->names[i].type);
+        mem_free(node->names[i].passivation);
         mem_free(node->names[i].region_path);
         mem_free(node->names[i].region_plain);
         mem_free(node->names[i].remote_path);

@@ -45,6 +45,16 @@ struct seed_list {
 };
 
 /* The settings of a node. node_new copies texts and arrays. Durations in ns; 0 = Akka's default. */
+/* A section of akka.cluster.sharding.passivation, which types may choose by name. */
+struct passivation_strategy {
+    const char *name;
+    uint64_t idle_after; /* ns; UINT64_MAX: never */
+    uint64_t interval;   /* between two looks for idle entities; 0: an eighth of the time */
+    uint32_t active_entity_limit; /* of a region; 0: none */
+    uint64_t active_byte_limit;   /* likewise */
+    struct passivation_settings choice; /* no policy: there are no limits */
+};
+
 struct node_settings {
     struct identity identity; /* protocol, system, canonical address, uid (random, not 0) */
     const struct address *seed_nodes;
@@ -155,7 +165,9 @@ struct node_settings {
     /* limits of a region's active entities and their bytes, for types that do not say; 0: none */
     uint32_t active_entity_limit;
     uint64_t active_byte_limit;
-    struct passivation_settings passivation; /* no policy: passivation_default */
+    struct passivation_settings passivation; /* no policy: that of the strategy "default-strategy" */
+    const struct passivation_strategy *strategies; /* lent; by name, for types that choose one */
+    uint32_t strategy_count;
 
     /* of types that do not say, and of all coordinators; NONE: no leases */
     enum lease_provider_kind shard_lease, coordinator_lease;
@@ -184,6 +196,7 @@ struct node_settings {
 
     uint32_t recoveries_max; /* at a time, shared out to the lanes; 0: RECOVERIES_NODE */
     uint32_t long_replay; /* a recovery of so many events is reported; 0: LONG_REPLAY_EVENTS */
+    uint32_t snapshot_max; /* bytes of an image; 0: JOURNAL_SNAPSHOT_SIZE_MAX */
 #define LONG_REPLAY_NONE UINT32_MAX
     /* sherd.delivery; 0: as in struct delivery_settings */
     uint64_t delivery_repeat, delivery_repeat_max;

@@ -1,4 +1,4 @@
-/* Adds up the recoveries and deliveries of a node's lanes, for every driver. */
+/* Adds up the recoveries, snapshots and deliveries of a node's lanes, for every driver. */
 #ifndef SHERD_NODE_RECOVERIES_H
 #define SHERD_NODE_RECOVERIES_H
 
@@ -16,6 +16,16 @@ static inline void recoveries_add(struct sherd_recovery_status *sum,
     sum->events += add->events;
     sum->rejected += add->rejected;
     sum->long_replays += add->long_replays;
+}
+
+static inline void snapshots_add(struct sherd_snapshot_status *sum,
+                                 const struct sherd_snapshot_status *add)
+{
+    sum->taken += add->taken;
+    sum->failed += add->failed;
+    sum->loaded += add->loaded;
+    sum->refused += add->refused;
+    sum->deleted_events += add->deleted_events;
 }
 
 static inline void deliveries_add(struct sherd_delivery_status *sum,

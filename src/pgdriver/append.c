@@ -88,9 +88,8 @@ static bool reserve_ids(struct append *append)
 
 static void put_append(struct pg_group *group, struct pg_call *call)
 {
-    *call = (struct pg_call){ .which = PG_APPEND, .count = PG_APPEND_PARAMETERS };
-    for (uint32_t i = 0; i < PG_APPEND_PARAMETERS; i++)
-        call->parameters[i] = pg_array_value(&group->parameters[i]);
+    *call = (struct pg_call){ .which = PG_APPEND };
+    call->which = pg_group_statement(group, call->parameters, &call->count);
 }
 
 static bool read_written(struct pg_group *group, const struct pg_call *call)

@@ -5,15 +5,25 @@
 
 /* One question, and its numbers. */
 struct question {
+    bool is_short; /* for all records, if they are few */
     uint8_t from[8], count[8], size[8];
 };
+
+/* Most entities have few records. */
+static bool may_be_short(const struct sherd_backend_request *request)
+{
+    return request->from == 1 && request->count_max >= PG_SHORT_COUNT &&
+           request->size_max >= PG_SHORT_COUNT * PG_SHORT_SIZE;
+}
 
 static void put_question(struct pg_call *call, struct question *question,
                          const struct sherd_backend_request *request)
 {
     *call = (struct pg_call){ .which = PG_REPLAY_LAST, .count = 1 };
     call->parameters[0] = pg_slice(request->id);
-    if (request->from == SHERD_BACKEND_LAST)
+    if (question->is_short)
+        call->which = PG_REPLAY_SHORT;
+    if (question->is_short || request->from == SHERD_BACKEND_LAST)
         return;
     call->which = PG_REPLAY;
     call->count = 4;
@@ -25,12 +35,24 @@ static void put_question(struct pg_call *call, struct question *question,
     call->parameters[3] = slice_of(question->size, 8);
 }
 
+/* Tells whether the records are no few, small ones. */
+static bool are_too_many(const struct pg_call *call)
+{
+    uint32_t rows = pg_call_rows(call);
+    struct pg_cell cells[PG_REPLAY_CELLS];
+
+    for (uint32_t i = 0; i < rows; i++)
+        if (pg_call_row(call, i, cells, PG_REPLAY_CELLS) && cells[1].size < 0)
+            return true;
+    return rows > PG_SHORT_COUNT;
+}
+
 static void answer(const struct pg_call *call, struct sherd_backend_request *request)
 {
     uint32_t rows = pg_call_rows(call);
-    struct pg_replay_row row = { .matched = 0 };
+    struct pg_replay_row row = { .is_more = false };
 
-    for (uint32_t i = 0; i < rows; i++) {
+    for (uint32_t i = 0; i < rows && !row.is_more; i++) {
         struct pg_cell cells[PG_REPLAY_CELLS];
 
         if (!pg_call_row(call, i, cells, PG_REPLAY_CELLS) || !pg_replay_decode(cells, &row)) {
@@ -38,10 +60,11 @@ static void answer(const struct pg_call *call, struct sherd_backend_request *req
                                  "the journal's server sent a damaged row of an event");
             return;
         }
-        sherd_backend_add_record(request, row.seq,
-                                 (struct sherd_bytes){ row.record.data, row.record.size });
+        if (!row.is_more)
+            sherd_backend_add_record(request, row.seq,
+                                     (struct sherd_bytes){ row.record.data, row.record.size });
     }
-    request->more = row.matched > rows;
+    request->more = row.is_more;
     sherd_backend_settle(request, SHERD_BACKEND_DONE, "");
 }
 
@@ -53,6 +76,8 @@ void pg_replay(struct pg_store *store, struct sherd_backend_request *const *requ
     bool is_answered[PG_RUN_MAX] = { false };
     uint32_t left = count, attempt = 0;
 
+    for (uint32_t i = 0; i < count; i++)
+        questions[i].is_short = may_be_short(requests[i]);
     while (left) {
         enum pg_class class;
 
@@ -68,8 +93,10 @@ void pg_replay(struct pg_store *store, struct sherd_backend_request *const *requ
             if (is_answered[i])
                 continue;
             if (calls[at].class == PG_NONE && calls[at].result) {
-                answer(&calls[at], requests[i]);
-                is_answered[i] = true;
+                is_answered[i] = !questions[i].is_short || !are_too_many(&calls[at]);
+                questions[i].is_short = false;
+                if (is_answered[i])
+                    answer(&calls[at], requests[i]);
             }
             at++;
         }
@@ -77,7 +104,8 @@ void pg_replay(struct pg_store *store, struct sherd_backend_request *const *requ
         left = 0;
         for (uint32_t i = 0; i < count; i++)
             left += !is_answered[i];
-        if (left && !pg_store_retry(store, class, deadline, &attempt))
+        if (left && class != PG_NONE &&
+            !pg_store_retry(store, class, deadline, &attempt))
             break;
     }
     for (uint32_t i = 0; i < count; i++)

@@ -58,13 +58,12 @@ static bool answer_own(struct pg_store *store, const struct pg_call *call,
                        struct sherd_backend_request *request, uint64_t deadline)
 {
     struct pg_cell cells[3];
-    uint64_t held = 0, number = 0, oldest = 0;
-    uint32_t count = request->verb == SHERD_BACKEND_SAVE ? 3
-                     : request->verb == SHERD_BACKEND_TRIM ? 2 : 1;
+    uint64_t held = 0, number = 0, result = 0; /* the lowest one that stays, or deleted ones */
+    uint32_t count = request->verb == SHERD_BACKEND_DROP ? 1 : 3;
     bool good = pg_call_rows(call) == 1 && pg_call_row(call, 0, cells, count) &&
                 pg_cell_number(cells[0], &held) &&
                 (count < 2 || pg_cell_number(cells[1], &number)) &&
-                (count < 3 || pg_cell_number(cells[2], &oldest));
+                (count < 3 || pg_cell_number(cells[2], &result));
 
     if (good && !held)
         return answer_not_held(store, request, deadline);
@@ -75,8 +74,9 @@ static bool answer_own(struct pg_store *store, const struct pg_call *call,
         sherd_backend_settle(request, SHERD_BACKEND_CONFLICT, "");
     } else {
         if (request->verb == SHERD_BACKEND_SAVE)
-            request->from = oldest;
+            request->from = result;
         request->more = request->verb == SHERD_BACKEND_TRIM && number;
+        request->deleted = request->verb == SHERD_BACKEND_TRIM ? (uint32_t)result : 0;
         sherd_backend_settle(request, SHERD_BACKEND_DONE, "");
     }
     return true;

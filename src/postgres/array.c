@@ -50,6 +50,14 @@ void pg_array_add_bytes(struct pg_array *array, struct slice bytes)
     array->count++;
 }
 
+struct slice pg_array_first(const struct pg_array *array)
+{
+    const uint8_t *size = array->bytes.data + HEADER;
+
+    return slice_of(size + 4, (size_t)size[0] << 24 | (size_t)size[1] << 16 |
+                                  (size_t)size[2] << 8 | size[3]);
+}
+
 struct slice pg_array_value(struct pg_array *array)
 {
     uint8_t *header = array->bytes.data;

@@ -27,6 +27,8 @@ void pg_array_add(struct pg_array *array, uint64_t number);
 void pg_array_add_bytes(struct pg_array *array, struct slice bytes);
 /* The parameter's bytes, lent until the next change. */
 struct slice pg_array_value(struct pg_array *array);
+/* The first item, as a parameter of its own. */
+struct slice pg_array_first(const struct pg_array *array);
 
 /* One number as a parameter. */
 void pg_put_int8(uint8_t bytes[8], uint64_t number);

@@ -74,7 +74,7 @@ bool pg_claim_decode(const struct pg_cell cells[PG_CLAIM_CELLS],
 bool pg_replay_decode(const struct pg_cell cells[PG_REPLAY_CELLS],
                       struct pg_replay_row *row)
 {
+    *row = (struct pg_replay_row){ .is_more = cells[1].size < 0 };
     return pg_cell_number(cells[0], &row->seq) &&
-           pg_cell_bytes(cells[1], PG_RECORD_MAX, &row->record) &&
-           pg_cell_number(cells[2], &row->matched);
+           (row->is_more || pg_cell_bytes(cells[1], PG_RECORD_MAX, &row->record));
 }

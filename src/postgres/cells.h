@@ -46,17 +46,17 @@ struct pg_claim_row {
     struct fence before; /* zero: there was none, or it was not visible yet */
 };
 
-/* A record of a replay: number, bytes, and how many records matched. */
+/* A record of a replay: number and bytes; or, without bytes, that more records follow. */
 struct pg_replay_row {
     uint64_t seq;
     struct slice record;
-    uint64_t matched;
+    bool is_more;
 };
 
 #define PG_SHARD_CELLS 7
 #define PG_ENTITY_CELLS 3
 #define PG_CLAIM_CELLS 9
-#define PG_REPLAY_CELLS 3
+#define PG_REPLAY_CELLS 2
 
 /* False: a cell is damaged. */
 bool pg_shard_decode(const struct pg_cell cells[PG_SHARD_CELLS],

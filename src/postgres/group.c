@@ -316,6 +316,43 @@ enum pg_way pg_group_plan(struct pg_group *group)
     return PG_WAY_ONE;
 }
 
+static uint32_t put_all(struct pg_group *group, struct slice *parameters,
+                        const enum parameter *wanted, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        parameters[i] = pg_array_value(&group->parameters[wanted[i]]);
+    return count;
+}
+
+enum pg_statement pg_group_statement(struct pg_group *group,
+                                     struct slice parameters[PG_APPEND_PARAMETERS],
+                                     uint32_t *count)
+{
+    static const enum parameter records[] = { EVENT_ENTITY, EVENT_SEQ, EVENT_SHARD, EVENT_POS,
+                                              EVENT_RECORD };
+    static const enum parameter records_of_one[] = { EVENT_ENTITY, EVENT_SEQ, EVENT_POS,
+                                                     EVENT_RECORD };
+    uint32_t shards = SHARD_ADDED + 1;
+
+    for (uint32_t i = 0; i < PG_APPEND_PARAMETERS; i++)
+        parameters[i] = pg_array_value(&group->parameters[i]);
+    *count = PG_APPEND_PARAMETERS;
+    if (group->parameters[NEW_ID].count || group->parameters[CUT_ENTITY].count)
+        return PG_APPEND;
+    if (group->parameters[SHARD_ID].count != 1) {
+        *count = shards + put_all(group, parameters + shards, records, 5);
+        return PG_APPEND_KNOWN;
+    }
+    for (uint32_t i = 0; i < shards; i++)
+        parameters[i] = pg_array_first(&group->parameters[i]);
+    *count = shards + put_all(group, parameters + shards, records_of_one, 4);
+    if (group->parameters[EVENT_SEQ].count != 1)
+        return PG_APPEND_ONE;
+    for (uint32_t i = 0; i < 4; i++)
+        parameters[shards + i] = pg_array_first(&group->parameters[records_of_one[i]]);
+    return PG_APPEND_RECORD;
+}
+
 bool pg_group_written(struct pg_group *group, uint64_t shard)
 {
     for (uint32_t i = 0; i < group->shards.count; i++)

@@ -17,6 +17,7 @@
 #include "postgres/array.h"
 #include "postgres/cells.h"
 #include "postgres/known.h"
+#include "postgres/sql.h"
 
 #define PG_APPEND_PARAMETERS 17
 #define PG_ERROR_MAX SHERD_BACKEND_ERROR_MAX
@@ -68,13 +69,13 @@ struct pg_group {
     /* in order of the requests' records, for those that are compared: 1 + whether the stored one is
      * equal; 0: none is stored */
     VEC(uint8_t) same;
-    struct pg_array parameters[PG_APPEND_PARAMETERS]; /* of PG_APPEND */
+    struct pg_array parameters[PG_APPEND_PARAMETERS]; /* of PG_APPEND; see pg_group_statement */
     struct pg_array questions[4]; /* types, names; persistence ids; see pg_group_* */
     VEC(uint32_t) asked;           /* entities of the last question */
 };
 
 enum pg_way {
-    PG_WAY_ONE,  /* `parameters` are ready for PG_APPEND */
+    PG_WAY_ONE,  /* `parameters` are ready for pg_group_statement */
     PG_WAY_LOOK, /* ask PG_ENTITIES with questions[0], then call again */
     PG_WAY_SLOW, /* look first */
 };
@@ -93,7 +94,12 @@ uint32_t pg_group_new(const struct pg_group *group);
 bool pg_group_entity(struct pg_group *group, const struct pg_entity_row *row);
 /* All rows of the question came: other entities are new. */
 void pg_group_looked(struct pg_group *group);
-/* PG_APPEND wrote this shard. False: an unknown one. */
+/* Chooses the shortest statement for what was put. Sets its parameters, lent until the next change of the
+ * group, and their count. */
+enum pg_statement pg_group_statement(struct pg_group *group,
+                                     struct slice parameters[PG_APPEND_PARAMETERS],
+                                     uint32_t *count);
+/* The statement wrote this shard. False: an unknown one. */
 bool pg_group_written(struct pg_group *group, uint64_t shard);
 /* Settles what was written. Returns the number of shards that were not. */
 uint32_t pg_group_settle(struct pg_group *group);

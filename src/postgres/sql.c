@@ -7,6 +7,11 @@
     "WITH held AS (SELECT id FROM @shard WHERE type = $1::bytea AND shard = $2::bytea" \
     " AND term = $3::int8 AND epoch = $4::int8 AND claim = $5::int8 FOR NO KEY UPDATE)"
 
+#define OWNED                                                                               \
+    " owned AS (UPDATE @shard s SET last = s.last + w.n FROM want w WHERE s.id = w.shard"    \
+    " AND s.term = w.term AND s.epoch = w.epoch AND s.claim = w.claim AND s.last = w.last" \
+    " RETURNING s.id)"
+
 static const struct {
     const char *name, *text;
 } statements[PG_STATEMENTS] = {
@@ -19,15 +24,13 @@ static const struct {
      * most BACKEND_CUT_MAX of an entity, lowest first. Returns the shards that were written.
      *
      * A shard's row is written only if it is as expected, also after a wait for another transaction,
-     * and everything else only with its shard. Rows are locked in one order, so that no two groups
-     * wait for each other. */
+     * and everything else only with its shard. Rows are locked in any order: a group locks rows of its
+     * own writer's claim only, and a writer has one group at a time, so no two groups wait for each
+     * other. After a lost connection they may, and the server then ends one. */
     [PG_APPEND] = { "append",
         "WITH want AS (SELECT * FROM unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[], $5::int8[], $6::int8[])"
         " AS w (shard, term, epoch, claim, last, n)),"
-        " held AS (SELECT s.id FROM @shard s JOIN want w ON s.id = w.shard ORDER BY s.id FOR NO KEY UPDATE OF s),"
-        " owned AS (UPDATE @shard s SET last = s.last + w.n FROM want w JOIN held h ON h.id = w.shard"
-        " WHERE s.id = w.shard AND s.term = w.term AND s.epoch = w.epoch AND s.claim = w.claim AND s.last = w.last"
-        " RETURNING s.id),"
+        OWNED ","
         " named AS (INSERT INTO @entity (id, shard, pid) SELECT r.id, r.shard, r.pid"
         " FROM unnest($7::int8[], $8::int8[], $9::bytea[]) AS r (id, shard, pid) JOIN owned o ON o.id = r.shard),"
         " added AS (INSERT INTO @event (entity, seq, shard, pos, at, record)"
@@ -39,6 +42,33 @@ static const struct {
         " FROM unnest($15::int8[], $16::int8[], $17::int8[]) AS c (entity, shard, below)"
         " JOIN owned o ON o.id = c.shard) d WHERE e.entity = d.entity AND e.seq < d.below)"
         " SELECT id FROM owned" },
+    /* The same without new entities and deletions, whose parts take time also if they are empty: $7
+     * entity, $8 number, $9 shard, $10 position, $11 bytes. */
+    [PG_APPEND_KNOWN] = { "append_known",
+        "WITH want AS (SELECT * FROM unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[], $5::int8[], $6::int8[])"
+        " AS w (shard, term, epoch, claim, last, n)),"
+        OWNED ","
+        " added AS (INSERT INTO @event (entity, seq, shard, pos, at, record)"
+        " SELECT r.entity, r.seq, r.shard, r.pos, clock_timestamp(), r.record"
+        " FROM unnest($7::int8[], $8::int8[], $9::int8[], $10::int8[], $11::bytea[])"
+        " AS r (entity, seq, shard, pos, record) JOIN owned o ON o.id = r.shard)"
+        " SELECT id FROM owned" },
+    /* The same for one shard: $1 to $6 are numbers, and $7 entity, $8 number, $9 position, $10 bytes. */
+    [PG_APPEND_ONE] = { "append_one",
+        "WITH owned AS (UPDATE @shard SET last = last + $6::int8 WHERE id = $1::int8"
+        " AND term = $2::int8 AND epoch = $3::int8 AND claim = $4::int8 AND last = $5::int8 RETURNING id),"
+        " added AS (INSERT INTO @event (entity, seq, shard, pos, at, record)"
+        " SELECT r.entity, r.seq, o.id, r.pos, clock_timestamp(), r.record"
+        " FROM owned o, unnest($7::int8[], $8::int8[], $9::int8[], $10::bytea[])"
+        " AS r (entity, seq, pos, record))"
+        " SELECT id FROM owned" },
+    /* The same for one record: also $7 to $10 are no arrays. */
+    [PG_APPEND_RECORD] = { "append_record",
+        "WITH owned AS (UPDATE @shard SET last = last + $6::int8 WHERE id = $1::int8"
+        " AND term = $2::int8 AND epoch = $3::int8 AND claim = $4::int8 AND last = $5::int8 RETURNING id)"
+        " INSERT INTO @event (entity, seq, shard, pos, at, record)"
+        " SELECT $7::int8, $8::int8, id, $9::int8, clock_timestamp(), $10::bytea FROM owned"
+        " RETURNING shard" },
     /* $1 types, $2 names. Returns struct pg_shard_row. */
     [PG_LOCK] = { "lock",
         "SELECT s.type, s.shard, s.id, s.term, s.epoch, s.claim, s.last FROM @shard s"
@@ -91,17 +121,25 @@ static const struct {
         "SELECT type, shard, id, term, epoch, claim, last FROM @shard WHERE id = ANY ($1::int8[])" },
     [PG_TOUCH] = { "touch", "UPDATE @meta SET touched = clock_timestamp()" },
     /* $1 persistence id, $2 first number, $3 most records, $4 most bytes. Returns struct pg_replay_row.
-     * The server sends no more than these bytes and one record. */
+     * The server sends no more than these bytes or one record. The entity's number is a subquery: with a
+     * join, the server would sort all of a stream for each page. */
     [PG_REPLAY] = { "replay",
-        "SELECT seq, record, matched FROM (SELECT seq, record, count(*) OVER () AS matched,"
-        " row_number() OVER (ORDER BY seq) AS n, sum(octet_length(record)) OVER (ORDER BY seq) AS size"
-        " FROM (SELECT ev.seq, ev.record FROM @entity e JOIN @event ev ON ev.entity = e.id"
-        " WHERE e.pid = $1::bytea AND ev.seq >= $2::int8 ORDER BY ev.seq LIMIT $3::int8 + 1) found) counted"
-        " WHERE n = 1 OR (n <= $3 AND size <= $4::int8) ORDER BY seq" },
+        "SELECT seq, CASE WHEN n = 1 OR (n <= $3 AND size <= $4::int8) THEN record END"
+        " FROM (SELECT seq, record, row_number() OVER w AS n, sum(octet_length(record)) OVER w AS size"
+        " FROM (SELECT seq, record FROM @event"
+        " WHERE entity = (SELECT id FROM @entity WHERE pid = $1::bytea) AND seq >= $2::int8"
+        " ORDER BY seq LIMIT $3::int8 + 1) found"
+        " WINDOW w AS (ORDER BY seq ROWS UNBOUNDED PRECEDING)) counted"
+        " WHERE n <= 2 OR size - octet_length(record) <= $4 ORDER BY seq" },
+    /* $1 persistence id. The first PG_SHORT_COUNT records and one more; large ones without bytes. Without
+     * the sums of PG_REPLAY it takes half the time. */
+    [PG_REPLAY_SHORT] = { "replay_short",
+        "SELECT seq, CASE WHEN octet_length(record) <= 32768 THEN record END FROM @event"
+        " WHERE entity = (SELECT id FROM @entity WHERE pid = $1::bytea) ORDER BY seq LIMIT 9" },
     /* $1 persistence id. */
     [PG_REPLAY_LAST] = { "replay_last",
-        "SELECT ev.seq, ev.record, 1::int8 FROM @entity e JOIN @event ev ON ev.entity = e.id"
-        " WHERE e.pid = $1::bytea ORDER BY ev.seq DESC LIMIT 1" },
+        "SELECT seq, record FROM @event WHERE entity = (SELECT id FROM @entity WHERE pid = $1::bytea)"
+        " ORDER BY seq DESC LIMIT 1" },
     /* HELD: $1 type, $2 shard, $3 term, $4 epoch, $5 claim. Locks the shard's row if it is the owner's,
      * so that no claim comes between; $6 persistence id.
      *
@@ -118,15 +156,16 @@ static const struct {
         " ON CONFLICT (entity, seq) DO UPDATE SET at = excluded.at, record = excluded.record),"
         " d AS (DELETE FROM @snapshot s USING e, b WHERE s.entity = e.id AND s.seq < b.seq)"
         " SELECT (SELECT count(*) FROM held), (SELECT count(*) FROM e), b.seq FROM b" },
-    /* $7 lowest record that stays, $8 most records to delete. Returns rows held, and 1 if more are to be
-     * deleted. */
+    /* $7 lowest record that stays, $8 most records to delete. Returns rows held, 1 if more are to be
+     * deleted, and how many were. */
     [PG_TRIM] = { "trim",
         HELD ", e AS MATERIALIZED (SELECT e.id, (SELECT min(seq) FROM @event WHERE entity = e.id) AS first,"
         " (SELECT max(seq) FROM @event WHERE entity = e.id) AS last"
         " FROM @entity e JOIN held ON true WHERE e.pid = $6::bytea),"
-        " d AS (DELETE FROM @event v USING e WHERE v.entity = e.id AND v.seq < least($7::int8, e.last, e.first + $8::int8))"
+        " d AS (DELETE FROM @event v USING e WHERE v.entity = e.id AND v.seq < least($7::int8, e.last, e.first + $8::int8)"
+        " RETURNING 1)"
         " SELECT (SELECT count(*) FROM held),"
-        " (SELECT count(*) FROM e WHERE least($7, e.last) - e.first > $8)" },
+        " (SELECT count(*) FROM e WHERE least($7, e.last) - e.first > $8), (SELECT count(*) FROM d)" },
     /* $7 lowest snapshot that goes. Returns rows held. */
     [PG_DROP] = { "drop",
         HELD ", d AS (DELETE FROM @snapshot s USING @entity e, held"

@@ -13,6 +13,9 @@ enum pg_statement {
     PG_COMMIT,
     PG_ROLLBACK,
     PG_APPEND,   /* checks fence and position of shards, and writes: one statement, one commit */
+    PG_APPEND_KNOWN,
+    PG_APPEND_ONE,
+    PG_APPEND_RECORD,
     PG_LOCK,     /* reads shards and locks them until the commit */
     PG_ENTITIES, /* looks up entities */
     PG_SAME,     /* compares stored records with given ones */
@@ -24,6 +27,7 @@ enum pg_statement {
     PG_OWNED,    /* shards by their numbers */
     PG_TOUCH,    /* writes something without a meaning */
     PG_REPLAY,
+    PG_REPLAY_SHORT, /* all records of an entity that has few */
     PG_REPLAY_LAST,
     PG_SAVE,     /* stores a snapshot, and deletes the oldest ones */
     PG_TRIM,     /* deletes the oldest records of an entity */
@@ -33,6 +37,8 @@ enum pg_statement {
 };
 
 #define PG_IDS_COUNT 1000 /* as in 001.sql */
+#define PG_SHORT_COUNT 8  /* records of PG_REPLAY_SHORT; as in its text, as the next */
+#define PG_SHORT_SIZE 32768 /* bytes of each */
 #define PG_SCHEMA_MAX 63  /* bytes of a schema's name */
 
 /* Tells whether a schema's name needs no quotes: a-z, 0-9 and _, no digit first. */

@@ -285,6 +285,7 @@ void coordinator_activate(struct coordinator *coordinator, uint64_t now,
         if (!coordinator->regions.items[i]->is_terminating)
             registration_welcome(coordinator, coordinator->regions.items[i], false, outbox);
     registration_ask_all(coordinator, false, outbox);
+    registration_ask_proxies(coordinator, outbox);
 }
 
 void coordinator_peer(struct coordinator *coordinator, uint64_t now,

@@ -308,6 +308,9 @@ bool coordinator_member_is_asked(const struct coordinator_member *member);
 bool coordinator_has_to_ask(const struct coordinator *coordinator);
 /* A reachable member has not registered its stored proxy yet. */
 bool coordinator_awaits_proxies(const struct coordinator *coordinator);
+/* Returns the member of a stored proxy that has not registered and will; or null. */
+struct coordinator_member *coordinator_awaited_proxy(const struct coordinator *coordinator,
+                                                     const struct registrant *region);
 struct registrant *registrant_of(const struct coordinator *coordinator,
                          const struct node_id *node, struct slice path);
 void registrant_drop(struct registrant *region);
@@ -344,6 +347,7 @@ void registration_welcome(struct coordinator *coordinator,
 void registration_ask(struct coordinator *coordinator,
                       struct coordinator_member *member, struct outbox *outbox);
 /* Queries members without an answer; is_again: another time. */
+void registration_ask_proxies(struct coordinator *coordinator, struct outbox *outbox);
 void registration_ask_all(struct coordinator *coordinator, bool is_again,
                           struct outbox *outbox);
 void registration_ask_on(struct coordinator *coordinator,

@@ -107,7 +107,7 @@ void region_coordinator_gone(struct region *region, uint64_t now);
 bool region_receive(struct region *region, uint64_t now,
                     const struct inbound *message);
 /* Handles the query Q from a coordinator of that term (0: not given), lent. A region registers
- * there, a proxy answers N. Afterwards the region refuses directives of older coordinators. */
+ * there; a proxy answers N before. Afterwards the region refuses directives of older coordinators. */
 void region_asked(struct region *region, uint64_t now,
                   const struct inbound *query, uint64_t term);
 /* Answers Q with N for a type that this node lacks; lent. */

@@ -663,7 +663,7 @@ void region_asked(struct region *region, uint64_t now,
     if (region->is_proxy || region->stopped) {
         region_answer_unknown(region->self, region->outbox, query,
                               slice_text(region->type));
-        if (region->is_proxy || region_is_silent(region))
+        if (region_is_silent(region))
             return;
     }
     leave_coordinator(region, now, &query->from, term);

@@ -53,23 +53,24 @@ bool coordinator_member_is_asked(const struct coordinator_member *member)
 
 /* A stored proxy whose node may have messages on its way to homes. Without its markers they would
  * come too late. */
-static bool awaits(const struct coordinator *coordinator,
-                   const struct registrant *region)
+struct coordinator_member *coordinator_awaited_proxy(const struct coordinator *coordinator,
+                                                     const struct registrant *region)
 {
-    const struct coordinator_member *member;
+    struct coordinator_member *member;
 
     if (!region->is_proxy || region->is_registered)
-        return false;
+        return NULL;
     member = coordinator_member_of(coordinator, &region->node);
     return member && member->kept.reachable && !member->is_jvm &&
-           (member->kept.status == MEMBER_UP ||
-            member->kept.status == MEMBER_LEAVING);
+                   (member->kept.status == MEMBER_UP || member->kept.status == MEMBER_LEAVING)
+               ? member
+               : NULL;
 }
 
 bool coordinator_awaits_proxies(const struct coordinator *coordinator)
 {
     for (uint32_t i = 0; i < coordinator->regions.count; i++)
-        if (awaits(coordinator, coordinator->regions.items[i]))
+        if (coordinator_awaited_proxy(coordinator, coordinator->regions.items[i]))
             return true;
     return false;
 }

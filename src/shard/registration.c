@@ -48,6 +48,19 @@ void registration_ask_all(struct coordinator *coordinator, bool is_again,
     }
 }
 
+/* Its own registration may have come before this coordinator was there, and is repeated much later. A far
+ * node would answer for the region of its own data center. */
+void registration_ask_proxies(struct coordinator *coordinator, struct outbox *outbox)
+{
+    for (uint32_t i = 0; i < coordinator->regions.count; i++) {
+        struct coordinator_member *member =
+            coordinator_awaited_proxy(coordinator, coordinator->regions.items[i]);
+
+        if (member && !member->is_far && !coordinator_member_is_asked(member))
+            registration_ask(coordinator, member, outbox);
+    }
+}
+
 void registration_ask_on(struct coordinator *coordinator,
                          struct outbox *outbox)
 {

@@ -85,10 +85,10 @@ static int run(const struct sherd_options *options)
         error = sherd_start(node);
     if (!error)
         error = sherd_system_spawn(node, &behavior,
-                                   (struct sherd_bytes){ NULL, 0 });
+                                   (struct sherd_bytes){ NULL, 0 }, NULL);
     while (!error && fgets(line, sizeof line, stdin))
         error = sherd_system_spawn(node, &behavior,
-                                   (struct sherd_bytes){ "go", 2 });
+                                   (struct sherd_bytes){ "go", 2 }, NULL);
     if (!error)
         error = sherd_wait(node);
     sherd_close(node);

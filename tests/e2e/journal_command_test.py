@@ -101,16 +101,18 @@ def check_wrong_imports(folder, expect, lines):
     """The import names what is wrong in an export, and makes no file."""
     target = os.path.join(folder, "wrong.db")
     event = next(index for index, line in enumerate(lines) if line["line"] == "event")
+    third = next(index for index, line in enumerate(lines) if line.get("seq") == 3 and line["id"].startswith("Airport|"))
     first = lines[event]
     flipped = bytearray(base64.b64decode(first["record"]))
     flipped[-9] ^= 1
     cases = (("before the line \"end\"", lines[:-1]),
              ("header is missing", lines[1:]),
              ("wrong checksum", lines[:event] + [dict(first, record=base64.b64encode(flipped).decode())] + lines[event + 1:]),
-             ("does not follow", lines[:event] + lines[event + 1:]),
+             ("no snapshot has them", lines[:event] + lines[event + 1:]),
+             ("does not follow", lines[:third - 1] + lines[third:]),
              ("counts differ", lines[:-1] + [dict(lines[-1], events=1)]),
              ("after the end", lines + [lines[-1]]),
-             ("does not know", [dict(lines[0], version=2)] + lines[1:]),
+             ("does not know", [dict(lines[0], version=3)] + lines[1:]),
              ("an unknown field", [dict(lines[0], more=2)] + lines[1:]))
     for what, wrong in cases:
         said = run("journal", "import", target, stdin="".join(json.dumps(line) + "\n" for line in wrong), code=1)

@@ -1,7 +1,9 @@
 """Tests `sherd journal` with a journal in PostgreSQL: it reads under running nodes, finds damage, and exports into a
 file that a second export equals. An import into an empty database serves nodes again. It opens read-only sessions, and says why it cannot open one.
 
-usage: journal_postgres_test.py AIRPORTS SHERD"""
+A move of a file with snapshots keeps them; a damaged or moved file is refused.
+
+usage: journal_postgres_test.py AIRPORTS SHERD SNAPSHOTS"""
 import json
 import os
 import subprocess
@@ -10,13 +12,13 @@ import sys
 from cluster import Failed
 from postgres_cluster import run as run_tests
 
-PROGRAM = sys.argv.pop(2)
+PROGRAM, SNAPSHOTS = sys.argv.pop(2), os.path.abspath(sys.argv.pop(2))
 LIMIT = 120  # s
 SHARDS = "60"  # as airports has them
 
 
-def run(*words, code=0):
-    done = subprocess.run([PROGRAM, "journal", *words], capture_output=True, text=True, timeout=LIMIT)
+def run(*words, code=0, stdin=None):
+    done = subprocess.run([PROGRAM, "journal", *words], input=stdin, capture_output=True, text=True, timeout=LIMIT)
     if done.returncode != code:
         raise Failed(f"sherd journal {' '.join(words)} ends with {done.returncode}, not {code}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
     return done.stdout + done.stderr
@@ -118,4 +120,67 @@ def the_commands_read_find_damage_and_export(cluster):
     expect("without a row of their entity" in said and "position is below" in said, f"verify --deep finds {said}")
 
 
-sys.exit(run_tests([the_commands_read_find_damage_and_export], nodes=1, flights=2000))
+def snapshots_program(folder, code):
+    """Runs the guide's program, which has its journal in the folder."""
+    with open(os.path.join(folder, "snapshots.log"), "a+") as log:
+        done = subprocess.run([SNAPSHOTS], cwd=folder, stdout=log, stderr=log, timeout=LIMIT)
+        log.seek(0)
+        text = log.read()
+    if (done.returncode == 0) != (code == 0):
+        raise Failed(f"snapshots ends with {done.returncode}: {text[-2000:]}")
+    return text
+
+
+def a_file_moves_with_its_snapshots_and_is_not_opened_again(cluster):
+    expect, folder = cluster.expect, cluster.folder
+    snapshots_program(folder, 0)
+    file, copy = os.path.join(folder, "snapshots.db"), os.path.join(folder, "back.db")
+    lines = export(file)
+    words = "move", file, cluster.journal, "--number-of-shards"
+    expect("--number-of-shards" in run("move", file, cluster.journal, code=2), "a move without the number of shards")
+    expect("must be an SQLite journal" in run("move", cluster.journal, cluster.journal, code=2), "a move from PostgreSQL")
+    expect("has no mark" in run("move", "--undo", file, code=1), "nothing can be undone")
+    expect("another extractor" in run(*words, "7", code=4), "a move with another number of shards")
+    expect("/nowhere" in run("move", file, "postgres:host=/nowhere dbname=x", "--number-of-shards", "1000", code=3), "no server")
+    expect("moved" not in objects("info", file)[0] and "sherd.meta" in run("info", cluster.journal, code=3), "a refused move leaves something")
+
+    moved = objects(*words, "1000")
+    expect(moved == [{"entities": 1, "events": 191, "snapshots": 2, "moved": True}], f"the move: {moved}")
+    expect(export(cluster.journal)[1:] == lines[1:], "the journal in PostgreSQL has another export")
+    expect(objects("snapshots", cluster.journal) == objects("snapshots", file), "it has other snapshots")
+    expect(objects("verify", "--deep", cluster.journal)[-1]["damaged"] == 0, "it is damaged")
+    expect(objects("info", file)[0]["moved"] == "PostgreSQL, schema sherd", "info does not tell of the move")
+    expect("were moved to PostgreSQL, schema sherd" in snapshots_program(folder, 1), "a node opens the former file")
+    said = run("import", file, stdin="".join(json.dumps(line) + "\n" for line in lines), code=4)
+    expect("were moved to" in said, f"an import into the former file: {said}")
+    expect("has entities already" in run(*words, "1000", code=4), "a second move")
+    run("move", "--undo", file)
+    expect("moved" not in objects("info", file)[0] and export(file)[1:] == lines[1:], "--undo leaves the mark")
+    print("moved, and undone", flush=True)
+
+    expect("must stay" in run("drop-snapshots", cluster.journal, "Account|alice", code=4), "the last snapshots are dropped")
+    expect(objects("drop-snapshots", cluster.journal, "Account|alice", "--to", "300") == [{"snapshots": 1, "dropped": True}], "drop-snapshots")
+    found = run("verify", "--deep", cluster.journal)
+    expect("0 damaged parts" in found, f"verify after a drop: {found}")
+    with open(os.path.join(folder, "export.jsonl"), "w") as exported:
+        exported.write(run("export", cluster.journal))
+    run("import", copy, os.path.join(folder, "export.jsonl"))
+    os.replace(copy, file)
+    for end in ("-turn", "-wal", "-shm"):
+        if os.path.exists(copy + end):
+            os.replace(copy + end, file + end)
+        elif os.path.exists(file + end):
+            os.unlink(file + end)
+    cluster.server.sql("ALTER TABLE sherd.snapshot RENAME TO later")
+    expect("schema --migrate" in run("ids", cluster.journal, code=3), "older tables are read")
+    expect("older than this program" in run("schema", cluster.journal, "--check", code=1), "older tables are new")
+    run("schema", cluster.journal, "--migrate")
+    expect(objects("snapshots", cluster.journal) == [], "--migrate makes no table")
+    cluster.server.sql("DROP TABLE sherd.snapshot")
+    cluster.server.sql("ALTER TABLE sherd.later RENAME TO snapshot")
+    run("schema", cluster.journal, "--check")
+    cluster.server.sql("UPDATE sherd.snapshot SET record = set_byte(record, 7, get_byte(record, 7) # 1)")
+    expect("no good snapshot has them" in run("verify", cluster.journal, code=1), "a damaged snapshot in PostgreSQL")
+
+
+sys.exit(run_tests([a_file_moves_with_its_snapshots_and_is_not_opened_again, the_commands_read_find_damage_and_export], nodes=1, flights=2000))

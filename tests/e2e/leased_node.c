@@ -116,7 +116,7 @@ static void begin_to_tell(void *argument)
     static const struct sherd_behavior behavior = { .name = "opener", .receive = opener };
     pthread_t teller;
 
-    if (sherd_system_spawn(node, &behavior, nothing) != 0 ||
+    if (sherd_system_spawn(node, &behavior, nothing, NULL) != 0 ||
         pthread_create(&teller, NULL, tell_all, argument) != 0)
         abort();
 }

@@ -224,7 +224,7 @@ static void on_up(void *user)
 {
     static const struct sherd_behavior behavior = { .name = "first",
                                                     .receive = first };
-    int error = sherd_system_spawn(node, &behavior, nothing);
+    int error = sherd_system_spawn(node, &behavior, nothing, NULL);
 
     (void)user;
     say(error ? "cannot ask" : "up");
@@ -262,7 +262,7 @@ static void *read_input(void *argument)
         watch_shards();
         return NULL;
     }
-    if (sherd_system_spawn(node, &behavior, nothing))
+    if (sherd_system_spawn(node, &behavior, nothing, NULL))
         say("cannot ask");
     while (fgets(line, sizeof line, stdin)) {
         if (strncmp(line, "mark ", 5) == 0)

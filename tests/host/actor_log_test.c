@@ -76,7 +76,7 @@ static void a_log_line_names_its_actor(void **state)
     uint16_t port = sherd_port(system);
 
     (void)state;
-    assert_int_equal(sherd_system_spawn(system, &speaker, nothing), 0);
+    assert_int_equal(sherd_system_spawn(system, &speaker, nothing, NULL), 0);
     assert_int_equal(sherd_system_entity_tell(system, "Thing", ID, 1, nothing),
                      0);
     sherd_leave(system); /* messages are delivered first */
@@ -141,7 +141,7 @@ static void log_with(enum sherd_log_level level)
     assert_int_equal(sherd_open(&system, &options), 0);
     assert_int_equal(sherd_start(system), 0);
     assert_int_equal(sherd_system_spawn(system, &behavior,
-                                        (struct sherd_bytes){ NULL, 0 }),
+                                        (struct sherd_bytes){ NULL, 0 }, NULL),
                      0);
     sherd_leave(system);
     assert_int_equal(sherd_wait(system), 0);

@@ -85,7 +85,7 @@ static uint64_t home_of(int system, const char *id)
     atomic_store(&home, 0);
     atomic_store(&self, 0);
     assert_int_equal(sherd_system_spawn(systems[system], &behavior,
-                                        (struct sherd_bytes){ &asker, sizeof asker }),
+                                        (struct sherd_bytes){ &asker, sizeof asker }, NULL),
                      0);
     await(*id ? &home : &self);
     return *id ? atomic_load(&home) : atomic_load(&self);
@@ -286,7 +286,7 @@ static void a_configured_strategy_honours_locations(void **state)
     second = home_of(1, "");
     assert_true(home_of(0, "a") == first);
     assert_int_equal(sherd_system_spawn(systems[0], &locator,
-                                        (struct sherd_bytes){ &pointer, sizeof pointer }),
+                                        (struct sherd_bytes){ &pointer, sizeof pointer }, NULL),
                      0);
     await(&done);
     assert_int_equal(atomic_load(&done), SHERD_DATA_UPDATED);

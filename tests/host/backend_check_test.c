@@ -264,6 +264,140 @@ static void a_wrong_record_and_a_missing_one_are_found(void **state)
     assert_int_equal(check_all(place, parts, &found), 3);
 }
 
+static enum backend_result try_save(void *writer, const char *id, uint64_t seq, size_t size)
+{
+    enum backend_result result;
+    struct journal_request *request =
+        journal_request_owner(BACKEND_SAVE, slice_text("T"), slice_text("s"), one, slice_text(id));
+    struct backend_record record = { .seq = seq, .bytes.at = (uint32_t)request->bytes.size };
+    struct slice image = { mem_alloc(size), size };
+
+    snapshot_encode(&request->bytes, record_key(slice_text(id)), seq, &(struct snapshot){ 1, one, image });
+    mem_free((void *)(uintptr_t)image.data);
+    record.bytes.size = (uint32_t)request->bytes.size - record.bytes.at;
+    vec_push(&request->records, record);
+    request->count_max = 10;
+    backend_sqlite.write(writer, &request, 1);
+    result = request->result;
+    journal_request_free(request);
+    return result;
+}
+
+static void save(void *writer, const char *id, uint64_t seq, size_t size)
+{
+    assert_int_equal(try_save(writer, id, seq, size), BACKEND_DONE);
+}
+
+/* The newest snapshot up to a number; 0: none. */
+static uint64_t load(void *reader, const char *id, uint64_t up_to, bool *is_good)
+{
+    struct journal_request *request = journal_request_load(slice_text(id), up_to);
+    struct snapshot snapshot;
+    uint64_t seq = 0;
+
+    backend_sqlite.read(reader, &request, 1);
+    assert_string_equal(request->error, "");
+    assert_int_equal(request->result, BACKEND_DONE);
+    *is_good = false;
+    if (request->records.count) {
+        seq = request->records.items[0].seq;
+        *is_good = !snapshot_decode(backend_slice(request, request->records.items[0].bytes),
+                                    record_key(slice_text(id)), seq, &snapshot);
+    }
+    journal_request_free(request);
+    return seq;
+}
+
+/* Its entity is served, as older snapshots and events may be good. */
+static void a_damaged_snapshot_is_a_part_of_its_own(void **state)
+{
+    struct backend_damaged_part parts[PARTS];
+    struct place *place = *state;
+    struct backend_check found;
+    void *writer, *reader;
+    bool is_good;
+
+    fill(place);
+    writer = open_as(place, BACKEND_WRITER);
+    save(writer, "T|entity-2", 10, 20000);
+    save(writer, "T|entity-2", 20, 20000);
+    save(writer, "T|entity-3", 20, 1000000);
+    backend_sqlite.close(writer);
+    assert_int_equal(check_all(place, parts, &found), 0);
+    run_sql(place->path, "UPDATE snapshot SET record = zeroblob(9) WHERE entity = 3 AND seq = 20");
+    assert_int_equal(check_all(place, parts, &found), 1);
+    assert_true(has_part(parts, 1, "snapshots of T|entity-2"));
+    assert_non_null(strstr(parts[0].why, "snapshot 20: "));
+    writer = open_as(place, BACKEND_WRITER);
+    reader = open_as(place, BACKEND_READER);
+    append(writer, "T|entity-2", EVENTS + 1, "f");
+    assert_int_equal(load(reader, "T|entity-2", INT64_MAX, &is_good), 20);
+    assert_false(is_good);
+    assert_int_equal(load(reader, "T|entity-2", 19, &is_good), 10);
+    assert_true(is_good);
+    backend_sqlite.close(reader);
+    backend_sqlite.close(writer);
+    run_sql(place->path, "DELETE FROM snapshot WHERE entity = 3 AND seq = 20");
+    assert_int_equal(check_all(place, parts, &found), 0);
+}
+
+/* No damaged page refuses an entity that can do without the snapshot on it, and no page of snapshots a term. */
+static void damaged_pages_of_snapshots_refuse_no_entity(void **state)
+{
+    struct place *place = *state;
+    void *writer = open_as(place, BACKEND_WRITER), *reader;
+    struct journal_request *request;
+    uint32_t damaged = 0;
+    struct stat before, after;
+    bool is_good;
+
+    claim(writer);
+    append(writer, "T|a", 1, "eeeee");
+    backend_sqlite.close(writer);
+    assert_int_equal(stat(place->path, &before), 0);
+    writer = open_as(place, BACKEND_WRITER);
+    save(writer, "T|a", 2, 20000);
+    save(writer, "T|a", 4, 20000);
+    backend_sqlite.close(writer);
+    assert_int_equal(stat(place->path, &after), 0);
+    for (off_t page = before.st_size / PAGE + 1; page <= after.st_size / PAGE; page++) {
+        uint64_t newest;
+
+        flip(place->path, page);
+        writer = open_as(place, BACKEND_WRITER);
+        reader = open_as(place, BACKEND_READER);
+        newest = load(reader, "T|a", INT64_MAX, &is_good);
+        damaged += newest == 0 || !is_good;
+        if (newest == 4 && !is_good) {
+            assert_int_equal(load(reader, "T|a", 3, &is_good), 2);
+            assert_true(is_good);
+        }
+        request = journal_request_replay(slice_text("T|a"), 1, 100, 1 << 20);
+        backend_sqlite.read(reader, &request, 1);
+        assert_int_equal(request->result, BACKEND_DONE);
+        assert_int_equal(request->records.count, 5);
+        journal_request_free(request);
+        request = journal_request_take_term(slice_text("T"), 0);
+        backend_sqlite.write(writer, &request, 1);
+        assert_int_equal(request->result, BACKEND_DONE);
+        journal_request_free(request);
+        backend_sqlite.close(reader);
+        backend_sqlite.close(writer);
+        flip(place->path, page);
+    }
+    assert_true(damaged >= 4);
+    for (off_t page = before.st_size / PAGE + 1; page <= after.st_size / PAGE; page++)
+        flip(place->path, page);
+    writer = open_as(place, BACKEND_WRITER);
+    assert_int_equal(try_save(writer, "T|a", 5, 20000), BACKEND_FAILED);
+    request = journal_request_take_term(slice_text("T"), 0);
+    backend_sqlite.write(writer, &request, 1);
+    assert_int_equal(request->result, BACKEND_DONE);
+    journal_request_free(request);
+    append(writer, "T|a", 6, "f");
+    backend_sqlite.close(writer);
+}
+
 /* A damaged entity is refused, and the others are served. */
 static void a_damaged_entity_is_refused_after_a_check(void **state)
 {
@@ -556,6 +690,8 @@ int main(void)
         in_a_place(damage_is_found_on_each_page_until_it_is_put_back),
         in_a_place(a_page_of_zeros_is_found),
         in_a_place(a_wrong_record_and_a_missing_one_are_found),
+        in_a_place(a_damaged_snapshot_is_a_part_of_its_own),
+        in_a_place(damaged_pages_of_snapshots_refuse_no_entity),
         in_a_place(a_damaged_entity_is_refused_after_a_check),
         in_a_place(traffic_is_no_damage),
         in_a_place(a_check_takes_small_steps_and_keeps_no_log),

@@ -315,9 +315,105 @@ static void a_lost_term_is_taken_from_the_fences(void **state)
 #define in_a_place(test) \
     cmocka_unit_test_setup_teardown(test, place_open, place_close)
 
+static void save(void *writer, const char *id, uint64_t seq)
+{
+    struct journal_request *request =
+        journal_request_owner(BACKEND_SAVE, slice_text("T"), slice_text("s"), fence, slice_text(id));
+    struct backend_record record = { .seq = seq, .bytes.at = (uint32_t)request->bytes.size };
+
+    snapshot_encode(&request->bytes, record_key(slice_text(id)), seq,
+                    &(struct snapshot){ 1, fence, slice_text("state") });
+    record.bytes.size = (uint32_t)request->bytes.size - record.bytes.at;
+    vec_push(&request->records, record);
+    request->count_max = 10;
+    write_one(writer, request);
+}
+
+static void run_sql(const char *path, const char *sql)
+{
+    static const unsigned char zeros[8];
+    int file = open(path, O_RDWR);
+    struct stat about;
+    sqlite3 *db;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s", sqlite3_errmsg(db));
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    assert_int_equal(fstat(file, &about), 0);
+    for (off_t at = PAGE; at <= about.st_size; at += PAGE) /* else each changed page counts as damaged */
+        assert_int_equal(pwrite(file, zeros, 8, at - 8), 8);
+    (void)close(file);
+}
+
+static int64_t number_of(const char *path, const char *sql)
+{
+    sqlite3_stmt *statement;
+    sqlite3 *db;
+    int64_t number;
+
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    number = sqlite3_column_int64(statement, 0);
+    assert_int_equal(sqlite3_finalize(statement), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    return number;
+}
+
+/* The entities 00 to 04 have the ids 1 to 5 in the tables, and snapshots of the events 10 and 20. */
+static void a_snapshot_replaces_lost_events_and_is_dropped_without_them(void **state)
+{
+    struct place *place = *state;
+    void *writer = open_as(place, BACKEND_WRITER);
+    char error[BACKEND_ERROR_MAX] = "";
+    char id[24];
+
+    for (uint32_t i = 0; i < 5; i++) {
+        save(writer, id_of(id, i), 10);
+        save(writer, id, 20);
+    }
+    backend_sqlite.close(writer);
+    run_sql(place->path, "DELETE FROM event WHERE entity = 1 AND seq <= 10;" /* as a node does */
+                         "DELETE FROM event WHERE entity = 2 AND seq <= 10;"
+                         "UPDATE event SET record = zeroblob(9) WHERE entity = 2 AND seq = 13;"
+                         "UPDATE event SET record = zeroblob(9) WHERE entity = 3 AND seq = 15;"
+                         "UPDATE snapshot SET record = zeroblob(9) WHERE entity = 3 AND seq = 20;"
+                         "DELETE FROM event WHERE entity = 4 AND seq <= 20;"
+                         "UPDATE snapshot SET record = zeroblob(9) WHERE entity = 4 AND seq = 20;"
+                         "DELETE FROM event WHERE entity = 5 AND (seq <= 10 OR seq > 15);"
+                         "UPDATE snapshot SET record = zeroblob(9) WHERE entity = 5 AND seq = 10");
+    assert_true(check_all(place) > 0);
+    assert_int_equal(rebuild(place, error), 0);
+    assert_int_equal(check_all(place), 0);
+    /* an intact one stays */
+    assert_int_equal(number_of(place->path, "SELECT count(*) FROM event WHERE entity = 1"), EVENTS - 10);
+    assert_int_equal(number_of(place->path, "SELECT count(*) FROM snapshot WHERE entity = 1"), 2);
+    assert_int_equal(place->lost[0], 0);
+    /* the state is that of snapshot 20, and the events behind it */
+    assert_int_equal(number_of(place->path, "SELECT min(seq) FROM event WHERE entity = 2"), 21);
+    assert_int_equal(number_of(place->path, "SELECT max(seq) FROM event WHERE entity = 2"), EVENTS);
+    assert_int_equal(number_of(place->path, "SELECT sum(seq) FROM snapshot WHERE entity = 2"), 20);
+    assert_int_equal(place->lost[1], 0);
+    assert_true(place->has_other);
+    /* the events up to the damage, and the snapshot among them */
+    assert_int_equal(number_of(place->path, "SELECT max(seq) FROM event WHERE entity = 3"), 14);
+    assert_int_equal(number_of(place->path, "SELECT sum(seq) FROM snapshot WHERE entity = 3"), 10);
+    assert_int_equal(place->lost[2], 1);
+    /* nothing leads to the events that are left */
+    assert_int_equal(number_of(place->path, "SELECT count(*) FROM event WHERE entity = 4"), 0);
+    assert_int_equal(number_of(place->path, "SELECT count(*) FROM snapshot WHERE entity = 4"), 0);
+    assert_int_equal(place->lost[3], 1);
+    assert_int_equal(number_of(place->path, "SELECT count(*) FROM event WHERE entity = 5"), 0);
+    assert_int_equal(number_of(place->path, "SELECT count(*) FROM snapshot WHERE entity = 5"), 0);
+    assert_int_equal(place->lost[4], 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_snapshot_replaces_lost_events_and_is_dropped_without_them, place_open,
+                                        place_close),
         in_a_place(each_damaged_page_costs_only_what_it_had),
         in_a_place(an_intact_journal_is_rebuilt_whole),
         in_a_place(a_journal_in_use_is_not_rebuilt),

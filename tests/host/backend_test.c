@@ -712,6 +712,25 @@ static void a_damaged_identity_is_refused(void **state)
     reopen_all(place);
 }
 
+/* `sherd journal move` has copied its events. */
+static void a_moved_file_is_opened_by_tools_only(void **state)
+{
+    struct place *place = *state;
+    struct backend_options options = { .path = place->path, .cluster = "c", .opens_moved = true };
+    char error[BACKEND_ERROR_MAX] = "";
+    void *store;
+
+    close_all(place);
+    run_sql(place->path, "INSERT INTO meta VALUES('moved', 'PostgreSQL')");
+    assert_null(open_path(place->path, error));
+    assert_non_null(strstr(error, "its events were moved to PostgreSQL: use the journal there"));
+    store = backend_sqlite.open(&options, BACKEND_WRITER, error);
+    assert_non_null(store);
+    backend_sqlite.close(store);
+    run_sql(place->path, "DELETE FROM meta WHERE name = 'moved'");
+    reopen_all(place);
+}
+
 /* Each name would have its own write-ahead log. */
 static void a_file_with_two_names_is_refused(void **state)
 {
@@ -983,6 +1002,7 @@ int main(void)
         sqlite_only(a_file_of_version_2_is_upgraded_in_place),
         sqlite_only(a_file_in_use_is_not_upgraded),
         sqlite_only(a_damaged_identity_is_refused),
+        sqlite_only(a_moved_file_is_opened_by_tools_only),
         sqlite_only(a_file_with_two_names_is_refused),
         sqlite_only(nothing_is_confirmed_into_changed_files),
         cmocka_unit_test(network_file_systems_are_known),

@@ -301,7 +301,7 @@ static void actors_are_asked_by_the_ref_of_their_spawn(void **state)
     uint64_t id;
 
     (void)state;
-    assert_int_equal(sherd_system_spawn_ref(system, &echo, nothing, &request.actor),
+    assert_int_equal(sherd_system_spawn(system, &echo, nothing, &request.actor),
                      0);
     assert_int_equal(sherd_client_ask(client, &request, &id), 0);
     expect(client, id, SHERD_CLIENT_ANSWERED);
@@ -416,11 +416,11 @@ static void requests_that_wait_for_a_lane_are_bounded(void **state)
     int told = 0;
 
     (void)state;
-    assert_int_equal(sherd_system_spawn_ref(system, &echo, nothing, &request.actor),
+    assert_int_equal(sherd_system_spawn(system, &echo, nothing, &request.actor),
                      0);
     assert_int_equal(sherd_client_tell(client, &request), 0);
     await(&counted, 1);
-    assert_int_equal(sherd_system_spawn(system, &blocker, nothing), 0);
+    assert_int_equal(sherd_system_spawn(system, &blocker, nothing, NULL), 0);
     await(&blocked, 1);
     while (sherd_client_tell(client, &request) == 0)
         told++;

@@ -231,7 +231,7 @@ static void start_feeders(struct sherd_system **systems, uint32_t count,
     for (uint32_t i = 0; i < count; i++)
         assert_int_equal(
             sherd_system_spawn(systems[i], &feeder_behavior,
-                               (struct sherd_bytes){ &what, sizeof what }),
+                               (struct sherd_bytes){ &what, sizeof what }, NULL),
             0);
 }
 

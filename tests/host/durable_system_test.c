@@ -98,7 +98,7 @@ static void wait_for_answer(struct sherd_system *system,
     uint32_t before = atomic_load(&answers[answer]);
 
     assert_int_equal(sherd_system_spawn(system, &behavior,
-                                        (struct sherd_bytes){ NULL, 0 }),
+                                        (struct sherd_bytes){ NULL, 0 }, NULL),
                      0);
     wait_for_count(&answers[answer], before + 1);
 }

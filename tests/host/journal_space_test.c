@@ -191,7 +191,7 @@ static bool store_in(struct sherd_system *system)
     uint32_t both = stored + atomic_load(&refused_count);
 
     assert_int_equal(sherd_system_spawn(system, &asker,
-                                        (struct sherd_bytes){ NULL, 0 }),
+                                        (struct sherd_bytes){ NULL, 0 }, NULL),
                      0);
     for (int i = 0; i < PATIENCE_MS; i++) {
         if (atomic_load(&stored_count) + atomic_load(&refused_count) > both)

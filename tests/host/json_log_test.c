@@ -62,7 +62,7 @@ static uint16_t live(sherd_log_function function)
     port = sherd_port(system);
     assert_int_equal(sherd_entity_register(system, &type), 0);
     assert_int_equal(sherd_start(system), 0);
-    assert_int_equal(sherd_system_spawn(system, &speaker, nothing), 0);
+    assert_int_equal(sherd_system_spawn(system, &speaker, nothing, NULL), 0);
     assert_int_equal(sherd_system_entity_tell(system, "Thing", ID, 1, nothing),
                      0);
     sherd_leave(system); /* messages are delivered first */

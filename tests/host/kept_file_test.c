@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <cmocka.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "host/kept_file.h"
@@ -126,6 +128,37 @@ static void a_file_that_was_not_taken_never_changes(void **state)
     expect(place, NULL);
 }
 
+static int64_t ns_of(struct timespec time)
+{
+    return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
+/* Tells whether the write got a time of its own, and not the last tick's. */
+static bool has_own_time(const struct place *place)
+{
+    struct timespec before;
+    struct stat found;
+
+    assert_int_equal(clock_gettime(CLOCK_REALTIME, &before), 0);
+    assert_int_equal(pwrite(place->fd, "content", 7, 0), 7);
+    assert_int_equal(fstat(place->fd, &found), 0); /* the next write has one */
+    return ns_of(found.st_mtim) >= ns_of(before);
+}
+
+/* Such a time costs more at the next sync. A tick may come between, hence several tries. */
+static void a_look_gives_the_next_write_no_time_of_its_own(void **state)
+{
+    struct place *place = *state;
+    bool has = true;
+
+    for (int i = 0; i < 100 && has; i++) {
+        assert_int_equal(pwrite(place->fd, "content", 7, 0), 7);
+        expect(place, NULL);
+        has = has_own_time(place);
+    }
+    assert_false(has);
+}
+
 #define on_a_file(test) \
     cmocka_unit_test_setup_teardown(test, open_file, close_file)
 
@@ -138,6 +171,7 @@ int main(void)
         on_a_file(a_cut_file_is_noticed),
         on_a_file(a_second_name_is_noticed_where_it_matters),
         on_a_file(a_file_that_was_not_taken_never_changes),
+        on_a_file(a_look_gives_the_next_write_no_time_of_its_own),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

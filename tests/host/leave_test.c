@@ -132,7 +132,7 @@ static void events_of_the_own_membership_are_reported(void **state)
     assert_int_equal(ups, SYSTEM_CALLBACKS_MAX + 1);
     assert_int_equal(removals, 0);
     assert_int_equal(sherd_system_spawn(system, &file_watch,
-                                        (struct sherd_bytes){ 0 }),
+                                        (struct sherd_bytes){ 0 }, NULL),
                      0);
     sherd_leave(system);
     assert_int_equal(sherd_wait(system), 0);
@@ -185,7 +185,7 @@ static void shutdown_may_begin_with_a_later_phase(void **state)
     assert_int_equal(sherd_start(system), 0);
     assert_true(comes_to(&ups, 1));
     assert_int_equal(sherd_system_spawn(system, &file_watch,
-                                        (struct sherd_bytes){ 0 }),
+                                        (struct sherd_bytes){ 0 }, NULL),
                      0);
     removals = 0;
     assert_int_equal(sherd_on_removed(system, count, &removals), 0);
@@ -240,7 +240,7 @@ static bool downed_with(const char *config)
     assert_int_equal(sherd_on_removed(system, count, &removals), 0);
     assert_true(comes_to(&ups, 2));
     assert_int_equal(sherd_system_spawn(system, &file_watch,
-                                        (struct sherd_bytes){ 0 }),
+                                        (struct sherd_bytes){ 0 }, NULL),
                      0);
     assert_true(comes_to(&looking, 1));
     address_of(system, address, sizeof address);

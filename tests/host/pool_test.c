@@ -287,7 +287,7 @@ static void start_system(const char *config)
     assert_int_equal(sherd_open(&node, &options), 0);
     assert_int_equal(sherd_entity_register(node, &type), 0);
     assert_int_equal(sherd_start(node), 0);
-    assert_int_equal(sherd_system_spawn(node, &behavior, nothing), 0);
+    assert_int_equal(sherd_system_spawn(node, &behavior, nothing, NULL), 0);
     wait_for(&pinged, 1);
     assert_int_equal(answered, 0);
 }

@@ -99,7 +99,7 @@ static void every_call_of_another_process(void)
     must(sherd_get_status(of_parent, &status) == SHERD_ESTATE);
     must(sherd_join(of_parent, "127.0.0.1:1") == SHERD_ESTATE);
     must(sherd_on_up(of_parent, nothing, NULL) == SHERD_ESTATE);
-    must(sherd_system_spawn(of_parent, &behavior, none) == SHERD_ESTATE);
+    must(sherd_system_spawn(of_parent, &behavior, none, NULL) == SHERD_ESTATE);
     must(sherd_system_entity_tell(of_parent, "T", "x", 1, none) ==
          SHERD_ESTATE);
     must(sherd_start(of_parent) == SHERD_ESTATE);

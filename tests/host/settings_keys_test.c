@@ -69,6 +69,13 @@ static const struct {
       "least-recently-used.segmented.levels = 2 }, admission { filter = frequency-sketch, window {\n"
       "policy = least-recently-used, optimizer = hill-climbing\n"
       "least-recently-used.segmented.levels = 2 } } } }" },
+    { "akka.cluster.sharding.snapshot-after", "akka.cluster.sharding.remember-entities-store = eventsourced" },
+    { "akka.cluster.sharding.keep-nr-of-batches",
+      "akka.cluster.sharding.remember-entities-store = eventsourced" },
+    { "akka.cluster.sharding.event-sourced-remember-entities-store",
+      "akka.cluster.sharding.remember-entities-store = eventsourced" },
+    { "akka.cluster.sharding.entity-recovery-constant-rate-strategy",
+      "akka.cluster.sharding.entity-recovery-strategy = constant" },
     { "akka.cluster.sharding.coordinator-singleton.role",
       "akka.cluster.sharding.coordinator-singleton-role-override = off" },
     { "akka.cluster.sharding.coordinator-singleton-role-override",

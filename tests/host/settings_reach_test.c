@@ -36,6 +36,7 @@ struct row {
 static const struct row rows[] = {
     { "sherd.journal.max-concurrent-recoveries", COUNT, AT(recoveries_max), 50, 7, "7" },
     { "sherd.journal.long-replay-events", COUNT, AT(long_replay), 100000, 8, "8" },
+    { "sherd.journal.snapshot-size-max", COUNT, AT(snapshot_max), 16777216, 9, "9" },
     { "sherd.delivery.repeat-interval", TIME, AT(delivery_repeat), 5000, 6001, "6001 ms" },
     { "sherd.delivery.repeat-interval-max", TIME, AT(delivery_repeat_max), 60000, 70002, "70002 ms" },
     { "sherd.delivery.give-up-after", TIME, AT(delivery_give_up), 5 * 86400000.0, 3600003, "3600003 ms" },

@@ -76,6 +76,27 @@ static void a_journal_is_a_file(void **state)
     }
 }
 
+static void an_image_has_at_least_a_byte_and_at_most_16_mib(void **state)
+{
+    static const struct {
+        const char *text;
+        int result;
+    } rows[] = { { "0", SHERD_ECONFIG }, { "1", 0 }, { "16 MiB", 0 }, { "16777217", SHERD_ECONFIG } };
+    char text[80], error[512] = "";
+    (void)state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct sherd_options options = { .config_text = text };
+        struct settings settings;
+
+        snprintf(text, sizeof text, "sherd.journal.snapshot-size-max = %s", rows[i].text);
+        assert_int_equal(settings_read(&settings, &options, error, sizeof error), rows[i].result);
+        if (rows[i].result)
+            assert_non_null(strstr(error, "snapshot-size-max"));
+        settings_fini(&settings);
+    }
+}
+
 static int read_format(const struct sherd_format *formats, uint32_t count)
 {
     struct sherd_options options = { .formats = formats,
@@ -1628,6 +1649,7 @@ int main(void)
         cmocka_unit_test(formats_are_unique_and_avoid_reserved_ids),
         cmocka_unit_test(a_wrong_journal_is_refused),
         cmocka_unit_test(a_journal_is_a_file),
+        cmocka_unit_test(an_image_has_at_least_a_byte_and_at_most_16_mib),
         cmocka_unit_test(strategies_of_passivation_are_read),
         cmocka_unit_test(faults_of_a_strategy_are_explained),
         cmocka_unit_test(entities_live_with_the_configured_role),

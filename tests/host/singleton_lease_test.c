@@ -91,7 +91,7 @@ static int open_with(const char *config, struct sherd_system **system, const cha
     };
     assert_int_equal(sherd_open(system, &options), 0);
     assert_int_equal(sherd_start(*system), 0);
-    assert_int_equal(sherd_system_spawn(*system, &behavior, (struct sherd_bytes){ NULL, 0 }), 0);
+    assert_int_equal(sherd_system_spawn(*system, &behavior, (struct sherd_bytes){ NULL, 0 }, NULL), 0);
     await(&opened);
     return atomic_load(&result);
 }

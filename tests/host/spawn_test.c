@@ -89,7 +89,7 @@ static void a_ref_is_valid_before_its_actor_starts(void **state)
     for (int i = 0; i < 100; i++) {
         char id[2] = { (char)('a' + i % 26), 0 };
 
-        assert_int_equal(sherd_system_spawn_ref(system, &counter, nothing, &ref), 0);
+        assert_int_equal(sherd_system_spawn(system, &counter, nothing, &ref), 0);
         assert_int_equal(sherd_system_tell(system, ref, COUNT, nothing), 0);
         assert_int_equal(sherd_system_entity_tell(
                              system, "Passer", id, PASS_ON,
@@ -97,7 +97,7 @@ static void a_ref_is_valid_before_its_actor_starts(void **state)
                          0);
         await(&counted, 2 * (i + 1));
     }
-    assert_int_equal(sherd_system_spawn_ref(system, &counter, nothing, &other), 0);
+    assert_int_equal(sherd_system_spawn(system, &counter, nothing, &other), 0);
     assert_memory_not_equal(&ref, &other, sizeof ref);
     assert_int_equal(sherd_system_spawn_named(system, "named", &counter,
                                               nothing, &ref),
@@ -115,7 +115,7 @@ static void a_failed_spawn_gives_no_ref(void **state)
     struct sherd_ref ref = { 1, 1 };
 
     (void)state;
-    assert_int_equal(sherd_system_spawn_ref(system, &none, nothing, &ref),
+    assert_int_equal(sherd_system_spawn(system, &none, nothing, &ref),
                      SHERD_EINVAL);
     assert_memory_equal(&ref, &nobody, sizeof ref);
     ref.node = 1;
@@ -125,7 +125,7 @@ static void a_failed_spawn_gives_no_ref(void **state)
     assert_memory_equal(&ref, &nobody, sizeof ref);
     sherd_halt(system);
     ref.node = 1;
-    assert_int_equal(sherd_system_spawn_ref(system, &counter, nothing, &ref),
+    assert_int_equal(sherd_system_spawn(system, &counter, nothing, &ref),
                      SHERD_ESTATE);
     assert_memory_equal(&ref, &nobody, sizeof ref);
     sherd_close(system);
@@ -139,13 +139,13 @@ static void a_blocked_lane_bounds_the_actors_that_wait(void **state)
     int result;
 
     (void)state;
-    assert_int_equal(sherd_system_spawn(system, &blocker, nothing), 0);
+    assert_int_equal(sherd_system_spawn(system, &blocker, nothing, NULL), 0);
     await(&blocked, 1);
-    while ((result = sherd_system_spawn_ref(system, &counter, nothing,
+    while ((result = sherd_system_spawn(system, &counter, nothing,
                                         &refs[count])) == 0 &&
            ++count < RESERVED_REFS_MAX)
         ;
-    assert_int_equal(sherd_system_spawn(system, &counter, nothing),
+    assert_int_equal(sherd_system_spawn(system, &counter, nothing, NULL),
                      SHERD_EFULL);
     assert_in_range(count, RESERVED_REFS_MAX / 2 - 1, RESERVED_REFS_MAX);
     for (int i = 0; i < count; i++)
@@ -154,7 +154,7 @@ static void a_blocked_lane_bounds_the_actors_that_wait(void **state)
     await(&counted, count);
     for (int i = 0; i < PATIENCE * 1000 && result; i++) {
         uv_sleep(1);
-        result = sherd_system_spawn(system, &counter, nothing);
+        result = sherd_system_spawn(system, &counter, nothing, NULL);
     }
     assert_int_equal(result, 0);
     sherd_close(system);

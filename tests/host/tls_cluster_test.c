@@ -114,7 +114,7 @@ static const struct sherd_behavior feeder_behavior = { .name = "feeder",
 static void feed(struct sherd_system *system)
 {
     atomic_store(&answered, 0);
-    assert_int_equal(sherd_system_spawn(system, &feeder_behavior, (struct sherd_bytes){ NULL, 0 }), 0);
+    assert_int_equal(sherd_system_spawn(system, &feeder_behavior, (struct sherd_bytes){ NULL, 0 }, NULL), 0);
     for (int i = 0; i < 6000 && atomic_load(&answered) + atomic_load(&unanswered) < ASKS; i++)
         uv_sleep(10);
     assert_int_equal(atomic_load(&answered), ASKS);

@@ -414,7 +414,7 @@ int data_spawn(struct sherd_system *system)
                                              .receive = receive };
 
     return sherd_system_spawn(system, &behavior,
-                              (struct sherd_bytes){ NULL, 0 });
+                              (struct sherd_bytes){ NULL, 0 }, NULL);
 }
 
 int data_order(struct sherd_system *system, const char *line)

@@ -366,7 +366,7 @@ static int spawn_echo(struct sherd_system *system)
     const struct sherd_behavior echo = { .name = "echo",
                                          .receive = echo_receive };
 
-    return sherd_system_spawn(system, &echo, (struct sherd_bytes){ NULL, 0 });
+    return sherd_system_spawn(system, &echo, (struct sherd_bytes){ NULL, 0 }, NULL);
 }
 
 /* Sends the actor's commands to it. Returns 0 if the line is another command. */

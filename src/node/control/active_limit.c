@@ -8,16 +8,11 @@ static bool has_limit(const struct active_limit *limit)
 
 void control_limit_init(struct control *control, uint32_t index)
 {
-    const struct node_settings *settings = control->machine->settings;
-    const struct sherd_entity_type *type = &settings->types[index];
+    const struct sherd_entity_type *type = &control->machine->settings->types[index];
     struct active_limit *limit = &control->types[index].active_limit;
-    uint32_t entities = type->active_entity_limit ? type->active_entity_limit
-                                                  : settings->active_entity_limit;
-    uint64_t bytes = type->active_byte_limit ? type->active_byte_limit
-                                             : settings->active_byte_limit;
 
-    limit->entities = entities ? entities : UINT32_MAX;
-    limit->bytes = bytes ? bytes : UINT64_MAX;
+    limit->entities = type->active_entity_limit ? type->active_entity_limit : UINT32_MAX;
+    limit->bytes = type->active_byte_limit ? type->active_byte_limit : UINT64_MAX;
 }
 
 /* As in Akka the parts are then zero. */

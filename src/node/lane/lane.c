@@ -48,6 +48,7 @@ struct lane *lane_new(struct machine *machine)
         .large_max = large_any_max(settings),
         .is_large = lane_is_large,
         .long_replay = settings->long_replay ? settings->long_replay : LONG_REPLAY_EVENTS,
+        .snapshot_max = settings->snapshot_max,
         .delivery = { .repeat_ms = settings->delivery_repeat / MS,
                       .repeat_max_ms = settings->delivery_repeat_max / MS,
                       .give_up_ms = settings->delivery_give_up / MS,

@@ -34,6 +34,13 @@ void lane_status(struct lane *lane, struct sherd_status *status)
         .rejected = actors.rejected,
         .long_replays = actors.long_replays,
     };
+    status->snapshots = (struct sherd_snapshot_status){
+        .taken = journal.snapshots_saved,
+        .failed = journal.snapshots_failed + actors.snapshots_failed,
+        .loaded = journal.snapshots_loaded,
+        .refused = journal.snapshots_refused,
+        .deleted_events = journal.events_trimmed,
+    };
     status->deliveries = (struct sherd_delivery_status){
         .open = actors.deliveries_open,
         .started = actors.deliveries,

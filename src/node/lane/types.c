@@ -58,11 +58,13 @@ void lane_make_type(struct lane *lane, uint32_t index)
 void lane_open_type(struct lane *lane, uint32_t index)
 {
     const struct node_settings *settings = lane->machine->settings;
+    const struct type_names *names = &lane->machine->node->names[index];
 
     actors_add_type(lane->actors, (uint16_t)index, &settings->types[index]);
     actors_set_rule(lane->actors, (uint16_t)index,
-                    &lane->machine->node->names[index].rule);
-    actors_set_passivation(lane->actors, (uint16_t)index, &settings->passivation);
+                    &names->rule);
+    actors_set_passivation(lane->actors, (uint16_t)index,
+                           names->passivation ? names->passivation : &lane->machine->node->passivation);
 }
 
 void lane_take_type(struct lane *lane, const struct mail_content *content)

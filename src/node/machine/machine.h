@@ -21,6 +21,7 @@ struct lane;
 struct node {
     struct node_settings settings; /* texts and arrays are the node's own */
     struct identity identity;
+    struct passivation_settings passivation; /* of types without one of their own */
     struct type_names *names; /* with room for late types, as settings.types */
     uint32_t prepared_types;  /* types with names; only the driver's calls change it */
     /* types that all machines have, so any thread may use them; only control changes it */

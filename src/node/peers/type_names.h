@@ -30,6 +30,7 @@ struct type_names {
     uint32_t shards;
     struct shard_rule rule; /* owns its names */
     enum allocation_kind allocation;
+    struct passivation_settings *passivation; /* owned; null: the node's */
 };
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "node/entity_type.h"
+#include "node/type_passivation.h"
 #include "sim/check/check_convergence.h"
 #include "sim/world/disk_backend.h"
 #include "sim/seed/options.h"
@@ -212,6 +213,8 @@ static int wrong_types(const struct sherd_sim_options *options, char *text,
         const char *fault =
             entity_type_fault(options->types ? &options->types[i] : NULL);
 
+        if (!fault)
+            fault = type_passivation_fault(&settings, &options->types[i]);
         if (!fault)
             continue;
         (void)snprintf(text, size, "types[%u]: %s", i, fault);

@@ -184,6 +184,7 @@ static struct workload_settings load_settings(const struct options *options)
         .snapshots_kept = (uint32_t)value[OPTION_SNAPSHOTS_KEPT],
         .snapshot_trims = value[OPTION_SNAPSHOT_TRIMS] != 0,
         .snapshot_margin = value[OPTION_SNAPSHOT_MARGIN],
+        .type_strategies = value[OPTION_TYPE_STRATEGIES] != 0,
         .has_no_types = value[OPTION_NO_ENTITIES],
         .callers = (uint32_t)value[OPTION_CALLERS],
         .callers_start = value[OPTION_CALLERS] > 1,

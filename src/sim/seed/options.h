@@ -270,6 +270,7 @@ enum sim_resolver {
     X(SNAPSHOTS_KEPT, "snapshots_kept", 2, 2, 1, 3)                            \
     X(SNAPSHOT_TRIMS, "snapshot_trims", 0, 0, 1)                               \
     X(SNAPSHOT_MARGIN, "snapshot_margin", 0, 0, 0, 5)                          \
+    X(TYPE_STRATEGIES, "type_strategies", 0, SELDOM(0, 1, 1))                  \
     X(DELIVERIES, "deliveries_load", 0, 0, 0, 1)
 
 /* Meanings that the names do not tell:
@@ -292,6 +293,7 @@ enum sim_resolver {
  *   - active_entity_limit, active_byte_limit: of the region of each type on a node; 0: none.
  *     active_strategy: 0 = the default, else the main area's alone: 1 = least recent, 2 = segments,
  *     3 = most recent, 4 = least frequent, 5 = with dynamic aging.
+ *   - type_strategies: some types have passivation strategies of their own.
  *   - shard_leases: 1 = of all shards, 2 = of all coordinators, 3 = of both, with lease_ttl_ms and
  *     the like.
  *   - service_leases: of singletons of services_load, 1 = likewise.

@@ -6,6 +6,7 @@
  * The identity of a node, and settings that follow from others:
  *   - seed_node_count, role_count, type_count, format_count, durable_key_count,
  *     shard_durable_key_count, data_expiry_count, role_minimum_count: lengths of lists
+ *   - strategy_count: the types of a run choose the node's strategy; tests of nodes have others
  *   - checked_type_count: a node that is not ready runs as others do
  *   - coordinator_retry, coordinator_retries, coordinator_backoff: bounds of the quiet phase count on Akka's
  *     values; the cores' own tests have others
@@ -32,6 +33,7 @@
  *   - data.frame_size, sharding_data.frame_size, data.entry_size_max, sharding_data.entry_size_max,
  *     sharding_data.update_size_max: follow from the size of a frame; the entries of a run are far
  *     smaller
+ *   - snapshot_max: the images of a run are far smaller
  * Reports without effect:
  *   - slow_handler, publish_stats_interval, long_replay: lines of the log
  *   - data.logged_size, sharding_data.logged_size, remember.load_timeout, remember.write_timeout:

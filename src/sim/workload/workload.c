@@ -117,6 +117,8 @@ static void add_type(struct workload *workload, uint32_t type)
     /* 0: never, for remembered types */
     of->idle_ms = types[type].remembers ? 0 : settings->idle_ms;
     of->mailbox_max = settings->mailbox_max;
+    if (settings->type_strategies)
+        of->passivation = workload_strategy(workload->type_count - 1u);
 }
 
 struct workload *workload_new(const struct workload_settings *settings,

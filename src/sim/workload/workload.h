@@ -74,6 +74,7 @@ struct workload_settings {
     uint32_t snapshots_kept;   /* of each entity; 0: the default */
     bool snapshot_trims;       /* they replace events, */
     uint64_t snapshot_margin;  /* but for so many */
+    bool type_strategies;      /* some types choose how their entities are passivated */
     uint32_t recoveries_max;   /* of each node at a time, as in its settings */
     /* The kind of each type, by its index; all zero: least shards. custom: the strategy of
      * ALLOCATION_CUSTOM, lent for life. */

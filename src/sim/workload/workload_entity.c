@@ -672,3 +672,17 @@ const struct sherd_behavior workload_entity_checked = {
     .release = release,
     .apply_checked = apply_checked,
 };
+
+/* Each third type has the node's strategy; all have its limits. */
+const struct sherd_passivation *workload_strategy(uint32_t type)
+{
+    static const struct sherd_passivation own[] = {
+        { .replacement.policy = SHERD_MOST_RECENTLY_USED },
+        { .replacement = { .policy = SHERD_LEAST_FREQUENTLY_USED, .dynamic_aging = 1 },
+          .window = { .policy = SHERD_LEAST_RECENTLY_USED },
+          .window_proportion = 0.5,
+          .frequency_sketch = 1 },
+    };
+
+    return type % 3 ? &own[type % 3 - 1] : NULL;
+}

@@ -220,6 +220,8 @@ extern const struct sherd_behavior workload_entity_plain;
 extern const struct sherd_behavior workload_entity_persistent;
 /* The entity takes a snapshot after so many events, and at some others. */
 void workload_add_snapshots(struct sherd_behavior *behavior, uint32_t every);
+/* The strategy of a type's number, in worlds with type_strategies; null: the node's. */
+const struct sherd_passivation *workload_strategy(uint32_t type);
 extern const struct sherd_behavior workload_entity_checked; /* of worlds with event_versions */
 uint64_t entities_drained(struct workload *workload); /* as workload_drained, for their timers */
 

@@ -43,6 +43,7 @@ void status_add(struct site *site, struct status_part *part)
     sum->held_total += add->held_total;
     sum->fenced += add->fenced;
     recoveries_add(&sum->recoveries, &add->recoveries);
+    snapshots_add(&sum->snapshots, &add->snapshots);
     deliveries_add(&sum->deliveries, &add->deliveries);
     sum->events += add->events;
     sum->jobs += add->jobs;

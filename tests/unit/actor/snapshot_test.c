@@ -273,6 +273,7 @@ static void a_save_that_fails_is_tried_after_as_many_events(void **state)
 
 static void an_image_above_the_limit_is_not_stored(void **state)
 {
+    struct actors_status status;
     (void)state;
 
     seen.padding = SHERD_SNAPSHOT_MAX - sizeof(uint64_t);
@@ -282,7 +283,9 @@ static void an_image_above_the_limit_is_not_stored(void **state)
     seen.padding++;
     tell(3);
     assert_int_equal(seen.saves, 1);
-    assert_true(lab_traced("larger than SHERD_SNAPSHOT_MAX"));
+    assert_true(lab_traced("larger than journal.snapshot-size-max"));
+    actors_status(lab.actors, &status);
+    assert_int_equal(status.snapshots_failed, 1);
 }
 
 static void a_wrong_state_is_not_saved(void **state)

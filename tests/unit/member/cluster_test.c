@@ -457,6 +457,40 @@ static void a_change_in_a_small_cluster_waits_for_no_interval(void **state)
     }
 }
 
+static bool all_see_up(const struct net *net, uint32_t count, uint32_t index)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct member_view *view =
+            member_find(net->nodes[i].member, &net->nodes[index].identity.node);
+
+        if (!view || view->status != MEMBER_UP)
+            return false;
+    }
+    return true;
+}
+
+/* A node that starts again is asked by the others as soon as it hosts shards. */
+static void all_of_sixteen_members_hear_at_once_that_a_node_is_up(void **state)
+{
+    (void)state;
+
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct net *net = started(seed, 16);
+        uint32_t index = 3 + (uint32_t)seed;
+
+        assert_true(net_converge(net, 60 * SECOND));
+        assert_true(leave(net, index, index));
+        assert_true(time_to(net, index, MEMBER_REMOVED) < 400);
+        net_run(net, SECOND);
+        net_add(net, index, NULL);
+        net_start(net, index);
+        assert_true(time_to(net, index, MEMBER_UP) < 400);
+        net_run(net, 20 * MS);
+        assert_true(all_see_up(net, 16, index));
+        net_free(net);
+    }
+}
+
 /* A node leaves and starts again at its address at once, so its former incarnation is still
  * exiting. The removal has no effect of a downing. */
 static void a_node_that_left_joins_at_its_address_at_once(void **state)
@@ -1247,6 +1281,7 @@ int main(void)
         cmocka_unit_test(only_messages_of_rounds_are_repeated),
         cmocka_unit_test(the_oldest_get_an_exiting_status_at_once),
         cmocka_unit_test(a_change_in_a_small_cluster_waits_for_no_interval),
+        cmocka_unit_test(all_of_sixteen_members_hear_at_once_that_a_node_is_up),
         cmocka_unit_test(a_node_that_left_joins_at_its_address_at_once),
         cmocka_unit_test(a_node_at_the_address_of_an_exiting_one_replaces_it),
         cmocka_unit_test(exiting_node_stays_until_it_has_handed_over),

@@ -103,6 +103,61 @@ static void a_claimed_shard_with_known_entities_needs_one_statement(void **state
     tear_down(&one);
 }
 
+/* Plans records of one entity, and returns the statement; count: of its parameters. */
+static enum pg_statement statement_of(struct one *one, uint64_t id, uint32_t records,
+                                      struct slice parameters[PG_APPEND_PARAMETERS], uint32_t *count)
+{
+    set_up(one, 4, records);
+    know_shard(one, 9);
+    pg_know_entity(&one->known, slice_text("T|e"), (struct pg_known_entity){ id, 3, { 1, 2 } });
+    pg_ids_add(&one->ids, 1000, 10);
+    begin(one);
+    assert_int_equal(pg_group_plan(&one->group), PG_WAY_ONE);
+    return pg_group_statement(&one->group, parameters, count);
+}
+
+static void a_group_takes_the_shortest_statement(void **state)
+{
+    struct slice parameters[PG_APPEND_PARAMETERS];
+    const uint8_t seven[8] = { 0, 0, 0, 0, 0, 0, 0, 7 };
+    struct one one;
+    uint32_t count;
+    (void)state;
+
+    assert_int_equal(statement_of(&one, 100, 1, parameters, &count), PG_APPEND_RECORD);
+    assert_int_equal(count, 10);
+    assert_true(slice_equal(parameters[0], slice_of(seven, 8)));
+    assert_true(slice_equal(parameters[9], slice_text("r")));
+    tear_down(&one);
+    assert_int_equal(statement_of(&one, 100, 2, parameters, &count), PG_APPEND_ONE);
+    assert_int_equal(count, 10);
+    assert_true(slice_equal(parameters[0], slice_of(seven, 8)));
+    assert_true(slice_equal(parameters[9], pg_array_value(&one.group.parameters[13])));
+    for (int i = 0; i < 6; i++) /* a second shard */
+        pg_array_add(&one.group.parameters[i], 8);
+    assert_int_equal(pg_group_statement(&one.group, parameters, &count), PG_APPEND_KNOWN);
+    assert_int_equal(count, 11);
+    assert_true(slice_equal(parameters[10], pg_array_value(&one.group.parameters[13])));
+    tear_down(&one);
+}
+
+static void new_entities_and_deletions_take_the_long_statement(void **state)
+{
+    struct slice parameters[PG_APPEND_PARAMETERS];
+    struct one one;
+    uint32_t count;
+    (void)state;
+
+    assert_int_equal(statement_of(&one, 0, 1, parameters, &count), PG_APPEND);
+    assert_int_equal(count, PG_APPEND_PARAMETERS);
+    tear_down(&one);
+    (void)statement_of(&one, 100, 1, parameters, &count);
+    one.entity.cut = 3;
+    pg_group_put_cut(&one.group, &one.entity);
+    assert_int_equal(pg_group_statement(&one.group, parameters, &count), PG_APPEND);
+    tear_down(&one);
+}
+
 static void an_unknown_entity_is_looked_up(void **state)
 {
     struct one one;
@@ -287,6 +342,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_claimed_shard_with_known_entities_needs_one_statement),
+        cmocka_unit_test(a_group_takes_the_shortest_statement),
+        cmocka_unit_test(new_entities_and_deletions_take_the_long_statement),
         cmocka_unit_test(an_unknown_entity_is_looked_up),
         cmocka_unit_test(numbers_read_under_another_fence_are_looked_up),
         cmocka_unit_test(a_repetition_and_a_gap_look_first),

@@ -53,6 +53,37 @@ static struct pg_cell number(uint8_t bytes[8], uint64_t value)
     return (struct pg_cell){ bytes, 8 };
 }
 
+static void the_first_item_of_an_array_is_a_parameter(void **state)
+{
+    static const uint8_t seven[8] = { [7] = 7 };
+    struct pg_array array = { .count = 0 };
+    (void)state;
+
+    pg_array_clear(&array, false);
+    pg_array_add(&array, 7);
+    pg_array_add(&array, 8);
+    assert_true(slice_equal(pg_array_first(&array), slice_of(seven, 8)));
+    pg_array_clear(&array, true);
+    pg_array_add_bytes(&array, slice_text("record"));
+    assert_true(slice_equal(pg_array_first(&array), slice_text("record")));
+    pg_array_fini(&array);
+}
+
+static void a_row_without_a_record_says_that_more_follow(void **state)
+{
+    static const uint8_t number[8] = { [7] = 3 };
+    struct pg_cell cells[PG_REPLAY_CELLS] = { { number, 8 }, { (const uint8_t *)"r", 1 } };
+    struct pg_replay_row row;
+    (void)state;
+
+    assert_true(pg_replay_decode(cells, &row));
+    assert_false(row.is_more);
+    assert_true(row.seq == 3 && slice_equal(row.record, slice_text("r")));
+    cells[1] = (struct pg_cell){ NULL, -1 };
+    assert_true(pg_replay_decode(cells, &row));
+    assert_true(row.is_more);
+}
+
 static void cells_of_a_wrong_size_are_refused(void **state)
 {
     static uint8_t large[PG_RECORD_MAX + 1];
@@ -128,6 +159,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_array_of_numbers_has_the_servers_format),
         cmocka_unit_test(an_array_of_bytes_keeps_zeros_and_empty_items),
+        cmocka_unit_test(the_first_item_of_an_array_is_a_parameter),
+        cmocka_unit_test(a_row_without_a_record_says_that_more_follow),
         cmocka_unit_test(cells_of_a_wrong_size_are_refused),
         cmocka_unit_test(a_refused_claim_has_no_row),
         cmocka_unit_test(statements_name_the_schema),
