@@ -289,8 +289,6 @@ static void the_oldest_name_is_forgotten_at_the_limit(void **state)
     names_fini(&names);
 }
 
-int main(void)
-{
 static void the_path_of_an_ask_tells_the_time_left(void **state)
 {
     char text[80] = "akka://S@a:1";
@@ -316,6 +314,9 @@ static void the_path_of_an_ask_tells_the_time_left(void **state)
 }
 
 #define ON_LANES(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
     const struct CMUnitTest tests[] = {
         ON_LANES(an_answer_goes_to_the_senders_name),
         ON_LANES(senders_without_a_name_and_unreadable_messages_get_no_answer),
