@@ -272,7 +272,7 @@ static enum backend_result try_save(void *writer, const char *id, uint64_t seq, 
     struct backend_record record = { .seq = seq, .bytes.at = (uint32_t)request->bytes.size };
     struct slice image = { mem_alloc(size), size };
 
-    snapshot_encode(&request->bytes, record_key(slice_text(id)), seq, &(struct snapshot){ 1, one, image });
+    snapshot_encode(&request->bytes, record_key(slice_text(id)), seq, &(struct snapshot){ .version = 1, .fence = one, .image = image });
     mem_free((void *)(uintptr_t)image.data);
     record.bytes.size = (uint32_t)request->bytes.size - record.bytes.at;
     vec_push(&request->records, record);

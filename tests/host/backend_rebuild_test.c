@@ -322,7 +322,7 @@ static void save(void *writer, const char *id, uint64_t seq)
     struct backend_record record = { .seq = seq, .bytes.at = (uint32_t)request->bytes.size };
 
     snapshot_encode(&request->bytes, record_key(slice_text(id)), seq,
-                    &(struct snapshot){ 1, fence, slice_text("state") });
+                    &(struct snapshot){ .version = 1, .fence = fence, .image = slice_text("state") });
     record.bytes.size = (uint32_t)request->bytes.size - record.bytes.at;
     vec_push(&request->records, record);
     request->count_max = 10;

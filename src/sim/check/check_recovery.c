@@ -75,25 +75,28 @@ uint64_t check_recovery_fold(uint64_t before, uint32_t event_type,
 }
 
 /* Adds a durable event. */
-static void add_event(struct check_recovery *check, const struct journal_request *request,
-                      const struct backend_record *stored)
+static void add_event(struct check_recovery *check, struct slice id, uint64_t seq,
+                      struct slice bytes)
 {
-    struct slice id = backend_slice(request, request->entities.items[stored->entity].id);
     struct prefixes *prefixes = map_get(&check->prefixes, id);
     struct record record;
-    uint64_t before;
+    uint64_t before, hash;
 
     if (!prefixes) {
         prefixes = mem_alloc(sizeof *prefixes);
         (void)map_put(&check->prefixes, id, prefixes); /* was absent */
     }
-    if (stored->seq != prefixes->hashes.count + 1)
-        return; /* a repetition; another check finds a gap */
-    (void)record_decode(backend_slice(request, stored->bytes), record_key(id), stored->seq,
-                        &record); /* as above */
-    before = stored->seq > 1 ? prefixes->hashes.items[stored->seq - 2] : 0;
-    vec_push(&prefixes->hashes,
-             check_recovery_fold(before, record.event_type, record.payload));
+    if (!seq || seq > prefixes->hashes.count + 1)
+        return; /* another check finds a gap */
+    (void)record_decode(bytes, record_key(id), seq, &record); /* as above */
+    before = seq > 1 ? prefixes->hashes.items[seq - 2] : 0;
+    hash = check_recovery_fold(before, record.event_type, record.payload);
+    if (seq <= prefixes->hashes.count) {
+        if (prefixes->hashes.items[seq - 1] == hash)
+            return; /* a repetition */
+        prefixes->hashes.count = (uint32_t)seq - 1; /* the disk lost those */
+    }
+    vec_push(&prefixes->hashes, hash);
 }
 
 static void committed(void *user, const struct book *book,
@@ -103,15 +106,29 @@ static void committed(void *user, const struct book *book,
 
     (void)book;
     for (uint32_t i = 0; i < count; i++) {
-        if (requests[i]->verb != BACKEND_APPEND)
-            continue;
-        for (uint32_t k = 0; k < requests[i]->records.count; k++) {
-            const struct backend_record *record = &requests[i]->records.items[k];
+        const struct journal_request *request = requests[i];
 
-            if (requests[i]->entities.items[record->entity].result == BACKEND_DONE)
-                add_event(check, requests[i], record);
+        for (uint32_t k = 0; request->verb == BACKEND_APPEND && k < request->records.count; k++) {
+            const struct backend_record *record = &request->records.items[k];
+            const struct backend_entity *entity = &request->entities.items[record->entity];
+
+            if (entity->result == BACKEND_DONE)
+                add_event(check, backend_slice(request, entity->id), record->seq,
+                          backend_slice(request, record->bytes));
         }
     }
+}
+
+/* Groups whose outcome was unknown may have become durable. */
+static void opened(void *user, const struct book *book)
+{
+    struct check_recovery *check = user;
+    struct slice id;
+    uint64_t last;
+
+    for (uint32_t at = 0; book_next(book, &at, &id, &last);)
+        for (uint64_t seq = book_first(book, id); seq && seq <= last; seq++)
+            add_event(check, id, seq, book_record(book, id, seq));
 }
 
 /* The hash that a replay of the first so many events gives. */
@@ -199,6 +216,7 @@ struct disk_backend_observer check_recovery_observer(struct check_recovery *chec
     return (struct disk_backend_observer){ .user = check,
                                          .answered = answered,
                                          .committed = committed,
+                                         .opened = opened,
                                          .node_gone = node_gone };
 }
 
