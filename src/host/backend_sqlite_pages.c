@@ -368,6 +368,22 @@ bool sqlite_pages_have_sums(sqlite3_file *file)
     return ((const struct shim *)(const void *)file)->has_sums;
 }
 
+bool sqlite_pages_find_sums(sqlite3_file *file)
+{
+    struct shim *shim = (struct shim *)(void *)file;
+    sqlite3_file *inner = real(file);
+    uint8_t header[HEADER_SIZE];
+    sqlite3_int64 size;
+
+    if (shim->has_sums || inner->pMethods->xFileSize(inner, &size) != SQLITE_OK)
+        return shim->has_sums;
+    if (size == 0)
+        shim->has_sums = true;
+    else if (inner->pMethods->xRead(inner, header, HEADER_SIZE, 0) == SQLITE_OK)
+        read_header(shim, header, HEADER_SIZE, 0);
+    return shim->has_sums;
+}
+
 static int log_close(sqlite3_file *file)
 {
     ((struct shim *)(void *)file)->other->other = NULL;

@@ -34,6 +34,10 @@ void sqlite_pages_sign_all(sqlite3_file *file, uint32_t max);
 
 /* False also before SQLite has read the header. */
 bool sqlite_pages_have_sums(sqlite3_file *file);
+/* As sqlite_pages_have_sums, of a file whose tables say that it has checksums. Reads the header if
+ * SQLite has not: another process wrote it after this one found an empty file. True also as long as
+ * the header is in the log alone. */
+bool sqlite_pages_find_sums(sqlite3_file *file);
 
 /* Names the damaged page that this thread met last, in at most SQLITE_PAGES_TEXT bytes. */
 void sqlite_pages_describe(char *text, size_t size);

@@ -136,7 +136,7 @@ static int64_t version_of(struct sqlite_store *store)
 static bool lacks_sums(struct sqlite_store *store)
 {
     return one_number(store, "SELECT value FROM meta WHERE name = 'page_sums'", 0) &&
-           !sqlite_pages_have_sums(sqlite_file_of(store));
+           !sqlite_pages_find_sums(sqlite_file_of(store));
 }
 
 /* Needs no lock, as one transaction creates or upgrades all tables. */
