@@ -576,6 +576,8 @@ void options_draw(struct options *options, uint64_t seed,
     store_much(options->value);
     if (options->value[OPTION_NODES] < 3 || options->value[OPTION_CENTERS] > 1)
         options->value[OPTION_ROLLING] = 0; /* a data center could be without nodes */
+    if (options->value[OPTION_CENTERS] > 1)
+        options->value[OPTION_DELIVERIES] = 0; /* an open case: docs/plan.md */
     keep_rolling(options->value);
     keep_alive(options);
 }
