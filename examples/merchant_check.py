@@ -12,50 +12,20 @@ open. So what the customers had is what they still have and what the merchants h
 Prints: orders N paid N declined N earned CENTS lost N doubled N strange N open N
 Exit status 0 if the last four are 0 and no cent is lost or made."""
 import collections
-import pathlib
 import sqlite3
 import struct
-import subprocess
 import sys
+
+from airports_check import rows_of, varint
 
 MERCHANTS, CUSTOMERS, OPENING = 5, 40, 8000  # as in merchant.c
 ORDERED, EARNED, REFUSED, SPENT, SHORT = range(1, 6)
 PARCEL, OUTCOME = 0xFFFFFFC0, 0xFFFFFFC1  # the library's events: a delivery begins, and ends
 
 
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
-
-
-def rows(journal):
-    """Yields (persistence id, record) of every event of an entity, in order."""
-    if journal.startswith("postgres:"):
-        query = ("SELECT convert_from(e.pid, 'UTF8') || ' ' || encode(v.record, 'hex') FROM sherd.event v "
-                 "JOIN sherd.entity e ON e.id = v.entity WHERE get_byte(e.pid, 0) <> 124 ORDER BY v.entity, v.seq")
-        done = subprocess.run(["psql", "-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", journal[9:], "-c", query],
-                              capture_output=True, text=True)
-        if done.returncode:
-            raise OSError(done.stderr.strip())
-        for line in done.stdout.splitlines():
-            name, record = line.split(" ")
-            yield name, bytes.fromhex(record)
-        return
-    database = sqlite3.connect(f"{pathlib.Path(journal).absolute().as_uri()}?mode=ro", uri=True)
-    yield from database.execute("SELECT entity.pid, event.record FROM event JOIN entity ON entity.id = event.entity "
-                                "WHERE entity.pid NOT LIKE '|%' ORDER BY event.entity, event.seq")
-    database.close()
-
-
 def stored(journal):
     """Yields (persistence id, type, payload) of every event."""
-    for name, record in rows(journal):
+    for name, record in rows_of(journal):
         kind, at = varint(record, 1)
         _term, at = varint(record, at)
         _epoch, at = varint(record, at)

@@ -9,13 +9,16 @@ and make snapshots; code that rejects, differs or crashes is told.
 usage: journal_snapshots_test.py SNAPSHOTS SHERD LIBRARY FAULTY_LIBRARY"""
 import base64
 import contextlib
+import fcntl
 import json
 import os
 import shutil
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 
 PROGRAM, SHERD, LIBRARY, FAULTY = (os.path.abspath(path) for path in sys.argv[1:5])
@@ -148,17 +151,25 @@ def an_import_has_the_snapshots_of_the_export(journal):
     return target
 
 
+def waiting_bytes(pipe):
+    """The bytes in a pipe that its reader has not taken."""
+    return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))[0]
+
+
+def wait(condition, what):
+    end = time.monotonic() + LIMIT
+    while not condition():
+        expect(time.monotonic() < end, f"not in time: {what}")
+        time.sleep(0.01)
+
+
 def an_interrupted_import_leaves_nothing_and_is_repeated(journal):
     lines = run("export", journal)
     target = os.path.join(os.path.dirname(journal), "killed.db")
     with subprocess.Popen([SHERD, "journal", "import", target], stdin=subprocess.PIPE, text=True) as importing:
         importing.stdin.write(lines[:len(lines) // 2])
         importing.stdin.flush()
-        for _ in range(LIMIT * 10):
-            if os.path.exists(target + "-wal"):
-                break
-            time.sleep(0.1)
-        time.sleep(0.5)  # it reads what it has got
+        wait(lambda: os.path.exists(target + "-wal") and waiting_bytes(importing.stdin) == 0, "the import has read what it got")
         importing.kill()
     info = objects("info", target)[0]
     expect(info["events"] == 0 and info["open"] == "no", f"a killed import leaves {info}")
