@@ -415,6 +415,7 @@ bool gossip_send_is_from_member(struct member *member, const struct node_id *fro
         member->counters.dropped_unreachable++;
         return false;
     }
+    member->is_heard = true;
     return true;
 }
 

@@ -195,7 +195,8 @@ struct member {
     struct finding finding;
     struct address join_peer; /* asked for a Welcome; port 0: none */
     bool is_by_seeds;    /* join_peer is a seed node, or was named by one */
-    uint64_t retry_at;   /* without a Welcome, try again */
+    uint64_t retry_at;   /* without a Welcome, or unknown to the members: try again */
+    bool is_heard;       /* a member that knows this node has sent something since then */
     uint64_t give_up_at; /* NEVER: never */
 
     VEC(struct waiting_join) joins; /* in order of arrival, each incarnation once */
@@ -313,6 +314,10 @@ uint64_t finding_deadline(const struct member *member); /* NEVER unless lists co
 void join_address(struct member *member, uint64_t now,
                   const struct address *address, bool by_seeds,
                   struct outbox *outbox);
+/* Asks a member for a Welcome again while members drop the gossip of this joining node: the one that
+ * welcomed it may have ended before it told them. Akka's node stays joining. */
+void join_again_step(struct member *member, uint64_t now,
+                     struct outbox *outbox);
 /* True if this is a cluster of one, which may join another. Akka has no such move. */
 bool join_may_move(const struct member *member, const struct address *address);
 /* True if both clusters of one join each other and would wait for each other. The one with the

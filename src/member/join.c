@@ -326,6 +326,48 @@ static bool is_own_welcome(const struct member *member,
            !reachability_observer(&gossip->reachability, &member->identity->node);
 }
 
+/* One of the other members that are up and reachable here, or null. */
+static const struct gossip_member *any_up(struct member *member)
+{
+    const struct gossip *gossip = &member->gossip;
+    const struct gossip_member *chosen = NULL;
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < gossip->members.count; i++) {
+        const struct gossip_member *other = &gossip->members.items[i];
+        const struct node_id node = profile_node(other->profile);
+
+        if (other->status == MEMBER_UP && other->profile != member->self &&
+            reachability_by(&gossip->reachability, &member->identity->node,
+                            &node) == REACHABLE &&
+            !rng_below(&member->rng, ++count))
+            chosen = other;
+    }
+    return chosen;
+}
+
+void join_again_step(struct member *member, uint64_t now,
+                     struct outbox *outbox)
+{
+    const struct gossip_member *own = member_own_entry(member);
+    const struct gossip_member *other = NULL;
+
+    if (member->retry_at > now)
+        return;
+    member->retry_at = NEVER;
+    if (!own || own->status != MEMBER_JOINING)
+        return;
+    if (!member->is_heard)
+        other = any_up(member);
+    if (other) {
+        REACHED("a joining node is unknown to the members, and asks again");
+        member->join_peer = address_again(other->profile->address);
+        ask_again(member, now, outbox);
+    }
+    member->is_heard = false;
+    member->retry_at = now + member->settings.join_retry_ms * MS;
+}
+
 /* Takes the gossip as ours, seen by us. */
 static void enter(struct member *member, uint64_t now, struct gossip *gossip,
                   const struct inbound *inbound, struct outbox *outbox)
@@ -337,6 +379,8 @@ static void enter(struct member *member, uint64_t now, struct gossip *gossip,
     member->gossip = *gossip;
     *gossip = (struct gossip){ 0 };
     member_become_inside(member, now);
+    member->is_heard = false;
+    member->retry_at = now + member->settings.join_retry_ms * MS;
     member_probe(member, PROBE_CLUSTER_JOINED, &inbound->from, 0);
     member_own_entry(member)->seen = true;
     member_gossip_replaced(member);

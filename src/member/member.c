@@ -515,6 +515,7 @@ bool member_step(struct member *member, uint64_t now, uint64_t wall_ms,
         gossip_send_step(member, now, outbox);
     if (member->reaper_at <= now)
         reaper_step(member, now);
+    join_again_step(member, now, outbox);
     gossip_send_tell_stats(member, now);
     settle(member, now);
     if (!leads_many(member) && leads_now(member, now)) {
@@ -567,6 +568,7 @@ uint64_t member_deadline(const struct member *member)
         at = earlier(at, earlier(member->leader_at, member->reaper_at));
         at = earlier(at, earlier(member->stats_at, join_wait_deadline(member)));
         at = earlier(at, cross_dc_deadline(&member->cross));
+        at = earlier(at, member->retry_at);
         return earlier(at, heart_deadline(&member->heart));
     }
     return at;

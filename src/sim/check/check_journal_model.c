@@ -164,21 +164,19 @@ void uncertain_open(struct check_journal *check, uint32_t node,
 {
     struct slice id =
         backend_slice(request, request->entities.items[entity].id);
-    struct uncertain_write *uncertain = uncertain_find(check, node, id);
+    struct uncertain_write *known = uncertain_find(check, node, id);
+    struct uncertain_write *uncertain = mem_alloc(sizeof *uncertain);
 
     check->counts.unknown++;
-    if (uncertain) {
-        uncertain->state = DOUBT_OPEN;
-        return;
-    }
-    uncertain = mem_alloc(sizeof *uncertain);
-    uncertain->node = node;
-    uncertain->id = slice_of(mem_copy(id.data, id.size), id.size);
     uncertain_records(request, entity, record_key(id), uncertain);
-    if (!uncertain->events.count) {
+    if (known && uncertain->events.count) /* else it was only named */
+        known->state = DOUBT_OPEN;
+    if (known || !uncertain->events.count) {
         uncertain_free(uncertain);
         return;
     }
+    uncertain->node = node;
+    uncertain->id = slice_of(mem_copy(id.data, id.size), id.size);
     (void)map_put(&check->uncertain_writes, uncertain_key(check, node, id),
                   uncertain); /* was absent */
 }

@@ -56,6 +56,27 @@ static void the_next_leads_when_the_leader_is_down(void **state)
     net_free(net);
 }
 
+/* Node 0 welcomes node 2 and ends before node 1 heard of node 2. */
+static void a_joining_node_that_no_member_knows_asks_again(void **state)
+{
+    struct net *net = converged(34, 2, NULL);
+    (void)state;
+
+    net_add(net, 2, NULL);
+    net_start(net, 2);
+    net->deaf[1] = true;
+    while (!net_told(net, 2, MEMBER_NEWS_WELCOME, 0))
+        net_run(net, MS);
+    net_crash(net, 0);
+    net->deaf[1] = false;
+    net_run(net, 10 * SECOND);
+    assert_int_equal(net_told(net, 1, MEMBER_NEWS_MEMBER, 2553), 0);
+    down(net, 1, 0);
+    assert_true(net_converge(net, 30 * SECOND));
+    assert_int_equal(net_told(net, 2, MEMBER_NEWS_SELF_UP, 0), 1);
+    net_free(net);
+}
+
 static void two_islands_heal(void **state)
 {
     struct net *net = converged(32, 5, NULL);
@@ -220,6 +241,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_next_leads_when_the_leader_is_down),
+        cmocka_unit_test(a_joining_node_that_no_member_knows_asks_again),
         cmocka_unit_test(two_islands_heal),
         cmocka_unit_test(islands_that_downed_each_other_stay_apart),
         cmocka_unit_test(a_downed_node_joins_again_as_another_MEM360),

@@ -654,6 +654,25 @@ static void unknown_outcome_a_missing_replay_after_a_failed_repetition_is_found(
     assert_broken(bench, "unknown-outcome");
 }
 
+/* A request may name an entity although all its events were dropped. */
+static void an_unknown_outcome_of_no_event_changes_nothing(void **state)
+{
+    struct bench *bench = *state;
+    struct journal_request *request = append_of(one, "T|x", 1, "a");
+    struct journal_request *named = append_of(one, "T|x", 1, "");
+
+    claim(bench, one);
+    answer_with(bench, 1, request, BACKEND_UNKNOWN);
+    request->again = true;
+    answer_with(bench, 1, request, BACKEND_FAILED);
+    answer_with(bench, 1, named, BACKEND_UNKNOWN);
+    journal_request_free(request);
+    journal_request_free(named);
+    replay(bench, 1, "T|x");
+    assert_int_equal(append(bench, 1, one, "T|x", 1, "b"), BACKEND_DONE);
+    assert_broken(bench, NULL);
+}
+
 static void unknown_outcome_an_acknowledged_event_is_found(void **state)
 {
     struct bench *bench = *state;
@@ -705,6 +724,7 @@ int main(void)
         on_bench(unknown_outcome_a_write_of_another_event_is_found),
         on_bench(unknown_outcome_a_write_that_is_no_repetition_is_found),
         on_bench(unknown_outcome_a_missing_replay_after_a_failed_repetition_is_found),
+        on_bench(an_unknown_outcome_of_no_event_changes_nothing),
         on_bench(unknown_outcome_an_acknowledged_event_is_found),
     };
 
