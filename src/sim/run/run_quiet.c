@@ -367,16 +367,18 @@ static void kept(struct run *run)
 static void change_shards(struct run *run)
 {
     uint32_t shards = (uint32_t)run->options->value[OPTION_SHARDS_AFTER];
+    uint32_t count;
 
     if (!shards || !run->options->value[OPTION_REMEMBER] ||
         workload_settings_of(workload_world_of(run->load))->extractor ||
         options_remember_in_data(run->options))
         return;
     workload_set_shards(workload_world_of(run->load), shards);
+    (void)workload_types(workload_world_of(run->load), &count); /* they come first; daemons keep their number */
     if (run->services)
-        services_load_set_shards(run->services, shards);
+        services_load_set_shards(run->services, count, shards);
     if (run->deliveries)
-        delivery_load_set_shards(run->deliveries, shards);
+        delivery_load_set_shards(run->deliveries, count, shards);
     check_remember_shards(workload_world_remember(run->load), shards);
 }
 

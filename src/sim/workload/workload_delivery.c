@@ -30,7 +30,6 @@ struct delivery_load {
     struct rng rng;
     VEC(struct check_delivery *) checks; /* one for each journal */
     struct sherd_entity_type *types; /* of the nodes */
-    uint32_t type_count; /* without that of the accounts */
     bool is_stopped;
 };
 
@@ -228,13 +227,12 @@ const struct sherd_entity_type *delivery_load_types(struct delivery_load *load,
                       .save_every = SAVE_EVERY },
         .shards = load->settings.shards,
     };
-    load->type_count = count;
     return load->types;
 }
 
-void delivery_load_set_shards(struct delivery_load *load, uint32_t shards)
+void delivery_load_set_shards(struct delivery_load *load, uint32_t count, uint32_t shards)
 {
-    for (uint32_t i = 0; i < load->type_count; i++)
+    for (uint32_t i = 0; i < count; i++)
         load->types[i].shards = shards;
 }
 

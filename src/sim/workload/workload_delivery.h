@@ -25,8 +25,8 @@ void delivery_load_free(struct delivery_load *load); /* after world_free */
 const struct sherd_entity_type *delivery_load_types(struct delivery_load *load,
                                                     const struct sherd_entity_type *types,
                                                     uint32_t count);
-/* Call it while no node runs: the other types have this number of shards. */
-void delivery_load_set_shards(struct delivery_load *load, uint32_t shards);
+/* Call it while no node runs: the first count types have this number of shards. */
+void delivery_load_set_shards(struct delivery_load *load, uint32_t count, uint32_t shards);
 /* No new deliveries; tellers only wake the accounts. */
 void delivery_load_stop(struct delivery_load *load);
 void delivery_load_resume(struct delivery_load *load);
