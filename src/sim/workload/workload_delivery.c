@@ -260,10 +260,21 @@ void delivery_load_resume(struct delivery_load *load)
     load->is_stopped = false;
 }
 
+/* Whether a node runs in the data center of a journal: the faults may have ended all of them. */
+static bool has_nodes(const struct delivery_load *load, uint32_t center)
+{
+    uint32_t centers = load->checks.count;
+
+    for (uint32_t i = center; i < world_node_count(load->world); i += centers)
+        if (world_node(load->world, i)->node)
+            return true;
+    return false;
+}
+
 bool delivery_load_has_ended(const struct delivery_load *load, char *text, size_t size)
 {
     for (uint32_t i = 0; i < load->checks.count; i++)
-        if (!check_delivery_has_ended(load->checks.items[i], text, size))
+        if (has_nodes(load, i) && !check_delivery_has_ended(load->checks.items[i], text, size))
             return false;
     return true;
 }

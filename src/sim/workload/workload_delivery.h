@@ -1,7 +1,8 @@
 /* Runs accounts in a world that deliver to each other, and on each node a teller that tells them to.
  * check_delivery.h judges what they store.
  *
- *   deliveries-end  in the quiet phase each delivery ends, and its sender has stored that
+ *   deliveries-end  in the quiet phase each delivery ends, and its sender has stored that, in data
+ *                   centers with nodes
  *
  * A process has one such workload at a time. It draws from its own stream. */
 #ifndef SHERD_SIM_WORKLOAD_DELIVERY_H
