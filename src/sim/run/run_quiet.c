@@ -206,6 +206,20 @@ static bool deliveries_end(struct run *run, char *text, size_t size)
     return delivery_load_has_ended(run->deliveries, text, size);
 }
 
+static bool commands_end(struct run *run, char *text, size_t size)
+{
+    return delivery_load_commands_end(run->deliveries, text, size);
+}
+
+/* deliveries-end, then commands-answered. */
+static void end_deliveries(struct run *run)
+{
+    uint64_t limit = DELIVERIES_END + quiet_answer_bound(run->options);
+
+    if (run_until_holds(run, deliveries_end, "deliveries-end", limit, "ends of all deliveries"))
+        (void)run_until_holds(run, commands_end, "commands-answered", limit, "answers to all commands");
+}
+
 void run_drain(struct run *run)
 {
     if (run->data)
@@ -225,9 +239,7 @@ void run_drain(struct run *run)
     if (run->services)
         reach_services(run);
     if (run->deliveries && !run_is_over(run) && !verdict_count(run->verdict))
-        (void)run_until_holds(run, deliveries_end, "deliveries-end",
-                              DELIVERIES_END + quiet_answer_bound(run->options),
-                              "ends of all deliveries");
+        end_deliveries(run);
     if (run->requests)
         (void)run_until_holds(run, requests_end, "client-request-ends-once",
                               REQUESTS_END, "asks of threads that have ended");
