@@ -386,7 +386,8 @@ static void change_shards(struct run *run)
         options_remember_in_data(run->options))
         return;
     workload_set_shards(workload_world_of(run->load), shards);
-    (void)workload_types(workload_world_of(run->load), &count); /* they come first; daemons keep their number */
+    /* they come first; daemons keep their number */
+    (void)workload_types(workload_world_of(run->load), &count);
     if (run->services)
         services_load_set_shards(run->services, count, shards);
     if (run->deliveries)
