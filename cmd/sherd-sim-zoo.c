@@ -329,6 +329,8 @@ static const struct kind services_kinds[] = {
 static const struct kind delivery_kinds[] = {
     { ZOO_NONE, MODE_CHURN, { "deliveries_load=1", "fault_crash=5", "link_mean_us=1000" } },
     { ZOO_NONE, MODE_CHURN, { "deliveries_load=1", "fault_leave=5", "fault_cut=5" } },
+    /* entities keep few commands, and forget none of them before */
+    { ZOO_NONE, MODE_STORAGE, { "deliveries_load=1", "commands_max=3", "fault_crash=5" } },
 };
 
 #define DELIVERY_KINDS (sizeof delivery_kinds / sizeof *delivery_kinds)

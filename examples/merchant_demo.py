@@ -27,7 +27,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PATIENCE = 180  # seconds until a step of the demonstration has failed
 CHUNK = 20      # orders that a node gets at a time
 EACH = 40       # orders between two rounds
-ENDED_MAX = 20  # nodes that may end because others take them for dead
+ENDED_MAX = 20  # nodes that may end because others take them for dead, and one more in as many rounds
 SETTINGS = {"SHERD__CLUSTER__DOWNING_PROVIDER_CLASS": "akka.cluster.sbr.SplitBrainResolverProvider",
             "SHERD__CLUSTER__SPLIT_BRAIN_RESOLVER__STABLE_AFTER": "2s",
             "SHERD__DELIVERY__REPEAT_INTERVAL": "1s",
@@ -44,6 +44,7 @@ class Failed(Exception):
 class Node:
     def __init__(self, demo, port, seeds):
         self.port = port
+        self.founds = not seeds
         self.log = open(os.path.join(demo.folder, f"node-{port}.log"), "ab")
         words = [demo.program, "--port", str(port), "--journal", demo.journal]
         for seed in seeds:
@@ -69,9 +70,16 @@ class Node:
         except BrokenPipeError:
             pass  # replace_ended starts another one
 
+    def has_ended(self):
+        return self.process.poll() is not None
+
     def kill(self):
         self.process.kill()
         self.process.wait()
+
+    def __str__(self):
+        state = f"ended with {self.process.returncode}" if self.has_ended() else "runs"
+        return f"port {self.port} {state}, {len(self.pending)} orders pending, status {self.status}, log {self.log.name}"
 
 
 def wait(condition, what):
@@ -102,9 +110,6 @@ class Demo:
         self.next = 0
         self.again = {}  # repetitions that a node's entities did not need, by its process
         self.back = []  # orders that a killed node had not accepted
-        for index, port in enumerate(self.ports):
-            self.start(port, self.ports[:index])
-            wait(lambda: self.statuses()[-1]["up"], "joining")
 
     # ---- orders ----
 
@@ -145,23 +150,27 @@ class Demo:
         self.back += node.pending
         self.nodes.remove(node)
 
-    def start(self, port, seeds):
-        self.nodes.append(Node(self, port, seeds))
+    def start(self, port):
+        """Starts a node that joins the others. If the last member has ended, nobody can admit it: it founds the cluster anew."""
+        others = [other for other in self.ports if other != port]
+        is_alone = not (any(node.founds and not node.has_ended() for node in self.nodes) or
+                        any(status["up"] for status in self.statuses()))
+        self.nodes.append(Node(self, port, [] if is_alone else others))
 
     def replace_ended(self):
         """On a busy machine others may take a slow node for dead: it ends, and another one begins."""
-        for node in [node for node in self.nodes if node.process.poll() is not None]:
+        for node in [node for node in self.nodes if node.has_ended()]:
             self.ended += 1
-            if self.ended > ENDED_MAX:
-                raise Failed(f"the node at port {node.port} ended, as did others; see {node.log.name}")
+            if self.ended > ENDED_MAX + self.options.kills // ENDED_MAX:
+                raise Failed(f"the node at port {node.port} ended, as did {self.ended - 1} others; see {node.log.name}")
             self.lose(node)
-            self.start(node.port, [other.port for other in self.nodes])
+            self.start(node.port)
 
     def kill_one(self):
         victim = self.random.choice(self.nodes)
         victim.kill()
         self.lose(victim)
-        self.start(victim.port, [node.port for node in self.nodes])
+        self.start(victim.port)
 
     def kill_all(self):
         for node in self.nodes:
@@ -169,15 +178,15 @@ class Demo:
         for node in list(self.nodes):
             node.kill()
             self.lose(node)
-        for index, port in enumerate(self.ports):
-            self.start(port, self.ports[:index])
+        for port in self.ports:
+            self.start(port)
 
     def move(self):
         node = self.random.choice(self.nodes)
         node.say("leave")
-        wait(lambda: node.process.poll() is not None, "leaving")
+        wait(node.has_ended, f"leaving of port {node.port}")
         self.lose(node)
-        self.start(node.port, [other.port for other in self.nodes])
+        self.start(node.port)
 
     def restart_server(self):
         self.server.crash()
@@ -193,7 +202,7 @@ class Demo:
         for node in self.nodes:
             node.status = None
             node.say("status")
-        wait(lambda: all(node.status or node.process.poll() is not None for node in self.nodes), "printing a status")
+        wait(lambda: all(node.status or node.has_ended() for node in self.nodes), "printing a status")
         return [node.status or GONE for node in self.nodes]
 
     def is_quiet(self):
@@ -216,6 +225,9 @@ class Demo:
         wait(lambda: self.is_quiet() and self.is_quiet() and is_accepted(), "the end of all deliveries")
 
     def run(self):
+        for port in self.ports:
+            self.start(port)
+            wait(lambda: self.statuses()[-1]["up"], "joining")
         self.feed(EACH)
         each = max(EACH, self.options.orders // max(self.options.kills, 1))
         for number in range(1, self.options.kills + 1):
@@ -232,7 +244,7 @@ class Demo:
         for node in self.nodes:
             node.say("leave")
         for node in self.nodes:
-            wait(lambda: node.process.poll() is not None, "leaving")
+            wait(node.has_ended, f"leaving of port {node.port}")
         print(f"{sum(self.again.values())} deliveries came again and were not handled again", flush=True)
         return subprocess.run([sys.executable, "-B", os.path.join(HERE, "merchant_check.py"), self.journal, str(self.next)],
                               check=False).returncode
@@ -261,6 +273,8 @@ def main():
         return demo.run()
     except Failed as failed:
         print(f"merchant_demo.py: {failed}", file=sys.stderr)
+        for node in demo.nodes if demo else []:
+            print(f"merchant_demo.py: {node}", file=sys.stderr)
         return 1
     finally:
         if demo:

@@ -17,9 +17,14 @@ SKIPPED = 77
 
 
 def run(name, *words):
-    done = subprocess.run([sys.executable, "-B", os.path.join(EXAMPLES, name), *words], capture_output=True, text=True)
-    print(done.stdout + done.stderr, end="", flush=True)
-    return done
+    """Runs a program of the examples, and shows its lines at once. Returns its exit status and the lines."""
+    lines = []
+    with subprocess.Popen([sys.executable, "-B", os.path.join(EXAMPLES, name), *words], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True) as process:
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            lines.append(line.rstrip("\n"))
+    return process.returncode, lines
 
 
 def expect(condition, what):
@@ -42,8 +47,8 @@ def a_changed_journal_is_found(folder, orders):
         expect(database.execute(change).rowcount == 1, "no event was changed")
         database.commit()
         database.close()
-        done = run("merchant_check.py", copy, orders)
-        expect(done.returncode == 1 and words in done.stdout, f"the checker did not find: {change}")
+        status, lines = run("merchant_check.py", copy, orders)
+        expect(status == 1 and words in lines[0], f"the checker did not find: {change}")
 
 
 def main():
@@ -52,21 +57,21 @@ def main():
         print("no PostgreSQL server is installed")
         return SKIPPED
     with tempfile.TemporaryDirectory(prefix="merchant-") as folder:
-        done = run("merchant_demo.py", program, "--keep", folder, *options)
-        expect(done.returncode == 0, f"the demonstration failed: {open_logs(folder)}")
-        last = done.stdout.splitlines()[-1].split()
+        status, lines = run("merchant_demo.py", program, "--keep", folder, *options)
+        expect(status == 0, f"the demonstration ended with {status}; the nodes' last warnings:\n{warnings(folder)}")
+        last = lines[-1].split()
         expect(last[0] == "orders" and int(last[1]) > 0, "the checker counted no orders")
         if "postgres" not in options:
             a_changed_journal_is_found(folder, last[1])
     return 0
 
 
-def open_logs(folder):
+def warnings(folder):
     lines = []
     for name in sorted(os.listdir(folder)):
         if name.endswith(".log"):
             with open(os.path.join(folder, name), errors="replace") as file:
-                lines += [f"{name}: {line}" for line in file.read().splitlines() if "level=error" in line][-5:]
+                lines += [f"{name}: {line}" for line in file.read().splitlines() if "level=info" not in line][-10:]
     return "\n".join(lines)
 
 

@@ -30,6 +30,7 @@ struct account {
 
 struct check_delivery {
     struct verdict *verdict;
+    struct check_command *commands;
     struct map accounts; /* persistence id -> struct account */
     struct map sent;     /* sender and number -> struct sent */
     VEC(struct sent *) touched; /* by the present group */
@@ -42,6 +43,7 @@ struct check_delivery *check_delivery_new(struct verdict *verdict)
     struct check_delivery *check = mem_alloc(sizeof *check);
 
     check->verdict = verdict;
+    check->commands = check_command_new(verdict);
     return check;
 }
 
@@ -58,10 +60,16 @@ void check_delivery_free(struct check_delivery *check)
 {
     if (!check)
         return;
+    check_command_free(check->commands);
     free_all(&check->accounts);
     free_all(&check->sent);
     vec_fini(&check->touched);
     mem_free(check);
+}
+
+struct check_command *check_delivery_commands(const struct check_delivery *check)
+{
+    return check->commands;
 }
 
 bool check_delivery_account(struct slice id, uint64_t *number)
@@ -173,6 +181,31 @@ static void take_outcome(struct check_delivery *check, const struct account *acc
     check->counts.given_up += outcome.end == SHERD_DELIVERY_GIVEN_UP;
 }
 
+static void take_command_effect(struct check_delivery *check, const struct account *account,
+                                struct slice payload)
+{
+    struct command_effect effect;
+
+    check(payload.size == sizeof effect);
+    memcpy(&effect, payload.data, sizeof effect);
+    check_command_effect(check->commands, account->number, &effect);
+}
+
+static void take_command(struct check_delivery *check, const struct account *account,
+                         struct slice payload)
+{
+    struct command_fact fact = { .account = account->number };
+    struct command command;
+
+    check(command_read(payload, &command) && command.id.size == sizeof fact.command);
+    memcpy(&fact.command, command.id.data, sizeof fact.command);
+    fact.at = command.at;
+    fact.has_reply = command.has_reply && command.body.size == sizeof fact.result;
+    if (fact.has_reply)
+        memcpy(&fact.result, command.body.data, sizeof fact.result);
+    check_command_stored(check->commands, &fact);
+}
+
 static void take_effect(struct check_delivery *check, uint32_t type, struct slice payload)
 {
     struct delivery_effect effect;
@@ -199,6 +232,10 @@ static void take(struct check_delivery *check, const struct account *account, en
         take_outcome(check, account, record.payload);
     else if (pass == PASS_MARKS && record.event_type == EVENT_RECEIPT)
         take_mark(check, account, record.payload);
+    else if (pass == PASS_MARKS && record.event_type == EVENT_COMMAND)
+        take_command(check, account, record.payload);
+    else if (pass == PASS_MARKS && record.event_type == EFFECT_COMMAND)
+        take_command_effect(check, account, record.payload);
     else if (pass == PASS_MARKS && record.event_type < LIBRARY_NUMBERS)
         take_effect(check, record.event_type, record.payload);
     else if (pass == PASS_PARCELS && record.event_type == EVENT_PARCEL)
@@ -235,6 +272,7 @@ static void judge(struct check_delivery *check)
             wrong(check, sent, "the effect of its end is not stored with it, once");
     }
     check->touched.count = 0;
+    check_command_committed(check->commands);
 }
 
 /* ---- the observer ---- */

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "sim/check/check_command.h"
 #include "sim/world/disk_backend.h"
 
 struct check_delivery;
@@ -20,11 +21,12 @@ struct verdict;
 
 #define DELIVERY_TYPE "account"
 
-/* Events of an account, with struct delivery_effect. */
+/* Events of an account, the first three with struct delivery_effect. */
 enum delivery_effect_kind {
     EFFECT_TAKEN = 1, /* of a delivery that it sends */
     EFFECT_GIVEN,     /* of a delivery that it got */
-    EFFECT_RETURNED   /* of one that it sent and that expired */
+    EFFECT_RETURNED,  /* of one that it sent and that expired */
+    EFFECT_COMMAND    /* of a command, with struct command_effect */
 };
 
 struct delivery_effect {
@@ -42,6 +44,8 @@ struct check_delivery_counts {
 struct check_delivery *check_delivery_new(struct verdict *verdict); /* lent for life */
 void check_delivery_free(struct check_delivery *check); /* null is fine */
 struct disk_backend_observer check_delivery_observer(struct check_delivery *check);
+/* The checker of the accounts' commands; lent. */
+struct check_command *check_delivery_commands(const struct check_delivery *check);
 /* The number of an account's id; false: it is none. */
 bool check_delivery_account(struct slice id, uint64_t *number);
 /* Whether the end of each delivery is stored; else the text says which not. */

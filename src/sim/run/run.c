@@ -127,8 +127,10 @@ static void finish(struct run *run)
         result->work.requests = request_load_counts(run->requests);
     if (run->services)
         result->work.services = services_load_counts(run->services);
-    if (run->deliveries)
+    if (run->deliveries) {
         result->work.deliveries = delivery_load_counts(run->deliveries);
+        result->work.commands = delivery_load_command_counts(run->deliveries);
+    }
     if (run->rolling)
         result->work.rolling = rolling_load_counts(run->rolling);
     work_of_world(run, &result->work);
@@ -279,6 +281,8 @@ static struct delivery_load *deliveries_of(const struct run *run)
     const struct delivery_load_settings settings = {
         .interval_ms = value[OPTION_NODES] * 1000,
         .shards = (uint32_t)value[OPTION_SHARDS],
+        .commands_max = (uint32_t)value[OPTION_COMMANDS_MAX],
+        .commands_age_ms = value[OPTION_COMMANDS_AGE],
     };
 
     return delivery_load_new(run->world, &settings);

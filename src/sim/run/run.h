@@ -80,6 +80,7 @@ struct run_work {
     struct request_load_counts requests;
     struct services_load_counts services;
     struct check_delivery_counts deliveries;
+    struct check_command_counts commands;
     struct check_restart_counts rolling; /* times: of the slowest run */
     struct nemesis_kinds kinds;
     struct disk_counters disk; /* of all journal backends */

@@ -206,6 +206,20 @@ static bool deliveries_end(struct run *run, char *text, size_t size)
     return delivery_load_has_ended(run->deliveries, text, size);
 }
 
+static bool commands_end(struct run *run, char *text, size_t size)
+{
+    return delivery_load_commands_end(run->deliveries, text, size);
+}
+
+/* deliveries-end, then commands-answered. */
+static void end_deliveries(struct run *run)
+{
+    uint64_t limit = DELIVERIES_END + quiet_answer_bound(run->options);
+
+    if (run_until_holds(run, deliveries_end, "deliveries-end", limit, "ends of all deliveries"))
+        (void)run_until_holds(run, commands_end, "commands-answered", limit, "answers to all commands");
+}
+
 void run_drain(struct run *run)
 {
     if (run->data)
@@ -225,9 +239,7 @@ void run_drain(struct run *run)
     if (run->services)
         reach_services(run);
     if (run->deliveries && !run_is_over(run) && !verdict_count(run->verdict))
-        (void)run_until_holds(run, deliveries_end, "deliveries-end",
-                              DELIVERIES_END + quiet_answer_bound(run->options),
-                              "ends of all deliveries");
+        end_deliveries(run);
     if (run->requests)
         (void)run_until_holds(run, requests_end, "client-request-ends-once",
                               REQUESTS_END, "asks of threads that have ended");
@@ -367,16 +379,19 @@ static void kept(struct run *run)
 static void change_shards(struct run *run)
 {
     uint32_t shards = (uint32_t)run->options->value[OPTION_SHARDS_AFTER];
+    uint32_t count;
 
     if (!shards || !run->options->value[OPTION_REMEMBER] ||
         workload_settings_of(workload_world_of(run->load))->extractor ||
         options_remember_in_data(run->options))
         return;
     workload_set_shards(workload_world_of(run->load), shards);
+    /* they come first; daemons keep their number */
+    (void)workload_types(workload_world_of(run->load), &count);
     if (run->services)
-        services_load_set_shards(run->services, shards);
+        services_load_set_shards(run->services, count, shards);
     if (run->deliveries)
-        delivery_load_set_shards(run->deliveries, shards);
+        delivery_load_set_shards(run->deliveries, count, shards);
     check_remember_shards(workload_world_remember(run->load), shards);
 }
 

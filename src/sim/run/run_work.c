@@ -237,6 +237,15 @@ static void put_deliveries(const struct check_delivery_counts *deliveries, struc
     put(text, "given up", deliveries->given_up);
 }
 
+static void put_commands(const struct check_command_counts *commands, struct buf *text)
+{
+    buf_put_text(text, "\ncommands");
+    put(text, "stored", commands->stored);
+    put(text, "answered", commands->answered);
+    put(text, "carried out before, without a reply", commands->seen);
+    put(text, "carried out again after their window", commands->again);
+}
+
 static void put_rolling(const struct check_restart_counts *rolling, struct buf *text)
 {
     buf_put_text(text, "\nrolling ");
@@ -310,6 +319,7 @@ void run_work_put(const struct run_work *work, struct buf *text)
     put_requests(&work->requests, text);
     put_services(&work->services, text);
     put_deliveries(&work->deliveries, text);
+    put_commands(&work->commands, text);
     put_rolling(&work->rolling, text);
     buf_put_text(text, "\n");
 }

@@ -576,8 +576,6 @@ void options_draw(struct options *options, uint64_t seed,
     store_much(options->value);
     if (options->value[OPTION_NODES] < 3 || options->value[OPTION_CENTERS] > 1)
         options->value[OPTION_ROLLING] = 0; /* a data center could be without nodes */
-    if (options->value[OPTION_CENTERS] > 1 || options->value[OPTION_SHARDS_AFTER])
-        options->value[OPTION_DELIVERIES] = 0; /* open cases: docs/plan.md */
     keep_rolling(options->value);
     keep_alive(options);
 }
@@ -671,8 +669,6 @@ static bool set_number(struct options *options, enum sim_option option,
     options->value[option] = value;
     if (value && (option == OPTION_WALL || option == OPTION_DRIFT))
         keep_marks(options->value);
-    if (option == OPTION_SHARDS_AFTER && value)
-        options->value[OPTION_DELIVERIES] = 0;
     if (option == OPTION_ROLLING)
         keep_rolling(options->value);
     else if ((option == OPTION_BUFFER || option == OPTION_MAILBOX) && value < choices[option].usual)

@@ -271,7 +271,9 @@ enum sim_resolver {
     X(SNAPSHOT_TRIMS, "snapshot_trims", 0, 0, 1)                               \
     X(SNAPSHOT_MARGIN, "snapshot_margin", 0, 0, 0, 5)                          \
     X(TYPE_STRATEGIES, "type_strategies", 0, SELDOM(0, 1, 1))                  \
-    X(DELIVERIES, "deliveries_load", 0, 0, 0, 1)
+    X(DELIVERIES, "deliveries_load", 0, 0, 0, 1)                               \
+    X(COMMANDS_MAX, "commands_max", 1000, SELDOM(1000, 1, 3, 10))              \
+    X(COMMANDS_AGE, "commands_age_ms", 3600000, SELDOM(3600000, 5000, 30000, 120000))
 
 /* Meanings that the names do not tell:
  *
@@ -308,6 +310,7 @@ enum sim_resolver {
  *     snapshot_trims: then events are deleted up to the oldest one of snapshots_kept, but for
  *     snapshot_margin events.
  *   - event_rejections: with event_versions, entities reject one of so many events; 0: none.
+ *   - commands_max, commands_age_ms: how many commands of sherd_once an entity keeps, and how long.
  *   - rolling_restarts: before the faults so many nodes restart gracefully, one after another, while
  *     all nodes ask. Links, storage and settings are usual then.
  *   - leases_much: shards or coordinators have leases, all types have locations, and nodes are often

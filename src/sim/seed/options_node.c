@@ -19,7 +19,7 @@
  *     node's
  *   - type.active_entity_limit, type.active_byte_limit, type.lease_retry_ms: likewise
  *   - locations_timeout: of a call whose answer no checker judges
- *   - delivery_give_up, delivery_forget, commands_max, commands_age: a run is shorter than these times;
+ *   - delivery_give_up, delivery_forget: a run is shorter than these times;
  *     unit tests of the core reach them
  *   - delivery_repeat, delivery_repeat_max: the workload's accounts need no other
  *   - type.stop_msg, type.remember, type.proxy: define a type (traffic.h)
@@ -337,6 +337,8 @@ void options_settings(const struct options *options,
     settings->shutdown_region_timeout = ms(options, OPTION_SHUTDOWN);
     settings->passivate_idle_after = ms(options, OPTION_IDLE);
     settings->recoveries_max = number(options, OPTION_RECOVERIES);
+    settings->commands_max = number(options, OPTION_COMMANDS_MAX);
+    settings->commands_age = ms(options, OPTION_COMMANDS_AGE);
     settings->passivate_interval = ms(options, OPTION_IDLE_INTERVAL);
     active_settings(options, settings);
     for (int i = 0; i < SHERD_PHASE_COUNT; i++)

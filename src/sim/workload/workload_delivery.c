@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/vec.h"
 #include "sim/seed/streams.h"
+#include "sim/workload/workload_commands.h"
 #include "sim/world/verdict.h"
 
 #define TICK 1
@@ -29,8 +30,8 @@ struct delivery_load {
     struct world *world;
     struct rng rng;
     VEC(struct check_delivery *) checks; /* one for each journal */
+    struct commands_load *commands;
     struct sherd_entity_type *types; /* of the nodes */
-    uint32_t type_count; /* without that of the accounts */
     bool is_stopped;
 };
 
@@ -52,8 +53,9 @@ static char *name_of(char text[8], uint64_t number)
 static void apply(void *self, uint32_t type, struct sherd_bytes event)
 {
     (void)self;
-    check(type >= EFFECT_TAKEN && type <= EFFECT_RETURNED &&
-          event.size == sizeof(struct delivery_effect));
+    check(type >= EFFECT_TAKEN && type <= EFFECT_COMMAND &&
+          event.size == (type == EFFECT_COMMAND ? sizeof(struct command_effect)
+                                                : sizeof(struct delivery_effect)));
 }
 
 /* The state has nothing but what the library keeps. */
@@ -131,6 +133,8 @@ static enum sherd_next account_receive(struct sherd_ctx *ctx, void *self,
             pay(ctx, account, msg);
         else if (msg->msg == MONEY)
             return take(ctx, account);
+        else if (msg->msg == COMMAND)
+            return commands_load_take(current->commands, ctx, msg);
         break;
     case SHERD_TIMER:
         store(ctx, EFFECT_GIVEN, sender_of(&account->later), account->later.number);
@@ -148,7 +152,11 @@ static enum sherd_next account_receive(struct sherd_ctx *ctx, void *self,
 
 /* ---- tellers ---- */
 
-static void act(struct sherd_ctx *ctx)
+struct teller {
+    uint32_t center;
+};
+
+static void act(struct sherd_ctx *ctx, const struct teller *teller)
 {
     struct rng *rng = &current->rng;
     uint64_t most = current->is_stopped ? WAKE_MS : 2 * current->settings.interval_ms;
@@ -161,27 +169,36 @@ static void act(struct sherd_ctx *ctx)
         order.ttl_ms = 1 + rng_below(rng, SHORT_TTL_MS);
     sherd_entity_tell(ctx, DELIVERY_TYPE, name_of(id, rng_below(rng, ACCOUNTS)), pays ? PAY : WAKE,
                       (struct sherd_bytes){ &order, sizeof order });
+    commands_load_act(current->commands, ctx, teller->center, ACCOUNTS);
 }
 
 static enum sherd_next teller_receive(struct sherd_ctx *ctx, void *self,
                                       const struct sherd_msg *msg)
 {
-    (void)self;
-    if (msg->kind == SHERD_STARTED)
+    struct teller *teller = self;
+
+    if (msg->kind == SHERD_STARTED) {
+        memcpy(teller, msg->body.data, sizeof *teller);
         sherd_timer(ctx, TICK, 1);
-    else if (msg->kind == SHERD_TIMER)
-        act(ctx);
+    } else if (msg->kind == SHERD_TIMER) {
+        act(ctx, teller);
+    } else if (msg->kind == SHERD_ANSWER) {
+        commands_load_answered(current->commands, teller->center, msg);
+    }
     return SHERD_CONTINUE;
 }
 
 static void node_started(void *user, uint32_t node, uint64_t uid)
 {
-    static const struct sherd_behavior behavior = { .name = "teller", .receive = teller_receive };
+    static const struct sherd_behavior behavior = { .name = "teller",
+                                                    .state_size = sizeof(struct teller),
+                                                    .receive = teller_receive };
     struct delivery_load *load = user;
+    const struct teller teller = { .center = node % load->checks.count };
 
     (void)uid;
     world_spawn(load->world, node, node % world_node(load->world, node)->settings.lanes, &behavior,
-                NULL, 0);
+                &teller, sizeof teller);
 }
 
 /* ---- lifetime ---- */
@@ -198,10 +215,14 @@ struct delivery_load *delivery_load_new(struct world *world,
         load->settings.interval_ms = 1000;
     load->world = world;
     load->rng = stream_rng(world_seed(world), STREAM_DELIVERY, 0);
+    load->commands = commands_load_new(world_seed(world));
     for (uint32_t i = 0; i < world_store_count(world); i++) {
         struct check_delivery *check = check_delivery_new(world_verdict(world));
         struct disk_backend_observer stored = check_delivery_observer(check);
 
+        check_command_window(check_delivery_commands(check), settings->commands_max,
+                             settings->commands_age_ms);
+        commands_load_add(load->commands, check_delivery_commands(check));
         vec_push(&load->checks, check);
         disk_backend_observe(world_store_at(world, i), &stored);
     }
@@ -228,13 +249,12 @@ const struct sherd_entity_type *delivery_load_types(struct delivery_load *load,
                       .save_every = SAVE_EVERY },
         .shards = load->settings.shards,
     };
-    load->type_count = count;
     return load->types;
 }
 
-void delivery_load_set_shards(struct delivery_load *load, uint32_t shards)
+void delivery_load_set_shards(struct delivery_load *load, uint32_t count, uint32_t shards)
 {
-    for (uint32_t i = 0; i < load->type_count; i++)
+    for (uint32_t i = 0; i < count; i++)
         load->types[i].shards = shards;
 }
 
@@ -245,6 +265,7 @@ void delivery_load_free(struct delivery_load *load)
     for (uint32_t i = 0; i < load->checks.count; i++)
         check_delivery_free(load->checks.items[i]);
     vec_fini(&load->checks);
+    commands_load_free(load->commands);
     mem_free(load->types);
     mem_free(load);
     current = NULL;
@@ -255,19 +276,56 @@ void delivery_load_free(struct delivery_load *load)
 void delivery_load_stop(struct delivery_load *load)
 {
     load->is_stopped = true;
+    commands_load_stop(load->commands, true);
 }
 
 void delivery_load_resume(struct delivery_load *load)
 {
     load->is_stopped = false;
+    commands_load_stop(load->commands, false);
+}
+
+/* Whether a node runs in the data center of a journal: the faults may have ended all of them. */
+static bool has_nodes(const struct delivery_load *load, uint32_t center)
+{
+    uint32_t centers = load->checks.count;
+
+    for (uint32_t i = center; i < world_node_count(load->world); i += centers)
+        if (world_node(load->world, i)->node)
+            return true;
+    return false;
 }
 
 bool delivery_load_has_ended(const struct delivery_load *load, char *text, size_t size)
 {
     for (uint32_t i = 0; i < load->checks.count; i++)
-        if (!check_delivery_has_ended(load->checks.items[i], text, size))
+        if (has_nodes(load, i) && !check_delivery_has_ended(load->checks.items[i], text, size))
             return false;
     return true;
+}
+
+bool delivery_load_commands_end(const struct delivery_load *load, char *text, size_t size)
+{
+    for (uint32_t i = 0; i < load->checks.count; i++)
+        if (has_nodes(load, i) && !commands_load_is_idle(load->commands, i, text, size))
+            return false;
+    return true;
+}
+
+struct check_command_counts delivery_load_command_counts(const struct delivery_load *load)
+{
+    struct check_command_counts sum = { 0 };
+
+    for (uint32_t i = 0; i < load->checks.count; i++) {
+        struct check_command_counts more =
+            check_command_counts(check_delivery_commands(load->checks.items[i]));
+
+        sum.stored += more.stored;
+        sum.again += more.again;
+        sum.answered += more.answered;
+        sum.seen += more.seen;
+    }
+    return sum;
 }
 
 struct check_delivery_counts delivery_load_counts(const struct delivery_load *load)

@@ -50,7 +50,6 @@ struct services_load {
     struct sherd_daemons daemons;
     struct sherd_daemons_type daemons_type;
     struct sherd_entity_type *types; /* of the nodes */
-    uint32_t type_count; /* without that of the daemons */
     struct services_load_counts counts;
 };
 
@@ -353,13 +352,12 @@ const struct sherd_entity_type *services_load_types(struct services_load *load,
     if (count)
         memcpy(load->types, types, count * sizeof *types);
     load->types[count] = load->daemons_type.type;
-    load->type_count = count;
     return load->types;
 }
 
-void services_load_set_shards(struct services_load *load, uint32_t shards)
+void services_load_set_shards(struct services_load *load, uint32_t count, uint32_t shards)
 {
-    for (uint32_t i = 0; i < load->type_count; i++)
+    for (uint32_t i = 0; i < count; i++)
         load->types[i].shards = shards;
 }
 

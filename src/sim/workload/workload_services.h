@@ -34,8 +34,8 @@ void services_load_free(struct services_load *load); /* after world_free */
 const struct sherd_entity_type *services_load_types(struct services_load *load,
                                                     const struct sherd_entity_type *types,
                                                     uint32_t count);
-/* Call it while no node runs: the other types have this number of shards. */
-void services_load_set_shards(struct services_load *load, uint32_t shards);
+/* Call it while no node runs: the first count types have this number of shards. */
+void services_load_set_shards(struct services_load *load, uint32_t count, uint32_t shards);
 /* Between two calls: the nodes ask again and again. */
 void services_load_stop(struct services_load *load);
 void services_load_resume(struct services_load *load);

@@ -99,7 +99,8 @@ void bank_commit(void)
 
 struct account {
     int64_t balance;
-    struct sherd_delivery later;
+    struct sherd_delivery later[BANK_NUMBERS];
+    uint32_t later_count;
 };
 
 static void apply(void *self, uint32_t type, struct sherd_bytes event)
@@ -147,6 +148,37 @@ static void pay(struct sherd_ctx *ctx, const struct sherd_msg *msg, bool takes)
                                      order.ttl_ms);
 }
 
+static void note(uint64_t number)
+{
+    if (bank.received < BANK_NUMBERS)
+        bank.handled[bank.received] = number;
+    bank.received++;
+}
+
+static void take_over(struct sherd_ctx *ctx, struct account *account)
+{
+    struct sherd_delivery *later = &account->later[account->later_count++];
+
+    assert_in_range(account->later_count, 1, BANK_NUMBERS);
+    assert_int_equal(sherd_confirm_later(ctx, later), 1);
+    assert_int_equal(sherd_confirm_later(ctx, &bank.described), 0);
+    note(later->number);
+}
+
+/* Confirms the oldest one, or none. */
+static void confirm(struct sherd_ctx *ctx, struct account *account)
+{
+    struct sherd_delivery *first = &account->later[0];
+
+    sherd_confirm(ctx, first);
+    assert_int_equal(first->number, 0);
+    if (!account->later_count)
+        return;
+    account->later_count--;
+    memmove(first, first + 1, account->later_count * sizeof *first);
+    memset(&account->later[account->later_count], 0, sizeof *first);
+}
+
 static enum sherd_next message(struct sherd_ctx *ctx, struct account *account,
                                const struct sherd_msg *msg)
 {
@@ -159,9 +191,13 @@ static enum sherd_next message(struct sherd_ctx *ctx, struct account *account,
     case BANK_DELIVER:
         pay(ctx, msg, msg->msg == BANK_PAY);
         break;
+    case BANK_PAY_ASKED:
+        pay(ctx, msg, true);
+        sherd_reply(ctx, 78, bytes_of(&amount));
+        break;
     case BANK_MONEY:
-        bank.received++;
         assert_int_equal(sherd_delivery_get(ctx, &bank.described), 1);
+        note(bank.described.number);
         assert_int_equal((uintptr_t)msg->body.data % 8, 0);
         sherd_persist(ctx, EVENT_MONEY, bytes_of(&amount));
         break;
@@ -174,14 +210,12 @@ static enum sherd_next message(struct sherd_ctx *ctx, struct account *account,
         sherd_persist(ctx, EVENT_MONEY, bytes_of(&amount));
         return SHERD_FAIL;
     case BANK_LATER:
-        bank.received++;
-        assert_int_equal(sherd_confirm_later(ctx, &account->later), 1);
-        assert_int_equal(sherd_confirm_later(ctx, &bank.described), 0);
+        take_over(ctx, account);
         break;
     case BANK_CONFIRM:
         amount = 10;
         sherd_persist(ctx, EVENT_LATER, bytes_of(&amount));
-        sherd_confirm(ctx, &account->later);
+        confirm(ctx, account);
         break;
     case BANK_ONCE:
         bank.once = sherd_once(ctx, (struct sherd_bytes){ (const char *)msg->body.data + 8,
@@ -207,6 +241,8 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self, const struct s
         next = message(ctx, self, msg);
     else if (msg->kind == SHERD_DELIVERY)
         bank.ends[msg->msg]++;
+    if (number && number < BANK_NUMBERS)
+        bank.ended[number]++;
     bank.open = sherd_deliveries_open(ctx);
     return next;
 }
@@ -215,7 +251,7 @@ static enum sherd_next asker(struct sherd_ctx *ctx, void *self, const struct she
 {
     (void)self;
     if (msg->kind == SHERD_MESSAGE)
-        sherd_entity_ask(ctx, "bank", msg->body.data, BANK_ONCE,
+        sherd_entity_ask(ctx, "bank", msg->body.data, msg->msg,
                          (struct sherd_bytes){ (const char *)msg->body.data + 8,
                                                msg->body.size - 8 },
                          1, 60000);
@@ -409,7 +445,8 @@ void bank_pay(const char *from, const char *to, int64_t amount, uint32_t msg, ui
     bank_send(from, msg == BANK_MONEY ? BANK_PAY : BANK_DELIVER, slice_of(&order, sizeof order));
 }
 
-void bank_once(const char *id, int64_t amount, const char *command)
+/* Another actor asks. */
+static void ask(const char *id, uint32_t msg, struct slice question)
 {
     struct sherd_ref ref = actors_spawn(bank.actors, &asking, slice_text(""));
     struct buf body = { 0 };
@@ -418,12 +455,30 @@ void bank_once(const char *id, int64_t amount, const char *command)
 
     (void)strncpy(to, id, sizeof to - 1);
     buf_put(&body, to, sizeof to);
-    buf_put(&body, &amount, sizeof amount);
-    buf_put_text(&body, command);
+    buf_put_slice(&body, question);
     message = actors_message(bank.actors, buf_slice(&body));
     message->to = ref;
+    message->msg = msg;
     actors_deliver(bank.actors, message);
     buf_fini(&body);
+}
+
+void bank_pay_asked(const char *id, const char *to, int64_t amount)
+{
+    struct bank_pay order = { .amount = amount, .msg = BANK_MONEY };
+
+    (void)strncpy(order.to, to, sizeof order.to - 1);
+    ask(id, BANK_PAY_ASKED, slice_of(&order, sizeof order));
+}
+
+void bank_once(const char *id, int64_t amount, const char *command)
+{
+    struct buf question = { 0 };
+
+    buf_put(&question, &amount, sizeof amount);
+    buf_put_text(&question, command);
+    ask(id, BANK_ONCE, buf_slice(&question));
+    buf_fini(&question);
 }
 
 void bank_start_all(void)

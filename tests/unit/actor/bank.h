@@ -20,6 +20,7 @@
 
 #define BANK_ACCOUNTS 6 /* a0 to a5 */
 #define BANK_FIRST 1000 /* cents of each at first */
+#define BANK_NUMBERS 64 /* of deliveries that are counted by their numbers */
 
 /* Messages of an account. */
 enum {
@@ -27,11 +28,12 @@ enum {
     BANK_MONEY,   /* int64_t: a delivery */
     BANK_FAIL,    /* its handler fails */
     BANK_FAIL_AFTER, /* its handler stores an event of 1 and fails */
-    BANK_LATER,   /* a delivery that is confirmed by BANK_CONFIRM */
+    BANK_LATER,   /* a delivery that is confirmed by BANK_CONFIRM, the oldest first */
     BANK_CONFIRM,
     BANK_ONCE,    /* int64_t amount, then the command's id: adds it once */
     BANK_PASSIVATE,
     BANK_DELIVER, /* struct bank_pay: delivers msg and nothing else */
+    BANK_PAY_ASKED, /* as BANK_PAY, and replies */
 };
 
 struct bank_pay {
@@ -60,6 +62,8 @@ struct bank {
     uint32_t ends[SHERD_DELIVERY_GIVEN_UP + 1];
     uint64_t last_number; /* result of sherd_deliver */
     uint32_t failures;
+    uint64_t handled[BANK_NUMBERS]; /* numbers of the first ones received, in order */
+    uint32_t ended[BANK_NUMBERS]; /* by number */
     struct sherd_delivery described; /* of the last delivery */
     int once;            /* the last result of sherd_once */
     uint32_t replies;    /* at the asker */
@@ -81,6 +85,8 @@ void bank_commit(void);
 void bank_crash(void);
 void bank_send(const char *id, uint32_t msg, struct slice body);
 void bank_pay(const char *from, const char *to, int64_t amount, uint32_t msg, uint32_t ttl_ms);
+/* Asks account `id` with BANK_PAY_ASKED. */
+void bank_pay_asked(const char *id, const char *to, int64_t amount);
 /* Asks account `id` with BANK_ONCE. */
 void bank_once(const char *id, int64_t amount, const char *command);
 /* Starts all accounts that have events, as remembered ones. */
