@@ -655,6 +655,10 @@ void check_journal_acknowledged(void *user, const char *type, const char *id,
 
 struct disk_backend_observer check_journal_observer(struct check_journal *check)
 {
-    return (struct disk_backend_observer){ check,     asked,  answered,
-                                         committed, opened, node_gone };
+    return (struct disk_backend_observer){ .user = check,
+                                         .asked = asked,
+                                         .answered = answered,
+                                         .committed = committed,
+                                         .opened = opened,
+                                         .node_gone = node_gone };
 }

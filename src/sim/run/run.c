@@ -340,6 +340,7 @@ static void make_world(struct run *run)
         .pipe_size = (uint32_t)value[OPTION_PIPE],
         .give_up = value[OPTION_GIVE_UP] * SECOND,
         .stores = (uint32_t)value[OPTION_CENTERS], /* each data center has its own journal */
+        .database = (enum database_servers)value[OPTION_DATABASE],
         .byte_mode = value[OPTION_BYTE_MODE],
         .place = run->settings->place,
     };

@@ -54,6 +54,8 @@ void run_split(struct run *run)
     split_fini(&run->split);
     /* if the strategy kept no side, nodes that wait for each other restart */
     run->has_operator = true;
+    if (run->options->value[OPTION_FAULTS])
+        world_database_faults(run->world, true);
     for (uint32_t i = 0; i < run->cluster.nodes; i++)
         if (!cluster_lives(&run->cluster, i))
             cluster_start(&run->cluster, i);
@@ -136,6 +138,7 @@ void run_safety(struct run *run)
     else
         run_until(run, world_now(run->world) + length);
     nemesis_end(run->nemesis);
+    world_database_faults(run->world, false);
     if (is_gentle(run, schedule) && all_handed_off(run))
         judge_moves(run);
 }

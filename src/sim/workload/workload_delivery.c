@@ -203,7 +203,7 @@ struct delivery_load *delivery_load_new(struct world *world,
         struct disk_backend_observer stored = check_delivery_observer(check);
 
         vec_push(&load->checks, check);
-        disk_backend_observe(world_store_at(world, i), &stored);
+        world_store_observe(world, i, &stored);
     }
     world_observe(world, &observer);
     current = load;

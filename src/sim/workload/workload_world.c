@@ -325,7 +325,7 @@ static void look_at_remembered(struct workload_world *of)
 
     of->remember = check_remember_new(of->verdict, types, count);
     store = check_remember_observer(of->remember);
-    disk_backend_observe(world_backend(of->world), &store);
+    world_store_observe(of->world, 0, &store);
 }
 
 static void look_at_journals(struct workload_world *of)
@@ -335,15 +335,14 @@ static void look_at_journals(struct workload_world *of)
     of->journals = mem_alloc(count * sizeof(struct check_journal *));
     of->recoveries = mem_alloc(count * sizeof(struct check_recovery *));
     for (uint32_t i = 0; i < count; i++) {
-        struct disk_backend *stored = world_store_at(of->world, i);
         struct disk_backend_observer store;
 
         of->journals[i] = check_journal_new(of->verdict);
         store = check_journal_observer(of->journals[i]);
-        disk_backend_observe(stored, &store);
+        world_store_observe(of->world, i, &store);
         of->recoveries[i] = check_recovery_new(of->verdict);
         store = check_recovery_observer(of->recoveries[i]);
-        disk_backend_observe(stored, &store);
+        world_store_observe(of->world, i, &store);
     }
 }
 

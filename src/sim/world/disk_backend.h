@@ -37,6 +37,8 @@ struct disk_backend_observer {
     /* The log was read after a reopen. */
     void (*opened)(void *user, const struct book *book);
     void (*node_gone)(void *user, uint32_t node);
+    /* A server took over that lacks the last commits. */
+    void (*rewound)(void *user, const struct book *book);
 };
 
 struct disk_backend_counters {
