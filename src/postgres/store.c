@@ -17,6 +17,8 @@ void pg_store_init(struct pg_store *store, struct pg_link *link, const struct pg
 
 void pg_store_fini(struct pg_store *store)
 {
+    if (store->phase != PG_IDLE && store->job->end)
+        store->job->end(store);
     pg_known_fini(&store->known);
     vec_fini(&store->ids.blocks);
     map_fini(&store->halted);

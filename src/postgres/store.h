@@ -76,7 +76,7 @@ struct pg_job {
 };
 
 void pg_store_init(struct pg_store *store, struct pg_link *link, const struct pg_settings *settings);
-void pg_store_fini(struct pg_store *store); /* not during work */
+void pg_store_fini(struct pg_store *store); /* requests under way get no results */
 
 /* Starts work: requests of a writer or of a reader; a connection; a write without a meaning. The array is
  * copied, the requests are lent until pg_store_next returns null. */

@@ -17,6 +17,7 @@ struct history {
     struct slice id;      /* own copy */
     uint64_t key;         /* record_key */
     struct fence fence;   /* of the last record */
+    uint64_t rewound;     /* highest event that a server lost, as nothing promised to keep it */
     uint64_t trimmed;     /* lowest event that stays behind a snapshot; 0: all do */
     VEC(struct event) events;
 };

@@ -62,6 +62,10 @@ static void work_of_world(const struct run *run, struct run_work *work)
     for (uint32_t i = 0; i < world_store_count(run->world); i++)
         run_work_disk(&work->disk, disk_counters(disk_backend_disk(
                                        world_store_at(run->world, i))));
+    for (uint32_t i = 0; i < world_store_count(run->world); i++)
+        if (world_database_at(run->world, i))
+            run_work_database(&work->database,
+                              database_counters(world_database_at(run->world, i)));
     for (uint32_t i = 0; i < world_node_count(run->world); i++) {
         const struct durable_counters own =
             world_durable_counters(run->world, i);

@@ -39,6 +39,11 @@ void run_work_disk(struct disk_counters *sum, const struct disk_counters *more)
     add_all(sum, more, sizeof *sum);
 }
 
+void run_work_database(struct database_counters *sum, const struct database_counters *more)
+{
+    add_all(sum, more, sizeof *sum);
+}
+
 void run_work_own_disk(struct durable_counters *sum,
                        const struct durable_counters *more)
 {
@@ -237,6 +242,23 @@ static void put_deliveries(const struct check_delivery_counts *deliveries, struc
     put(text, "given up", deliveries->given_up);
 }
 
+static void put_database(const struct database_counters *database, struct buf *text)
+{
+    if (!database->runs)
+        return;
+    buf_put_text(text, "\ndatabase");
+    put(text, "runs", database->runs);
+    put(text, "commits", database->commits);
+    put(text, "waits for locks", database->waits);
+    put(text, "cuts", database->cuts);
+    put(text, "late", database->late);
+    put(text, "ended holders", database->ended);
+    put(text, "crashes", database->crashes);
+    put(text, "failovers", database->failovers);
+    put(text, "stalls", database->stalls);
+    put(text, "commits lost", database->lost);
+}
+
 static void put_rolling(const struct check_restart_counts *rolling, struct buf *text)
 {
     buf_put_text(text, "\nrolling ");
@@ -311,5 +333,6 @@ void run_work_put(const struct run_work *work, struct buf *text)
     put_services(&work->services, text);
     put_deliveries(&work->deliveries, text);
     put_rolling(&work->rolling, text);
+    put_database(&work->database, text);
     buf_put_text(text, "\n");
 }
