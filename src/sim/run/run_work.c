@@ -257,6 +257,7 @@ static void put_database(const struct database_counters *database, struct buf *t
     put(text, "failovers", database->failovers);
     put(text, "stalls", database->stalls);
     put(text, "commits lost", database->lost);
+    put(text, "losses reported", database->reported);
 }
 
 static void put_rolling(const struct check_restart_counts *rolling, struct buf *text)

@@ -36,6 +36,7 @@ struct database_counters {
     uint64_t cuts, late, ended;            /* connections that were cut, ran out of time, were ended */
     uint64_t crashes, failovers, stalls;   /* of the server */
     uint64_t lost;                         /* confirmed transactions that a promoted standby lacked */
+    uint64_t reported;                     /* shards whose loss a node has logged */
 };
 
 struct database *database_new(const struct database_settings *settings);

@@ -49,17 +49,20 @@ static const char *label_of(const struct pg_link *link)
 
 static const struct pg_link_ops link_ops = { close_link, rows_of, read_row, clear_calls, label_of };
 
-static void drop_line(void *user, enum sherd_backend_level level, const char *line)
+/* Losses are the only errors that a store logs. */
+static void count_line(void *user, enum sherd_backend_level level, const char *line)
 {
-    (void)user;
-    (void)level;
+    struct database *database = user;
+
     (void)line;
+    database->counters.reported += level == SHERD_BACKEND_ERROR;
 }
 
 struct database_client *database_client_new(struct database *database, uint32_t node, bool writes)
 {
     struct database_client *client = mem_alloc(sizeof *client);
-    struct pg_settings settings = { .is_writer = writes, .group_ms = GROUP_MS, .log = drop_line };
+    struct pg_settings settings = { .is_writer = writes, .group_ms = GROUP_MS, .log = count_line,
+                                    .log_user = database };
 
     (void)snprintf(settings.owner, sizeof settings.owner, "n%u", node); /* fits */
     settings.claim = 1 + rng_below(&database->rng, INT64_MAX);

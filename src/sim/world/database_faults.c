@@ -202,16 +202,18 @@ static void own_fault(struct database *database)
 {
     switch (rng_below(&database->fault_rng, 8)) {
     case 0:
-    case 1:
         crash_for_a_while(database);
         break;
     case 2:
     case 3:
         stall(database, &database->stalls_until, STALL_MAX);
         break;
+    case 1:
     case 4:
         if (has_standby(database))
             database_fail_over(database, database->now);
+        else
+            crash_for_a_while(database);
         break;
     case 5:
         stall(database, &database->lags_until, LAG_MAX); /* of the standby */
