@@ -5,6 +5,7 @@
 #define DOWN_MAX (8 * SECOND)
 #define STALL_MAX (6 * SECOND)
 #define LAG_MAX (6 * SECOND)
+#define LAG_MEAN (50 * MS) /* of a standby that nothing waits for */
 
 static bool has_standby(const struct database *database)
 {
@@ -27,6 +28,8 @@ void database_commit_times(struct database *database, struct database_commit *co
         commit->flushed_at = later(commit->flushed_at, before->flushed_at);
     if (has_standby(database)) {
         commit->standby_at = commit->flushed_at + database_way(database) + database_way(database);
+        if (database->settings.servers == DATABASE_ASYNC)
+            commit->standby_at += stream_delay(&database->rng, 1, LAG_MEAN);
         commit->standby_at = later(commit->standby_at, database->lags_until);
         if (before)
             commit->standby_at = later(commit->standby_at, before->standby_at);
