@@ -298,7 +298,8 @@ static void answered(void *user, uint32_t node,
             model_fence(check, backend_slice(request, request->type),
                         backend_slice(request, request->shard));
 
-        if (fence_compare(*fence, request->fence) < 0)
+        if (fence_compare(*fence, request->fence) < 0 &&
+            fence_compare(check->rewound_fence, request->fence) < 0)
             violation(check->verdict, "fenced-writes", node,
                       "fence %" PRIu64 ".%" PRIu64
                       " of shard %.*s is answered as claimed and is not "
@@ -306,6 +307,7 @@ static void answered(void *user, uint32_t node,
                       request->fence.term, request->fence.epoch,
                       ID(backend_slice(request, request->shard)));
     } else if (request->verb == BACKEND_TAKE_TERM && request->result == BACKEND_DONE &&
+               request->fence.term > check->rewound_term &&
                *model_term(check, backend_slice(request, request->type)) <
                    request->fence.term) {
         violation(check->verdict, "coordinator-state", node,
@@ -618,10 +620,20 @@ static void rewound(void *user, const struct book *book)
         history->fence = (struct fence){ 0, 0 };
         history->trimmed = 0;
     }
-    for (uint32_t at = 0; map_next(&check->fences, &at, &entry);)
-        *(struct fence *)entry.value = (struct fence){ 0, 0 };
-    for (uint32_t at = 0; map_next(&check->terms, &at, &entry);)
-        *(uint64_t *)entry.value = 0;
+    for (uint32_t at = 0; map_next(&check->fences, &at, &entry);) {
+        struct fence *fence = entry.value;
+
+        if (fence_compare(check->rewound_fence, *fence) < 0)
+            check->rewound_fence = *fence;
+        *fence = (struct fence){ 0, 0 };
+    }
+    for (uint32_t at = 0; map_next(&check->terms, &at, &entry);) {
+        uint64_t *term = entry.value;
+
+        if (check->rewound_term < *term)
+            check->rewound_term = *term;
+        *term = 0;
+    }
     for (uint32_t i = 0; i < check->replays.count; i++)
         check->replays.items[i].last = 0;
     scan_fences(check, book);
