@@ -54,8 +54,6 @@ void run_split(struct run *run)
     split_fini(&run->split);
     /* if the strategy kept no side, nodes that wait for each other restart */
     run->has_operator = true;
-    if (run->options->value[OPTION_FAULTS])
-        world_database_faults(run->world, true);
     for (uint32_t i = 0; i < run->cluster.nodes; i++)
         if (!cluster_lives(&run->cluster, i))
             cluster_start(&run->cluster, i);
@@ -133,6 +131,8 @@ void run_safety(struct run *run)
     run->nemesis =
         nemesis_new(run->world, schedule, run->cluster.nodes, &hands);
     run->has_operator = true;
+    if (run->options->value[OPTION_FAULTS])
+        world_database_faults(run->world, true);
     if (run->options->value[OPTION_ACTIVE_LIMIT])
         run_with_limits(run, length);
     else

@@ -64,7 +64,7 @@ struct database_client {
     const struct pg_step *running; /* null: none */
     uint64_t session; /* 0: none is open */
     bool is_broken;   /* the session is over, and the store does not know */
-    struct database_message *reply; /* that has arrived, or null */
+    struct database_message *reply; /* the one that has arrived, or null */
     VEC(struct journal_request *) waits;
     VEC(struct journal_request *) group;
     struct journal_lent *lent; /* of the group */

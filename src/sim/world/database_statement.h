@@ -28,7 +28,7 @@ struct database_result {
     struct buf bytes;
 };
 
-/* What a statement uses of its session. */
+/* The part of a session that a statement uses. */
 struct database_run {
     struct database_rows *rows;
     struct database_writes *writes; /* adds to these */
