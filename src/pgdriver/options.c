@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "pgdriver/link.h"
+#include "pgdriver/connection.h"
 #include "postgres/sql.h"
 
 static const char *text_of(const struct sherd_backend_options *from,

@@ -138,7 +138,7 @@ static void stored(struct check_journal *check, uint32_t node,
     for (uint32_t i = 0; i < request->records.count; i++) {
         const struct backend_record *record = &request->records.items[i];
 
-        if (record->entity == entity &&
+        if (record->entity == entity && record->seq > history->rewound &&
             (record->seq == 0 || record->seq > history->events.count ||
              history->events.items[record->seq - 1].bytes !=
                  hash_bytes(backend_slice(request, record->bytes))))
@@ -219,6 +219,8 @@ static void compare_replay(struct check_journal *check, uint32_t node,
                       ID(history->id), record->seq, seq);
             return;
         }
+        if (seq <= history->rewound)
+            continue; /* it may have been read before */
         if (seq > history->events.count)
             violation(check->verdict, "faithful-replay", node,
                       "a replay of %.*s has event %" PRIu64
@@ -296,7 +298,8 @@ static void answered(void *user, uint32_t node,
             model_fence(check, backend_slice(request, request->type),
                         backend_slice(request, request->shard));
 
-        if (fence_compare(*fence, request->fence) < 0)
+        if (fence_compare(*fence, request->fence) < 0 &&
+            fence_compare(check->rewound_fence, request->fence) < 0)
             violation(check->verdict, "fenced-writes", node,
                       "fence %" PRIu64 ".%" PRIu64
                       " of shard %.*s is answered as claimed and is not "
@@ -304,6 +307,7 @@ static void answered(void *user, uint32_t node,
                       request->fence.term, request->fence.epoch,
                       ID(backend_slice(request, request->shard)));
     } else if (request->verb == BACKEND_TAKE_TERM && request->result == BACKEND_DONE &&
+               request->fence.term > check->rewound_term &&
                *model_term(check, backend_slice(request, request->type)) <
                    request->fence.term) {
         violation(check->verdict, "coordinator-state", node,
@@ -597,6 +601,44 @@ static void opened(void *user, const struct book *book)
     check_journal_scan(user, book);
 }
 
+/* A server took over that promised nothing about the last commits. */
+static void rewound(void *user, const struct book *book)
+{
+    struct check_journal *check = user;
+    struct map_entry entry;
+
+    for (uint32_t at = 0; map_next(&check->histories, &at, &entry);) {
+        struct history *history = entry.value;
+        uint64_t last = book_last(book, history->id);
+
+        if (history->events.count <= last)
+            continue;
+        if (history->rewound < history->events.count)
+            history->rewound = history->events.count;
+        check->counts.events -= history->events.count - last;
+        history->events.count = (uint32_t)last;
+        history->fence = (struct fence){ 0, 0 };
+        history->trimmed = 0;
+    }
+    for (uint32_t at = 0; map_next(&check->fences, &at, &entry);) {
+        struct fence *fence = entry.value;
+
+        if (fence_compare(check->rewound_fence, *fence) < 0)
+            check->rewound_fence = *fence;
+        *fence = (struct fence){ 0, 0 };
+    }
+    for (uint32_t at = 0; map_next(&check->terms, &at, &entry);) {
+        uint64_t *term = entry.value;
+
+        if (check->rewound_term < *term)
+            check->rewound_term = *term;
+        *term = 0;
+    }
+    for (uint32_t i = 0; i < check->replays.count; i++)
+        check->replays.items[i].last = 0;
+    scan_fences(check, book);
+}
+
 /* ---- clients ---- */
 
 static const struct uncertain_write *uncertain_about(const struct check_journal *check,
@@ -641,6 +683,8 @@ void check_journal_acknowledged(void *user, const char *type, const char *id,
     if (seq > 0 && seq <= history->events.count &&
         history->events.items[seq - 1].payload == payload)
         return;
+    if (seq <= history->rewound)
+        return;
     if (map_get(&check->refused,
                 refused_key(check, history->id, seq, payload)))
         violation(check->verdict, "fenced-writes", VERDICT_NO_NODE,
@@ -655,6 +699,11 @@ void check_journal_acknowledged(void *user, const char *type, const char *id,
 
 struct disk_backend_observer check_journal_observer(struct check_journal *check)
 {
-    return (struct disk_backend_observer){ check,     asked,  answered,
-                                         committed, opened, node_gone };
+    return (struct disk_backend_observer){ .user = check,
+                                         .asked = asked,
+                                         .answered = answered,
+                                         .committed = committed,
+                                         .opened = opened,
+                                         .node_gone = node_gone,
+                                         .rewound = rewound };
 }

@@ -17,6 +17,7 @@ struct history {
     struct slice id;      /* own copy */
     uint64_t key;         /* record_key */
     struct fence fence;   /* of the last record */
+    uint64_t rewound;     /* highest event that a server lost, as nothing promised to keep it */
     uint64_t trimmed;     /* lowest event that stays behind a snapshot; 0: all do */
     VEC(struct event) events;
 };
@@ -50,6 +51,8 @@ struct check_journal {
     struct map fences;    /* type and shard -> struct fence */
     struct map terms;     /* type -> uint64_t */
     struct map uncertain_writes;    /* node and persistence id -> struct uncertain_write */
+    struct fence rewound_fence; /* the highest one at the last loss of a server that promised nothing */
+    uint64_t rewound_term;
     struct map refused;   /* persistence id, seq, payload's hash -> itself */
     VEC(struct replaying) replays;
     struct buf key;

@@ -126,7 +126,7 @@ int sherd_sim_heal(struct sherd_sim *sim, uint64_t limit_ms)
     uint64_t end = in_ms(sim, limit_ms);
 
     nemesis_end(sim->nemesis);
-    disk_backend_reopen(world_backend(sim->world), world_now(sim->world));
+    world_store_reopen(sim->world, 0);
     for (uint32_t i = 0; i < sim->cluster.nodes; i++) {
         for (uint32_t j = 0; j < sim->cluster.nodes; j++)
             if (i != j) {

@@ -16,17 +16,15 @@ static void power_is_back(struct world *world, void *arg)
 {
     (void)arg;
     for (uint32_t i = 0; i < world_store_count(world); i++)
-        disk_backend_reopen(world_store_at(world, i), world_now(world));
+        world_store_reopen(world, i);
 }
 
 /* Cuts the power of all backends; it returns within that time. */
 static void lose_power(struct world *world, struct rng *rng, uint64_t within)
 {
-    uint64_t now = world_now(world);
-
     for (uint32_t i = 0; i < world_store_count(world); i++)
-        disk_backend_power_loss(world_store_at(world, i), now);
-    world_at(world, now + 1 + rng_below(rng, within), power_is_back, NULL);
+        world_store_power_loss(world, i);
+    world_at(world, world_now(world) + 1 + rng_below(rng, within), power_is_back, NULL);
 }
 
 static bool some_store_writes(struct world *world)

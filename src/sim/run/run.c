@@ -62,6 +62,10 @@ static void work_of_world(const struct run *run, struct run_work *work)
     for (uint32_t i = 0; i < world_store_count(run->world); i++)
         run_work_disk(&work->disk, disk_counters(disk_backend_disk(
                                        world_store_at(run->world, i))));
+    for (uint32_t i = 0; i < world_store_count(run->world); i++)
+        if (world_database_at(run->world, i))
+            run_work_database(&work->database,
+                              database_counters(world_database_at(run->world, i)));
     for (uint32_t i = 0; i < world_node_count(run->world); i++) {
         const struct durable_counters own =
             world_durable_counters(run->world, i);
@@ -344,6 +348,7 @@ static void make_world(struct run *run)
         .pipe_size = (uint32_t)value[OPTION_PIPE],
         .give_up = value[OPTION_GIVE_UP] * SECOND,
         .stores = (uint32_t)value[OPTION_CENTERS], /* each data center has its own journal */
+        .database = (enum database_servers)value[OPTION_DATABASE],
         .byte_mode = value[OPTION_BYTE_MODE],
         .place = run->settings->place,
     };

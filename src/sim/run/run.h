@@ -85,6 +85,7 @@ struct run_work {
     struct nemesis_kinds kinds;
     struct disk_counters disk; /* of all journal backends */
     struct durable_counters own_disks; /* of nodes */
+    struct database_counters database; /* of all databases */
     struct check_journal_counts journal; /* of all journal backends */
     struct check_coordinator_counts shards;
     struct check_member_counts members;

@@ -131,11 +131,14 @@ void run_safety(struct run *run)
     run->nemesis =
         nemesis_new(run->world, schedule, run->cluster.nodes, &hands);
     run->has_operator = true;
+    if (run->options->value[OPTION_FAULTS])
+        world_database_faults(run->world, true);
     if (run->options->value[OPTION_ACTIVE_LIMIT])
         run_with_limits(run, length);
     else
         run_until(run, world_now(run->world) + length);
     nemesis_end(run->nemesis);
+    world_database_faults(run->world, false);
     if (is_gentle(run, schedule) && all_handed_off(run))
         judge_moves(run);
 }

@@ -58,6 +58,7 @@ uint64_t run_link_mean(const struct options *options); /* ns above the least */
 
 /* run_work.c */
 void run_work_disk(struct disk_counters *sum, const struct disk_counters *more);
+void run_work_database(struct database_counters *sum, const struct database_counters *more);
 void run_work_own_disk(struct durable_counters *sum,
                        const struct durable_counters *more);
 

@@ -417,10 +417,8 @@ void run_restart(struct run *run)
             world_crash(run->world, i);
     }
     for (uint32_t i = 0; i < world_store_count(run->world); i++) {
-        struct disk_backend *store = world_store_at(run->world, i);
-
-        disk_backend_power_loss(store, world_now(run->world));
-        disk_backend_reopen(store, world_now(run->world));
+        world_store_power_loss(run->world, i);
+        world_store_reopen(run->world, i);
     }
     change_shards(run);
     for (uint32_t i = 0; i < run->cluster.nodes; i++)

@@ -39,6 +39,11 @@ void run_work_disk(struct disk_counters *sum, const struct disk_counters *more)
     add_all(sum, more, sizeof *sum);
 }
 
+void run_work_database(struct database_counters *sum, const struct database_counters *more)
+{
+    add_all(sum, more, sizeof *sum);
+}
+
 void run_work_own_disk(struct durable_counters *sum,
                        const struct durable_counters *more)
 {
@@ -246,6 +251,24 @@ static void put_commands(const struct check_command_counts *commands, struct buf
     put(text, "carried out again after their window", commands->again);
 }
 
+static void put_database(const struct database_counters *database, struct buf *text)
+{
+    if (!database->runs)
+        return;
+    buf_put_text(text, "\ndatabase");
+    put(text, "runs", database->runs);
+    put(text, "commits", database->commits);
+    put(text, "waits for locks", database->waits);
+    put(text, "cuts", database->cuts);
+    put(text, "late", database->late);
+    put(text, "ended holders", database->ended);
+    put(text, "crashes", database->crashes);
+    put(text, "failovers", database->failovers);
+    put(text, "stalls", database->stalls);
+    put(text, "commits lost", database->lost);
+    put(text, "losses reported", database->reported);
+}
+
 static void put_rolling(const struct check_restart_counts *rolling, struct buf *text)
 {
     buf_put_text(text, "\nrolling ");
@@ -321,5 +344,6 @@ void run_work_put(const struct run_work *work, struct buf *text)
     put_deliveries(&work->deliveries, text);
     put_commands(&work->commands, text);
     put_rolling(&work->rolling, text);
+    put_database(&work->database, text);
     buf_put_text(text, "\n");
 }

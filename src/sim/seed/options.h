@@ -273,7 +273,8 @@ enum sim_resolver {
     X(TYPE_STRATEGIES, "type_strategies", 0, SELDOM(0, 1, 1))                  \
     X(DELIVERIES, "deliveries_load", 0, 0, 0, 1)                               \
     X(COMMANDS_MAX, "commands_max", 1000, SELDOM(1000, 1, 3, 10))              \
-    X(COMMANDS_AGE, "commands_age_ms", 3600000, SELDOM(3600000, 5000, 30000, 120000))
+    X(COMMANDS_AGE, "commands_age_ms", 3600000, SELDOM(3600000, 5000, 30000, 120000)) \
+    X(DATABASE, "database", 0, 0)
 
 /* Meanings that the names do not tell:
  *
@@ -331,6 +332,9 @@ enum sim_resolver {
  *   - data_load, versions_load, requests_load: calls of distributed data and of the N/R/W store, and
  *     bursts of requests of programs' threads, per second, of all nodes together. With requests
  *     counters of nodes cannot be compared exactly.
+ *   - database: 0 = the journal is on a disk that all nodes share, else in a simulated PostgreSQL
+ *     server, with the store that real nodes use: 1 = alone, 2 = with a synchronous standby, 3 = with
+ *     one that may lack the last commits. With faults the server has its own, too.
  *   - text_shards: the types have an extractor: shards have texts as ids, every other tell goes to
  *     the region, and starts of entities are acknowledged. The number of shards stays. Not with
  *     allocation.

@@ -32,6 +32,7 @@ enum stream_purpose {
     STREAM_ROLLING, /* asks during graceful restarts; 1: the restarts */
     STREAM_DELIVERY, /* the workload of accounts */
     STREAM_COMMANDS, /* commands to accounts */
+    STREAM_DATABASE, /* 2 * the store's index: delays; 1 more: its faults */
 };
 
 struct rng stream_rng(uint64_t seed, enum stream_purpose purpose,

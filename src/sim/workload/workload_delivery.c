@@ -224,7 +224,7 @@ struct delivery_load *delivery_load_new(struct world *world,
                              settings->commands_age_ms);
         commands_load_add(load->commands, check_delivery_commands(check));
         vec_push(&load->checks, check);
-        disk_backend_observe(world_store_at(world, i), &stored);
+        world_store_observe(world, i, &stored);
     }
     world_observe(world, &observer);
     current = load;

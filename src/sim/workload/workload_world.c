@@ -12,6 +12,7 @@
 #include "sim/seed/shard_text.h"
 #include "sim/world/durable.h"
 #include "sim/check/check_journal.h"
+#include "sim/check/check_loss.h"
 #include "sim/check/check_recovery.h"
 #include "sim/check/check_remember.h"
 #include "sim/check/check_replica.h"
@@ -31,6 +32,7 @@ struct workload_world {
     uint32_t stores;
     struct check_journal **journals; /* these two: one for each journal of the world */
     struct check_recovery **recoveries;
+    struct check_loss **losses;
     struct check_remember *remember;
     struct check_shard_lease *leases; /* null: shards have none */
     struct workload *workload;
@@ -325,7 +327,7 @@ static void look_at_remembered(struct workload_world *of)
 
     of->remember = check_remember_new(of->verdict, types, count);
     store = check_remember_observer(of->remember);
-    disk_backend_observe(world_backend(of->world), &store);
+    world_store_observe(of->world, 0, &store);
 }
 
 static void look_at_journals(struct workload_world *of)
@@ -334,16 +336,19 @@ static void look_at_journals(struct workload_world *of)
 
     of->journals = mem_alloc(count * sizeof(struct check_journal *));
     of->recoveries = mem_alloc(count * sizeof(struct check_recovery *));
+    of->losses = mem_alloc(count * sizeof(struct check_loss *));
     for (uint32_t i = 0; i < count; i++) {
-        struct disk_backend *stored = world_store_at(of->world, i);
         struct disk_backend_observer store;
 
         of->journals[i] = check_journal_new(of->verdict);
         store = check_journal_observer(of->journals[i]);
-        disk_backend_observe(stored, &store);
+        world_store_observe(of->world, i, &store);
         of->recoveries[i] = check_recovery_new(of->verdict);
         store = check_recovery_observer(of->recoveries[i]);
-        disk_backend_observe(stored, &store);
+        world_store_observe(of->world, i, &store);
+        of->losses[i] = check_loss_new(of->verdict);
+        store = check_loss_observer(of->losses[i]);
+        world_store_observe(of->world, i, &store);
     }
 }
 
@@ -396,9 +401,11 @@ void workload_world_free(struct workload_world *of)
     for (uint32_t i = 0; i < of->stores; i++) {
         check_journal_free(of->journals[i]);
         check_recovery_free(of->recoveries[i]);
+        check_loss_free(of->losses[i]);
     }
     mem_free(of->journals);
     mem_free(of->recoveries);
+    mem_free(of->losses);
     check_remember_free(of->remember);
     mem_free(of);
 }

@@ -6,7 +6,7 @@
 
 static void arm(struct world *world, struct world_backend *of)
 {
-    uint64_t at = disk_backend_deadline(of->store);
+    uint64_t at = of->database ? database_deadline(of->database) : disk_backend_deadline(of->store);
 
     if (at == NEVER)
         events_drop(&world->events, &of->event);
@@ -37,8 +37,18 @@ void backend_take(struct world *world, struct site *site,
 {
     struct world_backend *of = store_of(world, site);
 
-    disk_backend_submit(of->store, world->now, site->index, request);
+    if (of->database)
+        database_submit(of->database, world->now, site->index, request);
+    else
+        disk_backend_submit(of->store, world->now, site->index, request);
     arm(world, of);
+}
+
+static struct journal_request *next_done(struct world *world, struct world_backend *of,
+                                         uint32_t *node)
+{
+    return of->database ? database_next_done(of->database, world->now, node)
+                        : disk_backend_next_done(of->store, world->now, node);
 }
 
 void backend_event(struct world *world, struct event *event)
@@ -47,7 +57,7 @@ void backend_event(struct world *world, struct event *event)
     struct journal_request *request;
     uint32_t node;
 
-    while ((request = disk_backend_next_done(of->store, world->now, &node))) {
+    while ((request = next_done(world, of, &node))) {
         struct site *site = world->sites.items[node];
 
         vec_push(&site->answers, request);
@@ -72,11 +82,23 @@ void backend_answer(struct world *world, struct site *site)
     site->answers.count = 0;
 }
 
+void backend_pause(struct world *world, const struct site *site)
+{
+    struct world_backend *of = store_of(world, site);
+
+    if (of->database)
+        database_pause(of->database, world->now, site->index, site->face.is_paused);
+    arm(world, of);
+}
+
 void backend_end(struct world *world, struct site *site, bool crashes)
 {
     struct world_backend *of = store_of(world, site);
 
-    disk_backend_drop(of->store, world->now, site->index, crashes);
+    if (of->database)
+        database_drop(of->database, world->now, site->index);
+    else
+        disk_backend_drop(of->store, world->now, site->index, crashes);
     for (uint32_t i = 0; i < site->answers.count; i++)
         journal_request_free(site->answers.items[i]);
     vec_fini(&site->answers);

@@ -37,6 +37,8 @@ struct disk_backend_observer {
     /* The log was read after a reopen. */
     void (*opened)(void *user, const struct book *book);
     void (*node_gone)(void *user, uint32_t node);
+    /* A server took over that lacks the last commits. */
+    void (*rewound)(void *user, const struct book *book);
 };
 
 struct disk_backend_counters {
@@ -57,7 +59,7 @@ struct disk_backend *disk_backend_new(const char *cluster, struct rng disk_rng,
                                   uint64_t way_mean);
 void disk_backend_free(struct disk_backend *store); /* may be null */
 /* At most DISK_STORE_OBSERVERS_MAX, called in order. Copied. */
-#define DISK_STORE_OBSERVERS_MAX 4
+#define DISK_STORE_OBSERVERS_MAX 5
 void disk_backend_observe(struct disk_backend *store,
                         const struct disk_backend_observer *observer);
 struct disk *disk_backend_disk(struct disk_backend *store); /* lent */

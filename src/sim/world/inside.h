@@ -183,6 +183,7 @@ struct world_line {
 struct world_backend {
     struct event event;
     struct disk_backend *store;
+    struct database *database; /* null: the disk is used */
     char id[STORE_ID_MAX];
 };
 
@@ -313,6 +314,7 @@ void backend_event(struct world *world, struct event *event);
 void backend_take(struct world *world, struct site *site,
                 struct journal_request *request);
 void backend_answer(struct world *world, struct site *site);
+void backend_pause(struct world *world, const struct site *site); /* or its end */
 void backend_end(struct world *world, struct site *site, bool crashes);
 
 /* leases.c */

@@ -477,6 +477,10 @@ struct world *world_new(const struct world_settings *settings)
                            stream_rng(own->seed, STREAM_DISK, 2 * i + 1), 1,
                            own->backend_delay / 4);
         disk_set_faults(disk_backend_disk(of->store), &disk);
+        if (own->database)
+            of->database = database_new(&(struct database_settings){
+                .servers = own->database, .seed = own->seed, .index = i,
+                .way_mean = own->backend_delay / 4, .flush_mean = own->backend_delay / 4 });
     }
     return world;
 }
@@ -528,8 +532,10 @@ void world_free(struct world *world)
     map_fini(&world->by_address);
     lease_book_fini(&world->leases);
     events_fini(&world->events);
-    for (uint32_t i = 0; i < world->settings.stores; i++)
+    for (uint32_t i = 0; i < world->settings.stores; i++) {
         disk_backend_free(world->stores[i].store);
+        database_free(world->stores[i].database);
+    }
     mem_free(world->stores);
     verdict_free(world->verdict);
     mem_free(world);

@@ -20,13 +20,13 @@
 #include "base/trace.h"
 #include "journal/backend.h"
 #include "node/node.h"
+#include "sim/world/database.h"
 
 #define WORLD_NODES_MAX 1024
 #define WORLD_WALL_MS INT64_C(1700000000000) /* wall clock at time 0 */
 
 struct world;
 struct verdict;
-struct disk_backend;
 struct lease_book;
 
 #define WORLD_NO_NODE UINT32_MAX
@@ -48,6 +48,7 @@ struct world_settings {
     uint32_t pipe_size;   /* bytes that a connection takes without a read; default 256 KiB */
     uint64_t give_up;     /* ns until a connection without answers fails; default 924 s, as Linux */
     uint32_t stores;      /* journal backends; node n uses number n modulo this; default 1 */
+    enum database_servers database; /* the backends are databases of that kind, not disks */
     bool byte_mode;       /* pieces are cut anywhere, from one byte to 64 KiB */
     bool keep_lines;      /* needed for world_logged */
     struct world_place *place; /* written as time passes; lent; may be null */
@@ -264,5 +265,14 @@ struct disk_backend *world_backend(struct world *world);
 /* Number 0 is that of world_backend. */
 uint32_t world_store_count(const struct world *world);
 struct disk_backend *world_store_at(struct world *world, uint32_t index);
+/* The database that nodes use in its place; null: none. */
+struct database *world_database_at(struct world *world, uint32_t index);
+/* For either. */
+void world_store_observe(struct world *world, uint32_t index,
+                         const struct disk_backend_observer *observer);
+void world_store_power_loss(struct world *world, uint32_t index);
+void world_store_reopen(struct world *world, uint32_t index);
+/* Starts or ends the own faults of all databases. */
+void world_database_faults(struct world *world, bool on);
 
 #endif

@@ -85,6 +85,47 @@ struct disk_backend *world_store_at(struct world *world, uint32_t index)
     return world->stores[index].store;
 }
 
+struct database *world_database_at(struct world *world, uint32_t index)
+{
+    check(index < world->settings.stores);
+    return world->stores[index].database;
+}
+
+void world_store_observe(struct world *world, uint32_t index,
+                         const struct disk_backend_observer *observer)
+{
+    if (world_database_at(world, index))
+        database_observe(world_database_at(world, index), observer);
+    else
+        disk_backend_observe(world_store_at(world, index), observer);
+}
+
+void world_store_power_loss(struct world *world, uint32_t index)
+{
+    if (world_database_at(world, index))
+        database_crash(world_database_at(world, index), world->now);
+    else
+        disk_backend_power_loss(world_store_at(world, index), world->now);
+    backend_arm(world);
+}
+
+void world_store_reopen(struct world *world, uint32_t index)
+{
+    if (world_database_at(world, index))
+        database_restart(world_database_at(world, index), world->now);
+    else
+        disk_backend_reopen(world_store_at(world, index), world->now);
+    backend_arm(world);
+}
+
+void world_database_faults(struct world *world, bool on)
+{
+    for (uint32_t i = 0; i < world->settings.stores; i++)
+        if (world->stores[i].database)
+            database_faults(world->stores[i].database, world->now, on);
+    backend_arm(world);
+}
+
 struct node_settings world_node_settings(struct world *world, uint32_t index,
                                          const struct sherd_entity_type *types,
                                          uint32_t type_count)
@@ -160,6 +201,7 @@ void world_pause(struct world *world, uint32_t index, bool paused)
     if (!site->face.node || site->face.is_paused == paused)
         return;
     site->face.is_paused = paused;
+    backend_pause(world, site);
     world->paused += paused ? 1 : UINT32_MAX;
     if (paused)
         return;

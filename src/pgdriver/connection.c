@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "pgdriver/link.h"
+#include "pgdriver/connection.h"
 
 #include <errno.h>
 #include <libpq-fe.h>
@@ -21,9 +21,10 @@
 #define HOST_PARAMETERS 64 /* libpq knows about 40 */
 #define LABEL_SIZE 128
 
-struct pg_link {
+struct pg_connection {
+    struct pg_link link; /* first */
     const struct pg_options *options;
-    PGconn *connection;
+    PGconn *server;
     bool is_prepared[PG_STATEMENTS];
     char warned[6]; /* SQLSTATE of a warning during the run */
     enum pg_class class;
@@ -40,66 +41,118 @@ uint64_t pg_now(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-struct pg_link *pg_link_new(const struct pg_options *options)
-{
-    struct pg_link *link = mem_alloc(sizeof *link);
+/* ---- for a store ---- */
 
-    link->options = options;
-    return link;
+static struct pg_connection *connection_of(struct pg_link *link)
+{
+    return (struct pg_connection *)(void *)link;
 }
 
-void pg_link_close(struct pg_link *link)
+static void close_link(struct pg_link *link)
 {
-    if (link->connection)
-        PQfinish(link->connection);
-    link->connection = NULL;
-    memset(link->is_prepared, 0, sizeof link->is_prepared);
+    pg_connection_close(connection_of(link));
 }
 
-void pg_link_free(struct pg_link *link)
+static const char *label_of(const struct pg_link *link)
 {
-    pg_link_close(link);
-    explicit_bzero(link->password, sizeof link->password);
-    mem_free(link);
+    return ((const struct pg_connection *)(const void *)link)->label;
 }
 
-bool pg_link_is_open(const struct pg_link *link)
+static void clear_calls(struct pg_call *calls, uint32_t count)
 {
-    return link->connection != NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        PQclear(calls[i].result);
+        calls[i].result = NULL;
+    }
 }
 
-enum pg_class pg_link_class(const struct pg_link *link)
+static uint32_t rows_of(const struct pg_call *call)
 {
-    return link->class;
+    return call->result ? (uint32_t)PQntuples(call->result) : 0;
 }
 
-const char *pg_link_text(const struct pg_link *link)
+static bool read_row(const struct pg_call *call, uint32_t row,
+                     struct pg_cell *cells, uint32_t count)
 {
-    return link->text;
+    if (PQnfields(call->result) != (int)count)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_null = PQgetisnull(call->result, (int)row, (int)i);
+
+        cells[i].data = (const uint8_t *)PQgetvalue(call->result, (int)row, (int)i);
+        cells[i].size = is_null ? -1 : PQgetlength(call->result, (int)row, (int)i);
+    }
+    return true;
 }
 
-const char *pg_link_label(const struct pg_link *link)
+static const struct pg_link_ops link_ops = { close_link, rows_of, read_row, clear_calls, label_of };
+
+struct pg_connection *pg_connection_new(const struct pg_options *options)
 {
-    return link->label;
+    struct pg_connection *connection = mem_alloc(sizeof *connection);
+
+    connection->link.ops = &link_ops;
+    connection->options = options;
+    return connection;
 }
 
-uint32_t pg_link_backend(const struct pg_link *link)
+struct pg_link *pg_connection_link(struct pg_connection *connection)
 {
-    return (uint32_t)PQbackendPID(link->connection);
+    return &connection->link;
 }
 
-uint32_t pg_link_version(const struct pg_link *link)
+void pg_connection_close(struct pg_connection *connection)
 {
-    return (uint32_t)PQserverVersion(link->connection);
+    if (connection->server)
+        PQfinish(connection->server);
+    connection->server = NULL;
+    memset(connection->is_prepared, 0, sizeof connection->is_prepared);
+}
+
+void pg_connection_free(struct pg_connection *connection)
+{
+    pg_connection_close(connection);
+    explicit_bzero(connection->password, sizeof connection->password);
+    mem_free(connection);
+}
+
+bool pg_connection_is_open(const struct pg_connection *connection)
+{
+    return connection->server != NULL;
+}
+
+enum pg_class pg_connection_class(const struct pg_connection *connection)
+{
+    return connection->class;
+}
+
+const char *pg_connection_text(const struct pg_connection *connection)
+{
+    return connection->text;
+}
+
+const char *pg_connection_label(const struct pg_connection *connection)
+{
+    return connection->label;
+}
+
+uint32_t pg_connection_backend(const struct pg_connection *connection)
+{
+    return (uint32_t)PQbackendPID(connection->server);
+}
+
+uint32_t pg_connection_version(const struct pg_connection *connection)
+{
+    return (uint32_t)PQserverVersion(connection->server);
 }
 
 /* ---- errors ---- */
 
 /* One line, without the password. */
-static void set_text(struct pg_link *link, const char *sqlstate, const char *text)
+static void set_text(struct pg_connection *connection, const char *sqlstate, const char *text)
 {
     struct buf line = { 0 };
-    size_t size = strlen(link->password);
+    size_t size = strlen(connection->password);
     const char *at = text;
 
     if (sqlstate && sqlstate[0]) {
@@ -107,7 +160,7 @@ static void set_text(struct pg_link *link, const char *sqlstate, const char *tex
         buf_put_text(&line, ": ");
     }
     while (*at && line.size < 2 * PG_ERROR_SIZE) {
-        if (size && strncmp(at, link->password, size) == 0) {
+        if (size && strncmp(at, connection->password, size) == 0) {
             buf_put_text(&line, "***");
             at += size;
         } else {
@@ -117,19 +170,19 @@ static void set_text(struct pg_link *link, const char *sqlstate, const char *tex
     }
     while (line.size && line.data[line.size - 1] == ' ')
         line.size--;
-    (void)snprintf(link->text, sizeof link->text, "%.*s", (int)line.size,
+    (void)snprintf(connection->text, sizeof connection->text, "%.*s", (int)line.size,
                    line.data ? (const char *)line.data : ""); /* may be cut */
     buf_fini(&line);
 }
 
-static bool fail(struct pg_link *link, enum pg_class class, const char *text)
+static bool fail(struct pg_connection *connection, enum pg_class class, const char *text)
 {
-    link->class = class;
-    set_text(link, NULL, text);
+    connection->class = class;
+    set_text(connection, NULL, text);
     return false;
 }
 
-bool pg_link_refuse(struct pg_link *link, const char *format, ...)
+bool pg_connection_refuse(struct pg_connection *connection, const char *format, ...)
 {
     char text[PG_ERROR_SIZE];
     va_list arguments;
@@ -137,28 +190,28 @@ bool pg_link_refuse(struct pg_link *link, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments); /* may be cut */
     va_end(arguments);
-    return fail(link, PG_REFUSED, text);
+    return fail(connection, PG_REFUSED, text);
 }
 
 /* The connection is of no use any more. */
-static bool break_off(struct pg_link *link, enum pg_phase phase, const char *text)
+static bool break_off(struct pg_connection *connection, enum pg_phase phase, const char *text)
 {
     char why[PG_ERROR_SIZE];
 
     (void)snprintf(why, sizeof why, "%s", text); /* libpq's text goes with the connection */
-    link->class = pg_classify("", phase);
-    set_text(link, NULL, why[0] ? why : "the connection was closed");
-    pg_link_close(link);
+    connection->class = pg_classify("", phase);
+    set_text(connection, NULL, why[0] ? why : "the connection was closed");
+    pg_connection_close(connection);
     return false;
 }
 
 static void note(void *context, const PGresult *result)
 {
-    struct pg_link *link = context;
+    struct pg_connection *connection = context;
     const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
 
     if (pg_classify(sqlstate, PG_WARNED) != PG_NONE)
-        (void)snprintf(link->warned, sizeof link->warned, "%s", sqlstate); /* five */
+        (void)snprintf(connection->warned, sizeof connection->warned, "%s", sqlstate); /* five */
 }
 
 /* ---- connecting ---- */
@@ -224,9 +277,9 @@ static void set_default(struct parameters *to, const char *key, const char *valu
 }
 
 /* False, with the reason. */
-static bool read_password(struct pg_link *link)
+static bool read_password(struct pg_connection *connection)
 {
-    const char *path = link->options->password_file;
+    const char *path = connection->options->password_file;
     struct stat found;
     FILE *file = fopen(path, "re");
     size_t size;
@@ -234,19 +287,19 @@ static bool read_password(struct pg_link *link)
     if (!file || fstat(fileno(file), &found) != 0 || !S_ISREG(found.st_mode)) {
         if (file)
             (void)fclose(file); /* only read */
-        return fail(link, PG_TRANSIENT, "journal.postgres.password-file cannot be read");
+        return fail(connection, PG_TRANSIENT, "journal.postgres.password-file cannot be read");
     }
     if (found.st_mode & 077) {
         (void)fclose(file); /* only read */
-        return fail(link, PG_REFUSED,
+        return fail(connection, PG_REFUSED,
                     "others may read journal.postgres.password-file; set its mode to 0600");
     }
-    size = fread(link->password, 1, PASSWORD_MAX, file);
+    size = fread(connection->password, 1, PASSWORD_MAX, file);
     (void)fclose(file); /* only read */
-    while (size && (link->password[size - 1] == '\n' || link->password[size - 1] == '\r'))
+    while (size && (connection->password[size - 1] == '\n' || connection->password[size - 1] == '\r'))
         size--;
-    link->password[size] = 0;
-    return size ? true : fail(link, PG_REFUSED, "journal.postgres.password-file is empty");
+    connection->password[size] = 0;
+    return size ? true : fail(connection, PG_REFUSED, "journal.postgres.password-file is empty");
 }
 
 static bool is_local_one(const char *host, size_t size)
@@ -281,9 +334,9 @@ static const char *value_of(const PQconninfoOption *from, const char *key)
 
 /* Whether a connection to another host would not verify the server's certificate. Also names the
  * server. Before anything is sent. */
-static bool is_unverified(struct pg_link *link)
+static bool is_unverified(struct pg_connection *connection)
 {
-    PQconninfoOption *all = PQconninfo(link->connection);
+    PQconninfoOption *all = PQconninfo(connection->server);
     const char *address = value_of(all, "hostaddr");
     const char *host = value_of(all, "host");
     const char *mode = value_of(all, "sslmode");
@@ -291,25 +344,25 @@ static bool is_unverified(struct pg_link *link)
                    strcmp(mode, "prefer") == 0;
     bool result = is_weak && !is_local(address[0] ? address : host);
 
-    (void)snprintf(link->label, sizeof link->label, "host=%.60s port=%.12s database=%.30s",
+    (void)snprintf(connection->label, sizeof connection->label, "host=%.60s port=%.12s database=%.30s",
                    host[0] ? host : address[0] ? address : "local", value_of(all, "port"),
                    value_of(all, "dbname")); /* fits */
     PQconninfoFree(all);
     return result;
 }
 
-static bool start(struct pg_link *link, const struct parameters *to)
+static bool start(struct pg_connection *connection, const struct parameters *to)
 {
-    link->connection = PQconnectStartParams(to->keys, to->values, 0);
-    check(link->connection != NULL);
-    if (PQstatus(link->connection) != CONNECTION_BAD)
+    connection->server = PQconnectStartParams(to->keys, to->values, 0);
+    check(connection->server != NULL);
+    if (PQstatus(connection->server) != CONNECTION_BAD)
         return true;
-    return break_off(link, PG_NOT_SENT, PQerrorMessage(link->connection));
+    return break_off(connection, PG_NOT_SENT, PQerrorMessage(connection->server));
 }
 
-static bool wait_for(struct pg_link *link, bool writes, uint64_t deadline)
+static bool wait_for(struct pg_connection *connection, bool writes, uint64_t deadline)
 {
-    struct pollfd socket = { .fd = PQsocket(link->connection),
+    struct pollfd socket = { .fd = PQsocket(connection->server),
                              .events = (short)(writes ? POLLIN | POLLOUT : POLLIN) };
     uint64_t now = pg_now();
 
@@ -320,28 +373,28 @@ static bool wait_for(struct pg_link *link, bool writes, uint64_t deadline)
 }
 
 /* PQconnectPoll needs either reading or writing, not both. */
-static bool finish_connecting(struct pg_link *link, uint64_t deadline)
+static bool finish_connecting(struct pg_connection *connection, uint64_t deadline)
 {
     PostgresPollingStatusType status = PGRES_POLLING_WRITING;
 
     while (status != PGRES_POLLING_OK) {
-        struct pollfd socket = { .fd = PQsocket(link->connection) };
+        struct pollfd socket = { .fd = PQsocket(connection->server) };
         uint64_t now = pg_now();
 
         if (now >= deadline)
-            return break_off(link, PG_NOT_SENT, "no connection within journal.postgres.connect-timeout");
+            return break_off(connection, PG_NOT_SENT, "no connection within journal.postgres.connect-timeout");
         socket.events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT;
         if (poll(&socket, 1, (int)(deadline - now)) == 0)
             continue;
-        status = PQconnectPoll(link->connection);
+        status = PQconnectPoll(connection->server);
         if (status == PGRES_POLLING_FAILED)
-            return break_off(link, PG_NOT_SENT, PQerrorMessage(link->connection));
+            return break_off(connection, PG_NOT_SENT, PQerrorMessage(connection->server));
     }
     return true;
 }
 
 /* Errors of a log-in have no SQLSTATE in libpq; those that no repetition cures are known by text. */
-static void judge_login(struct pg_link *link)
+static void judge_login(struct pg_connection *connection)
 {
     static const char *const permanent[] = {
         "authentication failed", "not permitted to log in", "no pg_hba.conf entry", "does not exist",
@@ -349,20 +402,20 @@ static void judge_login(struct pg_link *link)
     };
 
     for (size_t i = 0; i < sizeof permanent / sizeof *permanent; i++)
-        if (strstr(link->text, permanent[i]))
-            link->class = PG_REFUSED;
+        if (strstr(connection->text, permanent[i]))
+            connection->class = PG_REFUSED;
 }
 
-static void put_parameters(struct pg_link *link, struct parameters *to,
+static void put_parameters(struct pg_connection *connection, struct parameters *to,
                            PQconninfoOption *parsed, const char *name)
 {
     for (const PQconninfoOption *at = parsed; at->keyword; at++)
         if (at->val)
             set_parameter(to, at->keyword, at->val);
-    if (link->options->password_file[0])
-        set_parameter(to, "password", link->password);
+    if (connection->options->password_file[0])
+        set_parameter(to, "password", connection->password);
     else if (parameter(to, "password"))
-        (void)snprintf(link->password, sizeof link->password, "%s", parameter(to, "password"));
+        (void)snprintf(connection->password, sizeof connection->password, "%s", parameter(to, "password"));
     set_default(to, "application_name", name);
     set_default(to, "target_session_attrs", "read-write");
     set_default(to, "gssencmode", "disable");
@@ -373,52 +426,52 @@ static void put_parameters(struct pg_link *link, struct parameters *to,
     set_parameter(to, "client_encoding", "UTF8");
 }
 
-bool pg_link_connect(struct pg_link *link, uint64_t deadline)
+bool pg_connection_connect(struct pg_connection *connection, uint64_t deadline)
 {
     struct parameters to = { .count = 0 };
     PQconninfoOption *parsed;
     char name[64], host[24] = "";
-    uint64_t limit = pg_now() + link->options->connect_ms;
+    uint64_t limit = pg_now() + connection->options->connect_ms;
     bool connected;
 
-    pg_link_close(link);
-    if (link->options->password_file[0] && !read_password(link))
+    pg_connection_close(connection);
+    if (connection->options->password_file[0] && !read_password(connection))
         return false;
     (void)gethostname(host, sizeof host - 1); /* only a name for people */
-    (void)snprintf(name, sizeof name, "sherd:%.20s:%s:%d", link->options->cluster, host,
+    (void)snprintf(name, sizeof name, "sherd:%.20s:%s:%d", connection->options->cluster, host,
                    (int)getpid()); /* fits */
-    parsed = PQconninfoParse(link->options->url, NULL);
+    parsed = PQconninfoParse(connection->options->url, NULL);
     check(parsed != NULL); /* pg_url_check */
-    put_parameters(link, &to, parsed, name);
-    connected = start(link, &to);
-    if (connected && is_unverified(link) && !parameter(&to, "sslmode") && !getenv("PGSSLMODE")) {
-        pg_link_close(link);
+    put_parameters(connection, &to, parsed, name);
+    connected = start(connection, &to);
+    if (connected && is_unverified(connection) && !parameter(&to, "sslmode") && !getenv("PGSSLMODE")) {
+        pg_connection_close(connection);
         set_parameter(&to, "sslmode", "verify-full");
-        connected = start(link, &to);
+        connected = start(connection, &to);
     }
     if (connected)
-        connected = finish_connecting(link, limit < deadline ? limit : deadline);
+        connected = finish_connecting(connection, limit < deadline ? limit : deadline);
     PQconninfoFree(parsed);
     if (!connected) {
-        judge_login(link);
+        judge_login(connection);
         return false;
     }
-    (void)PQsetNoticeReceiver(link->connection, note, link);
-    return PQsetnonblocking(link->connection, 1) == 0 ||
-           break_off(link, PG_NOT_SENT, PQerrorMessage(link->connection));
+    (void)PQsetNoticeReceiver(connection->server, note, connection);
+    return PQsetnonblocking(connection->server, 1) == 0 ||
+           break_off(connection, PG_NOT_SENT, PQerrorMessage(connection->server));
 }
 
 /* ---- statements without parameters ---- */
 
 /* Sends what waits, and reads until a result is there. */
-static bool advance(struct pg_link *link, uint64_t deadline, bool *is_late)
+static bool advance(struct pg_connection *connection, uint64_t deadline, bool *is_late)
 {
-    while (PQisBusy(link->connection)) {
-        int pending = PQflush(link->connection);
+    while (PQisBusy(connection->server)) {
+        int pending = PQflush(connection->server);
 
         *is_late = pg_now() >= deadline;
-        if (pending < 0 || *is_late || !wait_for(link, pending > 0, deadline) ||
-            !PQconsumeInput(link->connection))
+        if (pending < 0 || *is_late || !wait_for(connection, pending > 0, deadline) ||
+            !PQconsumeInput(connection->server))
             return false;
     }
     return true;
@@ -429,16 +482,16 @@ static enum pg_class class_of(const PGresult *result)
     return pg_classify(PQresultErrorField(result, PG_DIAG_SQLSTATE), PG_ANSWERED);
 }
 
-static void keep_error(struct pg_link *link, const PGresult *result)
+static void keep_error(struct pg_connection *connection, const PGresult *result)
 {
     const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
 
-    link->class = class_of(result);
-    set_text(link, PQresultErrorField(result, PG_DIAG_SQLSTATE),
+    connection->class = class_of(result);
+    set_text(connection, PQresultErrorField(result, PG_DIAG_SQLSTATE),
              text ? text : PQresultErrorMessage(result));
 }
 
-bool pg_link_query(struct pg_link *link, const char *sql, uint64_t deadline,
+bool pg_connection_query(struct pg_connection *connection, const char *sql, uint64_t deadline,
                    char *cell, size_t size)
 {
     bool good = true, is_late = false;
@@ -446,60 +499,60 @@ bool pg_link_query(struct pg_link *link, const char *sql, uint64_t deadline,
 
     if (cell)
         cell[0] = 0;
-    if (!PQsendQuery(link->connection, sql))
-        return break_off(link, PG_NOT_SENT, PQerrorMessage(link->connection));
+    if (!PQsendQuery(connection->server, sql))
+        return break_off(connection, PG_NOT_SENT, PQerrorMessage(connection->server));
     for (;;) {
         ExecStatusType status;
 
-        if (!advance(link, deadline, &is_late))
-            return break_off(link, PG_CUT_OFF,
-                             is_late ? "no answer in time" : PQerrorMessage(link->connection));
-        result = PQgetResult(link->connection);
+        if (!advance(connection, deadline, &is_late))
+            return break_off(connection, PG_CUT_OFF,
+                             is_late ? "no answer in time" : PQerrorMessage(connection->server));
+        result = PQgetResult(connection->server);
         if (!result)
             break;
         status = PQresultStatus(result);
         if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
-            keep_error(link, result);
+            keep_error(connection, result);
             good = false;
         } else if (cell && PQntuples(result) > 0) {
             (void)snprintf(cell, size, "%s", PQgetvalue(result, 0, 0)); /* may be cut */
         }
         PQclear(result);
     }
-    if (!good && PQstatus(link->connection) != CONNECTION_OK)
-        pg_link_close(link);
+    if (!good && PQstatus(connection->server) != CONNECTION_OK)
+        pg_connection_close(connection);
     return good;
 }
 
-void pg_link_quote(struct pg_link *link, struct buf *sql, const char *text)
+void pg_connection_quote(struct pg_connection *connection, struct buf *sql, const char *text)
 {
-    char *quoted = PQescapeLiteral(link->connection, text, strlen(text));
+    char *quoted = PQescapeLiteral(connection->server, text, strlen(text));
 
     buf_put_text(sql, quoted ? quoted : "NULL"); /* null: not UTF-8 */
     PQfreemem(quoted);
 }
 
-bool pg_link_begin(struct pg_link *link)
+bool pg_connection_begin(struct pg_connection *connection)
 {
-    return PQenterPipelineMode(link->connection) == 1 ||
-           break_off(link, PG_NOT_SENT, PQerrorMessage(link->connection));
+    return PQenterPipelineMode(connection->server) == 1 ||
+           break_off(connection, PG_NOT_SENT, PQerrorMessage(connection->server));
 }
 
 /* ---- a pipeline ---- */
 
-static bool send_prepare(struct pg_link *link, enum pg_statement which)
+static bool send_prepare(struct pg_connection *connection, enum pg_statement which)
 {
     struct buf text = { 0 };
     bool sent;
 
-    pg_sql_put(&text, which, link->options->schema);
-    sent = PQsendPrepare(link->connection, pg_sql_name(which),
+    pg_sql_put(&text, which, connection->options->schema);
+    sent = PQsendPrepare(connection->server, pg_sql_name(which),
                          (const char *)text.data, 0, NULL) == 1;
     buf_fini(&text);
     return sent;
 }
 
-static bool send_call(struct pg_link *link, const struct pg_call *call)
+static bool send_call(struct pg_connection *connection, const struct pg_call *call)
 {
     static const int formats[PG_CALL_PARAMETERS] = { 1, 1, 1, 1, 1, 1, 1, 1, 1,
                                                      1, 1, 1, 1, 1, 1, 1, 1 };
@@ -510,12 +563,12 @@ static bool send_call(struct pg_link *link, const struct pg_call *call)
         values[i] = call->parameters[i].data ? (const char *)call->parameters[i].data : "";
         sizes[i] = (int)call->parameters[i].size;
     }
-    return PQsendQueryPrepared(link->connection, pg_sql_name(call->which),
+    return PQsendQueryPrepared(connection->server, pg_sql_name(call->which),
                                (int)call->count, values, sizes, formats, 1) == 1;
 }
 
 /* Statements that are prepared in this run; the answers come in the same order. */
-static bool send_all(struct pg_link *link, struct pg_call *calls, uint32_t count,
+static bool send_all(struct pg_connection *connection, struct pg_call *calls, uint32_t count,
                      bool each)
 {
     bool prepares = false;
@@ -523,17 +576,17 @@ static bool send_all(struct pg_link *link, struct pg_call *calls, uint32_t count
     for (uint32_t i = 0; i < count; i++) {
         calls[i].class = PG_UNKNOWN;
         calls[i].result = NULL;
-        if (link->is_prepared[calls[i].which])
+        if (connection->is_prepared[calls[i].which])
             continue;
-        if (!send_prepare(link, calls[i].which))
+        if (!send_prepare(connection, calls[i].which))
             return false;
-        link->is_prepared[calls[i].which] = prepares = true;
+        connection->is_prepared[calls[i].which] = prepares = true;
     }
-    if (prepares && PQpipelineSync(link->connection) != 1)
+    if (prepares && PQpipelineSync(connection->server) != 1)
         return false;
     for (uint32_t i = 0; i < count; i++)
-        if (!send_call(link, &calls[i]) ||
-            ((each || i + 1 == count) && PQpipelineSync(link->connection) != 1))
+        if (!send_call(connection, &calls[i]) ||
+            ((each || i + 1 == count) && PQpipelineSync(connection->server) != 1))
             return false;
     return true;
 }
@@ -544,7 +597,7 @@ struct reading {
 };
 
 /* The next result; null: the end of a statement's results. False: the connection is lost. */
-static bool next_result(struct pg_link *link, struct reading *reading, PGresult **result)
+static bool next_result(struct pg_connection *connection, struct reading *reading, PGresult **result)
 {
     for (;;) {
         bool is_late = false;
@@ -552,37 +605,37 @@ static bool next_result(struct pg_link *link, struct reading *reading, PGresult 
                              ? reading->patient_until
                              : reading->deadline;
 
-        if (advance(link, until, &is_late)) {
-            *result = PQgetResult(link->connection);
+        if (advance(connection, until, &is_late)) {
+            *result = PQgetResult(connection->server);
             return true;
         }
         if (!is_late)
-            return break_off(link, PG_CUT_OFF, PQerrorMessage(link->connection));
+            return break_off(connection, PG_CUT_OFF, PQerrorMessage(connection->server));
         if (until == reading->deadline)
-            return break_off(link, PG_CUT_OFF, "no answer in time");
+            return break_off(connection, PG_CUT_OFF, "no answer in time");
         reading->patience->slow(reading->patience->context);
         reading->patience = NULL;
     }
 }
 
 /* Reads up to a pipeline's next synchronisation, which ends a transaction. */
-static bool read_sync(struct pg_link *link, struct reading *reading)
+static bool read_sync(struct pg_connection *connection, struct reading *reading)
 {
     PGresult *result = NULL;
     bool is_sync = false;
 
     while (!is_sync) {
-        if (!next_result(link, reading, &result))
+        if (!next_result(connection, reading, &result))
             return false;
         is_sync = result && PQresultStatus(result) == PGRES_PIPELINE_SYNC;
         if (result && PQresultStatus(result) == PGRES_FATAL_ERROR)
-            keep_error(link, result);
+            keep_error(connection, result);
         PQclear(result);
     }
     return true;
 }
 
-static void take_result(struct pg_link *link, struct pg_call *call, PGresult *result,
+static void take_result(struct pg_connection *connection, struct pg_call *call, PGresult *result,
                         bool *is_good)
 {
     ExecStatusType status = PQresultStatus(result);
@@ -597,42 +650,42 @@ static void take_result(struct pg_link *link, struct pg_call *call, PGresult *re
     } else {
         call->class = class_of(result);
         if (*is_good)
-            keep_error(link, result);
+            keep_error(connection, result);
     }
     *is_good = false;
     PQclear(result);
 }
 
-static bool read_call(struct pg_link *link, struct pg_call *call, struct reading *reading,
+static bool read_call(struct pg_connection *connection, struct pg_call *call, struct reading *reading,
                       bool *is_good)
 {
     PGresult *result;
 
     for (;;) {
-        if (!next_result(link, reading, &result))
+        if (!next_result(connection, reading, &result))
             return false;
         if (!result)
             return true;
         if (call->class == PG_UNKNOWN && !call->result)
-            take_result(link, call, result, is_good);
+            take_result(connection, call, result, is_good);
         else
             PQclear(result);
     }
 }
 
-static bool read_all(struct pg_link *link, struct pg_call *calls, uint32_t count,
+static bool read_all(struct pg_connection *connection, struct pg_call *calls, uint32_t count,
                      bool each, struct reading *reading, bool *is_good)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (!read_call(link, &calls[i], reading, is_good))
+        if (!read_call(connection, &calls[i], reading, is_good))
             return false;
-        if ((each || i + 1 == count) && !read_sync(link, reading))
+        if ((each || i + 1 == count) && !read_sync(connection, reading))
             return false;
     }
     return true;
 }
 
-bool pg_link_run(struct pg_link *link, struct pg_call *calls, uint32_t count,
+bool pg_connection_run(struct pg_connection *connection, struct pg_call *calls, uint32_t count,
                  bool each, uint64_t deadline,
                  const struct pg_patience *patience)
 {
@@ -640,54 +693,27 @@ bool pg_link_run(struct pg_link *link, struct pg_call *calls, uint32_t count,
     bool is_good = true, prepares = false;
 
     for (uint32_t i = 0; i < count; i++)
-        prepares |= !link->is_prepared[calls[i].which];
+        prepares |= !connection->is_prepared[calls[i].which];
     if (patience)
         reading.patient_until = pg_now() + patience->ms;
-    link->warned[0] = 0;
-    link->class = PG_NONE;
-    link->text[0] = 0;
-    if (!send_all(link, calls, count, each))
-        return break_off(link, PG_CUT_OFF, PQerrorMessage(link->connection));
-    if (prepares && !read_sync(link, &reading))
+    connection->warned[0] = 0;
+    connection->class = PG_NONE;
+    connection->text[0] = 0;
+    if (!send_all(connection, calls, count, each))
+        return break_off(connection, PG_CUT_OFF, PQerrorMessage(connection->server));
+    if (prepares && !read_sync(connection, &reading))
         return false;
-    is_good = link->class == PG_NONE; /* a failed preparation is the first reason */
+    is_good = connection->class == PG_NONE; /* a failed preparation is the first reason */
     if (!is_good)
-        memset(link->is_prepared, 0, sizeof link->is_prepared);
-    if (!read_all(link, calls, count, each, &reading, &is_good))
+        memset(connection->is_prepared, 0, sizeof connection->is_prepared);
+    if (!read_all(connection, calls, count, each, &reading, &is_good))
         return false;
-    if (link->warned[0]) {
+    if (connection->warned[0]) {
         for (uint32_t i = 0; i < count; i++)
             calls[i].class = PG_UNKNOWN;
-        link->class = PG_UNKNOWN;
-        set_text(link, link->warned, "the commit did not wait for a synchronous standby");
+        connection->class = PG_UNKNOWN;
+        set_text(connection, connection->warned, "the commit did not wait for a synchronous standby");
         return false;
     }
     return is_good;
-}
-
-void pg_calls_clear(struct pg_call *calls, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        PQclear(calls[i].result);
-        calls[i].result = NULL;
-    }
-}
-
-uint32_t pg_call_rows(const struct pg_call *call)
-{
-    return call->result ? (uint32_t)PQntuples(call->result) : 0;
-}
-
-bool pg_call_row(const struct pg_call *call, uint32_t row,
-                 struct pg_cell *cells, uint32_t count)
-{
-    if (PQnfields(call->result) != (int)count)
-        return false;
-    for (uint32_t i = 0; i < count; i++) {
-        bool is_null = PQgetisnull(call->result, (int)row, (int)i);
-
-        cells[i].data = (const uint8_t *)PQgetvalue(call->result, (int)row, (int)i);
-        cells[i].size = is_null ? -1 : PQgetlength(call->result, (int)row, (int)i);
-    }
-    return true;
 }
