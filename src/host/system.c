@@ -19,6 +19,7 @@
 #include "host/log.h"
 #include "host/quiet_signals.h"
 #include "host/standard_files.h"
+#include "host/looks.h"
 #include "host/region_calls.h"
 #include "host/status.h"
 #include "host/type_calls.h"
@@ -496,6 +497,7 @@ static void free_system(struct sherd_system *system)
     free(system->threads);
     status_calls_free(system);
     region_calls_free(system);
+    looks_end(system);
     type_calls_free(system);
     listener_free(system->listener);
     dns_lookups_close(system->lookups);

@@ -356,6 +356,12 @@ bool node_mail_query(const struct node *node, const char *type, struct query_par
                      struct mail *mail);
 void query_part_free(struct query_part *part); /* with its answer; null is fine */
 
+/* For machine 0: a look of a program, given until DRIVER_LOOK returns it (node/mail/look_call.h). */
+struct look_call;
+struct mail node_mail_look(struct look_call *call);
+/* For machine 0: ends it early. A look that has ended is ignored. */
+struct mail node_mail_look_cancel(uint64_t number);
+
 /* Prepares a type for a node that runs: gives it a place, which is used once node_mail_type_call adds
  * it. The caller has checked it (entity_type.h), and makes one such pair of calls at a time, whose
  * mail keeps their order. At most late_types_max. Returns its index. */
@@ -489,6 +495,7 @@ enum driver_request_kind {
     DRIVER_STATUS,     /* part: given back */
     DRIVER_QUERY,      /* query: given back, control only */
     DRIVER_TYPE,       /* type: given back, control only */
+    DRIVER_LOOK,       /* look: given back with its page, control only */
     DRIVER_UP,         /* control: the node is up */
     DRIVER_READY,      /* control: is_ready has changed; at first false */
     DRIVER_REMOVED,    /* control: the node is no member any more */
@@ -510,6 +517,7 @@ struct driver_request {
     struct status_part *part;
     struct query_part *query;
     struct type_part *type;
+    struct look_call *look;
     bool is_ready; /* up, and not leaving */
     int error;
 };

@@ -114,6 +114,8 @@ void control_dispatch(struct control *control, const struct inbound *inbound)
 
     if (control_is_store(inbound)) {
         control_store_heard(control, inbound);
+    } else if (looks_is_frame(inbound)) {
+        looks_receive(control, inbound);
     } else if (inbound->serializer == MEMBER_SERIALIZER ||
         (inbound->serializer == SERIALIZER_SHERD && !inbound->recipient.size)) {
         control_tell_changes(control);
@@ -392,6 +394,11 @@ void control_mail(struct control *control, uint32_t from,
     case MAIL_QUERY:
         queries_mail(control, content);
         break;
+    case MAIL_LOOK_CALL:
+    case MAIL_LOOK_CANCEL:
+    case MAIL_LOOK_REPLY:
+        looks_mail(control, content);
+        break;
     case MAIL_TYPE_CALL:
         control_type_call(control, content);
         break;
@@ -595,6 +602,8 @@ bool control_turn(struct control *control)
     relays_step(control);
     if (control->queries.open.count)
         queries_step(control);
+    if (control->looks.open.count)
+        looks_step(control);
     downing_step(control);
     control_departed_step(control);
     /* A message to this node may cause events, events cause messages, and both may advance the
@@ -628,6 +637,7 @@ uint64_t control_deadline(const struct control *control)
     deadline = earlier(deadline, shard_data_deadline(control));
     deadline = earlier(deadline, relays_deadline(control));
     deadline = earlier(deadline, queries_deadline(control));
+    deadline = earlier(deadline, looks_deadline(control));
     deadline = earlier(deadline, remember_data_deadline(control));
     return earlier(deadline, turn_is_stirred(&control->turn)
                                  ? types_deadline(control)

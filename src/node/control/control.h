@@ -13,6 +13,7 @@
 #include "node/control/control_calls.h"
 #include "node/control/data.h"
 #include "node/control/leases.h"
+#include "node/control/looks.h"
 #include "node/machine/machine.h"
 #include "node/control/queries.h"
 #include "node/control/relays.h"
@@ -96,6 +97,7 @@ struct control {
     struct remember_data remember_data;
     struct relay relays[RELAY_COUNT];
     struct queries queries;
+    struct looks looks;
     struct type_calls type_calls;
     struct user_singletons singletons;
     struct control_type *types;

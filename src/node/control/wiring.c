@@ -114,6 +114,7 @@ static void member_gone(struct control *control, const struct member_news *news)
     data_peer_removed(control, &news->node);
     shard_data_peer_removed(control, &news->node);
     relays_peer_removed(control, &news->node);
+    looks_member_gone(control, news->node.uid);
     user_singletons_peer_removed(control, &news->node, has_left(control, news));
     for (uint32_t i = 0; i < control->type_count; i++) {
         struct control_type *type = &control->types[i];
