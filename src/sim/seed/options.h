@@ -271,7 +271,8 @@ enum sim_resolver {
     X(SNAPSHOT_TRIMS, "snapshot_trims", 0, 0, 1)                               \
     X(SNAPSHOT_MARGIN, "snapshot_margin", 0, 0, 0, 5)                          \
     X(TYPE_STRATEGIES, "type_strategies", 0, SELDOM(0, 1, 1))                  \
-    X(DELIVERIES, "deliveries_load", 0, 0, 0, 1)
+    X(DELIVERIES, "deliveries_load", 0, 0, 0, 1)                               \
+    X(LOOKS, "looks_load", 0, 0, 0, 0, 2, 10)
 
 /* Meanings that the names do not tell:
  *
@@ -325,8 +326,9 @@ enum sim_resolver {
  *   - coordinator_...: replicas beyond a majority that store a coordinator's state or are read for
  *     it, and the least majority. With remember_in_data the last has its default, because
  *     remembered entities use it, too.
- *   - data_load, versions_load, requests_load: calls of distributed data and of the N/R/W store, and
- *     bursts of requests of programs' threads, per second, of all nodes together. With requests
+ *   - data_load, versions_load, requests_load, looks_load: calls of distributed data and of the N/R/W
+ *     store, bursts of requests of programs' threads, and looks, per second, of all nodes together.
+ *     With requests
  *     counters of nodes cannot be compared exactly.
  *   - text_shards: the types have an extractor: shards have texts as ids, every other tell goes to
  *     the region, and starts of entities are acknowledged. The number of shards stays. Not with

@@ -31,6 +31,7 @@ enum stream_purpose {
     STREAM_SERVICES, /* the workload of singletons and daemons */
     STREAM_ROLLING, /* asks during graceful restarts; 1: the restarts */
     STREAM_DELIVERY, /* the workload of accounts */
+    STREAM_LOOKS, /* looks of programs */
 };
 
 struct rng stream_rng(uint64_t seed, enum stream_purpose purpose,
