@@ -64,6 +64,11 @@ bool entity_view_at(const struct actors *actors, uint32_t index, struct entity_v
     return true;
 }
 
+bool entity_view_of(const struct actors *actors, uint64_t actor, struct entity_view *view)
+{
+    return slot_of(actors, actor) && entity_view_at(actors, actor_id_slot(actor), view);
+}
+
 uint32_t entity_view_find(const struct actors *actors, uint16_t type, struct slice id)
 {
     return entity_table_find(actors, type, entity_table_key(type, hash_bytes(id)), id);

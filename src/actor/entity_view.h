@@ -32,6 +32,8 @@ struct entity_view {
 uint32_t entity_view_slots(const struct actors *actors);
 /* Describes the entity in a slot; false: there is none. */
 bool entity_view_at(const struct actors *actors, uint32_t slot, struct entity_view *view);
+/* The same for an incarnation; false: it has ended, or is no entity. */
+bool entity_view_of(const struct actors *actors, uint64_t actor, struct entity_view *view);
 uint32_t entity_view_find(const struct actors *actors, uint16_t type, struct slice id); /* 0: none */
 /* The slot at a place of a shard, from 0 to below actors_shard_entities; 0: none. A walk from the last
  * place to the first misses no entity that stays, but may see one twice. */

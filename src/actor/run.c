@@ -1,5 +1,6 @@
 /* Runs actors with messages, first in, first out, and handles each message. */
 #include "actor/deliver.h"
+#include "actor/samples.h"
 #include "actor/snapshot.h"
 
 #include <stdio.h>
@@ -478,9 +479,10 @@ static inline void prefetch_next(const struct actors *actors)
 }
 
 /* Runs until `budget` messages or the queue's end. count gets the number of actors that handled any;
- * `ran` gets their ids, of more than ACTOR_RUN_MESSAGES the last ones. */
-static uint32_t run_some(struct actors *actors, uint32_t budget,
-                         uint32_t *count)
+ * `ran` gets their ids, of more than ACTOR_RUN_MESSAGES the last ones. is_sampled: a constant, so that
+ * a run which nobody samples has nothing to ask. */
+static inline uint32_t run_queue(struct actors *actors, uint32_t budget, uint32_t *count,
+                                 const bool is_sampled)
 {
     uint32_t handled = 0;
 
@@ -496,8 +498,16 @@ static uint32_t run_some(struct actors *actors, uint32_t budget,
         actors->ran[*count % ACTOR_RUN_MESSAGES] = actors->ctx.self.actor;
         *count += some != 0;
         handled += some;
+        if (is_sampled && some)
+            samples_handled(actors, actors->ctx.self.actor, some);
     }
     return handled;
+}
+
+static uint32_t run_some(struct actors *actors, uint32_t budget, uint32_t *count)
+{
+    return unlikely(actors->is_sampled) ? run_queue(actors, budget, count, true)
+                                        : run_queue(actors, budget, count, false);
 }
 
 /* Reads the clock once for about 64 messages. After a batch that took longer than a whole run, it

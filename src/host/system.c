@@ -19,6 +19,7 @@
 #include "host/log.h"
 #include "host/quiet_signals.h"
 #include "host/standard_files.h"
+#include "host/look_settings.h"
 #include "host/looks.h"
 #include "host/region_calls.h"
 #include "host/status.h"
@@ -332,6 +333,8 @@ static int make_node(struct sherd_system *system)
     system_compare_stores(system);
     settings->types = system->types.items;
     settings->type_count = system->types.count;
+    settings->next_setting = look_next_setting;
+    settings->configuration = system->settings.config;
     settings->late_types_max = ACTOR_TYPES_MAX - system->types.count;
     system->node = node_new(settings, error, sizeof error);
     if (!system->node) {

@@ -44,7 +44,6 @@ struct seed_list {
     struct address addresses[];
 };
 
-/* The settings of a node. node_new copies texts and arrays. Durations in ns; 0 = Akka's default. */
 /* A section of akka.cluster.sharding.passivation, which types may choose by name. */
 struct passivation_strategy {
     const char *name;
@@ -55,7 +54,20 @@ struct passivation_strategy {
     struct passivation_settings choice; /* no policy: there are no limits */
 };
 
+/* A setting of the configuration, as looks show it. */
+struct node_setting {
+    const char *key;    /* lent for the node's life, as the others */
+    const char *value;
+    const char *source; /* a file, a variable, or the caller */
+};
+
+/* The settings of a node. node_new copies texts and arrays. Durations in ns; 0 = Akka's default. */
 struct node_settings {
+    /* For looks: iterates over the settings of the configuration, from *at = 0. Null: none can be seen.
+     * Called by control. */
+    bool (*next_setting)(const void *configuration, uint32_t *at, struct node_setting *setting);
+    const void *configuration;
+    uint32_t timeline_max; /* decisions that looks show; 0: TIMELINE_MAX */
     struct identity identity; /* protocol, system, canonical address, uid (random, not 0) */
     const struct address *seed_nodes;
     uint32_t seed_node_count;

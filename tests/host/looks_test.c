@@ -95,6 +95,16 @@ static uint16_t fork_child(struct child *child, uint16_t seed)
     return port;
 }
 
+/* Returns when all its threads stand still. */
+static void suspend(const struct child *child)
+{
+    int status;
+
+    assert_int_equal(kill(child->pid, SIGSTOP), 0);
+    assert_int_equal(waitpid(child->pid, &status, WUNTRACED), child->pid);
+    assert_true(WIFSTOPPED(status));
+}
+
 static void end_children(void)
 {
     for (int i = 0; i < NODES - 1; i++) { /* a later child has the pipe of an earlier one, too */
@@ -356,6 +366,55 @@ static void check_one_node(struct sherd_system *system)
     assert_true(seen.next_size > 0);
 }
 
+static void send_more(struct sherd_system *system, const char *id, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        assert_int_equal(sherd_system_entity_tell(system, "Cart", id, 1,
+                                                  (struct sherd_bytes){ NULL, 0 }),
+                         0);
+}
+
+static void check_hot(struct sherd_system *system)
+{
+    struct sherd_look_options options = { .type = "Cart", .count = 3 };
+    struct seen seen;
+
+    seen_init(&seen);
+    seen.summed = column(SHERD_LOOK_HOT, "messages");
+    look(system, &seen, SHERD_LOOK_HOT, &options); /* the lanes begin to count */
+    seen.last = 0;
+    for (int i = 0; i < PATIENCE_MS / 10 && seen.last < 100; i++) {
+        send_more(system, "cart-5", 200);
+        options.count = 1;
+        look(system, &seen, SHERD_LOOK_HOT, &options);
+        if (!seen.rows)
+            seen.last = 0;
+    }
+    assert_int_equal(seen.rows, 1);
+    assert_string_equal(seen.id, "cart-5");
+    assert_int_equal(seen.states[SHERD_LOOK_OK], NODES);
+}
+
+static void check_faults_and_decisions(struct sherd_system *system)
+{
+    struct sherd_look_options options = { .type = "Cart", .count = 5 };
+    struct seen seen;
+
+    seen_init(&seen);
+    seen.summed = column(SHERD_LOOK_TIMELINE, "time");
+    look(system, &seen, SHERD_LOOK_TIMELINE, &options);
+    assert_int_equal(seen.rows, 5);
+    assert_true(seen.is_falling);
+    options.since_ms = UINT64_MAX / 2;
+    look(system, &seen, SHERD_LOOK_TIMELINE, &options);
+    assert_int_equal(seen.rows, 0);
+    look(system, &seen, SHERD_LOOK_UNDELIVERED, NULL);
+    assert_int_equal(seen.rows, 0);
+    assert_int_equal(seen.states[SHERD_LOOK_OK], NODES);
+    look(system, &seen, SHERD_LOOK_CONFIG, NULL);
+    assert_true(seen.rows >= 4 * NODES);
+}
+
 static void looks_show_all_nodes(void **state)
 {
     struct sherd_system *system = start_all();
@@ -366,6 +425,8 @@ static void looks_show_all_nodes(void **state)
     check_shards(system);
     check_entities(system);
     check_one_node(system);
+    check_hot(system);
+    check_faults_and_decisions(system);
     sherd_close(system);
     end_children();
 }
@@ -389,7 +450,7 @@ static void the_part_of_a_suspended_node_is_marked_as_missing(void **state)
     seen_init(&seen);
     look(system, &seen, SHERD_LOOK_NODES, NULL);
     assert_int_equal(seen.states[SHERD_LOOK_OK], NODES);
-    assert_int_equal(kill(children[0].pid, SIGSTOP), 0);
+    suspend(&children[0]);
     for (int kind = SHERD_LOOK_NODES; kind <= SHERD_LOOK_ENTITIES; kind++) {
         begin = now_ms();
         look(system, &seen, (enum sherd_look_kind)kind, &options);
@@ -445,7 +506,7 @@ static void looks_end_once_when_cancelled_or_with_their_node(void **state)
     (void)state;
     seen_init(&seen);
     seen_init(&cancelled);
-    assert_int_equal(kill(children[0].pid, SIGSTOP), 0);
+    suspend(&children[0]);
     assert_int_equal(
         sherd_look(system, SHERD_LOOK_NODES, &options, look_done, &cancelled, &number), 0);
     for (uint32_t i = 1; i < LOOKS_MAX; i++)

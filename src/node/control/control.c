@@ -320,16 +320,20 @@ void control_mail(struct control *control, uint32_t from,
                          mail_held_of(content)->attempt);
         break;
     case MAIL_STARTED:
+        decided_shard(control, content->type, content->shard, "shard started", NULL);
         region_shard_started(region, now, content->shard,
                              mail_started_of(content)->fence);
         break;
     case MAIL_STOPPED:
         stopped = mail_stopped_of(content);
+        decided_shard(control, content->type, content->shard,
+                      stopped->is_stopped ? "shard stopped" : "hand-off failed", stopped->reason);
         region_shard_stopped(region, now, content->shard, stopped->attempt,
                              stopped->is_stopped, stopped->reason);
         break;
     case MAIL_FENCED:
         fenced = mail_fenced_of(content);
+        decided_shard(control, content->type, content->shard, "shard fenced", NULL);
         region_store_has(region, fenced->stored_term);
         region_shard_fenced(region, now, content->shard, fenced->fence);
         break;

@@ -240,6 +240,26 @@ static void put_coordinators(struct control *control, struct part *part)
     }
 }
 
+/* ---- configuration ---- */
+
+static void put_settings(struct control *control, struct part *part)
+{
+    const struct node_settings *settings = control->machine->settings;
+    struct node_setting setting;
+    struct look_rows *rows = &part->rows;
+    uint32_t at = (uint32_t)part->place.first;
+
+    while (settings->next_setting && has_room(part) &&
+           settings->next_setting(settings->configuration, &at, &setting)) {
+        look_row_begin(rows);
+        look_put_text(rows, LOOK_CONFIG_KEY, setting.key);
+        look_put_text(rows, LOOK_CONFIG_VALUE, setting.value);
+        look_put_text(rows, LOOK_CONFIG_SOURCE, setting.source);
+        look_row_end(rows);
+        part->place.first = at;
+    }
+}
+
 /* ---- requests ---- */
 
 static void put_rows(struct control *control, struct part *part)
@@ -259,14 +279,15 @@ static void put_rows(struct control *control, struct part *part)
     case SHERD_LOOK_HOMES:
         put_coordinators(control, part);
         break;
+    case SHERD_LOOK_TIMELINE:
+        decisions_rows(control, part->request, &part->rows);
+        break;
+    case SHERD_LOOK_CONFIG:
+        put_settings(control, part);
+        break;
     default:
         break; /* the lanes' */
     }
-}
-
-static bool is_served(enum sherd_look_kind kind)
-{
-    return kind < SHERD_LOOK_HOT;
 }
 
 static void answer(struct control *control, const struct node_id *to,
@@ -306,8 +327,6 @@ void looks_serve(struct control *control, const struct inbound *inbound)
         return;
     }
     reply.id = request.id;
-    if (!reply.error && !is_served(request.kind))
-        reply.error = LOOK_ERROR_KIND;
     if (!reply.error && !look_place_read(&request, machine->settings->lanes, &part.place))
         reply.error = LOOK_ERROR_CURSOR;
     if (!reply.error && part.place.machine) {

@@ -639,7 +639,7 @@ bool lane_turn(struct lane *lane)
         lane_tasks_step(lane);
     if (lane->looks.count)
         lane_looks_step(lane);
-    if (lane->servings.count)
+    if (lane_look_deadline(lane) <= machine->now)
         lane_look_serve_step(lane);
     ask_store(lane);
     lane_chains_end(lane);
@@ -651,7 +651,8 @@ bool lane_turn(struct lane *lane)
         ended = mail_from(lane->own, mail_ended_new());
         outputs_post(&machine->outputs, 0, &ended);
     }
-    return actors_runnable(lane->actors) || lane->looks.count || lane->servings.count;
+    return actors_runnable(lane->actors) || lane->looks.count ||
+           lane_look_deadline(lane) <= machine->now;
 }
 
 uint64_t lane_deadline(const struct lane *lane)
@@ -676,6 +677,8 @@ uint64_t lane_deadline(const struct lane *lane)
     if (lane->ending && lane->machine->now + 5 * MS < deadline)
         deadline = lane->machine->now + 5 * MS; /* the driver writes meanwhile */
     other = lane_ask_stages_deadline(lane);
+    deadline = other < deadline ? other : deadline;
+    other = lane_look_deadline(lane);
     deadline = other < deadline ? other : deadline;
     other = lane->machine->now + MS;
     return lane_sending_waits(lane) && other < deadline ? other : deadline;

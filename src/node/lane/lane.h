@@ -296,7 +296,8 @@ void lane_looks_fini(struct lane *lane);
 
 /* ---- look_serve.c ---- */
 void lane_look_asked(struct lane *lane, struct mail_content *content); /* MAIL_LOOK_ASKED */
-void lane_look_serve_step(struct lane *lane); /* there is one */
+void lane_look_serve_step(struct lane *lane);
+uint64_t lane_look_deadline(const struct lane *lane); /* of the next step */
 void lane_look_serve_fini(struct lane *lane);
 
 /* ---- tasks.c ---- */

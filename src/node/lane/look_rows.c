@@ -112,3 +112,36 @@ void lane_look_entity(struct lane *lane, struct look_rows *rows, const struct en
         put_whole(lane, rows, view);
     look_row_end(rows);
 }
+
+void lane_look_hot(struct lane *lane, struct look_rows *rows, const struct entity_view *view,
+                   const struct hot_seen *seen)
+{
+    char text[SHARD_TEXT_MAX];
+
+    look_row_begin(rows);
+    look_put_text(rows, LOOK_HOT_TYPE, lane->machine->node->names[view->type].name);
+    look_put_bytes(rows, LOOK_HOT_SHARD,
+                   shard_name(lane_shard_names(lane, view->type), view->shard, text));
+    look_put_bytes(rows, LOOK_HOT_ID, view->id);
+    look_put(rows, LOOK_HOT_LANE, lane->own);
+    look_put(rows, LOOK_HOT_MESSAGES, seen->entity->count);
+    look_put(rows, LOOK_HOT_ERROR, seen->entity->error);
+    look_put(rows, LOOK_HOT_OF, seen->of);
+    look_put(rows, LOOK_HOT_WINDOW, seen->window_ms);
+    look_row_end(rows);
+}
+
+void lane_look_undelivered(struct lane *lane, struct look_rows *rows,
+                           const struct undelivered_sample *sample)
+{
+    look_row_begin(rows);
+    look_put(rows, LOOK_UNDELIVERED_TIME, (uint64_t)sample->wall_ms);
+    look_put(rows, LOOK_UNDELIVERED_LANE, lane->own);
+    look_put_text(rows, LOOK_UNDELIVERED_REASON,
+                  sherd_reason_text((enum sherd_reason)sample->reason));
+    if (sample->type != TYPE_NONE)
+        look_put_text(rows, LOOK_UNDELIVERED_TYPE, lane->machine->node->names[sample->type].name);
+    look_put(rows, LOOK_UNDELIVERED_SIZE, sample->size);
+    look_put(rows, LOOK_UNDELIVERED_NUMBER, sample->number);
+    look_row_end(rows);
+}

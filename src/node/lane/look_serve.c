@@ -7,7 +7,11 @@
 #include "base/bound.h"
 #include "base/limits.h"
 #include "base/mark.h"
+#include "actor/samples.h"
 #include "node/lane/look_rows.h"
+
+#define HOT_WINDOW_NS (500 * MS) /* the shortest */
+#define HOT_LOOKED_NS (30 * SECOND) /* after the last look entities are sampled for so long */
 
 enum step {
     STEP_MORE, /* the turn's share is done */
@@ -232,6 +236,59 @@ static enum step step_types(struct lane *lane, struct look_serving *serving)
     return STEP_OVER;
 }
 
+/* ---- samples ---- */
+
+/* Entities that have ended since are left out. */
+static enum step step_hot(struct lane *lane, struct look_serving *serving)
+{
+    uint64_t since = hot_begin(lane->actors, lane->machine->now + HOT_LOOKED_NS);
+    const struct hot_entity *entities;
+    struct hot_seen seen;
+    uint32_t count;
+
+    if (lane->machine->now < since + HOT_WINDOW_NS && lane->machine->now < serving->until - MS) {
+        serving->ready_at = since + HOT_WINDOW_NS < serving->until - MS ? since + HOT_WINDOW_NS
+                                                                        : serving->until - MS;
+        return STEP_MORE;
+    }
+    entities = hot_list(lane->actors, &count, &seen.of);
+    seen.window_ms = (lane->machine->now - since) / MS;
+    for (uint32_t i = 0; i < count; i++) {
+        struct entity_view view;
+        struct top_item left;
+
+        if (entity_view_of(lane->actors, entities[i].actor, &view) &&
+            is_wanted(lane, serving, view.type))
+            (void)top_put(&serving->top, serving->request.limit,
+                          (struct top_item){ .key = entities[i].count, .tie = i, .value = i },
+                          &left);
+    }
+    top_sort(&serving->top);
+    for (uint32_t i = 0; i < serving->top.items.count; i++) {
+        const struct hot_entity *entity = &entities[serving->top.items.items[i].value];
+        struct entity_view view;
+
+        check(entity_view_of(lane->actors, entity->actor, &view));
+        seen.entity = entity;
+        lane_look_hot(lane, &serving->rows, &view, &seen);
+    }
+    return STEP_OVER;
+}
+
+static enum step step_undelivered(struct lane *lane, struct look_serving *serving)
+{
+    struct undelivered_sample sample;
+
+    for (uint32_t i = 0; serving->rows.count < serving->request.limit &&
+                         undelivered_sample_at(lane->actors, i, &sample);
+         i++)
+        if ((uint64_t)sample.wall_ms >= serving->request.since_ms &&
+            (sample.type == TYPE_NONE ? !serving->request.type.size
+                                      : is_wanted(lane, serving, sample.type)))
+            lane_look_undelivered(lane, &serving->rows, &sample);
+    return STEP_OVER;
+}
+
 /* ---- turns ---- */
 
 static enum step step(struct lane *lane, struct look_serving *serving)
@@ -248,6 +305,10 @@ static enum step step(struct lane *lane, struct look_serving *serving)
         return serving->request.shard.size ? step_shard(lane, serving) : step_slots(lane, serving);
     case SHERD_LOOK_ENTITY:
         return step_entity(lane, serving);
+    case SHERD_LOOK_HOT:
+        return step_hot(lane, serving);
+    case SHERD_LOOK_UNDELIVERED:
+        return step_undelivered(lane, serving);
     default:
         return STEP_OVER; /* control's */
     }
@@ -256,6 +317,8 @@ static enum step step(struct lane *lane, struct look_serving *serving)
 /* Describes the best rows, without those that have ended or moved since. */
 static void put_top(struct lane *lane, struct look_serving *serving)
 {
+    if (serving->request.kind != SHERD_LOOK_SHARDS && serving->request.kind != SHERD_LOOK_ENTITIES)
+        return; /* samples are described at once */
     top_sort(&serving->top);
     for (uint32_t i = 0; i < serving->top.items.count; i++) {
         uint64_t value = serving->top.items.items[i].value;
@@ -272,15 +335,34 @@ static void put_top(struct lane *lane, struct look_serving *serving)
     }
 }
 
-/* Goes on with the first request; the others have their steps in the next turns. */
+uint64_t lane_look_deadline(const struct lane *lane)
+{
+    uint64_t deadline = hot_deadline(lane->actors);
+
+    for (uint32_t i = 0; i < lane->servings.count; i++)
+        if (lane->servings.items[i]->ready_at < deadline)
+            deadline = lane->servings.items[i]->ready_at;
+    return deadline;
+}
+
+/* Goes on with the first request that is ready; the others have their steps in the next turns. */
 void lane_look_serve_step(struct lane *lane)
 {
-    struct look_serving *serving = lane->servings.items[0];
     uint32_t lanes = lane->machine->settings->lanes;
+    uint64_t now = lane->machine->now;
+    struct look_serving *serving;
     struct look_cursor next;
-    enum step result = STEP_OVER;
+    enum step result;
+    uint32_t at = 0;
 
-    vec_remove(&lane->servings, 0);
+    if (hot_deadline(lane->actors) <= now)
+        hot_end(lane->actors);
+    while (at < lane->servings.count && lane->servings.items[at]->ready_at > now)
+        at++;
+    if (at == lane->servings.count)
+        return;
+    serving = lane->servings.items[at];
+    vec_remove(&lane->servings, at);
     if (lane->machine->now >= serving->until) {
         REACHED("the asker of a look waits no longer");
         lane_look_free(serving);

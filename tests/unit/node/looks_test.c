@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "actor/samples.h"
 #include "base/limits.h"
 #include "cast.h"
 #include "node/mail/look_call.h"
@@ -166,6 +167,42 @@ static void a_member_that_dies_during_a_look_is_marked_once(void **state)
     world_free(world);
 }
 
+static void undelivered_messages_have_samples(void **state)
+{
+    struct world *world = begin(1);
+    struct sherd_look_options options = { .count = 200 };
+    struct player player;
+
+    (void)state;
+    player_spawn(&player, world, 0, 0);
+    for (uint32_t i = 0; i < UNDELIVERED_SAMPLES_MAX + 5; i++)
+        player_tell(&player, "E", i ? "e1" : "e0", FAIL);
+    world_run(world, SECOND);
+    look(world, 0, SHERD_LOOK_UNDELIVERED, &options);
+    await(world, 1);
+    assert_int_equal(ends.rows, UNDELIVERED_SAMPLES_MAX + 1); /* one of the other lane, or more */
+    world_free(world);
+}
+
+static void decisions_about_shards_leave_those_about_members(void **state)
+{
+    struct sherd_look_options options = { .count = 400 };
+    struct world *world = begin(2);
+    uint32_t all;
+
+    (void)state;
+    cast_wake(world, "E", 200);
+    look(world, 0, SHERD_LOOK_TIMELINE, &options);
+    await(world, 1);
+    all = ends.rows;
+    options.type = "E";
+    look(world, 0, SHERD_LOOK_TIMELINE, &options);
+    await(world, 2);
+    assert_true(ends.rows - all >= SHARDS); /* each was given a home and has started */
+    assert_true(ends.rows - all < all);     /* the others are about members */
+    world_free(world);
+}
+
 static void a_node_without_a_cluster_shows_itself(void **state)
 {
     const struct world_observer observer = { .looked = looked };
@@ -191,6 +228,8 @@ int main(void)
         cmocka_unit_test(pages_have_all_entities_of_a_shard_once),
         cmocka_unit_test(at_the_limit_of_looks_one_more_is_refused),
         cmocka_unit_test(a_member_that_dies_during_a_look_is_marked_once),
+        cmocka_unit_test(undelivered_messages_have_samples),
+        cmocka_unit_test(decisions_about_shards_leave_those_about_members),
         cmocka_unit_test(a_node_without_a_cluster_shows_itself),
     };
 
