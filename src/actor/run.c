@@ -479,10 +479,9 @@ static inline void prefetch_next(const struct actors *actors)
 }
 
 /* Runs until `budget` messages or the queue's end. count gets the number of actors that handled any;
- * `ran` gets their ids, of more than ACTOR_RUN_MESSAGES the last ones. is_sampled: a constant, so that
- * a run which nobody samples has nothing to ask. */
-static inline uint32_t run_queue(struct actors *actors, uint32_t budget, uint32_t *count,
-                                 const bool is_sampled)
+ * `ran` gets their ids, of more than ACTOR_RUN_MESSAGES the last ones. */
+static uint32_t run_some(struct actors *actors, uint32_t budget,
+                         uint32_t *count)
 {
     uint32_t handled = 0;
 
@@ -498,16 +497,31 @@ static inline uint32_t run_queue(struct actors *actors, uint32_t budget, uint32_
         actors->ran[*count % ACTOR_RUN_MESSAGES] = actors->ctx.self.actor;
         *count += some != 0;
         handled += some;
-        if (is_sampled && some)
-            samples_handled(actors, actors->ctx.self.actor, some);
     }
     return handled;
 }
 
-static uint32_t run_some(struct actors *actors, uint32_t budget, uint32_t *count)
+/* Does the same while somebody looks for hot entities: one actor after the other. */
+static __attribute__((noinline)) uint32_t run_sampled(struct actors *actors, uint32_t budget,
+                                                      uint32_t *count)
 {
-    return unlikely(actors->is_sampled) ? run_queue(actors, budget, count, true)
-                                        : run_queue(actors, budget, count, false);
+    uint32_t handled = 0, actor_count = 0;
+    uint64_t first = 0; /* run_some names its actor at this place */
+
+    while (handled < budget && actors->queue_count) {
+        uint32_t one;
+        uint32_t some = run_some(actors, 1, &one);
+
+        handled += some;
+        if (!one)
+            continue;
+        first = actor_count % ACTOR_RUN_MESSAGES ? first : actors->ctx.self.actor;
+        actors->ran[actor_count++ % ACTOR_RUN_MESSAGES] = actors->ctx.self.actor;
+        samples_handled(actors, actors->ctx.self.actor, some);
+    }
+    actors->ran[0] = first;
+    *count = actor_count;
+    return handled;
 }
 
 /* Reads the clock once for about 64 messages. After a batch that took longer than a whole run, it
@@ -523,8 +537,8 @@ static uint32_t run_timed(struct actors *actors, uint32_t budget)
     while (handled < budget && actors->queue_count && before < actors->end_of_leases) {
         uint32_t count;
         uint32_t piece =
-            run_some(actors, actors->exact_left ? 1 : ACTOR_RUN_MESSAGES,
-                     &count);
+            (unlikely(actors->is_sampled) ? run_sampled : run_some)(
+                actors, actors->exact_left ? 1 : ACTOR_RUN_MESSAGES, &count);
         uint64_t after = actors->settings.clock();
 
         handled += piece;
@@ -567,7 +581,7 @@ static uint32_t run_all(struct actors *actors, uint32_t budget)
             entity_flush(actors);
             return handled;
         }
-        handled += run_some(actors, budget - handled, &count);
+        handled += (actors->is_sampled ? run_sampled : run_some)(actors, budget - handled, &count);
     }
 }
 

@@ -117,6 +117,9 @@ static void judge_parts(struct check_looks *check, const struct record *record,
 
         check->counts.missing += !is_ok;
         is_partial = is_partial || !is_ok;
+        if (is_ok && !page->parts[i].wall_ms)
+            violation(check->verdict, RULE, record->node, "a part of %s is ok without an answer",
+                      page->parts[i].address);
         if (parts_of(page, page->parts[i].uid) != 1)
             violation(check->verdict, RULE, record->node, "a page has two parts of %s",
                       page->parts[i].address);

@@ -2,7 +2,7 @@
  *
  *   look-ends-once  a look ends exactly once: in its time, when it is cancelled, at the limit of open
  *                   looks, or with its node. Its page keeps its limits, has each member at most once,
- *                   and the last page leaves out no member that stayed */
+ *                   no part is ok without an answer, and the last page leaves out no member that stayed */
 #ifndef SHERD_SIM_CHECK_LOOKS_H
 #define SHERD_SIM_CHECK_LOOKS_H
 

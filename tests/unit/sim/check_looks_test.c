@@ -27,7 +27,7 @@ static struct sherd_look_page begin(void)
     check = check_looks_new(verdict);
     check_looks_begun(check, &begun);
     for (uint32_t i = 0; i < 3; i++)
-        parts[i] = (struct sherd_look_part){ .uid = members[i] };
+        parts[i] = (struct sherd_look_part){ .uid = members[i], .wall_ms = 1 };
     return (struct sherd_look_page){ .row_count = 10, .parts = parts, .part_count = 3 };
 }
 
@@ -120,6 +120,16 @@ static void a_missing_part_that_is_not_marked_breaks_the_rule(void **state)
     end("look-ends-once");
 }
 
+static void a_part_that_nobody_answered_is_not_ok(void **state)
+{
+    struct sherd_look_page page = begin();
+    (void)state;
+
+    parts[2].wall_ms = 0;
+    ends(&page, 0);
+    end("look-ends-once");
+}
+
 static void too_many_rows_break_the_rule(void **state)
 {
     struct sherd_look_page page = begin();
@@ -152,6 +162,7 @@ int main(void)
         cmocka_unit_test(a_member_that_is_left_out_breaks_the_rule),
         cmocka_unit_test(a_page_that_goes_on_may_leave_members_out),
         cmocka_unit_test(a_missing_part_that_is_not_marked_breaks_the_rule),
+        cmocka_unit_test(a_part_that_nobody_answered_is_not_ok),
         cmocka_unit_test(too_many_rows_break_the_rule),
         cmocka_unit_test(only_a_cancelled_look_ends_as_cancelled),
     };
