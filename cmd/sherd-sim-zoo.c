@@ -333,6 +333,13 @@ static const struct kind delivery_kinds[] = {
     { ZOO_NONE, MODE_STORAGE, { "deliveries_load=1", "commands_max=3", "fault_crash=5" } },
 };
 
+/* nodes that end, are cut off or stand still do not answer */
+static const struct kind looks_kinds[] = {
+    { ZOO_NONE, MODE_CHURN, { "looks_load=10", "fault_crash=5", "link_mean_us=1000" } },
+    { ZOO_NONE, MODE_SWARM, { "looks_load=10", "fault_cut=5", "fault_pause=5" } },
+};
+
+#define LOOKS_KINDS (sizeof looks_kinds / sizeof *looks_kinds)
 #define DELIVERY_KINDS (sizeof delivery_kinds / sizeof *delivery_kinds)
 #define SERVICES_KINDS (sizeof services_kinds / sizeof *services_kinds)
 #define CLIENT_KINDS (sizeof client_kinds / sizeof *client_kinds)
@@ -447,6 +454,8 @@ static const struct kind *kind_of(const struct search *search, uint64_t seed)
         return &services_kinds[seed % SERVICES_KINDS];
     case WORLD_DELIVERY:
         return &delivery_kinds[seed % DELIVERY_KINDS];
+    case WORLD_LOOKS:
+        return &looks_kinds[seed % LOOKS_KINDS];
     case WORLD_ALLOCATION:
         return &allocation_kinds[seed % ALLOCATION_KINDS_OF_SEEDS];
     case WORLD_FLOOD:

@@ -18,6 +18,7 @@
 #include <sherd/extractor.h>
 #include <sherd/inspect.h>
 #include <sherd/job.h>
+#include <sherd/look.h>
 #include <sherd/passivation.h>
 #include <sherd/sharding.h>
 #include <sherd/shutdown.h>

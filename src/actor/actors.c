@@ -1,5 +1,6 @@
 /* Creates, steps and frees a lane's actors. */
 #include "actor/deliver.h"
+#include "actor/samples.h"
 
 void actors_limits(struct actors_settings *settings)
 {
@@ -237,6 +238,7 @@ void actors_free(struct actors *actors)
     vec_fini(&actors->peers);
     map_fini(&actors->peer_map);
     map_fini(&actors->named);
+    samples_fini(actors);
     memory_fini(actors);
     mem_free(actors);
 }

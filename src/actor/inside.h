@@ -399,7 +399,6 @@ struct actors {
     struct message *pending[PENDING_MAX]; /* to entities, in order of emission */
     uint32_t pending_count;
     struct chain out;
-
     struct wheel wheel;
     uint32_t ask_number;
     struct watches watches;
@@ -416,7 +415,8 @@ struct actors {
     VEC(struct news_item) news;
     uint32_t news_head;
     char news_text[SHERD_ID_MAX + 1];
-
+    struct samples *samples; /* samples.h; null: there are none */
+    bool is_sampled;         /* somebody looks for hot entities */
     VEC(struct numbered_node) peers;
     struct map peer_map;
     struct map named; /* actors that have or want a name; the values mean nothing */

@@ -1,5 +1,6 @@
 /* Keeps the mailboxes of actors, and turns undelivered messages into notices to their senders. */
 #include "actor/inside.h"
+#include "actor/samples.h"
 
 static inline bool is_awake(const struct slot *slot)
 {
@@ -133,6 +134,7 @@ void mailbox_count_undelivered(struct actors *actors, uint16_t type, struct slic
 
     actors->counts.undelivered[reason]++;
     actors->counts.undelivered_total++;
+    samples_undelivered(actors, type, body.size, reason);
     if (!actors->settings.probes)
         return;
     probe.type = type;

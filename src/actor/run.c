@@ -1,5 +1,6 @@
 /* Runs actors with messages, first in, first out, and handles each message. */
 #include "actor/deliver.h"
+#include "actor/samples.h"
 #include "actor/snapshot.h"
 
 #include <stdio.h>
@@ -500,6 +501,29 @@ static uint32_t run_some(struct actors *actors, uint32_t budget,
     return handled;
 }
 
+/* Does the same while somebody looks for hot entities: one actor after the other. */
+static __attribute__((noinline)) uint32_t run_sampled(struct actors *actors, uint32_t budget,
+                                                      uint32_t *count)
+{
+    uint32_t handled = 0, actor_count = 0;
+    uint64_t first = 0; /* run_some names its actor at this place */
+
+    while (handled < budget && actors->queue_count) {
+        uint32_t one;
+        uint32_t some = run_some(actors, 1, &one);
+
+        handled += some;
+        if (!one)
+            continue;
+        first = actor_count % ACTOR_RUN_MESSAGES ? first : actors->ctx.self.actor;
+        actors->ran[actor_count++ % ACTOR_RUN_MESSAGES] = actors->ctx.self.actor;
+        samples_handled(actors, actors->ctx.self.actor, some);
+    }
+    actors->ran[0] = first;
+    *count = actor_count;
+    return handled;
+}
+
 /* Reads the clock once for about 64 messages. After a batch that took longer than a whole run, it
  * reads the clock after each message, until ACTOR_EXACT_MESSAGES in a row were quick. Otherwise 64
  * slow messages of one actor would delay everything on the thread, with one lane also heartbeats.
@@ -513,8 +537,8 @@ static uint32_t run_timed(struct actors *actors, uint32_t budget)
     while (handled < budget && actors->queue_count && before < actors->end_of_leases) {
         uint32_t count;
         uint32_t piece =
-            run_some(actors, actors->exact_left ? 1 : ACTOR_RUN_MESSAGES,
-                     &count);
+            (unlikely(actors->is_sampled) ? run_sampled : run_some)(
+                actors, actors->exact_left ? 1 : ACTOR_RUN_MESSAGES, &count);
         uint64_t after = actors->settings.clock();
 
         handled += piece;
@@ -557,7 +581,7 @@ static uint32_t run_all(struct actors *actors, uint32_t budget)
             entity_flush(actors);
             return handled;
         }
-        handled += run_some(actors, budget - handled, &count);
+        handled += (actors->is_sampled ? run_sampled : run_some)(actors, budget - handled, &count);
     }
 }
 

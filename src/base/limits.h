@@ -489,6 +489,22 @@
 #define DEPARTED_MAX 1000 /* the oldest is dropped first */
 #define REMOVED_MAX 1000 /* downed incarnations, to be notified when they come back */
 
+/* look */
+#define LOOK_TARGETS_MAX 16 /* nodes asked at a time, each for a part */
+#define LOOK_CURSOR_MAX 32 /* bytes of a node's cursor: its machine, and three numbers */
+#define LOOK_NAME_MAX 255 /* bytes of a type, a shard or an id in a request */
+#define LOOK_TEXT_MAX 512 /* bytes of a text in a row; longer ones are cut */
+#define LOOK_WITHIN_MAX_MS 30000 /* the longest time-out */
+#define LOOK_PART_SIZE (32 * 1024) /* a part without an order ends with the row that reaches this */
+#define LOOK_PART_BYTES_MAX (240 * 1024) /* the largest part, of an ordered look: it fits a frame */
+#define LOOK_PAGE_BYTES_MAX (256 * 1024) /* rows of a page; it ends with the part that reaches this */
+#define LOOK_TOP_MAX 500 /* rows of an ordered look, from each lane and in the page */
+#define LOOKS_MAX 16 /* open looks that a node has begun */
+#define LOOKS_SERVED_MAX 16 /* requests that wait at a lane; others are told to ask again */
+#define LOOK_SHARDS_OF_TURN 256 /* shards that a lane describes in a turn */
+#define LOOK_PLACES_OF_TURN 16384 /* places of shards, present or not, that it looks at */
+#define LOOK_SLOTS_OF_TURN 1024 /* slots of entities likewise: 50 us */
+
 /* client: of a program's threads */
 /* open asks of a client; each lane has room for all of them, as one of its actors has */
 #define CLIENT_REQUESTS_MAX ACTOR_ASKS_OF_ONE_MAX

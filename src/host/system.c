@@ -19,6 +19,8 @@
 #include "host/log.h"
 #include "host/quiet_signals.h"
 #include "host/standard_files.h"
+#include "host/look_settings.h"
+#include "host/looks.h"
 #include "host/region_calls.h"
 #include "host/status.h"
 #include "host/type_calls.h"
@@ -331,6 +333,8 @@ static int make_node(struct sherd_system *system)
     system_compare_stores(system);
     settings->types = system->types.items;
     settings->type_count = system->types.count;
+    settings->next_setting = look_next_setting;
+    settings->configuration = system->settings.config;
     settings->late_types_max = ACTOR_TYPES_MAX - system->types.count;
     system->node = node_new(settings, error, sizeof error);
     if (!system->node) {
@@ -496,6 +500,7 @@ static void free_system(struct sherd_system *system)
     free(system->threads);
     status_calls_free(system);
     region_calls_free(system);
+    looks_end(system);
     type_calls_free(system);
     listener_free(system->listener);
     dns_lookups_close(system->lookups);

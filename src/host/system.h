@@ -112,6 +112,9 @@ struct sherd_system {
     uint32_t call_count;
     struct region_call *region_calls; /* calls of sherd/sharding.h, also timed-out ones */
     uint32_t region_call_count;
+    struct look_state *looks; /* of sherd_look, until their `done` is called */
+    uint32_t look_count;
+    uint64_t look_number; /* of the last one */
     struct type_call_state *type_calls;
     uint32_t type_call_count;
 };

@@ -14,6 +14,7 @@
 #include "host/discovery.h"
 #include "host/lease_provider.h"
 #include "host/log.h"
+#include "host/looks.h"
 #include "host/pool.h"
 #include "host/relax.h"
 #include "host/region_calls.h"
@@ -239,6 +240,9 @@ static bool carry_out(struct thread *thread, uint32_t index)
             break;
         case DRIVER_QUERY:
             region_call_returned(system, request.query);
+            break;
+        case DRIVER_LOOK:
+            looks_returned(system, request.look);
             break;
         case DRIVER_UP:
             system_tell(system, SYSTEM_UP);

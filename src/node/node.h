@@ -44,7 +44,6 @@ struct seed_list {
     struct address addresses[];
 };
 
-/* The settings of a node. node_new copies texts and arrays. Durations in ns; 0 = Akka's default. */
 /* A section of akka.cluster.sharding.passivation, which types may choose by name. */
 struct passivation_strategy {
     const char *name;
@@ -55,7 +54,20 @@ struct passivation_strategy {
     struct passivation_settings choice; /* no policy: there are no limits */
 };
 
+/* A setting of the configuration, as looks show it. */
+struct node_setting {
+    const char *key;    /* lent for the node's life, as the others */
+    const char *value;
+    const char *source; /* a file, a variable, or the caller */
+};
+
+/* The settings of a node. node_new copies texts and arrays. Durations in ns; 0 = Akka's default. */
 struct node_settings {
+    /* For looks: iterates over the settings of the configuration, from *at = 0. Null: none can be seen.
+     * Called by control. */
+    bool (*next_setting)(const void *configuration, uint32_t *at, struct node_setting *setting);
+    const void *configuration;
+    uint32_t timeline_max; /* decisions that looks show; 0: TIMELINE_MAX */
     struct identity identity; /* protocol, system, canonical address, uid (random, not 0) */
     const struct address *seed_nodes;
     uint32_t seed_node_count;
@@ -356,6 +368,12 @@ bool node_mail_query(const struct node *node, const char *type, struct query_par
                      struct mail *mail);
 void query_part_free(struct query_part *part); /* with its answer; null is fine */
 
+/* For machine 0: a look of a program, given until DRIVER_LOOK returns it (node/mail/look_call.h). */
+struct look_call;
+struct mail node_mail_look(struct look_call *call);
+/* For machine 0: ends it early. A look that has ended is ignored. */
+struct mail node_mail_look_cancel(uint64_t number);
+
 /* Prepares a type for a node that runs: gives it a place, which is used once node_mail_type_call adds
  * it. The caller has checked it (entity_type.h), and makes one such pair of calls at a time, whose
  * mail keeps their order. At most late_types_max. Returns its index. */
@@ -489,6 +507,7 @@ enum driver_request_kind {
     DRIVER_STATUS,     /* part: given back */
     DRIVER_QUERY,      /* query: given back, control only */
     DRIVER_TYPE,       /* type: given back, control only */
+    DRIVER_LOOK,       /* look: given back with its page, control only */
     DRIVER_UP,         /* control: the node is up */
     DRIVER_READY,      /* control: is_ready has changed; at first false */
     DRIVER_REMOVED,    /* control: the node is no member any more */
@@ -510,6 +529,7 @@ struct driver_request {
     struct status_part *part;
     struct query_part *query;
     struct type_part *type;
+    struct look_call *look;
     bool is_ready; /* up, and not leaving */
     int error;
 };

@@ -114,6 +114,8 @@ void control_dispatch(struct control *control, const struct inbound *inbound)
 
     if (control_is_store(inbound)) {
         control_store_heard(control, inbound);
+    } else if (looks_is_frame(inbound)) {
+        looks_receive(control, inbound);
     } else if (inbound->serializer == MEMBER_SERIALIZER ||
         (inbound->serializer == SERIALIZER_SHERD && !inbound->recipient.size)) {
         control_tell_changes(control);
@@ -318,16 +320,20 @@ void control_mail(struct control *control, uint32_t from,
                          mail_held_of(content)->attempt);
         break;
     case MAIL_STARTED:
+        decided_shard(control, content->type, content->shard, "shard started", NULL);
         region_shard_started(region, now, content->shard,
                              mail_started_of(content)->fence);
         break;
     case MAIL_STOPPED:
         stopped = mail_stopped_of(content);
+        decided_shard(control, content->type, content->shard,
+                      stopped->is_stopped ? "shard stopped" : "hand-off failed", stopped->reason);
         region_shard_stopped(region, now, content->shard, stopped->attempt,
                              stopped->is_stopped, stopped->reason);
         break;
     case MAIL_FENCED:
         fenced = mail_fenced_of(content);
+        decided_shard(control, content->type, content->shard, "shard fenced", NULL);
         region_store_has(region, fenced->stored_term);
         region_shard_fenced(region, now, content->shard, fenced->fence);
         break;
@@ -391,6 +397,11 @@ void control_mail(struct control *control, uint32_t from,
         break;
     case MAIL_QUERY:
         queries_mail(control, content);
+        break;
+    case MAIL_LOOK_CALL:
+    case MAIL_LOOK_CANCEL:
+    case MAIL_LOOK_REPLY:
+        looks_mail(control, content);
         break;
     case MAIL_TYPE_CALL:
         control_type_call(control, content);
@@ -595,6 +606,8 @@ bool control_turn(struct control *control)
     relays_step(control);
     if (control->queries.open.count)
         queries_step(control);
+    if (control->looks.open.count)
+        looks_step(control);
     downing_step(control);
     control_departed_step(control);
     /* A message to this node may cause events, events cause messages, and both may advance the
@@ -628,6 +641,7 @@ uint64_t control_deadline(const struct control *control)
     deadline = earlier(deadline, shard_data_deadline(control));
     deadline = earlier(deadline, relays_deadline(control));
     deadline = earlier(deadline, queries_deadline(control));
+    deadline = earlier(deadline, looks_deadline(control));
     deadline = earlier(deadline, remember_data_deadline(control));
     return earlier(deadline, turn_is_stirred(&control->turn)
                                  ? types_deadline(control)

@@ -8,11 +8,14 @@
 
 #include "artery/association.h"
 #include "base/rng.h"
+#include "look/timeline.h"
 #include "member/member.h"
 #include "node/control/allocation.h"
 #include "node/control/control_calls.h"
 #include "node/control/data.h"
+#include "node/control/decisions.h"
 #include "node/control/leases.h"
+#include "node/control/looks.h"
 #include "node/machine/machine.h"
 #include "node/control/queries.h"
 #include "node/control/relays.h"
@@ -96,6 +99,10 @@ struct control {
     struct remember_data remember_data;
     struct relay relays[RELAY_COUNT];
     struct queries queries;
+    struct looks looks;
+    struct timeline timeline;       /* decisions.c */
+    struct timeline shard_timeline; /* those about shards */
+    uint64_t decisions;             /* the number of the last one */
     struct type_calls type_calls;
     struct user_singletons singletons;
     struct control_type *types;

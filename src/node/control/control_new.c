@@ -227,6 +227,8 @@ void control_free(struct control *control)
     downing_fini(control);
     relays_fini(control);
     queries_fini(control);
+    looks_fini(control);
+    decisions_fini(control);
     user_singletons_fini(control);
     control_type_calls_fini(control);
     data_fini(control);

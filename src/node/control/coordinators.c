@@ -66,6 +66,7 @@ void control_start_coordinator(struct control *control, uint32_t index)
         return;
     control_allocation_options(control, index, &options);
     of->coordinator = coordinator_new(&options, machine->now);
+    decided_type(control, index, "coordinator started");
     control_locations_begin(control, index);
     turn_walked(&control->turn, member_count(control->member)); /* it hears of all */
     shard_data_begin(control, index);
@@ -86,6 +87,7 @@ void control_end_coordinator(struct control *control, uint32_t index)
         control_locations_end(control, index);
         coordinator_abandon(type->coordinator);
     }
+    decided_type(control, index, "coordinator ended");
     coordinator_free(type->coordinator);
     type->coordinator = NULL;
     control_orphan_shards_end(control, index);

@@ -294,6 +294,8 @@ void downing_carry_out(struct control *control)
 {
     struct machine *machine = control->machine;
 
+    for (uint32_t i = 0; i < control->decided.count; i++)
+        decided(control, "resolver downs", &control->decided.items[i]);
     (void)member_down_decided(control->member, machine->now,
                               control->decided.items, control->decided.count,
                               &machine->outbox); /* or they are gone */

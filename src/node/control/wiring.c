@@ -114,6 +114,7 @@ static void member_gone(struct control *control, const struct member_news *news)
     data_peer_removed(control, &news->node);
     shard_data_peer_removed(control, &news->node);
     relays_peer_removed(control, &news->node);
+    looks_member_gone(control, news->node.uid);
     user_singletons_peer_removed(control, &news->node, has_left(control, news));
     for (uint32_t i = 0; i < control->type_count; i++) {
         struct control_type *type = &control->types[i];
@@ -228,6 +229,7 @@ static void wire_member(struct control *control, uint32_t max)
            member_next_news(control->member, &news)) {
         turn_event(&control->turn, news.kind == MEMBER_NEWS_REMOVED);
         trace_news(machine->trace, machine->settings, &news);
+        decided_member(control, &news);
         control_follow_news(control, &news);
         switch (news.kind) {
         case MEMBER_NEWS_WELCOME:
@@ -415,6 +417,7 @@ static void wire_coordinator(struct control *control, uint32_t index)
                       "active type=%s term=%llu",
                       machine->node->names[index].name,
                       (unsigned long long)news.term);
+            decided_type(control, index, "coordinator active");
             remember_data_list(control, index);
             remember_follow_list(control, index);
             break;
@@ -491,6 +494,7 @@ static void wire_region(struct control *control, uint32_t index)
     while (region_next_news(type->region, &news)) {
         switch (news.kind) {
         case REGION_HOST:
+            decided_shard(control, index, news.shard, "home given", NULL);
             to_owner(control, index, news.shard,
                      MAIL(host, .fence = news.fence, .proof = news.proof));
             break;
@@ -504,6 +508,7 @@ static void wire_region(struct control *control, uint32_t index)
             hold_mail(control, index, &news);
             break;
         case REGION_DRAIN:
+            decided_shard(control, index, news.shard, "hand-off", NULL);
             drain_mail(control, index, &news);
             break;
         case REGION_LOST:
@@ -520,6 +525,7 @@ static void wire_region(struct control *control, uint32_t index)
         case REGION_COORDINATOR:
             break; /* membership reports its end */
         case REGION_REFUSED:
+            decided_type(control, index, "region refused");
             type->refused = true;
             trace_put(machine->trace, TRACE_ERROR, "region",
                       "the coordinator refuses this region type=%s reason=\"%.*s\" "

@@ -136,6 +136,7 @@ void lane_free(struct lane *lane)
     vec_fini(&lane->markers);
     vec_fini(&lane->tasks);
     lane_looks_fini(lane);
+    lane_look_serve_fini(lane);
     vec_fini(&lane->unreachable);
     mem_free(lane);
 }
@@ -489,6 +490,9 @@ void lane_mail(struct lane *lane, uint32_t from, struct mail_content *content)
     case MAIL_LOOK:
         lane_look(lane, content);
         break;
+    case MAIL_LOOK_ASKED:
+        lane_look_asked(lane, content);
+        break;
     case MAIL_ADD_TYPE:
     case MAIL_OPEN_TYPE:
         lane_take_type(lane, content);
@@ -635,6 +639,8 @@ bool lane_turn(struct lane *lane)
         lane_tasks_step(lane);
     if (lane->looks.count)
         lane_looks_step(lane);
+    if (lane_look_deadline(lane) <= machine->now)
+        lane_look_serve_step(lane);
     ask_store(lane);
     lane_chains_end(lane);
     send_returns(lane);
@@ -645,7 +651,8 @@ bool lane_turn(struct lane *lane)
         ended = mail_from(lane->own, mail_ended_new());
         outputs_post(&machine->outputs, 0, &ended);
     }
-    return actors_runnable(lane->actors) || lane->looks.count;
+    return actors_runnable(lane->actors) || lane->looks.count ||
+           lane_look_deadline(lane) <= machine->now;
 }
 
 uint64_t lane_deadline(const struct lane *lane)
@@ -670,6 +677,8 @@ uint64_t lane_deadline(const struct lane *lane)
     if (lane->ending && lane->machine->now + 5 * MS < deadline)
         deadline = lane->machine->now + 5 * MS; /* the driver writes meanwhile */
     other = lane_ask_stages_deadline(lane);
+    deadline = other < deadline ? other : deadline;
+    other = lane_look_deadline(lane);
     deadline = other < deadline ? other : deadline;
     other = lane->machine->now + MS;
     return lane_sending_waits(lane) && other < deadline ? other : deadline;

@@ -7,6 +7,7 @@
 #include "actor/actors.h"
 #include "journal/journal.h"
 #include "node/lane/lane_calls.h"
+#include "node/lane/look_rows.h"
 #include "node/machine/machine.h"
 #include "node/peers/actor_names.h"
 #include "node/peers/actor_path.h"
@@ -155,6 +156,8 @@ struct lane {
     uint64_t asked_refused; /* not watched, at STAGES_MAX */
     VEC(struct task) tasks;
     VEC(struct look) looks; /* the first one continues */
+    VEC(struct look_serving *) servings; /* requests of looks, at most LOOKS_SERVED_MAX */
+    uint64_t looks_refused; /* at that limit */
     bool ending;
     bool ends_at_once;     /* when actors have handled the cluster's last events */
     uint64_t ending_until; /* then it waits no longer for links, or for actors to handle events */
@@ -290,6 +293,12 @@ uint16_t lane_peer_name(struct lane *lane, struct peer *peer);
 void lane_look(struct lane *lane, const struct mail_content *content); /* MAIL_LOOK */
 void lane_looks_step(struct lane *lane); /* there is one */
 void lane_looks_fini(struct lane *lane);
+
+/* ---- look_serve.c ---- */
+void lane_look_asked(struct lane *lane, struct mail_content *content); /* MAIL_LOOK_ASKED */
+void lane_look_serve_step(struct lane *lane);
+uint64_t lane_look_deadline(const struct lane *lane); /* of the next step */
+void lane_look_serve_fini(struct lane *lane);
 
 /* ---- tasks.c ---- */
 void lane_task(struct lane *lane, uint64_t actor, enum sherd_phase phase,

@@ -54,6 +54,7 @@
     LENT(MAIL_LEASE, lease) \
     OWNS(MAIL_SUSPECT, suspect) \
     OWNS(MAIL_LOOKED, looked) \
+    OWNS(MAIL_LOOK_REPLY, look_reply) \
     NONE(MAIL_TYPE_ADDED, type_added) /* type: answers MAIL_ADD_TYPE */ \
     NONE(MAIL_TYPE_OPENED, type_opened) /* type: answers MAIL_OPEN_TYPE */ \
     NONE(MAIL_ENDED, ended) /* no actor is left on the lane */ \
@@ -93,6 +94,7 @@
     LENT(MAIL_LEASED, leased) \
     OWNS(MAIL_REMEMBER_CHANGED, remember_changed) \
     LENT(MAIL_LOOK, look) \
+    OWNS(MAIL_LOOK_ASKED, look_asked) \
     NONE(MAIL_ADD_TYPE, add_type) /* type: take its messages */ \
     NONE(MAIL_OPEN_TYPE, open_type) /* type: every lane has it, so actors may use it */ \
     LENT(MAIL_PHASE, phase) \
@@ -110,6 +112,8 @@
     LENT(MAIL_REGION_LIMIT, region_limit) \
     OWNS(MAIL_ALLOCATION, allocation) \
     OWNS(MAIL_QUERY, query) \
+    OWNS(MAIL_LOOK_CALL, look_call) \
+    LENT(MAIL_LOOK_CANCEL, look_cancel) \
     OWNS(MAIL_TYPE_CALL, type_call) \
     OWNS(MAIL_STATUS, status) \
     LENT(MAIL_WAKE, wake)
@@ -347,6 +351,13 @@ struct mail_looked {
     } own;
 };
 
+/* An answer of the lane to this node's own look. */
+struct mail_look_reply {
+    struct {
+        struct buf *payload; /* of a look_reply */
+    } own;
+};
+
 /* ---- control -> every lane, or one ---- */
 
 /* An incarnation is at its address. */
@@ -571,6 +582,18 @@ struct mail_look {
     bool wants_ids;
 };
 
+/* A node asks for a part of a look. */
+struct look_asked {
+    struct node_id from;
+    struct buf payload; /* of a look_request that control has read */
+};
+
+struct mail_look_asked {
+    struct {
+        struct look_asked *asked;
+    } own;
+};
+
 /* The actor's task begins. */
 struct mail_phase {
     uint64_t actor;
@@ -657,6 +680,17 @@ struct mail_query {
     struct {
         struct query_part *part;
     } own;
+};
+
+/* A program's look. */
+struct mail_look_call {
+    struct {
+        struct look_call *call;
+    } own;
+};
+
+struct mail_look_cancel {
+    uint64_t number; /* of a look_call */
 };
 
 /* Type. */

@@ -3,6 +3,7 @@
 
 #include "actor/message.h"
 #include "artery/control.h"
+#include "node/mail/look_call.h"
 
 void mail_post(struct mail_queue *queue, const struct mail_content *content)
 {
@@ -82,6 +83,13 @@ static void free_tell(struct tell_content *tell)
     mem_free(tell);
 }
 
+void look_asked_free(struct look_asked *asked)
+{
+    if (asked)
+        buf_fini(&asked->payload);
+    mem_free(asked);
+}
+
 #define CASE(kind, name) case kind:
 #define NO_CASE(kind, name)
 
@@ -127,6 +135,15 @@ void mail_content_free(struct mail_content *content)
         break;
     case MAIL_LOOKED:
         free_buf(content->looked.own.records);
+        break;
+    case MAIL_LOOK_REPLY:
+        free_buf(content->look_reply.own.payload);
+        break;
+    case MAIL_LOOK_ASKED:
+        look_asked_free(content->look_asked.own.asked);
+        break;
+    case MAIL_LOOK_CALL:
+        look_call_free(content->look_call.own.call);
         break;
     case MAIL_PEER:
         mem_free(content->peer.own.node);

@@ -112,6 +112,7 @@ static inline struct mail_content mail_open(const struct mail *mail)
 struct node_id *mail_node(const struct node_id *node);
 /* Copies the content with the node or name that it owns. Only for kinds that own no more. */
 struct mail_content mail_copy(const struct mail_content *content);
+void look_asked_free(struct look_asked *asked); /* null is fine */
 /* Frees what the content owns. Messages in a lane's memory stay with the lane, which must still
  * exist. */
 void mail_content_free(struct mail_content *content);

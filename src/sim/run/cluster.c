@@ -15,6 +15,7 @@
 
 #define APPEARS (5 * SECOND) /* most ns */
 #define FOREIGN_SYSTEM "Other" /* system name of the foreign cluster */
+#define CLUSTER_DECISIONS 32 /* kept by each node: a world has many */
 #define FAKE_JOINS 20 /* of a stranger at a time */
 #define FLOOD_MORE 10 /* strangers than the node keeps */
 #define LOOK (MS / 4) /* between two looks whether a disk writes */
@@ -172,6 +173,7 @@ static void start(struct cluster *cluster, uint32_t node, uint32_t seeds,
         cluster->world, node, cluster->types, cluster->type_count);
 
     settings.probes = true;
+    settings.timeline_max = CLUSTER_DECISIONS;
     if (cluster->centers > 1)
         settings.data_center =
             centers[node % cluster->centers % CLUSTER_CENTERS_MAX];
@@ -198,6 +200,7 @@ static bool start_foreign(struct cluster *cluster, uint32_t node)
     if (!knows_one)
         return false;
     settings.probes = true;
+    settings.timeline_max = CLUSTER_DECISIONS;
     cluster->settings(cluster->user, &settings);
     settings.identity.system = FOREIGN_SYSTEM;
     settings.alone = false;

@@ -135,6 +135,8 @@ static void finish(struct run *run)
         result->work.deliveries = delivery_load_counts(run->deliveries);
         result->work.commands = delivery_load_command_counts(run->deliveries);
     }
+    if (run->looks)
+        result->work.looks = look_load_counts(run->looks);
     if (run->rolling)
         result->work.rolling = rolling_load_counts(run->rolling);
     work_of_world(run, &result->work);
@@ -292,6 +294,16 @@ static struct delivery_load *deliveries_of(const struct run *run)
     return delivery_load_new(run->world, &settings);
 }
 
+static struct look_load *looks_of(const struct run *run)
+{
+    struct look_load_settings settings = {
+        .interval_ms = 1000 / run->options->value[OPTION_LOOKS],
+    };
+
+    settings.types = workload_types(workload_world_of(run->load), &settings.type_count);
+    return look_load_new(run->world, &settings);
+}
+
 static struct request_load *requests_of(const struct run *run)
 {
     const uint64_t *value = run->options->value;
@@ -377,6 +389,8 @@ static void make_world(struct run *run)
         run->services = services_of(run);
     if (value[OPTION_DELIVERIES] && !value[OPTION_NO_ENTITIES])
         run->deliveries = deliveries_of(run);
+    if (value[OPTION_LOOKS])
+        run->looks = looks_of(run);
     if (value[OPTION_ROLLING])
         run->rolling = rolling_load_new(run->world);
     /* A downed node waits some ticks of its leader until the others have heard of it. */
@@ -454,6 +468,7 @@ void run_seed(const struct run_settings *settings, struct run_result *result)
     request_load_free(run.requests);
     services_load_free(run.services);
     delivery_load_free(run.deliveries);
+    look_load_free(run.looks);
     rolling_load_free(run.rolling);
     mem_free(run.limits);
     checks_free(run.checks);

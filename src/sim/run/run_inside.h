@@ -39,6 +39,7 @@ struct run {
     struct request_load *requests; /* null: no requests of threads */
     struct services_load *services; /* null: no singletons and daemons */
     struct delivery_load *deliveries; /* null: no accounts */
+    struct look_load *looks; /* null: nobody looks */
     struct rolling_load *rolling; /* null: no graceful restarts before the faults */
     uint32_t restarting; /* the node that restarts at present */
     struct run_limit *limits; /* of active entities, by node and type; null: never changed */

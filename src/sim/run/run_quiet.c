@@ -22,6 +22,7 @@
 #define FOLLOWED (30 * SECOND) /* for mail inside a node; followers start and end meanwhile */
 #define REQUESTS_END (70 * SECOND) /* twice the longest time-out of an ask */
 #define SERVICES_REACHED (180 * SECOND)
+#define LOOKS_END (60 * SECOND) /* twice the longest time-out */
 #define DELIVERIES_END (300 * SECOND) /* five times the longest pause of a delivery */
 #define LIMITS_HOLD (180 * SECOND) /* entities may take long to stop */
 #define SILENCE (60 * SECOND)
@@ -220,6 +221,12 @@ static void end_deliveries(struct run *run)
         (void)run_until_holds(run, commands_end, "commands-answered", limit, "answers to all commands");
 }
 
+static bool looks_end(struct run *run, char *text, size_t size)
+{
+    (void)snprintf(text, size, "some are open");
+    return look_load_idle(run->looks);
+}
+
 void run_drain(struct run *run)
 {
     if (run->data)
@@ -232,6 +239,8 @@ void run_drain(struct run *run)
         services_load_stop(run->services);
     if (run->deliveries)
         delivery_load_stop(run->deliveries);
+    if (run->looks)
+        look_load_stop(run->looks);
     drain(run);
     if (run->options->value[OPTION_ACTIVE_LIMIT])
         (void)run_until_holds(run, run_limits_hold, "active-limit", LIMITS_HOLD,
@@ -243,6 +252,8 @@ void run_drain(struct run *run)
     if (run->requests)
         (void)run_until_holds(run, requests_end, "client-request-ends-once",
                               REQUESTS_END, "asks of threads that have ended");
+    if (run->looks)
+        (void)run_until_holds(run, looks_end, "look-ends-once", LOOKS_END, "looks that have ended");
     if (run->follow)
         (void)run_until_holds(run, is_followed, "cluster-events", FOLLOWED,
                               "followers that agree with their nodes");
@@ -448,6 +459,8 @@ void run_restart(struct run *run)
         services_load_resume(run->services);
     if (run->deliveries)
         delivery_load_resume(run->deliveries);
+    if (run->looks)
+        look_load_resume(run->looks);
     run_until(run, world_now(run->world) + 60 * SECOND);
     run_drain(run);
     if (!run_is_over(run))

@@ -269,6 +269,19 @@ static void put_database(const struct database_counters *database, struct buf *t
     put(text, "losses reported", database->reported);
 }
 
+static void put_looks(const struct check_looks_counts *looks, struct buf *text)
+{
+    buf_put_text(text, "\nlooks   ");
+    put(text, "begun", looks->begun);
+    put(text, "ended", looks->ended);
+    put(text, "cancelled", looks->cancelled);
+    put(text, "refused", looks->refused);
+    put(text, "lost with their nodes", looks->lost);
+    put(text, "rows", looks->rows);
+    put(text, "parts", looks->parts);
+    put(text, "missing parts", looks->missing);
+}
+
 static void put_rolling(const struct check_restart_counts *rolling, struct buf *text)
 {
     buf_put_text(text, "\nrolling ");
@@ -343,6 +356,7 @@ void run_work_put(const struct run_work *work, struct buf *text)
     put_services(&work->services, text);
     put_deliveries(&work->deliveries, text);
     put_commands(&work->commands, text);
+    put_looks(&work->looks, text);
     put_rolling(&work->rolling, text);
     put_database(&work->database, text);
     buf_put_text(text, "\n");

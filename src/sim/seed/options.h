@@ -274,7 +274,8 @@ enum sim_resolver {
     X(DELIVERIES, "deliveries_load", 0, 0, 0, 1)                               \
     X(COMMANDS_MAX, "commands_max", 1000, SELDOM(1000, 1, 3, 10))              \
     X(COMMANDS_AGE, "commands_age_ms", 3600000, SELDOM(3600000, 5000, 30000, 120000)) \
-    X(DATABASE, "database", 0, 0)
+    X(DATABASE, "database", 0, 0)                                              \
+    X(LOOKS, "looks_load", 0, 0, 0, 0, 2, 10)
 
 /* Meanings that the names do not tell:
  *
@@ -329,8 +330,9 @@ enum sim_resolver {
  *   - coordinator_...: replicas beyond a majority that store a coordinator's state or are read for
  *     it, and the least majority. With remember_in_data the last has its default, because
  *     remembered entities use it, too.
- *   - data_load, versions_load, requests_load: calls of distributed data and of the N/R/W store, and
- *     bursts of requests of programs' threads, per second, of all nodes together. With requests
+ *   - data_load, versions_load, requests_load, looks_load: calls of distributed data and of the N/R/W
+ *     store, bursts of requests of programs' threads, and looks, per second, of all nodes together.
+ *     With requests
  *     counters of nodes cannot be compared exactly.
  *   - database: 0 = the journal is on a disk that all nodes share, else in a simulated PostgreSQL
  *     server, with the store that real nodes use: 1 = alone, 2 = with a synchronous standby, 3 = with

@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "ddata/durable.h"
 #include "node/machine/machine.h"
+#include "node/mail/look_call.h"
 #include "sim/seed/shard_text.h"
 
 void life_start(struct world *world, struct site *site)
@@ -157,6 +158,7 @@ static void drop_requests(struct site *site)
             job_free(request.kind == DRIVER_JOB ? request.job : NULL);
             mem_free(request.kind == DRIVER_TYPE ? request.type : NULL);
             query_part_free(request.kind == DRIVER_QUERY ? request.query : NULL);
+            look_call_free(request.kind == DRIVER_LOOK ? request.look : NULL);
             durable_request_free(request.kind == DRIVER_DURABLE ? request.durable
                                                            : NULL);
         }

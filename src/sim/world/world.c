@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/fetch.h"
+#include "node/mail/look_call.h"
 #include "node/mail/mail.h"
 #include "sim/world/bound.h"
 #include "sim/seed/streams.h"
@@ -96,6 +97,10 @@ static void carry_out_one(struct world *world, struct worker *worker,
     case DRIVER_QUERY:
         query_part_free(site->face.answer);
         site->face.answer = request->query;
+        break;
+    case DRIVER_LOOK:
+        observe(world, looked, site->index, request->look);
+        look_call_free(request->look);
         break;
     case DRIVER_UP:
         site->face.is_up = true;

@@ -210,6 +210,12 @@ void world_stop_region(struct world *world, uint32_t node, const char *type);
 void world_query(struct world *world, uint32_t node, const char *type,
                  enum node_query query, uint64_t timeout);
 
+/* Starts a look of the program, given (node/mail/look_call.h). An observer gets it back, unless the
+ * node ends before. */
+struct look_call;
+void world_look(struct world *world, uint32_t node, struct look_call *call);
+void world_look_cancel(struct world *world, uint32_t node, uint64_t number);
+
 /* ---- observers ---- */
 
 /* An input or a turn of one machine. */
@@ -244,6 +250,8 @@ struct world_observer {
      * by the network, or for lack of an answer. */
     void (*pipe_ended)(void *user, uint64_t pipe, uint32_t from, uint32_t to,
                        size_t lost, bool broken);
+    /* A look (world_look) has ended. */
+    void (*looked)(void *user, uint32_t node, struct look_call *call);
     /* Before and after each input and turn of a machine. */
     void (*step)(void *user, const struct world_step *step, bool begins);
 };

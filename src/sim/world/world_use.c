@@ -461,6 +461,16 @@ void world_query(struct world *world, uint32_t node, const char *type,
         mem_free(part);
 }
 
+void world_look(struct world *world, uint32_t node, struct look_call *call)
+{
+    give(world, node, 0, node_mail_look(call));
+}
+
+void world_look_cancel(struct world *world, uint32_t node, uint64_t number)
+{
+    give(world, node, 0, node_mail_look_cancel(number));
+}
+
 /* ---- status and observers ---- */
 
 static struct sherd_status ask_status(struct world *world, uint32_t index,

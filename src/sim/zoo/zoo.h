@@ -27,6 +27,7 @@ enum zoo_world {
     WORLD_LOCATED_LEASES, /* coordinators with locations of shards lose their leases */
     WORLD_RAPID,         /* nodes restart within a second */
     WORLD_DELIVERY,      /* accounts deliver to each other */
+    WORLD_LOOKS,         /* all nodes look at each other */
 };
 
 struct zoo_entry {

@@ -9,6 +9,7 @@
 #include "actor/cluster.h"
 #include "actor/message.h"
 #include "artery/control.h"
+#include "node/mail/look_call.h"
 #include "node/mail/outputs.h"
 #include "shard/owned_shards.h"
 
@@ -76,6 +77,14 @@ static struct tell_content *telling(void)
 
 /* Makes mail of the kind, with everything that it can own. The compiler refuses a kind that has no
  * line here. */
+static struct look_call *a_look(void)
+{
+    struct look_call *call;
+
+    assert_int_equal(look_call_new(SHERD_LOOK_NODES, NULL, &call), 0);
+    return call;
+}
+
 static struct mail_content make(enum mail_kind kind)
 {
     switch (kind) {
@@ -166,6 +175,12 @@ static struct mail_content make(enum mail_kind kind)
         return MAIL(allocation, .own = { text("answer") });
     case MAIL_LOOKED:
         return MAIL(looked, .own = { text("records") });
+    case MAIL_LOOK_REPLY:
+        return MAIL(look_reply, .own = { text("part") });
+    case MAIL_LOOK_ASKED:
+        return MAIL(look_asked, .own = { mem_alloc(sizeof(struct look_asked)) });
+    case MAIL_LOOK_CALL:
+        return MAIL(look_call, .own = { a_look() });
     case MAIL_QUERY:
         return MAIL(query, .own = { mem_alloc(sizeof(struct query_part)) });
     case MAIL_TYPE_CALL:
