@@ -27,15 +27,6 @@ struct streamer {
     struct stream *stream;
 };
 
-static void put_event(struct stream *stream, const struct sherd_cluster_event *event, struct buf *text)
-{
-    const struct akka_names *names = &stream->httpd->names;
-
-    if (!(stream->kinds >> event->kind & 1))
-        return;
-    (void)akka_event(text, names, event); /* kinds without a text were not asked for */
-}
-
 static enum sherd_next events_came(struct stream *stream, const struct sherd_msg *msg)
 {
     struct httpd *httpd = stream->httpd;
@@ -45,7 +36,7 @@ static enum sherd_next events_came(struct stream *stream, const struct sherd_msg
     bool goes_on;
 
     while (sherd_cluster_next(msg, &at, &event))
-        put_event(stream, &event, &text);
+        akka_stream_event(&text, &httpd->names, stream->kinds, &event);
     check(pthread_mutex_lock(&httpd->mutex) == 0);
     goes_on = events_add(&stream->events, buf_slice(&text));
     check(pthread_mutex_unlock(&httpd->mutex) == 0);
@@ -62,8 +53,9 @@ static enum sherd_next receive(struct sherd_ctx *ctx, void *self, const struct s
     case SHERD_STARTED:
         check(msg->body.size == sizeof streamer->stream);
         memcpy(&streamer->stream, msg->body.data, sizeof streamer->stream);
-        return sherd_cluster_subscribe(ctx, streamer->stream->kinds, SHERD_EVENTS_FIRST) == 0 ? SHERD_CONTINUE
-                                                                                               : SHERD_STOP;
+        return sherd_cluster_subscribe(ctx, akka_subscription(streamer->stream->kinds), SHERD_EVENTS_FIRST) == 0
+                   ? SHERD_CONTINUE
+                   : SHERD_STOP;
     case SHERD_CLUSTER:
         return events_came(streamer->stream, msg);
     case SHERD_MESSAGE:

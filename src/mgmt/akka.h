@@ -38,6 +38,11 @@ void akka_seed_nodes(struct buf *buf, const struct akka_names *names, const stru
 /* The kinds of events that a list of types asks for, as sherd_cluster_subscribe takes them. A parent
  * stands for all below it; unknown ones add nothing. */
 uint32_t akka_events(struct slice type);
+/* The kinds to subscribe to for these: a data center is a role in Akka, so its leader is a role's. */
+uint32_t akka_subscription(uint32_t kinds);
+/* Appends the texts of an event of a subscription: none, one, or two. */
+void akka_stream_event(struct buf *buf, const struct akka_names *names, uint32_t kinds,
+                       const struct sherd_cluster_event *event);
 /* Appends an event as the stream has it. False: Akka's stream has no such event. */
 bool akka_event(struct buf *buf, const struct akka_names *names, const struct sherd_cluster_event *event);
 

@@ -134,3 +134,24 @@ bool akka_event(struct buf *buf, const struct akka_names *names, const struct sh
     buf_put_text(buf, "\n\n");
     return true;
 }
+
+uint32_t akka_subscription(uint32_t kinds)
+{
+    return kinds & SHERD_EVENT(SHERD_ROLE_LEADER_CHANGED) ? kinds | SHERD_EVENT(SHERD_LEADER_CHANGED) : kinds;
+}
+
+void akka_stream_event(struct buf *buf, const struct akka_names *names, uint32_t kinds,
+                       const struct sherd_cluster_event *event)
+{
+    struct sherd_cluster_event of_center = *event;
+    char role[256];
+
+    if (kinds >> event->kind & 1)
+        (void)akka_event(buf, names, event); /* kinds without a text were not asked for */
+    if (event->kind != SHERD_LEADER_CHANGED || !(kinds & SHERD_EVENT(SHERD_ROLE_LEADER_CHANGED)))
+        return;
+    (void)snprintf(role, sizeof role, "dc-%s", names->data_center);
+    of_center.kind = SHERD_ROLE_LEADER_CHANGED;
+    of_center.role = role;
+    (void)akka_event(buf, names, &of_center); /* it has a text */
+}

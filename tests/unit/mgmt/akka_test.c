@@ -144,6 +144,26 @@ static void events_have_the_data_first(void **state)
     buf_fini(&buf);
 }
 
+static void a_data_center_is_a_role_with_a_leader(void **state)
+{
+    struct sherd_cluster_event event = { .kind = SHERD_LEADER_CHANGED, .member = { .address = "h:1" }, .role = "" };
+    uint32_t role = SHERD_EVENT(SHERD_ROLE_LEADER_CHANGED), leader = SHERD_EVENT(SHERD_LEADER_CHANGED);
+    struct buf buf = { 0 };
+
+    (void)state;
+    assert_int_equal(akka_subscription(role), role | leader);
+    assert_int_equal(akka_subscription(leader), leader);
+    akka_stream_event(&buf, &names, role, &event);
+    assert_bytes(&buf, "data:{\"address\":\"akka://S@h:1\",\"role\":\"dc-default\",\"type\":\"RoleLeaderChanged\"}\n"
+                       "event:RoleLeaderChanged\n\n");
+    akka_stream_event(&buf, &names, leader, &event);
+    assert_bytes(&buf, "data:{\"address\":\"akka://S@h:1\",\"type\":\"LeaderChanged\"}\nevent:LeaderChanged\n\n");
+    event.kind = SHERD_MEMBER_UP;
+    akka_stream_event(&buf, &names, role, &event);
+    assert_int_equal(buf.size, 0);
+    buf_fini(&buf);
+}
+
 static void parents_stand_for_their_events(void **state)
 {
     (void)state;
@@ -176,6 +196,7 @@ int main(void)
         cmocka_unit_test(shards_have_failed_ones_only_if_there_are_some),
         cmocka_unit_test(types_are_sorted),
         cmocka_unit_test(events_have_the_data_first),
+        cmocka_unit_test(a_data_center_is_a_role_with_a_leader),
         cmocka_unit_test(parents_stand_for_their_events),
         cmocka_unit_test(texts_are_escaped),
     };
