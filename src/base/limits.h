@@ -560,4 +560,36 @@
 #define DAEMON_PING_PAUSE_MS 100 /* before the next ones: Pekko's keep-alive-throttle-interval */
 #define DAEMON_STATES_MAX 64 /* stored counts that a write replaces; the next one replaces the rest */
 
+/* mgmt: what is read of a request, before anything is allocated for it */
+#define MGMT_LINE_MAX 4096 /* bytes of a request line; then 414 */
+#define MGMT_HEADER_MAX 8192 /* bytes of a header line; then 431, as for the next two */
+#define MGMT_HEADERS_MAX 64
+#define MGMT_HEAD_MAX (24 * 1024) /* bytes of the line and the headers */
+#define MGMT_BODY_MAX (64 * 1024) /* bytes; then 413 */
+#define MGMT_SEGMENTS_MAX 16 /* of a path; then 400, as for the next two */
+#define MGMT_PARAMS_MAX 32 /* of a query or a form */
+#define MGMT_PARAM_SIZE_MAX 1024 /* bytes of a decoded segment, name or value */
+#define MGMT_TOKEN_SIZE_MAX 512 /* bytes of a token in a request */
+#define MGMT_TOKENS_MAX 256 /* lines of the tokens file */
+#define MGMT_TOKEN_LINE_MAX 256 /* bytes of such a line */
+#define MGMT_WRONG_MAX 10 /* wrong tokens from an address in a minute; then 429 for one */
+#define MGMT_WRONG_ADDRESSES_MAX 256 /* remembered for that; then the oldest is forgotten */
+#define MGMT_WRONG_MS 60000
+#define MGMT_EVENTS_BYTES_MAX (64 * 1024) /* of events that wait for a stream; then it ends */
+
+/* httpd: the threads and sockets of the management */
+#define HTTPD_CONNECTIONS_EACH_MAX 16 /* from one address that is not loopback */
+#define HTTPD_HEAD_MS 5000 /* from the first byte to the end of the head; then 408 */
+#define HTTPD_REQUEST_MS 10000 /* to the end of the body */
+#define HTTPD_IDLE_MS 15000 /* between two requests of a connection */
+#define HTTPD_UNREAD_MS 20000 /* without a byte taken by the peer; then closed */
+#define HTTPD_TICK_MS 250 /* between looks at these times, while there are connections */
+#define HTTPD_WORK_MAX 32 /* requests that wait for the node; then 503 */
+#define HTTPD_WORKERS_MAX 4 /* threads that ask the node: a late lane holds one for 3 s */
+#define HTTPD_VIEW_MS 250 /* then the view of before is the answer */
+/* on their way to a stream's peer; further events wait */
+#define HTTPD_STREAM_BYTES (64 * 1024)
+#define HTTPD_BEAT_MS 10000 /* of silence, then a stream gets an empty event */
+#define HTTPD_SYSTEMS_MAX 64 /* systems of a process that serve HTTP */
+
 #endif

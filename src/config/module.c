@@ -50,11 +50,13 @@ static bool is_beside(const char *section, size_t size, const char *name)
     return false;
 }
 
-/* Is the name that of a section deeper inside, whose keys are read? */
+/* Is the name that of a section deeper inside, whose keys are read? `http` is a module of its own. */
 static bool is_inside(const char *name)
 {
     size_t size = strlen(name);
 
+    if (strcmp(name, "http") == 0)
+        return false;
     for (uint32_t i = 0; i < known_count(); i++) {
         const struct row *row = known_row(i);
 

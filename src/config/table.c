@@ -7,6 +7,7 @@
  * that are set. */
 #include "config/table.h"
 #include "config/table_journal.h"
+#include "config/table_management.h"
 
 #include <stddef.h>
 
@@ -275,9 +276,9 @@ static const struct row rows[] = {
     MODULE("ddata", "level of distributed data")
     MODULE("host", "level of threads and the system around them")
         MODULE("journal", "level of the journal")
-    MODULE("lease", "level of leases")
+    MODULE("lease", "level of leases") MANAGEMENT_ROWS
     MODULE("link", "level of outgoing connections")
-    MODULE("log", "level of lines about the log")
+    MODULE("log", "level of lines about the log") MODULE("management", "level of the management by HTTP")
     MODULE("member", "level of membership")
     MODULE("node", "level of what belongs to no other module")
     MODULE("owned-shards", "level of the shards of this node")

@@ -35,6 +35,7 @@ struct log *log_open(const struct log_options *options);
  * LOG_MODULES_MAX reached. */
 bool log_set_level(struct log *log, const char *module, int level);
 
+int log_level(struct log *log); /* of modules without their own */
 /* The highest level of any module, which a trace must keep, or LOG_OFF. */
 int log_trace_level(struct log *log);
 /* Whether such a line is written, to avoid costly arguments. */

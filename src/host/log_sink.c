@@ -104,6 +104,16 @@ bool log_set_level(struct log *log, const char *module, int level)
     return good;
 }
 
+int log_level(struct log *log)
+{
+    int level;
+
+    pthread_mutex_lock(&log->lock);
+    level = log->options.level;
+    pthread_mutex_unlock(&log->lock);
+    return level;
+}
+
 int log_trace_level(struct log *log)
 {
     int most;

@@ -27,17 +27,23 @@ static struct region_call *new_call(struct sherd_system *system)
     return call;
 }
 
+/* Exactly one of regions and view is not null. */
 static int finish(struct sherd_system *system, struct region_call *call, uint64_t timeout,
-                  struct sherd_regions *regions)
+                  struct sherd_regions *regions, struct sherd_cluster_view *view)
 {
     int result;
 
     uv_mutex_lock(&system->mutex);
-    status_wait(system, &call->waiting, timeout + ANSWER_MORE);
+    status_wait(system, &call->waiting, timeout);
     if (!call->waiting) {
         result = call->result;
-        *regions = call->regions;
-        call->regions = (struct sherd_regions){ 0 };
+        if (regions) {
+            *regions = call->regions;
+            call->regions = (struct sherd_regions){ 0 };
+        } else {
+            *view = call->view;
+            call->view = (struct sherd_cluster_view){ 0 };
+        }
         region_call_end(system, call);
     } else {
         call->abandoned = true;
@@ -45,6 +51,23 @@ static int finish(struct sherd_system *system, struct region_call *call, uint64_
     }
     uv_mutex_unlock(&system->mutex);
     return result;
+}
+
+static struct query_part *new_part(enum node_query query, uint64_t timeout,
+                                   struct region_call *call)
+{
+    struct query_part *part = mem_alloc(sizeof *part);
+
+    part->query = query;
+    part->timeout = timeout;
+    part->driver = call;
+    return part;
+}
+
+static void post(struct sherd_system *system, const struct mail *mail)
+{
+    inbox_put_command(&system_thread(system, 0)->inbox, 0, mail);
+    thread_wake(system_thread(system, 0));
 }
 
 static int ask(struct sherd_system *system, enum node_query query, const char *type,
@@ -69,14 +92,27 @@ static int ask(struct sherd_system *system, enum node_query query, const char *t
         return SHERD_EFULL;
     if (!timeout)
         timeout = node_query_timeout(&system->settings.node, query);
-    part = mem_alloc(sizeof *part);
-    part->query = query;
-    part->timeout = timeout;
-    part->driver = call;
+    part = new_part(query, timeout, call);
     check(node_mail_query(system->node, type, part, &mail));
-    inbox_put_command(&system_thread(system, 0)->inbox, 0, &mail);
-    thread_wake(system_thread(system, 0));
-    return finish(system, call, timeout, regions);
+    post(system, &mail);
+    return finish(system, call, timeout + ANSWER_MORE, regions, NULL);
+}
+
+int region_calls_view(struct sherd_system *system, uint32_t timeout_ms,
+                      struct sherd_cluster_view *view)
+{
+    struct region_call *call;
+    struct mail mail;
+
+    memset(view, 0, sizeof *view);
+    if (system_state_of(system) != SYSTEM_RUNNING)
+        return SHERD_ESTATE;
+    call = new_call(system);
+    if (!call)
+        return SHERD_EFULL;
+    mail = node_mail_view(new_part(NODE_VIEW, timeout_ms * MS, call));
+    post(system, &mail);
+    return finish(system, call, timeout_ms * MS, NULL, view);
 }
 
 int sherd_get_region_state(struct sherd_system *system, const char *type,

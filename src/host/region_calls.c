@@ -23,6 +23,7 @@ void region_call_end(struct sherd_system *system, struct region_call *call)
     *at = call->next;
     system->region_call_count--;
     sherd_regions_free(&call->regions);
+    mem_free(call->view.memory);
     mem_free(call);
 }
 
@@ -33,6 +34,7 @@ void region_call_returned(struct sherd_system *system, struct query_part *part)
     uv_mutex_lock(&system->mutex);
     call->result = part->result;
     call->regions = part->regions;
+    call->view = part->view;
     call->waiting = 0;
     if (call->abandoned)
         region_call_end(system, call);

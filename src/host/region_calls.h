@@ -13,8 +13,12 @@ struct region_call {
     bool abandoned;           /* the caller gave up */
     int result;
     struct sherd_regions regions;
+    struct sherd_cluster_view view;
 };
 
+/* Asks control for a view of the membership. As sherd_node_access.view. */
+int region_calls_view(struct sherd_system *system, uint32_t timeout_ms,
+                      struct sherd_cluster_view *view);
 /* Takes back control's part, given, on control's thread. */
 void region_call_returned(struct sherd_system *system, struct query_part *part);
 /* Frees a call with its answer. Under the mutex. */

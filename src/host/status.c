@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "host/manage.h"
 #include "host/thread.h"
 #include "host/tls.h"
 #include "node/recoveries.h"
@@ -19,18 +20,21 @@ static uint64_t control_limit(const struct sherd_system *system)
     return system->settings.checked_types.count && limit < STALLED_NS ? limit : STALLED_NS;
 }
 
+static bool storage_fails(const struct sherd_system *system)
+{
+    return atomic_load(&system->durable_fails) || atomic_load(&system->durable_lost) ||
+           atomic_load(&system->leases_broken) ||
+           (system->needs_store &&
+            (atomic_load(&system->store_lost) || atomic_load(&system->store_fails)));
+}
+
 int sherd_is_ready(struct sherd_system *system)
 {
     uint64_t now = uv_hrtime();
 
     if (!atomic_load(&system->ready) || /* and so are its threads */
-        atomic_load(&system->leaving) ||
-        atomic_load(&system->durable_fails) ||
-        atomic_load(&system->durable_lost) ||
-        atomic_load(&system->leases_broken) ||
+        atomic_load(&system->leaving) || storage_fails(system) ||
         (system->tls && !tls_is_usable(system->tls)) ||
-        (system->needs_store && (atomic_load(&system->store_lost) ||
-                                 atomic_load(&system->store_fails))) ||
         system_state_of(system) != SYSTEM_RUNNING)
         return 0;
     for (uint32_t i = 0; i < system->thread_count; i++)
@@ -38,6 +42,34 @@ int sherd_is_ready(struct sherd_system *system)
                               i ? STALLED_NS : control_limit(system)))
             return 0;
     return 1;
+}
+
+void manage_health(void *node, uint32_t wanted, struct sherd_health *health)
+{
+    struct sherd_system *system = node;
+    uint64_t now = uv_hrtime();
+    uint64_t most = 2 * (system->settings.stalled_leave_after > STALLED_NS ? system->settings.stalled_leave_after
+                                                                           : STALLED_NS);
+    bool runs = system_state_of(system) == SYSTEM_RUNNING;
+
+    *health = (struct sherd_health){ .alive = runs };
+    health->status = atomic_load(&system->is_member)
+                         ? (enum sherd_member_status)atomic_load(&system->member_status)
+                         : SHERD_REMOVED;
+    health->started = atomic_load(&system->was_ready);
+    health->unready = (runs ? 0 : SHERD_UNREADY_ENDED) |
+                      (wanted >> health->status & 1 ? 0 : SHERD_UNREADY_MEMBER) |
+                      (atomic_load(&system->leaving) || atomic_load(&system->is_leaving) ? SHERD_UNREADY_LEAVING : 0) |
+                      (storage_fails(system) ? SHERD_UNREADY_STORAGE : 0) |
+                      (system->tls && !tls_is_usable(system->tls) ? SHERD_UNREADY_TLS : 0) |
+                      (atomic_load(&system->has_types) ? 0 : SHERD_UNREADY_SHARDING);
+    for (uint32_t i = 0; runs && i < system->thread_count; i++) {
+        if (thread_is_stalled(&system->threads[i], now, i ? STALLED_NS : control_limit(system)))
+            health->unready |= SHERD_UNREADY_LANES;
+        if (system->settings.stalled_leave_after < UINT64_MAX / 4 &&
+            thread_is_stalled(&system->threads[i], now, most))
+            health->alive = 0;
+    }
 }
 
 static void join_types(struct sherd_status *status,

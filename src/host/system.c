@@ -17,6 +17,7 @@
 #include "host/dns_lookup.h"
 #include "host/lease_provider.h"
 #include "host/log.h"
+#include "host/manage.h"
 #include "host/quiet_signals.h"
 #include "host/standard_files.h"
 #include "host/look_settings.h"
@@ -291,6 +292,8 @@ static int open_system(struct sherd_system **system,
         result = system_open_durable(opened);
     if (result == 0)
         result = open_finder(opened);
+    if (result == 0)
+        result = manage_open(opened);
     if (result != 0) {
         sherd_close(opened);
         return result;
@@ -396,6 +399,8 @@ static int start_system(struct sherd_system *system)
             result = SHERD_ESYSTEM;
         }
     }
+    if (result == 0)
+        result = manage_start(system);
     if (result != 0)
         system_end(system, result);
     return result;
@@ -479,6 +484,7 @@ static void free_types(struct sherd_system *system)
 static void free_system(struct sherd_system *system)
 {
     system_end(system, 0);
+    manage_stop(system);
     for (uint32_t i = 0; system->threads && i < system->thread_count; i++)
         thread_join(&system->threads[i]);
     system_pool_close(system);
@@ -496,6 +502,7 @@ static void free_system(struct sherd_system *system)
                                        memory_order_relaxed));
     mem_free(system->rings);
     node_free(system->node);
+    manage_close(system);
     clients_detach(system);
     free(system->threads);
     status_calls_free(system);

@@ -88,6 +88,11 @@ struct sherd_system {
     struct reserved_refs refs; /* of the first lane */
     _Atomic uint32_t conn_count;
     _Atomic bool ready; /* control: the node is up and does not leave */
+    _Atomic bool was_ready; /* it was once */
+    /* control's struct node_readiness, for health checks */
+    _Atomic bool is_member, is_leaving, has_types;
+    _Atomic int member_status; /* enum sherd_member_status */
+    struct manage *manage; /* null: no management module */
     _Atomic bool stopping; /* the threads leave their loops */
     _Atomic bool leaving;
     _Atomic bool leave_due; /* control has not been told yet */

@@ -193,6 +193,19 @@ static bool take_inbox(struct thread *thread)
 
 /* ---- outputs ---- */
 
+static void keep_readiness(struct sherd_system *system, const struct driver_request *request)
+{
+    atomic_store(&system->ready, request->is_ready);
+    atomic_store(&system->member_status, (int)request->readiness.status);
+    atomic_store(&system->is_member, request->readiness.is_member);
+    atomic_store(&system->is_leaving, request->readiness.is_leaving);
+    atomic_store(&system->has_types, request->readiness.has_types);
+    if (!request->is_ready)
+        return;
+    atomic_store(&system->was_ready, true);
+    clients_up(system, true); /* while it leaves, it is still up */
+}
+
 static bool carry_out(struct thread *thread, uint32_t index)
 {
     struct sherd_system *system = thread->system;
@@ -248,9 +261,7 @@ static bool carry_out(struct thread *thread, uint32_t index)
             system_tell(system, SYSTEM_UP);
             break;
         case DRIVER_READY:
-            atomic_store(&system->ready, request.is_ready);
-            if (request.is_ready)
-                clients_up(system, true); /* while it leaves, it is still up */
+            keep_readiness(system, &request);
             break;
         case DRIVER_REMOVED:
             clients_up(system, false);

@@ -731,8 +731,10 @@ bool node_mail_active_limit(const struct node *node, const char *type,
 
 void query_part_free(struct query_part *part)
 {
-    if (part)
+    if (part) {
         mem_free(part->regions.memory);
+        mem_free(part->view.memory);
+    }
     mem_free(part);
 }
 
@@ -756,6 +758,13 @@ uint32_t node_prepare_type(struct node *node, const struct sherd_entity_type *ty
     copy_type(&types[index], &node->settings, type);
     make_names(node, index);
     return index;
+}
+
+struct mail node_mail_view(struct query_part *part)
+{
+    struct mail_content content = MAIL(query, .own = { part });
+
+    return mail_seal(&content);
 }
 
 struct mail node_mail_type_call(struct type_part *part)

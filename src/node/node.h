@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <sherd/manage.h>
 #include <sherd/sherd.h>
 
 #include "actor/passivation/strategy.h"
@@ -353,19 +354,23 @@ enum node_query {
     NODE_REGION_STATE, /* this node's, with the ids of entities */
     NODE_REGION_STATS,
     NODE_CLUSTER_STATS,
-    NODE_REGIONS
+    NODE_REGIONS,
+    NODE_VIEW /* of the membership, with no type: node_mail_view */
 };
 struct query_part {
     enum node_query query;
     uint64_t timeout; /* ns; 0: the settings' */
     int result;       /* 0, or SHERD_E...; then regions is empty */
     struct sherd_regions regions; /* regions.memory is of mem_alloc */
+    struct sherd_cluster_view view; /* of NODE_VIEW; likewise */
     void *driver;     /* the driver's own */
 };
 uint64_t node_query_timeout(const struct node_settings *settings, enum node_query kind); /* ns */
 /* For machine 0; given until DRIVER_QUERY returns it. False: unknown type. */
 bool node_mail_query(const struct node *node, const char *type, struct query_part *part,
                      struct mail *mail);
+/* The same for a view. */
+struct mail node_mail_view(struct query_part *part);
 void query_part_free(struct query_part *part); /* with its answer; null is fine */
 
 /* For machine 0: a look of a program, given until DRIVER_LOOK returns it (node/mail/look_call.h). */
@@ -509,10 +514,18 @@ enum driver_request_kind {
     DRIVER_TYPE,       /* type: given back, control only */
     DRIVER_LOOK,       /* look: given back with its page, control only */
     DRIVER_UP,         /* control: the node is up */
-    DRIVER_READY,      /* control: is_ready has changed; at first false */
+    DRIVER_READY,      /* control: is_ready or readiness has changed; at first false */
     DRIVER_REMOVED,    /* control: the node is no member any more */
     /* control: the node has ended; error: 0 or SHERD_E...; the driver stops the machines */
     DRIVER_END
+};
+
+/* The parts of a node's readiness. Zero is that of a node that starts. */
+struct node_readiness {
+    bool is_member;   /* it has a status of its own: */
+    enum sherd_member_status status;
+    bool is_leaving;  /* it shuts down, or the whole cluster does */
+    bool has_types;   /* the checked types are registered */
 };
 
 /* A request to the driver. Fields that its kind does not name mean nothing. */
@@ -531,6 +544,7 @@ struct driver_request {
     struct type_part *type;
     struct look_call *look;
     bool is_ready; /* up, and not leaving */
+    struct node_readiness readiness; /* of DRIVER_READY */
     int error;
 };
 

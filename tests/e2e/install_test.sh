@@ -198,6 +198,39 @@ if [ -e "$libdir/libsherd-postgres.so" ]; then
     pass "a journal in PostgreSQL, shared and static"
 fi
 
+# The management by HTTP is a library of its own, and only that needs libevent.
+if [ -e "$libdir/libsherd-http.so" ]; then
+    for library in libsherd.so libsherd.a libsherd-sim.a; do
+        if nm -u "$libdir/$library" 2>/dev/null | grep -q ' evhttp_' || nm -D -u "$libdir/$library" 2>/dev/null | grep -q ' evhttp_'; then
+            echo "$library needs libevent"
+            exit 1
+        fi
+    done
+    shown=$({ nm -D --defined-only "$libdir/libsherd-http.so"; nm -g --defined-only "$libdir/libsherd-http.a"; } |
+        awk 'NF == 3 && $3 !~ /^(sherd_http_(register|get_status|counter_text)(@@SHERD_0)?|SHERD_0)$/ { print $3 }')
+    [ -z "$shown" ] || { echo "libsherd-http shows $shown"; exit 1; }
+    pass "libsherd-http alone needs libevent"
+    eval "\"$cc\" -Wall -Wextra -Werror -D_POSIX_C_SOURCE=200809L -o \"$work/managed\" \"$examples/guide/managed.c\" $(pkg-config --cflags --libs sherd-http)"
+    static=$(pkg-config --static --cflags --libs sherd-http | sed 's/-lsherd-http\b/-l:libsherd-http.a/; s/-lsherd\b/-l:libsherd.a/')
+    eval "\"$cc\" -D_POSIX_C_SOURCE=200809L -o \"$work/managed static\" \"$examples/guide/managed.c\" $static"
+    mkdir "$work/managed by cmake"
+    cp "$examples/guide/managed.c" "$work/managed by cmake"
+    cat >"$work/managed by cmake/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.16)
+project(managed C)
+find_package(sherd REQUIRED)
+add_executable(managed managed.c)
+target_compile_definitions(managed PRIVATE _POSIX_C_SOURCE=200809L)
+target_link_libraries(managed PRIVATE sherd::http)
+END
+    cmake -S "$work/managed by cmake" -B "$work/managed by cmake/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+        >"$work/cmake.log" && cmake --build "$work/managed by cmake/build" >>"$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
+    for program in "$work/managed" "$work/managed static" "$work/managed by cmake/build/managed"; do
+        LD_LIBRARY_PATH="$libdir" python3 -B "$here/management_installed.py" "$program"
+    done
+    pass "management by HTTP, shared, static and with find_package"
+fi
+
 # libsherd-sim.a replaces libsherd. A program may still link both, in any order.
 [[ " $(pkg-config --libs sherd-sim) " != *" -lsherd "* ]] || { echo "sherd-sim asks for sherd"; exit 1; }
 for packages in sherd-sim "sherd-sim sherd" "sherd sherd-sim"; do

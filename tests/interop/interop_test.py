@@ -19,6 +19,7 @@ import time
 import custom
 import damaged
 import expiry
+import management
 import partitions
 import remembering
 import replicas
@@ -547,7 +548,7 @@ TRAPS = [partitions.keep_majority, partitions.keep_oldest, partitions.three_side
 DDATA = [replicas.partitioned_replicas, replicas.changes_of_all_types, replicas.deltas_after_pruning,
          remembering.remembered_beside_jvm_nodes, remembering.remembered_by_jvm_nodes, expiry.unused_keys_expire,
          stored.durable_keys, damaged.damaged_keys, custom.custom_types, custom.custom_types_on_disk]
-SETS = {"short": SHORT, "long": LONG, "traps": TRAPS, "ddata": DDATA}
+SETS = {"short": SHORT, "long": LONG, "traps": TRAPS, "ddata": DDATA, "management": management.CASES}
 # Cases that take more than a minute begin first.
 SLOWEST = ["custom_types", "three_sides", "jvm_sharding_is_undisturbed", "partitioned_replicas", "changes_of_all_types", "remembered_by_jvm_nodes",
            "immediate_restarts", "lifecycle", "suspended_nodes_come_back", "keep_oldest", "keep_majority", "downed_by_command",

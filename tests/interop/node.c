@@ -27,6 +27,9 @@
  *
  * ACTOR is a number; on another node this actor has the path /user/a and 16 digits. At the end of
  * its input, the process ends at once. */
+#ifdef SHERD_WITH_HTTP
+#include <sherd/http.h>
+#endif
 #include <sherd/sherd.h>
 
 #include "data.h"
@@ -630,6 +633,10 @@ int main(int argc, char **argv)
         return 2;
     }
     setvbuf(stdout, NULL, _IOLBF, 0);
+#ifdef SHERD_WITH_HTTP
+    if (strstr(config, "akka.management.http.") && sherd_http_register() != 0)
+        return 2;
+#endif
     error = open_nodes(&nodes, argv[1], config, also, type);
     if (!error)
         error = spawn_echo(nodes.items[0].system);

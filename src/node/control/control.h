@@ -120,6 +120,7 @@ struct control {
     uint64_t strangers_unlogged;  /* forgotten since the last log line */
     uint64_t strangers_logged_at; /* time of the next line, at the earliest */
     bool is_ready; /* as in the last DRIVER_READY */
+    struct node_readiness readiness; /* likewise */
     bool was_healthy; /* the configured types were registered */
     enum shutdown_step shutdown;
     uint64_t shutdown_deadline; /* of the current step */
@@ -250,6 +251,8 @@ bool control_is_healthy(struct control *control);
 
 /* status.c */
 void control_tell_ready(struct control *control);
+/* view.c: what a management module sees. The view has memory of its own. */
+void control_view(const struct control *control, struct sherd_cluster_view *view);
 
 /* downing.c: only downing_init does anything if the resolver is off. */
 void downing_init(struct control *control);

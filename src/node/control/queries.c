@@ -277,6 +277,12 @@ void queries_mail(struct control *control, struct mail_content *content)
     uint64_t timeout = part->timeout;
     struct query *query;
 
+    if (part->query == NODE_VIEW) {
+        control_view(control, &part->view);
+        outputs_request(&control->machine->outputs,
+                        &(struct driver_request){ .kind = DRIVER_QUERY, .query = part });
+        return;
+    }
     timeout = timeout ? timeout : node_query_timeout(control->machine->settings, part->query);
     query = new_query(control, content->type, part->query, timeout);
 

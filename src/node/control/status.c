@@ -117,14 +117,26 @@ static bool is_up(const struct control *control)
 
 void control_tell_ready(struct control *control)
 {
-    bool is_ready = is_up(control) && (control->shutdown == SHUTDOWN_NOT ||
-                                       control->shutdown == SHUTDOWN_FAILED) &&
-                    control_is_healthy(control);
+    const struct member_view *self = member_self(control->member);
+    bool is_member = member_is_in(control->member) && self;
+    bool is_staying = control->shutdown == SHUTDOWN_NOT || control->shutdown == SHUTDOWN_FAILED;
+    struct node_readiness readiness = {
+        .is_member = is_member,
+        .status = is_member ? control_status_of(self->status) : SHERD_REMOVED,
+        .is_leaving = !is_staying || member_is_preparing(control->member),
+        .has_types = control_is_healthy(control),
+    };
+    bool is_ready = is_up(control) && is_staying && readiness.has_types;
 
-    if (is_ready != control->is_ready)
+    if (is_ready != control->is_ready || readiness.is_member != control->readiness.is_member ||
+        readiness.status != control->readiness.status ||
+        readiness.is_leaving != control->readiness.is_leaving ||
+        readiness.has_types != control->readiness.has_types)
         outputs_request(&control->machine->outputs,
-                        &(struct driver_request){ .kind = DRIVER_READY, .is_ready = is_ready });
+                        &(struct driver_request){ .kind = DRIVER_READY, .is_ready = is_ready,
+                                                  .readiness = readiness });
     control->is_ready = is_ready;
+    control->readiness = readiness;
 }
 
 void control_status(struct control *control, struct sherd_status *status,

@@ -707,7 +707,7 @@ static void keys_of_other_modules_are_listed(void **state)
                   "projection.restart-backoff.max-backoff = 10 s\n"
                   "persistence.jdbc.database-provider-fqcn = \"x.y.Z\"\n"
                   "actor.newer = 1\nactor.x { y = 1 }\n"
-                  "license-key = k\nmanagement.http.prt = 1\n"
+                  "license-key = k\n"
                   "remote.log-remote-lifecycle-events = off\n"
                   "test.timefactor = 2.0\ndiagnostics.recorder.enabled = off\n"
                   "cluster.metrics.newer { a = 1 }\n}"),
@@ -715,10 +715,11 @@ static void keys_of_other_modules_are_listed(void **state)
         "module akka.cluster.http\nmodule akka.cluster.bootstrap\nmodule akka.cluster.metrics.newer\n"
         "module akka.projection\nmodule akka.persistence.jdbc\n"
         "module akka.actor.newer\n"
-        "module akka.actor.x.y\nmodule akka.license-key\nmodule akka.management.http.prt\n"
+        "module akka.actor.x.y\nmodule akka.license-key\n"
         "module akka.remote.log-remote-lifecycle-events\nmodule akka.test\n"
         "module akka.diagnostics\n");
     refused("akka.cluster.newer-key = 1", 1, 1, "unknown key");
+    refused("akka.management.http.prt = 1", 1, 1, "unknown key");
     refused("akka.cluster.request-timeout = 1", 1, 1,
             "unknown key akka.cluster.request-timeout; remove it");
     refused("akka.remote.artery.canonical.bind-hostname = x", 1, 1,

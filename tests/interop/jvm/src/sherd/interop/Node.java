@@ -88,6 +88,9 @@ public final class Node {
         cluster.subscribe(watcher, ClusterEvent.initialStateAsEvents(), ClusterEvent.MemberEvent.class,
                 ClusterEvent.ReachabilityEvent.class, ClusterEvent.DataCenterReachabilityEvent.class,
                 ClusterEvent.LeaderChanged.class);
+        if (config.hasPath("${prefix}.interop-manage")) {
+            Managed.start(system);
+        }
         cluster.registerOnMemberRemoved(() -> say("removed"));
         system.registerOnTermination(() -> say("ended"));
     }
