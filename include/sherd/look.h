@@ -130,7 +130,7 @@ struct sherd_look_options {
 /* Starts a look.
  *
  * options: copied; null: the defaults. done: called exactly once if the result
- * is 0, at the latest a second after the time-out, or in sherd_close if the node
+ * is 0: within a second after the time-out, or in sherd_close if the node
  * ended. result: 0; SHERD_ESTATE: cancelled, or the node ended; SHERD_EINVAL: a
  * foreign cursor. Without 0 page is null. The page is lent for the call. `done`
  * runs on a thread of the library, must return within a millisecond, and may
