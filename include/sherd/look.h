@@ -130,11 +130,11 @@ struct sherd_look_options {
 /* Starts a look.
  *
  * options: copied; null: the defaults. done: called exactly once if the result
- * is 0, at the latest a second after the time-out. result: 0, or SHERD_ESTATE:
- * the node ended, or sherd_look_cancel was called; then page is null. The page
- * and its values are lent for the call. `done` runs on a thread of the library
- * and must return within a millisecond; it may call sherd_look. user: its
- * argument. look: the number for sherd_look_cancel; may be null.
+ * is 0: within a second after the time-out, or in sherd_close if the node
+ * ended. result: 0; SHERD_ESTATE: cancelled, or the node ended; SHERD_EINVAL: a
+ * foreign cursor. Without 0 page is null. The page is lent for the call. `done`
+ * runs on a thread of the library, must return within a millisecond, and may
+ * call sherd_look. user: its argument. look: for sherd_look_cancel, or null.
  * Result: 0; SHERD_EINVAL: an option is wrong, such as an order that the kind
  * does not have; SHERD_EFULL: 16 looks are open; SHERD_ESTATE.
  * Threads: any, from sherd_start on.

@@ -34,6 +34,7 @@
  *     sharding_data.update_size_max: follow from the size of a frame; the entries of a run are far
  *     smaller
  *   - snapshot_max: the images of a run are far smaller
+ *   - timeline_max: of decisions that only looks show; small, because a world has many nodes (cluster.c)
  * Reports without effect:
  *   - slow_handler, publish_stats_interval, long_replay: lines of the log
  *   - data.logged_size, sharding_data.logged_size, remember.load_timeout, remember.write_timeout:

@@ -14,7 +14,8 @@
 #include "node/mail/look_call.h"
 
 #define SHARDS 12
-#define ENTITIES 3000 /* a few turns of a lane */
+#define LOOKERS 6
+#define ENTITIES 12000 /* several turns of a lane */
 
 /* The looks that have ended. */
 struct ends {
@@ -89,14 +90,17 @@ static void await(struct world *world, uint32_t count)
 static void a_busy_lane_answers_all_looks_in_the_end(void **state)
 {
     struct sherd_look_options options = { .type = "E", .node = "n0:2551", .order = "mailbox" };
-    struct world *world = begin(3);
-    const uint32_t all = 3 * LOOKS_MAX;
+    struct world *world = begin(LOOKERS);
+    const uint32_t all = (LOOKERS - 1) * LOOKS_MAX;
 
     (void)state;
     assert_true(all > 2 * LOOKS_SERVED_MAX);
     cast_wake(world, "E", ENTITIES);
+    world_pause(world, 0, true); /* so that all requests come at once */
     for (uint32_t i = 0; i < all; i++)
-        look(world, i % 3, SHERD_LOOK_ENTITIES, &options);
+        look(world, 1 + i % (LOOKERS - 1), SHERD_LOOK_ENTITIES, &options);
+    world_run(world, SECOND);
+    world_pause(world, 0, false);
     await(world, all);
     assert_int_equal(ends.results[0], all);
     assert_int_equal(ends.states[SHERD_LOOK_OK], all);
