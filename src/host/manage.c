@@ -168,6 +168,7 @@ static void fill_access(struct sherd_system *system, struct sherd_node_access *a
         .certificate = settings->tls.certificate,
         .key = settings->tls.key,
         .ca = settings->tls.ca,
+        .crl = settings->tls.crl,
         .text = text,
         .number = number,
         .milliseconds = milliseconds,
