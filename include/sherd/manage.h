@@ -68,6 +68,7 @@ struct sherd_node_access {
     const char *data_center; /* of this node */
     int uses_tls; /* 1: nodes talk by TLS with the next three files */
     const char *certificate, *key, *ca;
+    const char *crl; /* revocation lists, or null */
     /* The setting below management., or null if it is not known. */
     const char *(*text)(void *node, const char *key);
     int64_t (*number)(void *node, const char *key); /* INT64_MIN: a word */

@@ -131,7 +131,6 @@ const struct row rows_without_effect[] = {
     KEY("cluster.pub-sub.use-dispatcher")
     KEY("cluster.scheduler.tick-duration")
     KEY("cluster.scheduler.ticks-per-wheel")
-    KEY("cluster.sharding.healthcheck.disabled-after")
     KEY("cluster.sharding.passivation.stop-timeout")
     KEY("cluster.split-brain-resolver.down-all-when-indirectly-connected")
     KEY("cluster.typed.receptionist.distributed-key-count")

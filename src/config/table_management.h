@@ -10,6 +10,8 @@
     TEXT("management.health-checks.readiness-checks." name, "on", YES, what "; empty or null: not asked")
 
 #define MANAGEMENT_ROWS \
+    SPAN_MS("cluster.sharding.healthcheck.disabled-after", "off", OFF, YES, \
+            "types are not awaited any more when the node has been up for this time; 10 s in Pekko's later releases") \
     TEXT("management.http.hostname", "", YES, "a name or a port opens TCP: address that it listens on and is known by; `127.0.0.1` if only the port is set") \
     COUNT("management.http.port", "default", "default", 0, 65535, YES, "port of TCP; 0: any; `default`: 8558, with Pekko's protocol 7626") \
     TEXT("management.http.bind-hostname", "", YES, "address to listen on instead; `0.0.0.0`: all") \
@@ -34,6 +36,7 @@
     TEXT("management.http.certificate", "", YES, "PEM file, with the certificates up to the CA") \
     TEXT("management.http.key", "", YES, "PEM file with its key") \
     TEXT("management.http.client-ca", "", YES, "PEM file of the CAs of clients") \
+    TEXT("management.http.client-crl", "", YES, "PEM file of these CAs' revocation lists; empty: no check") \
     LIST("management.http.client-roles", "[]", YES, "`CN = ROLE`: rights of client certificates, such as `CN=ops = operate`") \
     LIST("management.http.allowed-hosts", "[]", YES, "further names that requests may give as their host") \
     SWITCH("management.http.open-read", "off", YES, "on: everybody may read, also from other hosts") \

@@ -6,6 +6,11 @@
 
 struct manage;
 
+/* Fills the functions of a system that a module may call. */
+typedef void (*manage_fill)(struct sherd_system *system, struct sherd_node_access *access);
+
+/* Keeps the module for systems that are opened later. False: there is another one. */
+bool manage_register(const struct sherd_manager *manager, manage_fill fill);
 /* Opens the registered module. Without one it refuses a configured port, and there is nothing to
  * close. 0, or a logged SHERD_E... code. */
 int manage_open(struct sherd_system *system);

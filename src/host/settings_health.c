@@ -13,5 +13,8 @@ void settings_read_health(struct settings *settings)
                  config_list_at(config, SHARDING "healthcheck.names", i));
     settings->node.checked_types = settings->checked_types.items;
     settings->node.checked_type_count = settings->checked_types.count;
+    settings->node.checked_for = config_duration_ns(config, SHARDING "healthcheck.disabled-after");
+    if (settings->node.checked_for == CONFIG_OFF)
+        settings->node.checked_for = 0;
     settings->health_timeout = config_duration_ns(config, SHARDING "healthcheck.timeout");
 }

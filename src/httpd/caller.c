@@ -13,26 +13,6 @@
 #define LOOK_MS 1000
 #define FILE_SIZE (MGMT_TOKENS_MAX * (MGMT_TOKEN_LINE_MAX + 2))
 
-bool file_stamp_read(const char *path, struct file_stamp *stamp)
-{
-    struct stat status;
-
-    memset(stamp, 0, sizeof *stamp);
-    if (stat(path, &status) != 0)
-        return false;
-    stamp->device = status.st_dev;
-    stamp->file = status.st_ino;
-    stamp->size = status.st_size;
-    stamp->changed = status.st_mtim;
-    return true;
-}
-
-bool file_stamp_same(const struct file_stamp *left, const struct file_stamp *right)
-{
-    return left->device == right->device && left->file == right->file && left->size == right->size &&
-           left->changed.tv_sec == right->changed.tv_sec && left->changed.tv_nsec == right->changed.tv_nsec;
-}
-
 /* ---- the tokens file ---- */
 
 static const char *open_fault(int file)

@@ -17,6 +17,16 @@ static bool fail(const char **what, const char *name)
     return false;
 }
 
+/* Every CA needs a list: without one its certificates are refused. */
+static bool add_lists(SSL_CTX *context, const char *path)
+{
+    X509_STORE *store = SSL_CTX_get_cert_store(context);
+    X509_LOOKUP *lookup = X509_STORE_add_lookup(store, X509_LOOKUP_file());
+
+    return lookup && X509_load_crl_file(lookup, path, X509_FILETYPE_PEM) > 0 &&
+           X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL) == 1;
+}
+
 static bool fill(SSL_CTX *context, const struct httpd_settings *settings, const char **what)
 {
     STACK_OF(X509_NAME) * names;
@@ -36,6 +46,8 @@ static bool fill(SSL_CTX *context, const struct httpd_settings *settings, const 
         return fail(what, settings->client_ca);
     }
     SSL_CTX_set_client_CA_list(context, names);
+    if (settings->client_crl && !add_lists(context, settings->client_crl))
+        return fail(what, settings->client_crl);
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL); /* a client without one may come with a token */
     return true;
 }
@@ -65,13 +77,15 @@ static SSL_CTX *make(struct httpd *httpd, bool *has_logged)
     return NULL;
 }
 
-static void read_stamps(const struct httpd_settings *settings, struct file_stamp stamps[3])
+static void read_stamps(const struct httpd_settings *settings, struct file_stamp stamps[TLS_FILES])
 {
     (void)file_stamp_read(settings->certificate, &stamps[0]); /* a missing file differs */
     (void)file_stamp_read(settings->key, &stamps[1]);
-    memset(&stamps[2], 0, sizeof stamps[2]);
+    memset(&stamps[2], 0, 2 * sizeof stamps[2]);
     if (settings->client_ca)
         (void)file_stamp_read(settings->client_ca, &stamps[2]);
+    if (settings->client_crl)
+        (void)file_stamp_read(settings->client_crl, &stamps[3]);
 }
 
 int door_open_tls(struct httpd *httpd, struct door *door)
@@ -83,7 +97,7 @@ int door_open_tls(struct httpd *httpd, struct door *door)
 
 void door_look(struct door *door, uint64_t now)
 {
-    struct file_stamp stamps[3];
+    struct file_stamp stamps[TLS_FILES];
     SSL_CTX *context;
     bool is_same = true;
 
@@ -91,14 +105,14 @@ void door_look(struct door *door, uint64_t now)
         return;
     door->looked_at = now;
     read_stamps(&door->httpd->settings, stamps);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < TLS_FILES; i++)
         is_same &= file_stamp_same(&stamps[i], &door->stamps[i]);
     if (is_same)
         return;
     context = make(door->httpd, &door->has_logged);
     if (!context)
         return; /* the files may be half written: the next look reads them again */
-    memcpy(door->stamps, stamps, sizeof stamps);
+    memcpy(door->stamps, stamps, sizeof door->stamps);
     SSL_CTX_free(door->tls);
     door->tls = context;
     httpd_log(door->httpd, SHERD_LOG_INFO, "TLS files of the management read again");

@@ -1,51 +1,16 @@
 /* Has the module's life: registered, opened with a system, a thread while it runs, closed. */
 #define _GNU_SOURCE
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "httpd/inside.h"
 
-_Thread_local struct httpd *httpd_here;
-
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct httpd *list[HTTPD_SYSTEMS_MAX];
 static uint32_t list_count;
-
-uint64_t httpd_now(void)
-{
-    struct timespec now;
-
-    check(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-void httpd_wake(struct httpd *httpd)
-{
-    uint64_t one = 1;
-
-    check(write(httpd->wake, &one, sizeof one) == sizeof one);
-}
-
-void httpd_log(struct httpd *httpd, enum sherd_log_level level, const char *format, ...)
-{
-    char line[1024];
-    va_list arguments;
-
-    va_start(arguments, format);
-    (void)vsnprintf(line, sizeof line, format, arguments); /* may be cut */
-    va_end(arguments);
-    httpd->access->log(httpd->access->node, level, line);
-}
-
-void httpd_count(struct httpd *httpd, enum sherd_http_counter counter)
-{
-    atomic_fetch_add_explicit(&httpd->counters[counter], 1, memory_order_relaxed);
-}
 
 /* ---- the list, for sherd_http_get_status ---- */
 

@@ -43,7 +43,7 @@ struct httpd_settings {
     const char *host, *bind_host; /* without brackets */
     uint16_t port, bind_port;
     enum tls_mode tls;
-    const char *certificate, *key, *client_ca; /* null: none */
+    const char *certificate, *key, *client_ca, *client_crl; /* null: none */
     const char *tokens_file;                   /* null: none */
     const char *socket;                        /* a path, "auto" or "off" */
     bool open_read;
@@ -71,6 +71,8 @@ bool file_stamp_same(const struct file_stamp *left, const struct file_stamp *rig
 
 /* ---- doors ---- */
 
+#define TLS_FILES 4
+
 /* Where connections come in. */
 struct door {
     struct httpd *httpd;
@@ -78,7 +80,7 @@ struct door {
     bool is_socket;
     uint16_t port;
     SSL_CTX *tls; /* null: plain */
-    struct file_stamp stamps[3];
+    struct file_stamp stamps[TLS_FILES];
     uint64_t looked_at; /* at its files */
     bool has_logged;    /* a fault of the files */
 };

@@ -80,10 +80,11 @@ static int read_tls(struct httpd *httpd)
     const char *mode = text(httpd, "http.tls");
 
     settings->client_ca = path_or_null(httpd, "http.client-ca");
+    settings->client_crl = path_or_null(httpd, "http.client-crl");
     settings->certificate = path_or_null(httpd, "http.certificate");
     settings->key = path_or_null(httpd, "http.key");
     if (strcmp(mode, "off") == 0) {
-        if (settings->certificate || settings->key || settings->client_ca)
+        if (settings->certificate || settings->key || settings->client_ca || settings->client_crl)
             return refuse(httpd, "files of TLS are set, and TLS is off", "http.tls", mode);
     } else if (strcmp(mode, "own") == 0) {
         if (!settings->certificate || !settings->key)
@@ -95,8 +96,13 @@ static int read_tls(struct httpd *httpd)
         settings->tls = TLS_MODE_NODES;
         settings->certificate = access->certificate;
         settings->key = access->key;
-        settings->client_ca = settings->client_ca ? settings->client_ca : access->ca;
+        if (!settings->client_ca) {
+            settings->client_ca = access->ca;
+            settings->client_crl = settings->client_crl ? settings->client_crl : access->crl;
+        }
     }
+    if (settings->client_crl && !settings->client_ca)
+        return refuse(httpd, "revocation lists are set without a CA", "http.client-crl", settings->client_crl);
     return 0;
 }
 

@@ -38,7 +38,7 @@ static enum sherd_next events_came(struct stream *stream, const struct sherd_msg
     while (sherd_cluster_next(msg, &at, &event))
         akka_stream_event(&text, &httpd->names, stream->kinds, &event);
     check(pthread_mutex_lock(&httpd->mutex) == 0);
-    goes_on = events_add(&stream->events, buf_slice(&text));
+    goes_on = event_queue_add(&stream->events, buf_slice(&text));
     check(pthread_mutex_unlock(&httpd->mutex) == 0);
     buf_fini(&text);
     httpd_wake(httpd);
@@ -182,7 +182,7 @@ static bool step(struct stream *stream, uint64_t now)
 
     check(pthread_mutex_lock(&httpd->mutex) == 0);
     if (waiting < HTTPD_STREAM_BYTES)
-        text = events_take(&stream->events);
+        text = event_queue_take(&stream->events);
     is_over = stream->events.is_over;
     check(pthread_mutex_unlock(&httpd->mutex) == 0);
     if (!text.size && now >= stream->beat_at && !waiting)
@@ -216,7 +216,7 @@ void streams_step(struct httpd *httpd, uint64_t now)
         }
         *at = stream->next;
         httpd->stream_count--;
-        events_fini(&stream->events);
+        event_queue_fini(&stream->events);
         mem_free(stream);
     }
 }
@@ -227,7 +227,7 @@ void streams_fini(struct httpd *httpd)
         struct stream *stream = httpd->streams;
 
         httpd->streams = stream->next;
-        events_fini(&stream->events);
+        event_queue_fini(&stream->events);
         mem_free(stream);
     }
 }

@@ -3,12 +3,12 @@
 
 #include "base/limits.h"
 
-void events_fini(struct events *events)
+void event_queue_fini(struct events *events)
 {
     buf_fini(&events->text);
 }
 
-bool events_add(struct events *events, struct slice text)
+bool event_queue_add(struct events *events, struct slice text)
 {
     if (events->text.size + text.size > MGMT_EVENTS_BYTES_MAX)
         events->is_over = true;
@@ -17,7 +17,7 @@ bool events_add(struct events *events, struct slice text)
     return !events->is_over;
 }
 
-struct buf events_take(struct events *events)
+struct buf event_queue_take(struct events *events)
 {
     struct buf text = events->text;
 

@@ -10,10 +10,10 @@ struct events {
     bool is_over; /* there were more than MGMT_EVENTS_BYTES_MAX, or the owner set it */
 };
 
-void events_fini(struct events *events);
+void event_queue_fini(struct events *events);
 /* False: the queue is over. */
-bool events_add(struct events *events, struct slice text);
+bool event_queue_add(struct events *events, struct slice text);
 /* Gives the text away. */
-struct buf events_take(struct events *events);
+struct buf event_queue_take(struct events *events);
 
 #endif

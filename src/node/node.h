@@ -206,6 +206,7 @@ struct node_settings {
     /* types that must be registered before the node is ready, once; lent */
     const char *const *checked_types;
     uint32_t checked_type_count;
+    uint64_t checked_for; /* ns after the node was up; then they are not awaited any more; 0: always */
 
     uint32_t recoveries_max; /* at a time, shared out to the lanes; 0: RECOVERIES_NODE */
     uint32_t long_replay; /* a recovery of so many events is reported; 0: LONG_REPLAY_EVENTS */

@@ -442,12 +442,17 @@ def make_certificates():
         subprocess.run(["openssl", *arguments], cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     new = ["req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
     run(*new, "-x509", "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=ca", "-days", "2")
-    for name in "server", "ops", "guest":
+    for name in "server", "ops", "guest", "gone":
         run(*new, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}/O=acme")
         with open(os.path.join(folder, "names"), "w") as file:
             file.write("subjectAltName=IP:127.0.0.1\n")
         run("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
             "-out", f"{name}.pem", "-extfile", "names")
+    with open(os.path.join(folder, "index"), "w"), open(os.path.join(folder, "ca.cnf"), "w") as file:
+        file.write("[ca]\ndefault_ca = one\n[one]\ndatabase = index\ndefault_md = sha256\ndefault_crl_days = 2\n")
+    authority = ["ca", "-config", "ca.cnf", "-cert", "ca.pem", "-keyfile", "ca.key"]
+    run(*authority, "-revoke", "gone.pem")
+    run(*authority, "-gencrl", "-out", "crl.pem")
     run(*new, "-x509", "-keyout", "other.key", "-out", "other.pem", "-subj", "/CN=ops/O=acme", "-days", "2")
 
 
@@ -460,16 +465,18 @@ def curl(node, method, path, *arguments):
 
 def tls_knows_its_clients():
     make_certificates()
-    paths = {name: os.path.join(folder, name) for name in ("server.pem", "server.key", "ca.pem")}
+    paths = {name: os.path.join(folder, name) for name in ("server.pem", "server.key", "ca.pem", "crl.pem")}
     node = Managed("sherd.management { socket = off, http { port = 0, route-providers-read-only = off, tls = own, "
                    f'certificate = "{paths["server.pem"]}", key = "{paths["server.key"]}", client-ca = "{paths["ca.pem"]}", '
-                   'client-roles = ["CN=ops,* = operate", "CN=guest,O=acme = read"] } }')
+                   f'client-crl = "{paths["crl.pem"]}", '
+                   'client-roles = ["CN=ops,* = operate", "CN=guest,O=acme = read", "CN=gone,* = admin"] } }')
     expect(node.url.startswith("https://") and not node.socket, "the node serves TLS, and no socket")
     eventually(lambda: curl(node, "GET", "/ready") == 200, "health needs no certificate")
     path = "/cluster/members/akka://Managed@127.0.0.1:1"
     expect(curl(node, "DELETE", path) == 401, "a write needs one")
     for name, code in ("ops", 404), ("guest", 403):
         expect(curl(node, "DELETE", path, "--cert", f"{name}.pem", "--key", f"{name}.key") == code, f"{code} for {name}")
+    expect(curl(node, "DELETE", path, "--cert", "gone.pem", "--key", "gone.key") == 0, "a revoked certificate is refused")
     expect(curl(node, "DELETE", path, "--cert", "other.pem", "--key", "other.key") == 0,
            "a certificate of another CA is refused")
     expect(curl(node, "GET", "/ready", "--tls-max", "1.1") == 0, "and so is TLS 1.1")

@@ -261,6 +261,66 @@ static void a_process_serves_a_limited_number_of_systems(void **state)
     assert_int_equal(sherd_http_get_status(systems[0], &status), SHERD_ESTATE);
 }
 
+/* Sends text to the port, and returns the status of the answer; 0: closed. */
+static int send_to_port(const struct sherd_http_status *status, const char *text)
+{
+    struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                              .sin_port = htons((uint16_t)atoi(strrchr(status->url, ':') + 1)) };
+    struct timeval most = { 60, 0 };
+    int file = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    char read[2048];
+    int result;
+
+    assert_int_equal(connect(file, (struct sockaddr *)&to, sizeof to), 0);
+    assert_int_equal(setsockopt(file, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most), 0);
+    assert_true(send(file, text, strlen(text), MSG_NOSIGNAL) > 0);
+    result = answer(file, read, sizeof read);
+    close(file);
+    return result;
+}
+
+static void each_refusal_is_counted(void **state)
+{
+    static const struct {
+        const char *text; /* %s is the own host */
+        int status;
+        enum sherd_http_counter counter;
+    } rows[] = {
+        { "GET / HTTP/1.1\r\nHost : %s\r\n\r\n", 400, SHERD_HTTP_MALFORMED },
+        { "PUT / HTTP/1.1\r\nHost: %s\r\nContent-Length: 99999\r\n\r\n", 413, SHERD_HTTP_TOO_LARGE },
+        { "GET /cluster/members HTTP/1.1\r\nHost: evil\r\n\r\n", 421, SHERD_HTTP_MISDIRECTED },
+        { "DELETE /cluster/members/a HTTP/1.1\r\nHost: %s\r\nOrigin: http://evil\r\n\r\n", 403, SHERD_HTTP_CROSS_SITE },
+        { "DELETE /cluster/members/a HTTP/1.1\r\nHost: %s\r\n\r\n", 401, SHERD_HTTP_UNAUTHORIZED },
+        { "DELETE /cluster/members/a HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer x\r\n\r\n", 401, SHERD_HTTP_WRONG_TOKENS },
+    };
+    struct sherd_system *system =
+        start_with("sherd.management.http { port = 0, route-providers-read-only = off, connections = 1 }");
+    struct sherd_http_status status;
+    char text[512];
+    int file, other;
+
+    (void)state;
+    assert_int_equal(sherd_http_get_status(system, &status), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int got = 0;
+
+        (void)snprintf(text, sizeof text, rows[i].text, strstr(status.url, "//") + 2);
+        for (int tries = 0; tries < PATIENCE_MS && !got; tries++) /* the connection before it may linger */
+            got = send_to_port(&status, text);
+        assert_int_equal(got, rows[i].status);
+        assert_true(counter(system, rows[i].counter) > 0);
+    }
+    file = connect_to(system);
+    other = connect_to(system);
+    assert_int_equal(answer(other, text, sizeof text), 0);
+    assert_true(counter(system, SHERD_HTTP_CROWDED) > 0);
+    assert_int_equal(answer(file, text, sizeof text), 0); /* it sends nothing for five seconds */
+    assert_true(counter(system, SHERD_HTTP_LATE) > 0 || counter(system, SHERD_HTTP_CROWDED) > 1);
+    close(file);
+    close(other);
+    sherd_close(system);
+}
+
 static int open_nothing(const struct sherd_node_access *access, void **manager)
 {
     (void)access;
@@ -308,6 +368,7 @@ int main(void)
         cmocka_unit_test(a_port_needs_the_module),
         cmocka_unit_test(a_blocked_node_answers_all_the_same),
         cmocka_unit_test(requests_above_the_limit_are_refused),
+        cmocka_unit_test(each_refusal_is_counted),
         cmocka_unit_test(one_address_has_few_connections),
         cmocka_unit_test(a_process_serves_a_limited_number_of_systems),
     };

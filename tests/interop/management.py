@@ -76,10 +76,11 @@ class Pair:
 
 
 def compare_looks(pair, members):
-    wait(lambda: pair.both("GET", "/cluster/members")[0] == pair.both("GET", "/cluster/members")[1], "the members differ")
+    def agree():
+        theirs, ours = pair.both("GET", "/cluster/members")
+        return theirs == ours and len(json.loads(ours[2])["members"]) == members
+    wait(agree, f"they do not show the same {members} members")
     view = json.loads(pair.same("GET", "/cluster/members")[2])
-    if len(view["members"]) != members:
-        raise Failed(f"{len(view['members'])} members instead of {members}")
     pair.same("GET", "/cluster/members/")
     for member in view["members"]:
         pair.same("GET", f"/cluster/members/{member['node']}")

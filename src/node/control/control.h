@@ -121,7 +121,8 @@ struct control {
     uint64_t strangers_logged_at; /* time of the next line, at the earliest */
     bool is_ready; /* as in the last DRIVER_READY */
     struct node_readiness readiness; /* likewise */
-    bool was_healthy; /* the configured types were registered */
+    bool was_healthy; /* the configured types were registered, or are not awaited any more */
+    uint64_t up_at;   /* the node's first look at its health while it was up; 0: none */
     enum shutdown_step shutdown;
     uint64_t shutdown_deadline; /* of the current step */
     VEC(struct task) tasks; /* in order of arrival */

@@ -24,6 +24,17 @@ void control_health_begin(struct control *control)
                       settings->checked_types[i]);
 }
 
+/* A node that has been up for long must not hold up a rolling update because of a new type. */
+static bool is_over(struct control *control)
+{
+    const struct member_view *self = member_self(control->member);
+    uint64_t most = control->machine->settings->checked_for;
+
+    if (!control->up_at && member_is_in(control->member) && self && self->status == MEMBER_UP)
+        control->up_at = control->machine->now;
+    return most && control->up_at && control->machine->now >= control->up_at + most;
+}
+
 /* Once true, always true, as in Akka. */
 bool control_is_healthy(struct control *control)
 {
@@ -32,8 +43,14 @@ bool control_is_healthy(struct control *control)
 
     for (uint32_t i = 0; !control->was_healthy && i < settings->checked_type_count; i++) {
         type = type_named(control, settings->checked_types[i]);
-        if (!type || !region_registered(type->region))
-            return false;
+        if (!type || !region_registered(type->region)) {
+            if (!is_over(control))
+                return false;
+            trace_put(control->machine->trace, TRACE_WARNING, "node",
+                      "this type is not registered, and is not awaited any more type=\"%s\" "
+                      "hint=\"register it, or correct cluster.sharding.healthcheck.names\"",
+                      settings->checked_types[i]);
+        }
     }
     control->was_healthy = true;
     return true;

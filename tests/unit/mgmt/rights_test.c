@@ -152,14 +152,14 @@ static void too_many_events_end_a_stream(void **state)
     struct buf taken;
 
     (void)state;
-    assert_true(events_add(&events, slice_of(text, sizeof text - 1)));
-    assert_true(events_add(&events, slice_of(text, 1)));
-    taken = events_take(&events);
+    assert_true(event_queue_add(&events, slice_of(text, sizeof text - 1)));
+    assert_true(event_queue_add(&events, slice_of(text, 1)));
+    taken = event_queue_take(&events);
     assert_int_equal(taken.size, MGMT_EVENTS_BYTES_MAX);
     buf_fini(&taken);
-    assert_true(events_add(&events, slice_of(text, sizeof text)));
-    assert_false(events_add(&events, slice_of(text, 1)));
-    events_fini(&events);
+    assert_true(event_queue_add(&events, slice_of(text, sizeof text)));
+    assert_false(event_queue_add(&events, slice_of(text, 1)));
+    event_queue_fini(&events);
 }
 
 static void a_pattern_gives_a_certificate_its_right(void **state)

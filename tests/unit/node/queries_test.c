@@ -310,7 +310,8 @@ static void ids_beyond_the_limit_are_left_out(void **state)
 
 /* ---- the health check ---- */
 
-static struct world *begin_checked(const char *const *names, uint32_t count)
+/* patience: ns, or 0. */
+static struct world *begin_checked_for(const char *const *names, uint32_t count, uint64_t patience)
 {
     struct world *world = cast_new(12);
 
@@ -320,11 +321,29 @@ static struct world *begin_checked(const char *const *names, uint32_t count)
 
         settings.checked_types = names;
         settings.checked_type_count = count;
+        settings.checked_for = patience;
         world_start(world, i, &settings);
     }
     assert_true(world_until(world, world_all_up, NULL, 60 * SECOND));
     world_run(world, 10 * SECOND);
     return world;
+}
+
+static struct world *begin_checked(const char *const *names, uint32_t count)
+{
+    return begin_checked_for(names, count, 0);
+}
+
+static void a_missing_type_is_not_awaited_for_ever(void **state)
+{
+    static const char *const names[] = { "E", "Missing" };
+    struct world *world = begin_checked_for(names, 2, 20 * SECOND);
+    (void)state;
+
+    assert_false(world_node(world, 0)->is_ready);
+    world_run(world, 11 * SECOND);
+    assert_true(world_node(world, 0)->is_ready);
+    world_free(world);
 }
 
 static void a_node_is_ready_when_the_checked_types_are_registered_SHD002(
@@ -389,6 +408,7 @@ int main(void)
         cmocka_unit_test(a_node_without_coordinator_answers_with_nothing),
         cmocka_unit_test(more_queries_than_fit_are_refused),
         cmocka_unit_test(ids_beyond_the_limit_are_left_out),
+        cmocka_unit_test(a_missing_type_is_not_awaited_for_ever),
         cmocka_unit_test(
             a_node_is_ready_when_the_checked_types_are_registered_SHD002),
         cmocka_unit_test(a_node_without_checks_is_ready_SHD001),
