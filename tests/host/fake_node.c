@@ -220,6 +220,43 @@ uint32_t node_prepare_type(struct node *node, const struct sherd_entity_type *ty
     check_failed(__FILE__, __LINE__, "a type of a node that runs");
 }
 
+/* No test of the driver looks. */
+struct mail node_mail_look(struct look_call *call)
+{
+    (void)call;
+    check_failed(__FILE__, __LINE__, "a look");
+}
+
+struct mail node_mail_look_cancel(uint64_t number)
+{
+    (void)number;
+    check_failed(__FILE__, __LINE__, "a look");
+}
+
+/* No test of the driver asks about the cluster. */
+bool node_mail_query(const struct node *node, const char *type, struct query_part *part,
+                     struct mail *mail)
+{
+    (void)node;
+    (void)type;
+    (void)part;
+    (void)mail;
+    check_failed(__FILE__, __LINE__, "a query");
+}
+
+struct mail node_mail_view(struct query_part *part)
+{
+    (void)part;
+    check_failed(__FILE__, __LINE__, "a query");
+}
+
+uint64_t node_query_timeout(const struct node_settings *settings, enum node_query kind)
+{
+    (void)settings;
+    (void)kind;
+    check_failed(__FILE__, __LINE__, "a query");
+}
+
 struct mail node_mail_type_call(struct type_part *part)
 {
     (void)part;
