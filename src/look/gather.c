@@ -283,6 +283,17 @@ static bool has_room(const struct gather *gather, const struct target *target)
            gather->places.count + target->part_rows <= gather->count;
 }
 
+/* Nodes that were busy or not met until their time was over are not asked any more. */
+static void give_up_asking(struct gather *gather, uint64_t now)
+{
+    for (uint32_t i = gather->head; i < gather->targets.count; i++) {
+        struct target *target = &gather->targets.items[i];
+
+        if (!target->id && target->until && now >= target->until)
+            target->again_at = NEVER;
+    }
+}
+
 static void walk(struct gather *gather, uint64_t now)
 {
     while (!gather->is_done) {
@@ -306,6 +317,7 @@ static void walk(struct gather *gather, uint64_t now)
         } else if (now >= gather->deadline) {
             end(gather, target); /* it was not asked: the next page begins there */
         } else {
+            give_up_asking(gather, now);
             return;
         }
     }
@@ -415,10 +427,18 @@ static uint64_t patience(const struct gather *gather, uint32_t index, uint64_t n
     return now + half;
 }
 
-static bool is_askable(const struct target *target, uint64_t now)
+/* Whether it is to be asked at again_at. If its time is over before, it is marked when its turn
+ * comes. */
+static bool is_asked_again(const struct target *target)
 {
     return target->state == LOOK_ASKED && !target->id && !target->has_part &&
-           now >= target->again_at;
+           (!target->until || target->again_at < target->until);
+}
+
+static bool is_askable(const struct target *target, uint64_t now)
+{
+    return is_asked_again(target) && now >= target->again_at &&
+           (!target->until || now < target->until);
 }
 
 static uint32_t limit_of(const struct gather *gather)
@@ -601,11 +621,14 @@ uint64_t gather_deadline(const struct gather *gather)
     for (uint32_t i = gather->head; i < last; i++) {
         const struct target *target = &gather->targets.items[i];
 
+        /* a node that was asked ahead may answer until its turn comes */
+        bool has_turn = is_ordered(gather) || i == gather->head;
+
         if (target->state != LOOK_ASKED || target->has_part)
             continue;
-        if (target->until && target->until < deadline)
+        if (has_turn && target->until && target->until < deadline)
             deadline = target->until;
-        if (!target->id && target->again_at < deadline)
+        if (is_asked_again(target) && target->again_at < deadline)
             deadline = target->again_at;
     }
     return deadline;

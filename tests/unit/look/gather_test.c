@@ -218,6 +218,34 @@ static void a_silent_node_is_marked_and_the_others_are_asked(void **state)
     gather_free(gather);
 }
 
+/* Else the deadline stays in the past, and the node takes turn after turn. */
+static void a_silent_node_that_was_asked_ahead_waits_for_its_turn(void **state)
+{
+    struct gather_options options = { .kind = SHERD_LOOK_REGIONS, .order = LOOK_NO_ORDER };
+    struct gather *gather = begin(&options, 3);
+    struct look_reply busy = { .id = 2, .error = LOOK_ERROR_BUSY };
+    struct node_id second = node(2);
+    uint64_t now = BEGIN;
+
+    (void)state;
+    for (uint64_t uid = 1; uid <= 3; uid++)
+        (void)asks(gather, now, uid, uid);
+    now += 2 * SECOND;
+    answers(gather, now, 1, 1, 0, 0, 9);
+    (void)asks(gather, now, 4, 1); /* the first one has time again, the second one has not */
+    now += 400 * MS;
+    assert_true(gather_reply(gather, now, &second, &busy)); /* it could be asked again in time */
+    for (now += 200 * MS; now < BEGIN + 3 * SECOND; now += 100 * MS) {
+        gather_tick(gather, now); /* but the node is late */
+        asks_nobody(gather, now);
+        assert_true(gather_deadline(gather) > now);
+    }
+    answers(gather, now, 4, 1, 0, 0, 0);
+    answers(gather, now, 3, 3, 0, 0, 0);
+    assert_true(gather_is_done(gather));
+    gather_free(gather);
+}
+
 static void a_look_ends_at_its_deadline(void **state)
 {
     struct gather_options options = { .kind = SHERD_LOOK_HOT, .order = LOOK_HOT_MESSAGES };
@@ -460,8 +488,9 @@ static void a_page_ends_with_the_part_that_fills_it(void **state)
     memset(id, 'x', sizeof id);
     while (!gather_is_done(gather)) {
         struct look_rows part = { .count = 0 };
-        struct look_reply reply = { .id = ++at, .next = { .size = 1, .bytes = { at } } };
+        struct look_reply reply = { .next = { .size = 1 } };
 
+        reply.id = reply.next.bytes[0] = ++at;
         (void)asks(gather, BEGIN, at, 1);
         while (part.bytes.size < LOOK_PART_SIZE) {
             look_row_begin(&part);
@@ -487,6 +516,7 @@ int main(void)
         cmocka_unit_test(a_cursor_that_is_none_of_ours_is_refused),
         cmocka_unit_test(short_kinds_are_asked_ahead_and_come_in_order),
         cmocka_unit_test(a_silent_node_is_marked_and_the_others_are_asked),
+        cmocka_unit_test(a_silent_node_that_was_asked_ahead_waits_for_its_turn),
         cmocka_unit_test(a_look_ends_at_its_deadline),
         cmocka_unit_test(members_that_are_not_asked_are_rows_with_the_reason),
         cmocka_unit_test(a_busy_node_is_asked_again),
