@@ -446,6 +446,7 @@ static void over_bound(void *user, const char *what, uint64_t held,
 
 struct world *world_new(const struct world_settings *settings)
 {
+    uint64_t database_delay;
     struct world *world = mem_alloc(sizeof *world);
     struct world_settings *own = &world->settings;
     struct disk_faults disk = { 0 };
@@ -470,6 +471,8 @@ struct world *world_new(const struct world_settings *settings)
     world->traces = getenv("WORLD_TRACE") != NULL;
     /* A write takes two ways and two disk operations. */
     disk.latency_mean = own->backend_delay / 4;
+    /* A group takes several round trips, within its time limit. */
+    database_delay = (own->backend_delay < 100 * MS ? own->backend_delay : 100 * MS) / 4;
     own->stores = own->stores ? own->stores : 1;
     world->stores = mem_alloc(own->stores * sizeof *world->stores);
     for (uint32_t i = 0; i < own->stores; i++) {
@@ -485,7 +488,7 @@ struct world *world_new(const struct world_settings *settings)
         if (own->database)
             of->database = database_new(&(struct database_settings){
                 .servers = own->database, .seed = own->seed, .index = i,
-                .way_mean = own->backend_delay / 4, .flush_mean = own->backend_delay / 4 });
+                .way_mean = database_delay, .flush_mean = database_delay });
     }
     return world;
 }
