@@ -7,7 +7,7 @@
  *   - seed_node_count, role_count, type_count, format_count, durable_key_count,
  *     shard_durable_key_count, data_expiry_count, role_minimum_count: lengths of lists
  *   - strategy_count: the types of a run choose the node's strategy; tests of nodes have others
- *   - checked_type_count: a node that is not ready runs as others do
+ *   - checked_type_count, checked_for: a node that is not ready runs as others do
  *   - coordinator_retry, coordinator_retries, coordinator_backoff: bounds of the quiet phase count on Akka's
  *     values; the cores' own tests have others
  *   - region_query_timeout: no simulated program asks
