@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/check.h"
+#include "node/mail/look_call.h"
 
 struct fake_hooks fake_hooks;
 _Atomic int fake_tells_freed;
@@ -221,6 +222,20 @@ uint32_t node_prepare_type(struct node *node, const struct sherd_entity_type *ty
 }
 
 /* No test of the driver looks. */
+int look_call_new(enum sherd_look_kind kind, const struct sherd_look_options *options,
+                  struct look_call **call)
+{
+    (void)kind;
+    (void)options;
+    (void)call;
+    check_failed(__FILE__, __LINE__, "a look");
+}
+
+void look_call_free(struct look_call *call)
+{
+    check(!call);
+}
+
 struct mail node_mail_look(struct look_call *call)
 {
     (void)call;
@@ -231,30 +246,6 @@ struct mail node_mail_look_cancel(uint64_t number)
 {
     (void)number;
     check_failed(__FILE__, __LINE__, "a look");
-}
-
-/* No test of the driver asks about the cluster. */
-bool node_mail_query(const struct node *node, const char *type, struct query_part *part,
-                     struct mail *mail)
-{
-    (void)node;
-    (void)type;
-    (void)part;
-    (void)mail;
-    check_failed(__FILE__, __LINE__, "a query");
-}
-
-struct mail node_mail_view(struct query_part *part)
-{
-    (void)part;
-    check_failed(__FILE__, __LINE__, "a query");
-}
-
-uint64_t node_query_timeout(const struct node_settings *settings, enum node_query kind)
-{
-    (void)settings;
-    (void)kind;
-    check_failed(__FILE__, __LINE__, "a query");
 }
 
 struct mail node_mail_type_call(struct type_part *part)
