@@ -11,11 +11,11 @@ WATCHES = 5000     # watches at once; Akka buffers 20,000 unacknowledged ones
 TURNS = 6          # turns of 4 s
 LINGERS = 8        # seconds that an entity takes to end; its phase of the shutdown allows 10
 PARTED = 5         # seconds in which a departed node is heard: quarantine-removed-node-after
+IMPATIENCE = ["remote.artery.advanced.stop-idle-outbound-after=1500ms", "remote.artery.advanced.give-up-system-message-after=3s"]
 # An association is idle when nothing is sent on it. So the messages that are normally sent every
 # second must be rarer.
-IMPATIENCE = ["remote.artery.advanced.stop-idle-outbound-after=1500ms", "remote.artery.advanced.give-up-system-message-after=3s",
-              "cluster.gossip-interval=4s", "cluster.failure-detector.heartbeat-interval=4s",
-              "cluster.failure-detector.acceptable-heartbeat-pause=20s"]
+SILENCE = ["cluster.gossip-interval=4s", "cluster.failure-detector.heartbeat-interval=4s",
+           "cluster.failure-detector.acceptable-heartbeat-pause=20s"]
 
 
 def check_outside(cluster, outside, what, seconds=3):
@@ -333,7 +333,8 @@ def idle_connections(cluster):
     """JVM nodes close connections after 1.5 s without traffic, and quarantine a peer that does not
     acknowledge for 3 s. Messages and watches in both directions are not lost. A JVM warns of each
     connection that it closes."""
-    cluster.settings += IMPATIENCE
+    cluster.jvm_settings += IMPATIENCE
+    cluster.settings += SILENCE
     j1, j2, s1, _ = trio(cluster)
     start = time.monotonic()
     seen = set()
