@@ -46,19 +46,20 @@ def test(cluster):
     cluster.stop_all()
     cluster.forget(first)
 
+    # While no node runs: a running one stores nothing any more once it has seen a second name.
+    name = os.path.join(cluster.data, "second-name.db")
+    os.link(cluster.journal, name)
+    linked = start_with(cluster, "linked", name, [])
+    wait(linked.ended, "a node whose journal has two names does not end", 60)
+    cluster.expect("hard link" in cluster.log(linked), "the log does not name the hard link")
+    os.remove(name)
+    cluster.forget(linked)
+
     copy = os.path.join(cluster.data, "copy.db")
     shutil.copyfile(cluster.journal, copy)
     first = cluster.start("n1-again", seeds=[])
     cluster.wait_up()
     expect_refused(cluster, first, "copy", copy)
-
-    name = os.path.join(cluster.data, "second-name.db")
-    os.link(cluster.journal, name)
-    linked = start_with(cluster, "linked", name, [first.address])
-    wait(linked.ended, "a node whose journal has two names does not end", 60)
-    cluster.expect("hard link" in cluster.log(linked), "the log does not name the hard link")
-    os.remove(name)
-    cluster.forget(linked)
 
     cluster.start("n2")  # with the same file
     cluster.wait_up()
