@@ -56,7 +56,7 @@ enum sherd_http_counter {
         SHERD_HTTP_COUNTER_COUNT
 };
 
-/* Where a system serves, and what it counted. */
+/* The addresses and counters of a system. */
 struct sherd_http_status {
     char socket[108]; /* the path of the Unix socket; "": there is none */
     char url[160];    /* such as "http://127.0.0.1:8558"; "": no TCP */

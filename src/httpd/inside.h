@@ -73,7 +73,7 @@ bool file_stamp_same(const struct file_stamp *left, const struct file_stamp *rig
 
 #define TLS_FILES 4
 
-/* Where connections come in. */
+/* A door: accepts connections of one kind. */
 struct door {
     struct httpd *httpd;
     struct evhttp *http; /* null: the door is closed */

@@ -7,7 +7,7 @@
 #include "base/limits.h"
 #include "look/kinds.h"
 
-/* Where a part begins. The node that answers makes it, and nobody else reads it. Size 0: at the
+/* The begin of a part. The node that answers makes it, and nobody else reads it. Size 0: at the
  * first row. */
 struct look_cursor {
     uint8_t size;

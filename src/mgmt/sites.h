@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 
-/* Where a connection came in. */
+/* The door of a connection. */
 struct site {
     bool is_socket;        /* the Unix socket: any name is right */
     const char *local;     /* the connection's own address, without brackets */

@@ -166,7 +166,7 @@ void database_server_event(struct database *database, const struct timer *event)
 void database_session_end(struct database *database, struct database_session *session);
 
 /* database_faults.c */
-/* Where a commit goes: sets its times. */
+/* Sets the times at which a commit arrives. */
 void database_commit_times(struct database *database, struct database_commit *commit);
 void database_commit_apply(struct database *database, struct database_commit *commit);
 void database_commit_free(struct database_commit *commit);
