@@ -30,15 +30,17 @@ void growth_look(struct growth *growth, uint64_t now, uint64_t pieces,
         part->bytes = bytes;
 }
 
-/* Returns the sum of the increases, without the largest ones. */
-static uint64_t steady(const uint64_t least[GROWTH_PARTS])
+/* Returns the sum of the lasting increases, without the largest ones. */
+static uint64_t steady(uint64_t least[GROWTH_PARTS])
 {
     uint64_t largest[ONCE] = { 0 }; /* the first is the largest */
     uint64_t sum = 0;
 
+    for (int i = STEPS; i-- > 0;)
+        if (least[i] > least[i + 1])
+            least[i] = least[i + 1];
     for (int i = 0; i < STEPS; i++) {
-        uint64_t step =
-            least[i + 1] > least[i] ? least[i + 1] - least[i] : 0;
+        uint64_t step = least[i + 1] - least[i];
 
         for (int j = 0; j < ONCE; j++) {
             uint64_t other = largest[j];

@@ -1,8 +1,9 @@
 /* Checks that an idle cluster does not grow (no-leak), by the memory used in each sixth of a time.
  *
- * Usage varies, so the least of each sixth counts. A single lasting increase is no growth (a pruned
- * node, a doubled table). It may show in two steps, or happen twice, so all steps but the two
- * largest count. Only this check sees leaks that would be freed with their node. */
+ * Usage varies, so the least of each sixth counts, and an increase only as far as usage never falls
+ * below it again. A single lasting increase is no growth (a pruned node, a doubled table). It may
+ * show in two steps, or happen twice, so all steps but the two largest count. Only this check sees
+ * leaks that would be freed with their node. */
 #ifndef SHERD_SIM_CHECK_GROWTH_H
 #define SHERD_SIM_CHECK_GROWTH_H
 

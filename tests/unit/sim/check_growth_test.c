@@ -101,6 +101,16 @@ static void two_lasting_increases_are_no_growth(void **state)
     assert_true(judge(pieces, same, text));
 }
 
+/* Replicas that forget and learn again: the third step takes back what the others add. */
+static void usage_that_falls_again_is_no_growth(void **state)
+{
+    const uint64_t pieces[GROWTH_PARTS] = { 26143, 26168, 26183, 26160, 26171, 26176 };
+    char text[200];
+
+    (void)state;
+    assert_true(judge(pieces, same, text));
+}
+
 static void growth_after_a_decrease_is_found(void **state)
 {
     const uint64_t pieces[GROWTH_PARTS] = { 5000, 500, 506, 512, 518, 524 };
@@ -136,6 +146,7 @@ int main(void)
         cmocka_unit_test(one_lasting_increase_is_no_growth),
         cmocka_unit_test(an_increase_over_two_parts_is_no_growth),
         cmocka_unit_test(two_lasting_increases_are_no_growth),
+        cmocka_unit_test(usage_that_falls_again_is_no_growth),
         cmocka_unit_test(growth_after_a_decrease_is_found),
         cmocka_unit_test(a_part_without_a_look_is_no_growth),
     };
