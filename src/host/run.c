@@ -6,11 +6,13 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
 #include "base/check.h"
+#include "host/service_manager.h"
 #include "host/standard_files.h"
 #include "host/system.h"
 
@@ -60,14 +62,30 @@ static void set_pipe(struct sherd_system *system, int end)
     uv_mutex_unlock(&system->mutex);
 }
 
+/* Waits until the pipe has a byte, and tells the service manager meanwhile. */
+static void await_byte(struct sherd_system *system, int pipe, struct service_manager *manager)
+{
+    struct pollfd entry = { .fd = pipe, .events = POLLIN };
+    int count;
+
+    do {
+        service_manager_look(manager, system);
+        count = poll(&entry, 1, manager->socket < 0 ? -1 : SERVICE_LOOK_MS);
+        check(count >= 0 || errno == EINTR);
+    } while (count <= 0);
+}
+
 /* Returns when the system has ended. */
-static void obey_signals(struct sherd_system *system, int pipe)
+static void obey_signals(struct sherd_system *system, int pipe, struct service_manager *manager)
 {
     bool leaving = false;
     char what;
 
     for (;;) {
-        ssize_t size = read(pipe, &what, 1);
+        ssize_t size;
+
+        await_byte(system, pipe, manager);
+        size = read(pipe, &what, 1);
 
         if (size < 0 && errno == EINTR)
             continue;
@@ -87,6 +105,7 @@ int sherd_run(struct sherd_system *system)
     struct sigaction action = { .sa_handler = on_signal,
                                 .sa_flags = SA_RESTART };
     struct sigaction old_int, old_term;
+    struct service_manager manager;
     int ends[2], free_pipe = -1, result;
     sigset_t before;
 
@@ -112,7 +131,9 @@ int sherd_run(struct sherd_system *system)
     if (result == 0) {
         set_pipe(system, ends[1]);
         before = take_signals();
-        obey_signals(system, ends[0]);
+        service_manager_begin(&manager, system);
+        obey_signals(system, ends[0], &manager);
+        service_manager_end(&manager);
         result = sherd_wait(system);
         check(pthread_sigmask(SIG_SETMASK, &before, NULL) == 0);
         set_pipe(system, -1);
