@@ -265,7 +265,8 @@ sherd_entity_register(struct sherd_system *system,
  * SIGTERM mean sherd_leave, a second one sherd_halt, and then calls sherd_wait.
  * The calling thread takes both signals even if the program blocks or ignores
  * them; a child that it forks does not. Do not call sherd_start before. The
- * function of sherd_on_up may spawn actors.
+ * function of sherd_on_up may spawn actors. If NOTIFY_SOCKET is set, it tells
+ * systemd when the node is ready, lives and leaves.
  *
  * Result: as sherd_start and sherd_wait; SHERD_ESTATE also if another system
  * of this process is in sherd_run. Then the signals' former handlers and mask

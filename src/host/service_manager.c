@@ -1,5 +1,5 @@
-/* Writes the lines from facts, and sends them without waiting: a full socket loses a sign of life, and
- * the next one comes in time. */
+/* Writes the lines from facts, and sends them without waiting. If the socket is full, the
+ * next look tells the same. */
 #define _GNU_SOURCE
 #include "host/service_manager.h"
 
@@ -160,11 +160,12 @@ void service_manager_begin(struct service_manager *manager, struct sherd_system 
 
 static void tell(struct service_manager *manager, const struct service_facts *facts)
 {
+    struct service_notices notices = manager->notices;
     struct buf lines = { 0 };
 
-    service_notice(&manager->notices, facts, uv_hrtime(), &lines);
-    if (lines.size)
-        (void)send(manager->socket, lines.data, lines.size, MSG_NOSIGNAL);
+    service_notice(&notices, facts, uv_hrtime(), &lines);
+    if (!lines.size || send(manager->socket, lines.data, lines.size, MSG_NOSIGNAL) >= 0)
+        manager->notices = notices;
     buf_fini(&lines);
 }
 

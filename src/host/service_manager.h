@@ -17,13 +17,13 @@
 
 struct sherd_system;
 
-/* What is told of the node. */
+/* The state of the node. */
 struct service_facts {
     bool is_ready, is_alive, leaves, has_ended;
     uint32_t unready; /* bits of enum sherd_unready */
 };
 
-/* What was told. Zero, with `pulse`, is the start. */
+/* The last notices. Zero, with `pulse`, is the start. */
 struct service_notices {
     uint64_t pulse; /* ns between two signs of life; 0: none are wanted */
     uint64_t next_pulse, next_status, next_extension; /* ns */

@@ -209,6 +209,9 @@ if [ -e "$libdir/libsherd-http.so" ]; then
     shown=$({ nm -D --defined-only "$libdir/libsherd-http.so"; nm -g --defined-only "$libdir/libsherd-http.a"; } |
         awk 'NF == 3 && $3 !~ /^(sherd_http_(register|get_status|counter_text)(@@SHERD_0)?|SHERD_0)$/ { print $3 }')
     [ -z "$shown" ] || { echo "libsherd-http shows $shown"; exit 1; }
+    for file in systemd/app.service docker/Dockerfile kubernetes/app.yaml; do
+        [ -e "$prefix/share/sherd/packaging/$file" ] || { echo "$file is not installed"; exit 1; }
+    done
     pass "libsherd-http alone needs libevent"
     eval "\"$cc\" -Wall -Wextra -Werror -D_POSIX_C_SOURCE=200809L -o \"$work/managed\" \"$examples/guide/managed.c\" $(pkg-config --cflags --libs sherd-http)"
     static=$(pkg-config --static --cflags --libs sherd-http | sed 's/-lsherd-http\b/-l:libsherd-http.a/; s/-lsherd\b/-l:libsherd.a/')

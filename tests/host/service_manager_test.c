@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "process.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -27,7 +28,7 @@ static void assert_told(struct service_notices *notices, const struct service_fa
     buf_fini(&lines);
 }
 
-static void each_fact_is_told_once(void **state)
+static void a_fact_gives_one_notice(void **state)
 {
     struct service_notices notices = { 0 };
 
@@ -86,29 +87,54 @@ static void a_node_that_hangs_gives_no_sign_of_life(void **state)
 
 static char heard[4096];
 
-/* A socket with an abstract name, which the environment then has. */
+/* A socket; its address is that of an abstract name. */
+static int socket_of(const char *name, struct sockaddr_un *address, socklen_t *size)
+{
+    size_t length = strlen(name);
+    int made = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    *address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    must(made >= 0 && length < sizeof address->sun_path);
+    memcpy(address->sun_path, name, length);
+    address->sun_path[0] = 0;
+    *size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+    return made;
+}
+
+/* The environment then has the name. */
 static int listen_as(const char *name)
 {
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-    size_t length = strlen(name);
-    int manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_un address;
+    socklen_t size;
+    int manager = socket_of(name, &address, &size);
 
-    must(manager >= 0 && length < sizeof address.sun_path);
-    memcpy(address.sun_path, name, length);
-    address.sun_path[0] = 0;
-    must(bind(manager, (const struct sockaddr *)&address,
-              (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length)) == 0);
+    must(bind(manager, (const struct sockaddr *)&address, size) == 0);
     must(setenv("NOTIFY_SOCKET", name, 1) == 0);
     return manager;
+}
+
+static void fill(const char *name)
+{
+    struct sockaddr_un address;
+    socklen_t size;
+    int sender = socket_of(name, &address, &size);
+
+    while (sendto(sender, "full\n", 5, 0, (const struct sockaddr *)&address, size) == 5)
+        continue;
+    (void)close(sender);
 }
 
 /* Reads until the text was heard, or SIGALRM ends the process. */
 static void hear(int manager, const char *text)
 {
+    struct pollfd entry = { .fd = manager, .events = POLLIN };
+
     while (!strstr(heard, text)) {
         size_t size = strlen(heard);
-        ssize_t more = recv(manager, heard + size, sizeof heard - 1 - size, 0);
+        ssize_t more;
 
+        must(poll(&entry, 1, -1) == 1);
+        more = recv(manager, heard + size, sizeof heard - 1 - size, 0);
         must(more > 0);
         heard[size + (size_t)more] = 0;
     }
@@ -151,6 +177,36 @@ static void a_service_manager_hears_of_start_life_and_end(void **state)
 {
     (void)state;
     assert_good(run_as_a_service);
+}
+
+/* Reads nothing until signs of life fill the socket: then the node's end comes all the same. */
+static void run_with_a_full_socket(void)
+{
+    char name[64];
+    int manager;
+    pthread_t thread;
+    struct sherd_system *system;
+
+    (void)snprintf(name, sizeof name, "@sherd-service-%d", (int)getpid());
+    manager = listen_as(name);
+    must(setenv("WATCHDOG_USEC", "1", 1) == 0); /* one at each look */
+    must(unsetenv("WATCHDOG_PID") == 0);
+    fill(name);
+    system = open_node(NULL, true);
+    must(pthread_create(&thread, NULL, run, system) == 0);
+    await_ready(system);
+    hear(manager, "READY=1\n");
+    fill(name);
+    must(kill(getpid(), SIGTERM) == 0);
+    hear(manager, "STOPPING=1\n");
+    must(pthread_join(thread, NULL) == 0);
+    sherd_close(system);
+}
+
+static void a_full_socket_delays_notices(void **state)
+{
+    (void)state;
+    assert_good(run_with_a_full_socket);
 }
 
 static void *end_by_signal(void *argument)
@@ -225,11 +281,12 @@ static void another_process_gives_its_own_signs_of_life(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_fact_is_told_once),
+        cmocka_unit_test(a_fact_gives_one_notice),
         cmocka_unit_test(a_status_changes_at_most_each_second),
         cmocka_unit_test(a_node_that_never_was_ready_stops_without_saying_so),
         cmocka_unit_test(a_node_that_hangs_gives_no_sign_of_life),
         cmocka_unit_test(a_service_manager_hears_of_start_life_and_end),
+        cmocka_unit_test(a_full_socket_delays_notices),
         cmocka_unit_test(a_socket_that_cannot_be_used_is_named),
         cmocka_unit_test(another_process_gives_its_own_signs_of_life),
     };

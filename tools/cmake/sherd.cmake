@@ -126,6 +126,9 @@ function(sherd_http_library)
     target_link_libraries(http_inside PUBLIC sherd_inside PkgConfig::EVENT OpenSSL::SSL OpenSSL::Crypto)
     sherd_module_library(http "bytes;check;gzip;url" PkgConfig::EVENT OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB Threads::Threads
         OBJECTS ${objects})
+    if(NOT SHERD_SANITIZE)
+        install(DIRECTORY ${PROJECT_SOURCE_DIR}/packaging DESTINATION ${CMAKE_INSTALL_DATADIR}/sherd)
+    endif()
 endfunction()
 
 # sherd_module_library(NAME BASE needs... OBJECTS objects...) adds and installs a library of its own on top of
