@@ -115,7 +115,7 @@ endfunction()
 # and libsherd-http.a.
 function(sherd_http_library)
     add_library(mgmt_pure STATIC $<TARGET_OBJECTS:core_mgmt>)
-    target_link_libraries(mgmt_pure PUBLIC sherd_inside)
+    target_link_libraries(mgmt_pure PUBLIC sherd_inside PkgConfig::JANSSON)
     if(NOT EVENT_FOUND)
         message(STATUS "libevent 2.1.12 or later is not installed: libsherd-http is not built (Debian: libevent-dev)")
         return()
@@ -123,8 +123,8 @@ function(sherd_http_library)
     add_subdirectory(src/httpd)
     set(objects $<TARGET_OBJECTS:core_mgmt> $<TARGET_OBJECTS:core_httpd>)
     add_library(http_inside STATIC ${objects})
-    target_link_libraries(http_inside PUBLIC sherd_inside PkgConfig::EVENT OpenSSL::SSL OpenSSL::Crypto)
-    sherd_module_library(http "bytes;check;gzip;url" PkgConfig::EVENT OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB Threads::Threads
+    target_link_libraries(http_inside PUBLIC sherd_inside PkgConfig::EVENT PkgConfig::JANSSON OpenSSL::SSL OpenSSL::Crypto)
+    sherd_module_library(http "bytes;check;gzip;url" PkgConfig::EVENT PkgConfig::JANSSON OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB Threads::Threads
         OBJECTS ${objects})
 endfunction()
 
