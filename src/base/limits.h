@@ -575,6 +575,7 @@
 #define MGMT_WRONG_MAX 10 /* wrong tokens from an address in a minute; then 429 for one */
 #define MGMT_WRONG_ADDRESSES_MAX 256 /* remembered for that; then the oldest is forgotten */
 #define MGMT_WRONG_MS 60000
+#define MGMT_FACTS_MAX 4096 /* rows of one look that an answer keeps; more are left out, and the answer says so */
 #define MGMT_EVENTS_BYTES_MAX (64 * 1024) /* of events that wait for a stream; then it ends */
 
 /* httpd: the threads and sockets of the management */
@@ -586,6 +587,7 @@
 #define HTTPD_TICK_MS 250 /* between looks at these times, while there are connections */
 #define HTTPD_WORK_MAX 32 /* requests that wait for the node; then 503 */
 #define HTTPD_WORKERS_MAX 4 /* threads that ask the node: a late lane holds one for 3 s */
+#define HTTPD_LOOKS_MAX 32 /* requests that wait for looks; then 503 */
 #define HTTPD_VIEW_MS 250 /* then the view of before is the answer */
 /* on their way to a stream's peer; further events wait */
 #define HTTPD_STREAM_BYTES (64 * 1024)

@@ -502,12 +502,12 @@ static void free_system(struct sherd_system *system)
                                        memory_order_relaxed));
     mem_free(system->rings);
     node_free(system->node);
+    looks_end(system);
     manage_close(system);
     clients_detach(system);
     free(system->threads);
     status_calls_free(system);
     region_calls_free(system);
-    looks_end(system);
     type_calls_free(system);
     listener_free(system->listener);
     dns_lookups_close(system->lookups);

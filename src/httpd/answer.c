@@ -74,9 +74,14 @@ void answer_text(struct connection *connection, unsigned status, const char *tex
 
 void answer_error(struct connection *connection, enum mgmt_error error)
 {
+    answer_hint(connection, error, NULL);
+}
+
+void answer_hint(struct connection *connection, enum mgmt_error error, const char *hint)
+{
     struct buf body = { 0 };
 
-    error_put(&body, error);
+    error_put_hint(&body, error, hint);
     answer_send(connection, error_status(error), BODY_JSON, &body);
     buf_fini(&body);
 }

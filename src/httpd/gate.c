@@ -54,6 +54,7 @@ static void closed(struct evhttp_connection *http, void *of)
         connection->job->connection = NULL;
     if (connection->stream)
         stream_close(connection->stream);
+    native_looks_forget(connection);
     if (connection->request && !evhttp_request_get_connection(connection->request))
         evhttp_request_free(connection->request);
     forget(connection);

@@ -96,6 +96,7 @@ static void woken(evutil_socket_t file, short what, void *of)
         return;
     }
     work_done(httpd);
+    native_looks_step(httpd, httpd_now());
     streams_step(httpd, httpd_now());
 }
 
@@ -107,6 +108,7 @@ static void ticked(evutil_socket_t none, short what, void *of)
     (void)none;
     (void)what;
     gate_tick(httpd, now);
+    native_looks_step(httpd, now);
     streams_step(httpd, now);
 }
 
@@ -243,12 +245,15 @@ static void close_httpd(void *of)
 
     stop_httpd(httpd);
     streams_fini(httpd);
+    native_looks_fini(httpd);
     caller_close(httpd);
     if (httpd->has_view)
         httpd->access->view_free(&httpd->view);
     SSL_CTX_free(httpd->tcp_door.tls);
     event_free(httpd->wake_event);
     event_free(httpd->tick);
+    if (httpd->level_timer)
+        event_free(httpd->level_timer);
     event_base_free(httpd->base);
     (void)close(httpd->wake);
     check(pthread_cond_destroy(&httpd->work_came) == 0 && pthread_mutex_destroy(&httpd->mutex) == 0);

@@ -24,6 +24,7 @@
 #include "base/limits.h"
 #include "base/vec.h"
 #include "mgmt/akka.h"
+#include "mgmt/api.h"
 #include "mgmt/events.h"
 #include "mgmt/route.h"
 #include "mgmt/wrong.h"
@@ -124,12 +125,13 @@ struct connection {
     unsigned refused;  /* the status for the request at hand; 0: none */
 
     struct evhttp_request *request; /* until its answer is given to the library */
-    bool is_head, takes_gzip;
+    bool is_head, takes_gzip, takes_lines;
     struct decision decision;
     char caller[160]; /* for the audit */
     enum right right;
     struct job *job;       /* a worker has it */
     struct stream *stream; /* of events */
+    struct look_job *looks; /* a native route waits for it */
     struct event *wait;    /* for the view */
     bool waits;
 };
@@ -149,11 +151,21 @@ void gate_fini(struct httpd *httpd); /* the library has freed its connections */
 void request_come(struct evhttp_request *request, void *door);
 /* The view is there, or takes too long. */
 void request_go_on(struct connection *connection);
+void request_wait_for_view(struct connection *connection);
+/* act.c: carries out what changes something at the node, and writes the audit. Returns 0 or an error of the
+ * node's call. accepted: the status of the answer if it is 0. */
+int act(struct connection *connection, const char *address, unsigned accepted);
+void audit(struct connection *connection, const char *result, unsigned status);
+/* Sets the level of the log, for a while if ms is not 0. */
+void act_level(struct connection *connection, int level, uint64_t ms);
+const char *level_text(int level);
+int level_named(struct slice name); /* in any case of letters; less than 0: none */
 /* answer.c: text/plain if it is Akka's text, JSON else. */
 enum body_kind { BODY_JSON, BODY_TEXT };
 void answer_send(struct connection *connection, unsigned status, enum body_kind kind, const struct buf *body);
 void answer_text(struct connection *connection, unsigned status, const char *text);
 void answer_error(struct connection *connection, enum mgmt_error error);
+void answer_hint(struct connection *connection, enum mgmt_error error, const char *hint);
 /* Headers of every answer. */
 void answer_headers(struct connection *connection);
 
@@ -187,6 +199,22 @@ bool work_ask(struct httpd *httpd, enum job_kind kind, struct connection *connec
 void work_ask_view(struct httpd *httpd);
 void work_done(struct httpd *httpd); /* takes the results, on the HTTP thread */
 void work_job_free(struct httpd *httpd, struct job *job);
+
+/* ---- native routes ---- */
+
+/* native.c */
+void native_carry_out(struct connection *connection);
+void native_go_on(struct connection *connection); /* the view is there */
+/* health.c */
+void health_answer(struct connection *connection);
+void health_answer_native(struct connection *connection);
+
+/* native_looks.c: False: too many. */
+struct look_job;
+bool native_looks_ask(struct connection *connection);
+void native_looks_forget(struct connection *connection); /* it is gone */
+void native_looks_step(struct httpd *httpd, uint64_t now);
+void native_looks_fini(struct httpd *httpd); /* the node has ended all looks */
 
 /* ---- streams ---- */
 
@@ -224,6 +252,13 @@ struct httpd {
 
     struct sherd_cluster_view view; /* the last one */
     bool has_view, view_is_asked;
+    struct look_job *looks, *status_job; /* the second one is among the first, or null */
+    uint32_t look_count;
+    struct buf status; /* the last answer */
+    uint64_t status_at;
+    struct event *level_timer; /* until the level of the log falls back; null: it never did */
+    int level_before;
+    uint64_t level_until; /* 0: it stays */
 
     pthread_mutex_t mutex; /* for the rest, and for streams */
     pthread_cond_t work_came;

@@ -69,62 +69,11 @@ static void read_request(struct connection *connection, struct mgmt_request *to,
            (name = httpd->access->item(httpd->access->node, "http.allowed-hosts", to->site.name_count - 2)))
         names[to->site.name_count++] = name;
     connection->is_head = to->method == METHOD_HEAD;
+    connection->takes_lines = !connection->is_head && slice_is(header(request, "Accept"), "application/x-ndjson");
     connection->takes_gzip = takes_gzip(header(request, "Accept-Encoding"));
 }
 
-/* ---- the audit ---- */
-
-static void audit(struct connection *connection, const char *result, unsigned status)
-{
-    const struct decision *decision = &connection->decision;
-
-    if (decision->action == ACTION_LOOK)
-        return;
-    httpd_log(connection->door->httpd, SHERD_LOG_INFO,
-              "audit action=%s caller=\"%s\" role=%s from=%s target=\"%.200s\" result=%s code=%u",
-              action_text(decision->action), connection->caller, right_text(connection->right),
-              connection->door->is_socket ? "socket" : connection->peer,
-              decision->name.size ? (const char *)decision->name.data : "", result, status);
-}
-
-/* ---- health ---- */
-
-static void answer_health(struct connection *connection)
-{
-    static const struct {
-        uint32_t bit;
-        const char *name;
-    } checks[] = {
-        { SHERD_UNREADY_ENDED, "running" },     { SHERD_UNREADY_MEMBER, "cluster-membership" },
-        { SHERD_UNREADY_LEAVING, "leaving" },   { SHERD_UNREADY_LANES, "lanes" },
-        { SHERD_UNREADY_STORAGE, "durable" },   { SHERD_UNREADY_TLS, "tls" },
-        { SHERD_UNREADY_SHARDING, "sharding" },
-    };
-    struct httpd *httpd = connection->door->httpd;
-    struct sherd_health health;
-    const char *failed = NULL;
-    char text[128];
-
-    httpd->access->health(httpd->access->node, httpd->settings.ready_statuses, &health);
-    if (connection->decision.route == ROUTE_ALIVE)
-        failed = health.alive ? NULL : "running";
-    else if (connection->decision.route == ROUTE_STARTUP)
-        failed = health.started ? NULL : "startup";
-    else
-        for (size_t i = 0; i < sizeof checks / sizeof checks[0] && !failed; i++)
-            if (health.unready & httpd->settings.checks & checks[i].bit)
-                failed = checks[i].name;
-    if (!failed) {
-        answer_text(connection, 200, "OK");
-        return;
-    }
-    (void)snprintf(text, sizeof text, "Not Healthy: Check [%s] not ok", failed);
-    answer_text(connection, 500, text);
-}
-
 /* ---- the log's level ---- */
-
-static const char *const levels[] = { "OFF", "ERROR", "WARNING", "INFO", "DEBUG" };
 
 static void answer_level(struct connection *connection)
 {
@@ -132,27 +81,16 @@ static void answer_level(struct connection *connection)
     struct slice wanted = params_find(&connection->decision.target.query, "level");
 
     if (connection->decision.action == ACTION_LOOK) {
-        answer_text(connection, 200, levels[access->level(access->node)]);
-        return;
-    }
-    if (!wanted.data) {
+        answer_text(connection, 200, level_text(access->level(access->node)));
+    } else if (!wanted.data) {
         answer_text(connection, 404, "Request is missing required query parameter 'level'");
-        return;
-    }
-    for (int i = 0; i < 5; i++) {
-        char name[8] = "";
-
-        for (size_t j = 0; levels[i][j]; j++)
-            name[j] = (char)(levels[i][j] | 32);
-        if (!is_word(wanted, name))
-            continue;
-        access->set_level(access->node, i);
-        audit(connection, "accepted", 200);
+    } else if (level_named(wanted) < 0) {
+        answer_text(connection, 400, "The query parameter 'level' was malformed:\nUnknown logger level, allowed are "
+                                     "[OFF,ERROR,WARNING,INFO,DEBUG]");
+    } else {
+        act_level(connection, level_named(wanted), 0);
         answer_text(connection, 200, "OK");
-        return;
     }
-    answer_text(connection, 400, "The query parameter 'level' was malformed:\nUnknown logger level, allowed are "
-                                 "[OFF,ERROR,WARNING,INFO,DEBUG]");
 }
 
 /* ---- members ---- */
@@ -173,41 +111,28 @@ static void answer_message(struct connection *connection, unsigned status, const
 }
 
 /* Carries out what changes something. full: the address as the answer names it. */
-static void act(struct connection *connection, const char *address, const char *full)
+static void act_as_akka(struct connection *connection, const char *address, const char *full)
 {
-    struct sherd_system *system = connection->door->httpd->access->system;
-    const char *done = "";
-    int result = 0;
+    static const char *const done[] = {
+        [ACTION_JOIN] = "Joining ",
+        [ACTION_LEAVE] = "Leaving ",
+        [ACTION_DOWN] = "Downing ",
+        [ACTION_PREPARE] = "Preparing for full cluster shutdown",
+    };
+    enum action action = connection->decision.action;
+    int result;
 
-    switch (connection->decision.action) {
-    case ACTION_JOIN:
-        result = sherd_join(system, address);
-        done = "Joining ";
-        break;
-    case ACTION_LEAVE:
-        result = sherd_leave_member(system, address);
-        done = "Leaving ";
-        break;
-    case ACTION_DOWN:
-        result = sherd_down(system, address);
-        done = "Downing ";
-        break;
-    case ACTION_PREPARE:
-        result = sherd_prepare_shutdown(system);
-        done = "Preparing for full cluster shutdown";
-        break;
-    case ACTION_LOOK:
-    case ACTION_LOG_LEVEL:
+    if (action == ACTION_LOOK) {
         answer_message(connection, 400, "Operation not supported", "", "");
         return;
     }
-    audit(connection, result ? "refused" : "accepted", result == SHERD_EINVAL ? 400 : result ? 503 : 200);
+    result = act(connection, address, 200);
     if (result == SHERD_EINVAL)
         answer_error(connection, ERROR_BAD_REQUEST);
     else if (result)
         answer_error(connection, ERROR_BUSY);
     else
-        answer_message(connection, 200, done, full, "");
+        answer_message(connection, 200, done[action], full, "");
 }
 
 static void join(struct connection *connection)
@@ -221,7 +146,7 @@ static void join(struct connection *connection)
     else
         akka_address(&full, &connection->door->httpd->names, address ? address + 1 : name);
     buf_put_u8(&full, 0);
-    act(connection, name, (const char *)full.data);
+    act_as_akka(connection, name, (const char *)full.data);
     buf_fini(&full);
 }
 
@@ -241,7 +166,7 @@ static void answer_member(struct connection *connection)
     } else {
         akka_address(&body, &httpd->names, member->address);
         buf_put_u8(&body, 0);
-        act(connection, member->address, (const char *)body.data);
+        act_as_akka(connection, member->address, (const char *)body.data);
     }
     buf_fini(&body);
 }
@@ -271,13 +196,15 @@ void request_go_on(struct connection *connection)
 
     connection->waits = false;
     (void)event_del(connection->wait);
-    if (httpd->has_view)
-        answer_view(connection);
-    else
+    if (!httpd->has_view)
         answer_error(connection, ERROR_BUSY);
+    else if (connection->decision.route == ROUTE_API)
+        native_go_on(connection);
+    else
+        answer_view(connection);
 }
 
-static void wait_for_view(struct connection *connection)
+void request_wait_for_view(struct connection *connection)
 {
     struct timeval most = { 0, HTTPD_VIEW_MS * 1000 };
 
@@ -296,24 +223,24 @@ static void carry_out(struct connection *connection)
     case ROUTE_STARTUP:
     case ROUTE_READY:
     case ROUTE_ALIVE:
-        answer_health(connection);
+        health_answer(connection);
         return;
     case ROUTE_LOG_LEVEL:
         answer_level(connection);
         return;
     case ROUTE_CLUSTER:
-        act(connection, "", "");
+        act_as_akka(connection, "", "");
         return;
     case ROUTE_MEMBERS:
         if (connection->decision.action == ACTION_JOIN)
             join(connection);
         else
-            wait_for_view(connection);
+            request_wait_for_view(connection);
         return;
     case ROUTE_MEMBER:
     case ROUTE_SEED_NODES:
     case ROUTE_SHARD_TYPES:
-        wait_for_view(connection);
+        request_wait_for_view(connection);
         return;
     case ROUTE_SHARDS:
     case ROUTE_SHARD_STATS:
@@ -323,6 +250,9 @@ static void carry_out(struct connection *connection)
     case ROUTE_EVENTS:
         if (!stream_open(connection))
             answer_error(connection, ERROR_STREAMS);
+        return;
+    case ROUTE_API:
+        native_carry_out(connection);
         return;
     case ROUTE_NONE:
     case ROUTE_COUNT:
@@ -382,7 +312,8 @@ void request_come(struct evhttp_request *request, void *of)
     if (decision->error != ERROR_NONE) {
         count_refusal(httpd, decision->error);
         audit(connection, "refused", error_status(decision->error));
-        answer_error(connection, decision->error);
+        answer_hint(connection, decision->error,
+                    decision->error == ERROR_BAD_PARAMETER ? (const char *)decision->name.data : NULL);
     } else if (decision->status) {
         answer_text(connection, decision->status, decision->text ? decision->text : "");
     } else {

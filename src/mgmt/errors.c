@@ -29,8 +29,15 @@ enum mgmt_error error_of_status(unsigned status)
 
 void error_put(struct buf *body, enum mgmt_error error)
 {
+    error_put_hint(body, error, NULL);
+}
+
+void error_put_hint(struct buf *body, enum mgmt_error error, const char *hint)
+{
     buf_put_text(body, "{\"error\":{");
     json_field(body, "code", rows[error].code);
     json_field(body, "message", rows[error].message);
+    if (hint)
+        json_field(body, "hint", hint);
     buf_put_text(body, "}}");
 }

@@ -23,7 +23,19 @@
     X(ERROR_METHOD, 501, "method", "the method or the encoding is not taken") \
     X(ERROR_BUSY, 503, "stalled", "the node does not answer now") \
     X(ERROR_STREAMS, 503, "streams", "too many streams are open") \
-    X(ERROR_VERSION, 505, "bad-request", "the version of HTTP is not taken")
+    X(ERROR_VERSION, 505, "bad-request", "the version of HTTP is not taken") \
+    X(ERROR_BAD_PARAMETER, 400, "bad-request", "a parameter is unknown here, or its value is wrong") \
+    X(ERROR_BAD_BODY, 400, "bad-request", "the body is no JSON object with the fields of this route") \
+    X(ERROR_CURSOR, 400, "bad-cursor", "the cursor is none of this list") \
+    X(ERROR_NOT_FOUND, 404, "not-found", "there is nothing at this path; see " \
+      "/api/v1/openapi.json") \
+    X(ERROR_NO_TYPE, 404, "no-type", "no member has this entity type") \
+    X(ERROR_NO_MEMBER, 404, "no-member", "there is no such member") \
+    X(ERROR_NO_HOME, 404, "no-home", "the shard has no home: nobody has used it") \
+    X(ERROR_NOT_RUNNING, 404, "not-found", "the entity does not run; the next message starts it") \
+    X(ERROR_NOT_ALLOWED, 405, "method", "the path has other methods; see the header Allow") \
+    X(ERROR_CONTENT_TYPE, 415, "content-type", "the body must be application/json") \
+    X(ERROR_LATE, 504, "timeout", "the node did not answer in time")
 
 enum mgmt_error {
 #define X(name, status, code, text) name,
@@ -37,6 +49,8 @@ unsigned error_status(enum mgmt_error error);
 enum mgmt_error error_of_status(unsigned status);
 /* Appends `{"error":{"code":"...","message":"..."}}`. */
 void error_put(struct buf *body, enum mgmt_error error);
+/* The same with `"hint"`: what to do. */
+void error_put_hint(struct buf *body, enum mgmt_error error, const char *hint);
 /* The phrase of a status, such as "Not Found". */
 const char *status_phrase(unsigned status);
 

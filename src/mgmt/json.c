@@ -42,7 +42,7 @@ void json_next(struct buf *buf)
 {
     uint8_t last = buf->size ? buf->data[buf->size - 1] : '[';
 
-    if (last != '{' && last != '[')
+    if (last != '{' && last != '[' && last != ':')
         buf_put_u8(buf, ',');
 }
 

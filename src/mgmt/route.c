@@ -1,6 +1,8 @@
 /* Implements route.h. */
 #include "mgmt/route.h"
 
+#include "mgmt/api.h"
+
 #define NOT_FOUND "The requested resource could not be found."
 #define METHOD_UNSUPPORTED \
     "A request was made of a resource using a request method not supported by that resource;"
@@ -144,6 +146,10 @@ static enum route find_route(const struct mgmt_settings *settings, struct decisi
     if (route != ROUTE_NONE)
         return route;
     name = target->segments[from];
+    if (slice_is(name, "api") && from + 1 < target->count && slice_is(target->segments[from + 1], "v1")) {
+        decision->first = from + 2;
+        return ROUTE_API;
+    }
     if (slice_is(name, "cluster") && settings->cluster)
         return cluster_route(decision, from + 1);
     if (target->count - from != 2)
@@ -176,14 +182,16 @@ static bool is_open(enum route route)
            route == ROUTE_SEED_NODES;
 }
 
-static bool is_health(enum route route)
+static bool is_health(const struct decision *decision)
 {
-    return is_open(route) && route != ROUTE_SEED_NODES;
+    if (decision->route == ROUTE_API)
+        return decision->native < API_ROUTE_COUNT && api_row((enum api_route)decision->native)->right == RIGHT_OPEN;
+    return is_open(decision->route) && decision->route != ROUTE_SEED_NODES;
 }
 
 static enum mgmt_error site_error(const struct mgmt_request *request, const struct decision *decision)
 {
-    if (!is_health(decision->route) && !site_is_own(&request->site, request->host))
+    if (!is_health(decision) && !site_is_own(&request->site, request->host))
         return ERROR_MISDIRECTED;
     if (!is_look(request->method) && request->method != METHOD_OPTIONS &&
         !site_is_same(&request->site, request->host, request->origin, request->fetch_site))
@@ -304,6 +312,53 @@ static enum right right_of(const struct decision *decision, enum method method)
     return RIGHT_OPERATE;
 }
 
+/* ---- native routes ---- */
+
+static bool is_json(struct slice type)
+{
+    static const char json[] = "application/json";
+    size_t size = sizeof json - 1;
+
+    return type.size >= size && is_word(slice_of(type.data, size), json) &&
+           (type.size == size || type.data[size] == ';' || type.data[size] == ' ');
+}
+
+static enum mgmt_error native_error(const struct mgmt_settings *settings, const struct mgmt_request *request,
+                                    struct decision *decision, const struct api_row *row)
+{
+    struct api_args args;
+    struct slice wrong;
+
+    if (row->action != ACTION_LOOK && settings->read_only && !request->site.is_socket)
+        return ERROR_READ_ONLY;
+    if (request->right < row->right)
+        return request->has_credentials ? ERROR_FORBIDDEN : ERROR_UNAUTHORIZED;
+    if (row->action != ACTION_LOOK && (row->body || request->body.size) && !is_json(request->type))
+        return ERROR_CONTENT_TYPE;
+    wrong = api_read((enum api_route)decision->native, &decision->target, decision->first, &args);
+    buf_put_slice(&decision->name, wrong.data ? wrong : args.words[API_NODE]);
+    buf_put_u8(&decision->name, 0);
+    return wrong.data ? ERROR_BAD_PARAMETER : ERROR_NONE;
+}
+
+static void decide_native(const struct mgmt_settings *settings, const struct mgmt_request *request,
+                          struct decision *decision)
+{
+    const struct api_row *row;
+
+    if (decision->native == API_ROUTE_COUNT) {
+        decision->allow = decision->methods[0] ? decision->methods : NULL;
+        if (decision->allow && request->method == METHOD_OPTIONS)
+            answer(decision, 204, NULL);
+        else
+            decision->error = decision->allow ? ERROR_NOT_ALLOWED : ERROR_NOT_FOUND;
+        return;
+    }
+    row = api_row((enum api_route)decision->native);
+    decision->action = row->action;
+    decision->error = native_error(settings, request, decision, row);
+}
+
 void mgmt_decide(const struct mgmt_settings *settings, const struct mgmt_request *request,
                  struct decision *decision)
 {
@@ -312,9 +367,15 @@ void mgmt_decide(const struct mgmt_settings *settings, const struct mgmt_request
         return;
     }
     decision->route = find_route(settings, decision);
+    if (decision->route == ROUTE_API)
+        decision->native = api_find(&decision->target, decision->first, request->method, decision->methods);
     decision->error = site_error(request, decision);
     if (decision->error != ERROR_NONE)
         return;
+    if (decision->route == ROUTE_API) {
+        decide_native(settings, request, decision);
+        return;
+    }
     if (decision->route == ROUTE_NONE) {
         answer(decision, 404, NOT_FOUND);
         return;

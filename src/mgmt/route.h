@@ -21,7 +21,8 @@
     X(ROUTE_SHARDS, "shards", "GET") \
     X(ROUTE_SHARD_STATS, "shard-stats", "GET") \
     X(ROUTE_EVENTS, "events", "GET") \
-    X(ROUTE_LOG_LEVEL, "log-level", "GET, PUT")
+    X(ROUTE_LOG_LEVEL, "log-level", "GET, PUT") \
+    X(ROUTE_API, "native", "") /* api.h lists them */
 
 enum route {
 #define X(name, audit, methods) name,
@@ -68,6 +69,9 @@ struct decision {
     struct target target;  /* the request's target must stay valid */
     struct params form;
     struct buf name;       /* of the member, the type or the level; ends with a zero byte */
+    uint32_t native;       /* of ROUTE_API: enum api_route */
+    uint32_t first;        /* of ROUTE_API: the segment behind its base */
+    char methods[40];      /* likewise: for `allow` */
 };
 
 void decision_fini(struct decision *decision);

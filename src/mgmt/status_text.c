@@ -8,6 +8,7 @@ const char *status_phrase(unsigned status)
         const char *phrase;
     } phrases[] = {
         { 200, "OK" },
+        { 202, "Accepted" },
         { 204, "No Content" },
         { 400, "Bad Request" },
         { 401, "Unauthorized" },
@@ -17,6 +18,7 @@ const char *status_phrase(unsigned status)
         { 408, "Request Timeout" },
         { 413, "Content Too Large" },
         { 414, "URI Too Long" },
+        { 415, "Unsupported Media Type" },
         { 417, "Expectation Failed" },
         { 421, "Misdirected Request" },
         { 429, "Too Many Requests" },

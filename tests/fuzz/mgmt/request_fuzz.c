@@ -1,4 +1,4 @@
-/* Fuzzes what is read of a request without the HTTP library: its head, target, form, host, origin, token.
+/* Fuzzes what is read of a request without the HTTP library: its head, target, form, JSON, host, origin, token.
  *
  * Input: lines for authorization, host, origin, content type, a pattern of certificates and a tokens
  * file; an empty line; then the bytes of a request.
@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "mgmt/body.h"
 #include "mgmt/head.h"
 #include "mgmt/route.h"
 
@@ -68,6 +69,16 @@ static void decide(struct mgmt_request *request)
     }
 }
 
+static void look_at_body(struct slice text)
+{
+    struct body *body = body_new(text);
+    uint64_t number;
+
+    if (body && body_number(body, "forMs", &number))
+        require(number <= INT64_MAX && !body_text(body, "forMs"));
+    body_free(body);
+}
+
 static void look_at_caller(struct slice authorization, struct slice pattern, struct slice lines)
 {
     struct buf token = { 0 };
@@ -104,5 +115,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     request.target = line;
     request.body = rest;
     decide(&request);
+    look_at_body(rest);
     return 0;
 }

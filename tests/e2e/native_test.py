@@ -1,0 +1,282 @@
+"""Tests the native routes of a cluster of three nodes, and checks each answer by the schema of the OpenAPI document.
+
+usage: native_test.py NATIVE_NODE"""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+
+from cluster import free_port
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+try:
+    import openapi_spec_validator
+except ImportError:
+    openapi_spec_validator = None
+
+PATIENCE = 60  # seconds until a fact must hold
+ENTITIES = 40
+HTTPD_LOOKS_MAX = 32
+API = "/api/v1"
+failed = []
+folder = tempfile.mkdtemp(prefix="sherd-native-")
+
+
+def expect(condition, what):
+    print(f"{'ok' if condition else 'FAILED'}: {what}", flush=True)
+    if not condition:
+        failed.append(what)
+
+
+def eventually(holds, what):
+    """Waits until holds() is true."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if holds():
+            expect(True, what)
+            return
+        time.sleep(0.05)
+    expect(False, what)
+
+
+class Node:
+    def __init__(self, seed=None, config=""):
+        self.address = f"127.0.0.1:{free_port()}"
+        os.makedirs(os.path.join(folder, "run"), mode=0o700, exist_ok=True)
+        self.log_path = os.path.join(folder, self.address)
+        command = [program, config, self.address.rpartition(":")[2]] + ([seed.address] if seed else [])
+        with open(self.log_path, "w") as log:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
+                env={**os.environ, "RUNTIME_DIRECTORY": os.path.join(folder, "run"), "GATE": os.path.join(folder, "gate")})
+        self.socket = self.process.stdout.readline().strip()
+
+    def tell(self, *words):
+        self.process.stdin.write(" ".join(words) + "\n")
+        self.process.stdin.flush()
+
+    def ask(self, path, *arguments):
+        """Returns the status and the body of API + path."""
+        command = ["curl", "-s", "-m", "60", "-w", "\n%{http_code}", "--unix-socket", self.socket, *arguments,
+                   "http://localhost" + API + path]
+        body, _, code = subprocess.run(command, stdout=subprocess.PIPE, text=True).stdout.rpartition("\n")
+        return int(code), body
+
+    def get(self, path, *arguments):
+        """The same, decoded."""
+        code, body = self.ask(path, *arguments)
+        return code, json.loads(body) if body else None
+
+    def send(self, method, path, body):
+        return self.get(path, "-X", method, "-H", "Content-Type: application/json", "-d", json.dumps(body))
+
+    def end(self):
+        self.process.stdin.close()
+        return self.process.wait(PATIENCE)
+
+
+# ---- the document ----
+
+def schema_of(document, path, method, code):
+    """The schema of an answer of a path of the document."""
+    answers = document["paths"][API + path][method]["responses"]
+    answer = answers.get(str(code), answers["default"])
+    return {**answer["content"]["application/json"]["schema"], "components": document["components"]}
+
+
+def matches(document, path, method, code, answer):
+    if not jsonschema:
+        return True
+    try:
+        jsonschema.Draft202012Validator(schema_of(document, path, method, code)).validate(answer)
+        return True
+    except jsonschema.ValidationError as error:
+        print(error.message, list(error.absolute_path), json.dumps(answer)[:2000], flush=True)
+        return False
+
+
+def the_document_is_valid(node):
+    code, document = node.get("/openapi.json")
+    expect(code == 200 and document["openapi"] == "3.1.0", "the document is of OpenAPI 3.1")
+    if openapi_spec_validator:
+        openapi_spec_validator.validate(document)  # raises what is wrong
+        expect(True, "a validator takes it")
+    else:
+        print("skipped: Python's openapi_spec_validator is not installed")
+    if not jsonschema:
+        print("skipped: answers are not compared with their schemas, as Python's jsonschema is not installed")
+    return document
+
+
+def every_answer_has_its_schema(node, document, names):
+    """All GET routes of the document; `names` has a value for each parameter of a path."""
+    for path, methods in document["paths"].items():
+        path = path[len(API):]
+        if "get" not in methods:
+            continue
+        target = path.format(**{name: urllib.parse.quote(value, safe="") for name, value in names.items()})
+        code, answer = node.get(target)
+        expect(code == 200 and matches(document, path, "get", code, answer), f"GET {path} answers by its schema")
+        code, answer = node.get(target + "?nothing=1")
+        expect(code == 400 and matches(document, path, "get", code, answer), f"and refuses an unknown parameter")
+
+
+# ---- looks ----
+
+def pages_join(node):
+    code, whole = node.get("/types/Cart/entities?limit=1000")
+    ids, cursor, pages = [], "", 0
+    while cursor is not None and pages < 100:
+        code, page = node.get("/types/Cart/entities?limit=7" + (f"&cursor={cursor}" if cursor else ""))
+        expect(code == 200 and len(page["items"]) <= 7, "a page has at most as many rows as its limit")
+        ids += [row["id"] for row in page["items"]]
+        cursor = page["next"]
+        pages += 1
+    expect(sorted(ids) == sorted(row["id"] for row in whole["items"]) and len(ids) == ENTITIES, "pages join to the whole")
+    code, body = node.ask("/types/Cart/entities", "-H", "Accept: application/x-ndjson")
+    lines = [json.loads(line) for line in body.splitlines()]
+    expect(sorted(line["id"] for line in lines[:-1]) == sorted(ids), "lines have all rows")
+    expect(lines[-1]["end"]["partial"] is False and len(lines[-1]["end"]["nodes"]) == 3, "and end with the members")
+    code, page = node.get("/types/Cart/entities?order=mailbox&limit=3")
+    expect(code == 200 and len(page["items"]) == 3, "an order has its first rows")
+
+
+def an_entity_is_found(nodes):
+    for node in nodes:
+        code, where = node.get("/types/Cart/entities/cart-7/where")
+        expect(code == 200 and where["node"] and where["entity"]["id"] == "cart-7" and where["fence"]["epoch"] != "0",
+               "each node knows where an entity is")
+        code, entity = node.get("/types/Cart/entities/cart-7")
+        expect(entity["entity"]["node"] == where["node"], "and what it is")
+    code, where = nodes[0].get("/types/Idle/entities/nobody/where")
+    expect(code == 200 and where["shard"] is not None and where["node"] is None and where["entity"] is None,
+           "one that never ran has a shard, and no home")
+    code, types = nodes[0].get("/types/Idle")
+    expect(types["hosted"] == 0 and types["entities"] == 0, "asking for it gave no shard a home")
+    name = urllib.parse.quote("a/b c", safe="")
+    nodes[0].tell("Cart", "a/b")
+    eventually(lambda: nodes[1].get("/types/Cart/entities/a%2Fb")[0] == 200, "an id may have a slash")
+    expect(nodes[1].get(f"/types/Cart/entities/{name}")[0] == 404, "an entity that does not run is not found")
+
+
+def the_status_adds_up(node, nodes):
+    def adds_up():
+        code, status = node.get("/status")
+        return (code == 200 and status["health"] == "ok" and status["members"]["up"] == 3 and
+                status["totals"]["entities"] == ENTITIES and not status["partial"])
+    eventually(adds_up, "the status has all members, entities and no fault")
+    code, status = node.get("/status")
+    expect(sorted(one["node"] for one in status["nodes"]) == sorted(one.address for one in nodes), "it names the members")
+    first = [node.get("/status")[1]["asOf"] for _ in range(5)]
+    expect(len(set(first)) <= 2, "an answer serves viewers for a second")
+
+
+def errors_are_told(node):
+    for path, code, name in [("/nothing", 404, "not-found"), ("/types/No", 404, "no-type"),
+                             ("/types/Cart/shards/999", 404, "no-home"), ("/members/10.0.0.1:1", 404, "no-member"),
+                             ("/types/Cart/entities?cursor=zz", 400, "bad-cursor"),
+                             ("/types/Cart/entities?cursor=ff", 400, "bad-cursor"),
+                             ("/types/Cart/entities?order=id", 400, "bad-request"),
+                             ("/types/Cart/entities?limit=1001", 400, "bad-request"),
+                             ("/status?timeout=99", 400, "bad-request")]:
+        got, answer = node.get(path)
+        expect((got, answer["error"]["code"]) == (code, name), f"{code} {name} for {path}")
+    code, answer = node.get("/log", "-X", "DELETE")
+    expect((code, answer["error"]["code"]) == (405, "method"), "another method is refused")
+    code, answer = node.get("/log", "-X", "PUT", "-d", "{}")
+    expect((code, answer["error"]["code"]) == (415, "content-type"), "a body of another type is refused")
+    for body in {}, {"level": "loud"}, {"level": "info", "more": 1}, {"level": "info", "forMs": -1}, []:
+        expect(node.send("PUT", "/log", body)[0] == 400, f"and the body {body}")
+
+
+def the_level_falls_back(node):
+    code, log = node.send("PUT", "/log", {"level": "warning", "forMs": 300})
+    expect(code == 200 and log["level"] == "WARNING" and log["fallsBackTo"] == "INFO", "the level of the log is set")
+    eventually(lambda: node.get("/log")[1]["level"] == "INFO", "and falls back")
+
+
+# ---- members that are silent or leave ----
+
+def requests_that_wait_are_limited(node):
+    """A member is silent, so looks wait for their time."""
+    many = [subprocess.Popen(["curl", "-s", "-m", "60", "-o", os.devnull, "-w", "%{http_code}", "--unix-socket", node.socket,
+                              f"http://localhost{API}/lanes?timeout=3000"], stdout=subprocess.PIPE, text=True)
+            for _ in range(HTTPD_LOOKS_MAX + 8)]
+    codes = [one.communicate()[0] for one in many]
+    expect(set(codes) <= {"200", "503", "504"} and 8 <= codes.count("503") <= 8 + 16,
+           f"requests above the limit are refused: {sorted(codes)}")
+    eventually(lambda: node.get("/lanes?timeout=1000")[0] == 200, "and later ones are not")
+
+
+def a_silent_member_is_marked(node, silent, document):
+    os.kill(silent.process.pid, signal.SIGSTOP)
+    os.waitpid(silent.process.pid, os.WUNTRACED)
+    began = time.monotonic()
+    code, page = node.get("/types/Cart/entities?limit=1000&timeout=1000")
+    states = {one["node"]: one["state"] for one in page["nodes"]}
+    expect(code == 200 and page["partial"] and states[silent.address] in ("timeout", "unreachable"),
+           "a silent member is marked")
+    expect(time.monotonic() - began < 4, "in time")
+    code, members = node.get("/members?timeout=1000")
+    row = [one for one in members["items"] if one["node"] == silent.address][0]
+    expect(row["says"] is None and row["status"] == "Up" and matches(document, "/members", "get", code, members),
+           "what it says is not known")
+    code, body = node.ask("/lanes?timeout=1000", "-H", "Accept: application/x-ndjson")
+    expect(json.loads(body.splitlines()[-1])["end"]["partial"] is True, "the last line says so, too")
+    requests_that_wait_are_limited(node)
+    os.kill(silent.process.pid, signal.SIGCONT)
+
+
+def members_leave(node, leaver, document):
+    code, answer = node.send("POST", f"/members/{leaver.address}/leave", {})
+    expect(code == 202 and answer["before"]["node"] == leaver.address and
+           matches(document, "/members/{node}/leave", "post", code, answer), "a member is told to leave")
+    expect(node.send("POST", "/members/10.0.0.1:1/down", {})[0] == 404, "an unknown one is not found")
+    expect(node.send("POST", "/members/join", {})[0] == 400, "joining needs an address")
+    eventually(lambda: len(node.get("/members")[1]["items"]) == 2, "it is no member any more")
+    code, timeline = node.get("/timeline?limit=1000")
+    expect(code == 200 and any(row["member"] == leaver.address for row in timeline["items"]), "the timeline has it")
+    with open(node.log_path) as file:
+        log = file.read()
+    expect(re.search(f'action=leave .*target=.{{0,2}}{leaver.address}.* result=accepted code=202', log),
+           "the log has an audit line")
+
+
+def main():
+    first = Node(config="sherd.cluster.failure-detector.acceptable-heartbeat-pause = 60s")
+    others = [Node(first, "sherd.cluster.failure-detector.acceptable-heartbeat-pause = 60s") for _ in range(2)]
+    nodes = [first] + others
+    eventually(lambda: [row["status"] for row in first.get("/members")[1]["items"]] == ["Up"] * 3, "all members are up")
+    for i in range(ENTITIES):
+        nodes[i % 3].tell("Cart", f"cart-{i}")
+    the_status_adds_up(others[0], nodes)
+    document = the_document_is_valid(first)
+    shard = first.get("/types/Cart/entities/cart-7/where")[1]["shard"]
+    for node in first, others[1]:
+        every_answer_has_its_schema(node, document, {"type": "Cart", "shard": shard, "id": "cart-7", "node": others[0].address})
+    pages_join(others[1])
+    an_entity_is_found(nodes)
+    errors_are_told(first)
+    the_level_falls_back(first)
+    a_silent_member_is_marked(first, others[0], document)
+    eventually(lambda: first.get("/status")[1]["health"] == "ok", "the silent member is back")
+    members_leave(first, others[1], document)
+    others[1].end()
+    for node in first, others[0]:
+        expect(node.end() == 0, "a node ends")
+    shutil.rmtree(folder)
+    print("failed:", *failed, sep="\n  ") if failed else print("success")
+    return 1 if failed else 0
+
+
+program = sys.argv[1]
+sys.exit(main())
