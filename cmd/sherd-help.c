@@ -5,12 +5,26 @@
 
 static const char *const exits[] = {
     "Success; nothing is damaged.",
-    "The command worked, and found damage, or not what was asked for.",
+    "The command worked, and found damage, a warning, or not what was asked for.",
     "Wrong arguments.",
-    "The journal cannot be opened, read or written; standard error says why.",
-    "Refused: nodes use the journal, or its content does not fit the command.",
+    "The journal or the node cannot be reached; standard error says why.",
+    "Refused: nodes use the journal, its content does not fit the command, or the node refuses.",
+    "No answer in time.",
+    "The answer was printed, and members are missing from it.",
+    "The cluster cannot do its work.",
 };
 #define EXITS (sizeof exits / sizeof *exits)
+
+const struct cmd_option *cmd_option_at(const struct cmd_command *command, uint32_t index)
+{
+    const struct cmd_option *found = NULL;
+
+    if (index < CMD_OPTIONS_MAX)
+        found = &command->options[index];
+    else if (command->asks_node)
+        found = &cmd_node_options[index - CMD_OPTIONS_MAX];
+    return found && found->name ? found : NULL;
+}
 
 const struct cmd_command *cmd_find(const char *group, const char *name)
 {
@@ -56,6 +70,27 @@ static void print_name(FILE *out, const struct cmd_command *command)
                   command->name);
 }
 
+static void print_options(FILE *out, const struct cmd_command *command)
+{
+    bool is_first = true;
+
+    for (uint32_t i = 0; i < CMD_OPTIONS_MAX + CMD_NODE_OPTIONS_MAX; i++) {
+        const struct cmd_option *option = cmd_option_at(command, i);
+        char name[40];
+
+        if (i == CMD_OPTIONS_MAX)
+            is_first = true;
+        if (!option)
+            continue;
+        if (is_first)
+            (void)fputc('\n', out);
+        is_first = false;
+        (void)snprintf(name, sizeof name, "--%s %s", option->name, option->value ? option->value : ""); /* may be cut */
+        (void)fprintf(out, "  %c%c%c %-18s %s\n", option->letter ? '-' : ' ', option->letter ? option->letter : ' ',
+                      option->letter ? ',' : ' ', name, option->help);
+    }
+}
+
 void cmd_print_usage(FILE *out, const struct cmd_command *command, bool is_short)
 {
     (void)fputs("usage: ", out);
@@ -63,7 +98,8 @@ void cmd_print_usage(FILE *out, const struct cmd_command *command, bool is_short
     for (int i = 0; i < CMD_OPTIONS_MAX && command->options[i].name; i++)
         (void)fprintf(out, " [--%s%s%s]", command->options[i].name, command->options[i].value ? " " : "",
                       command->options[i].value ? command->options[i].value : "");
-    (void)fprintf(out, "%s%s\n", command->arguments[0] ? " " : "", command->arguments);
+    (void)fprintf(out, "%s%s%s\n", command->asks_node ? " [OPTION]..." : "", command->arguments[0] ? " " : "",
+                  command->arguments);
     if (is_short) {
         (void)fputs("Try --help.\n", out);
         return;
@@ -74,15 +110,7 @@ void cmd_print_usage(FILE *out, const struct cmd_command *command, bool is_short
         (void)fputc('\n', out);
         print_wrapped(out, cmd_find_group(command->group)->text, 0);
     }
-    if (command->options[0].name)
-        (void)fputc('\n', out);
-    for (int i = 0; i < CMD_OPTIONS_MAX && command->options[i].name; i++) {
-        char name[40];
-
-        (void)snprintf(name, sizeof name, "--%s %s", command->options[i].name,
-                       command->options[i].value ? command->options[i].value : ""); /* may be cut */
-        (void)fprintf(out, "  %-18s %s\n", name, command->options[i].help);
-    }
+    print_options(out, command);
     (void)fputs("\nExit status:\n", out);
     for (size_t i = 0; i < EXITS; i++)
         (void)fprintf(out, "  %zu  %s\n", i, exits[i]);
@@ -133,6 +161,21 @@ static void print_sentences(FILE *out, const char *text)
     (void)fputc('\n', out);
 }
 
+static void man_options(FILE *out, const struct cmd_option *options, int most)
+{
+    (void)fputs(".Bl -tag -width Ds -compact\n", out);
+    for (int i = 0; i < most && options[i].name; i++) {
+        (void)fputs(".It", out);
+        if (options[i].letter)
+            (void)fprintf(out, " Fl %c ,", options[i].letter);
+        (void)fprintf(out, " Fl -%s", options[i].name);
+        if (options[i].value)
+            (void)fprintf(out, " Ar %s", options[i].value);
+        (void)fprintf(out, "\n%s.\n", options[i].help);
+    }
+    (void)fputs(".El\n", out);
+}
+
 static void man_command(FILE *out, const struct cmd_command *command)
 {
     (void)fputs(".It ", out);
@@ -147,16 +190,8 @@ static void man_command(FILE *out, const struct cmd_command *command)
     }
     (void)fprintf(out, "%s%s\n", command->arguments[0] ? " Ar " : "", command->arguments);
     print_sentences(out, command->text);
-    if (!command->options[0].name)
-        return;
-    (void)fputs(".Bl -tag -width Ds -compact\n", out);
-    for (int i = 0; i < CMD_OPTIONS_MAX && command->options[i].name; i++) {
-        (void)fprintf(out, ".It Fl -%s", command->options[i].name);
-        if (command->options[i].value)
-            (void)fprintf(out, " Ar %s", command->options[i].value);
-        (void)fprintf(out, "\n%s.\n", command->options[i].help);
-    }
-    (void)fputs(".El\n", out);
+    if (command->options[0].name)
+        man_options(out, command->options, CMD_OPTIONS_MAX);
 }
 
 static void man_list(FILE *out, const char *group)
@@ -174,8 +209,8 @@ enum cmd_exit cmd_man(const struct cmd_call *call)
 
     (void)call;
     (void)fputs(".\\\" Describes the program sherd. Made by `sherd man`.\n"
-                ".Dd November 29, 2026\n.Dt SHERD 1\n.Os\n.Sh NAME\n.Nm sherd\n"
-                ".Nd inspect and repair what nodes of Sherd store\n.Sh SYNOPSIS\n.Nm\n"
+                ".Dd November 30, 2026\n.Dt SHERD 1\n.Os\n.Sh NAME\n.Nm sherd\n"
+                ".Nd look at a cluster of Sherd, act on it, and inspect what its nodes store\n.Sh SYNOPSIS\n.Nm\n"
                 ".Ar command\n.Op Fl -help\n.Op Ar option ...\n.Op Ar argument ...\n", out);
     for (const struct cmd_group *at = cmd_groups; at->name; at++) {
         (void)fprintf(out, ".Sh COMMANDS: %s\n", at->name);
@@ -184,10 +219,12 @@ enum cmd_exit cmd_man(const struct cmd_call *call)
     }
     (void)fputs(".Sh OTHER COMMANDS\n", out);
     man_list(out, NULL);
+    (void)fputs(".Sh OPTIONS OF COMMANDS THAT ASK A NODE\n", out);
+    man_options(out, cmd_node_options, CMD_NODE_OPTIONS_MAX);
     (void)fputs(".Sh EXIT STATUS\n.Bl -tag -width Ds -compact\n", out);
     for (size_t i = 0; i < EXITS; i++)
         (void)fprintf(out, ".It %zu\n%s\n", i, exits[i]);
-    (void)fputs(".El\n.Sh SEE ALSO\n.Xr sherd 7 ,\ndocs/protocol/journal.md, docs/guide/files.md\n", out);
+    (void)fputs(".El\n.Sh SEE ALSO\n.Xr sherd 7 ,\ndocs/guide/command.md, docs/guide/files.md, docs/protocol/journal.md\n", out);
     return CMD_GOOD;
 }
 
@@ -221,8 +258,9 @@ enum cmd_exit cmd_completion(const struct cmd_call *call)
         if (!at->group)
             continue;
         (void)fprintf(out, "        \"%s %s\") words=\"--help", at->group, at->name);
-        for (int i = 0; i < CMD_OPTIONS_MAX && at->options[i].name; i++)
-            (void)fprintf(out, " --%s", at->options[i].name);
+        for (uint32_t i = 0; i < CMD_OPTIONS_MAX + CMD_NODE_OPTIONS_MAX; i++)
+            if (cmd_option_at(at, i))
+                (void)fprintf(out, " --%s", cmd_option_at(at, i)->name);
         (void)fputs("\";;\n", out);
     }
     (void)fputs("        esac\n    fi\n"

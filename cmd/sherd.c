@@ -21,9 +21,23 @@ enum cmd_exit cmd_fail(enum cmd_exit exit, const char *format, ...)
 
 static int index_of(const struct cmd_command *command, const char *option, size_t size)
 {
-    for (int i = 0; i < CMD_OPTIONS_MAX && command->options[i].name; i++)
-        if (strlen(command->options[i].name) == size && strncmp(command->options[i].name, option, size) == 0)
-            return i;
+    for (uint32_t i = 0; i < CMD_OPTIONS_MAX + CMD_NODE_OPTIONS_MAX; i++) {
+        const struct cmd_option *at = cmd_option_at(command, i);
+
+        if (at && strlen(at->name) == size && strncmp(at->name, option, size) == 0)
+            return (int)i;
+    }
+    return -1;
+}
+
+static int index_of_letter(const struct cmd_command *command, char letter)
+{
+    for (uint32_t i = 0; i < CMD_OPTIONS_MAX + CMD_NODE_OPTIONS_MAX; i++) {
+        const struct cmd_option *at = cmd_option_at(command, i);
+
+        if (at && at->letter == letter)
+            return (int)i;
+    }
     return -1;
 }
 
@@ -58,26 +72,31 @@ bool cmd_number(const struct cmd_call *call, const char *option, uint64_t *numbe
     return true;
 }
 
-/* Reads one option at words[*at], with its value. */
+/* Reads one option at words[*at], with its value: --name VALUE, --name=VALUE, -n VALUE. */
 static bool read_option(struct cmd_call *call, char **words, int count, int *at)
 {
-    const char *word = words[*at] + 2;
-    const char *equals = strchr(word, '=');
+    bool is_short = words[*at][1] != '-';
+    const char *word = words[*at] + (is_short ? 1 : 2);
+    const char *equals = is_short ? NULL : strchr(word, '=');
     size_t size = equals ? (size_t)(equals - word) : strlen(word);
-    int which = index_of(call->command, word, size);
+    const struct cmd_option *option;
+    int which = !is_short  ? index_of(call->command, word, size)
+                : word[1] ? -1
+                           : index_of_letter(call->command, word[0]);
 
     if (which < 0) {
-        (void)cmd_fail(CMD_USAGE, "unknown option \"--%.40s\"", word);
+        (void)cmd_fail(CMD_USAGE, "unknown option \"%.40s\"", words[*at]);
         return false;
     }
-    if (!call->command->options[which].value != !equals && !call->command->options[which].value) {
-        (void)cmd_fail(CMD_USAGE, "--%s takes no value", call->command->options[which].name);
+    option = cmd_option_at(call->command, (uint32_t)which);
+    if (!option->value && equals) {
+        (void)cmd_fail(CMD_USAGE, "--%s takes no value", option->name);
         return false;
     }
     call->values[which] = equals ? equals + 1 : "";
-    if (call->command->options[which].value && !equals) {
+    if (option->value && !equals) {
         if (*at + 1 >= count) {
-            (void)cmd_fail(CMD_USAGE, "--%s needs a value", call->command->options[which].name);
+            (void)cmd_fail(CMD_USAGE, "--%s needs a value", option->name);
             return false;
         }
         call->values[which] = words[++*at];
@@ -99,7 +118,7 @@ static enum cmd_exit run(const struct cmd_command *command, char **words, int co
         }
         if (!ends && strcmp(words[i], "--") == 0)
             ends = true;
-        else if (!ends && strncmp(words[i], "--", 2) == 0)
+        else if (!ends && words[i][0] == '-' && words[i][1])
             good = read_option(&call, words, count, &i);
         else if (call.count < command->most)
             call.arguments[call.count++] = words[i];

@@ -3,7 +3,7 @@
  *   native_node CONFIG PORT [SEED]    without a seed it founds a cluster
  *
  * Prints the socket's path. A line `TYPE ID` of its input sends a message to that entity; `block` after them
- * makes the entity wait until the file that the environment variable GATE names exists. The input's end ends the
+ * makes the entity wait until the file that the environment variable GATE names exists. CLUSTER is the system's name. The input's end ends the
  * node. */
 #define _GNU_SOURCE
 #include <sherd/http.h>
@@ -34,7 +34,7 @@ static int open_node(struct sherd_system **system, char **arguments, int count_o
 {
     const char *seeds[] = { count_of > 3 ? arguments[3] : NULL, NULL };
     const struct sherd_options options = {
-        .name = "Native",
+        .name = getenv("CLUSTER") ? getenv("CLUSTER") : "Native",
         .config_text = arguments[1],
         .port = (uint16_t)atoi(arguments[2]),
         .seed_nodes = seeds[0] ? seeds : NULL,
