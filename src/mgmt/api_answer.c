@@ -1,6 +1,7 @@
 /* Writes the answers of native routes from the facts that looks brought. */
 #include "look/kinds.h"
 #include "mgmt/api_inside.h"
+#include "mgmt/explain.h"
 #include "mgmt/fields.h"
 #include "mgmt/json.h"
 #include "mgmt/rows.h"
@@ -360,6 +361,8 @@ enum mgmt_error api_answer(const struct api_request *request, const struct facts
         return put_entity(request, facts, body);
     case API_ENTITY_WHERE_ROUTE:
         return put_where(request, facts, count, body);
+    case API_EXPLAIN_ROUTE:
+        return explain_answer(request, facts, count, body);
     case API_CONFIG_DIFF_ROUTE:
         put_config_diff(facts, body);
         break;

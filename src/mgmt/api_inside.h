@@ -6,8 +6,16 @@
 #include "mgmt/facts.h"
 
 #define API_SHARD_SIZE 16
+/* The shard of an id by Akka's hash. False: the number of shards is none. */
+bool api_shard_number(const char *id, uint64_t shards, char shard[API_SHARD_SIZE]);
 /* plan.c: the shard of the request's entity, by Akka's hash. False: no member told the number of shards. */
 bool api_shard(const struct api_request *request, const struct facts *types, char shard[API_SHARD_SIZE]);
+
+/* Adds a look with all its pages. */
+struct api_ask *api_ask_add(const struct api_request *request, enum sherd_look_kind kind, struct api_ask *asks,
+                            uint32_t *count);
+/* Adds HOMES and SHARDS of the request's type. */
+void api_ask_shard(const struct api_request *request, const char *shard, struct api_ask *asks, uint32_t *count);
 
 /* api_status.c. facts: those that api_plan asked for, in its order. */
 void api_put_members(const struct facts *facts, struct buf *body);
