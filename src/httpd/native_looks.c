@@ -97,7 +97,7 @@ static void free_job(struct look_job *job)
     if (job->httpd->status_job == job)
         job->httpd->status_job = NULL;
     for (uint32_t i = 0; i < API_ASKS_ROOM; i++)
-        facts_fini(&job->facts[i]);
+        facts_free(&job->facts[i]);
     api_request_fini(&job->request);
     mem_free(job);
 }

@@ -25,7 +25,7 @@
     X(SHARD, "shard", WORD, 0, 0, "Only this shard.") \
     X(VIEW, "view", WORD, 0, 0, "The membership as the member at host:port sees it; this node unless it is given.") \
     X(ID, "id", WORD, 0, 0, "The id of an entity.") \
-    X(OF, "of", WORD, 0, 0, "What to explain: node, shard, entity, message, rebalance or ready.")
+    X(OF, "of", WORD, 0, 0, "The thing to explain: node, shard, entity, message, rebalance or ready.")
 
 enum api_param {
 #define X(id, name, ...) API_##id,

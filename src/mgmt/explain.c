@@ -65,7 +65,7 @@ static uint32_t plan_node(const struct api_request *request, struct api_ask *ask
     return count;
 }
 
-/* What explains a shard. */
+/* Adds the looks that explain a shard. */
 static void add_shard(const struct api_request *request, const char *shard, struct api_ask *asks, uint32_t *count)
 {
     struct api_ask *ask;
@@ -96,7 +96,7 @@ static uint32_t plan_first(const struct api_request *request, enum explain_of of
         if (!request->words[API_TYPE] || !request->words[API_ID])
             return 0;
         (void)api_ask_add(request, SHERD_LOOK_TYPES, asks, &count);
-        if (strlen(request->words[API_ID]) <= 255) {
+        if (strlen(request->words[API_ID]) <= SHERD_ID_MAX) {
             ask = api_ask_add(request, SHERD_LOOK_ENTITY, asks, &count);
             ask->options.type = request->words[API_TYPE];
             ask->options.entity = request->words[API_ID];

@@ -31,7 +31,7 @@ enum explain_severity { EXPLAIN_CRITICAL, EXPLAIN_WARNING, EXPLAIN_NOTICE };
     X(N6, NODE, CRITICAL, "{node} is unreachable", "{other} does not reach it{since}", \
       "see whether its process runs and the network is whole; the split brain resolver decides, or down it") \
     X(N14, NODE, NOTICE, "{node} leaves", "{count} shards are left to hand off", "nothing: it ends after the last one") \
-    X(S1, SHARD, NOTICE, "shard {shard} of {type} has no home", "nobody has used it since the coordinator began", \
+    X(S1, SHARD, NOTICE, "shard {shard} of {type} has no home", "no message has used it since the coordinator began", \
       "nothing: the first message gives it one") \
     X(S2, SHARD, CRITICAL, "{type} has no coordinator", "no region has registered with one", \
       "see the oldest member of the type's role: it hosts the coordinator") \
@@ -96,7 +96,7 @@ enum explain_rule {
     RULE_COUNT
 };
 
-/* What a rule says beyond the request. */
+/* The words of a rule beyond those of the request. */
 struct explain_words {
     struct slice node, other, text; /* lent by the facts */
     char since[64];                 /* with words before it; or empty */

@@ -8,8 +8,6 @@
 #include "mgmt/fields.h"
 #include "mgmt/rows.h"
 
-#define ID_MAX 255
-
 /* ---- facts ---- */
 
 static const struct facts *of_kind(const struct explained *explained, enum sherd_look_kind kind)
@@ -419,8 +417,8 @@ static bool holds_for_message(enum explain_rule rule, const struct explained *ex
         return is_unknown_type(explained, words);
     case RULE_M2:
         words->count = wanted(explained, API_ID).size;
-        words->most = ID_MAX;
-        return words->count > ID_MAX;
+        words->most = SHERD_ID_MAX;
+        return words->count > SHERD_ID_MAX;
     case RULE_M4:
         if (!lacks_home(explained) || !type_of(explained, &sums))
             return false;

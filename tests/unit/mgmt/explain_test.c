@@ -26,7 +26,7 @@ static struct api_request request;
 static void clear(void)
 {
     for (uint32_t i = 0; i < kinds; i++)
-        facts_fini(&facts[i]);
+        facts_free(&facts[i]);
     memset(facts, 0, sizeof facts);
     kinds = 0;
     memset(&request, 0, sizeof request);
@@ -450,7 +450,7 @@ static void readiness_is_explained(void **state)
     clear();
 }
 
-static void missing_facts_are_told(void **state)
+static void explanations_name_missing_members(void **state)
 {
     json_t *root;
 
@@ -514,7 +514,7 @@ int main(void)
         cmocka_unit_test(messages_are_explained),
         cmocka_unit_test(rebalance_is_explained),
         cmocka_unit_test(readiness_is_explained),
-        cmocka_unit_test(missing_facts_are_told),
+        cmocka_unit_test(explanations_name_missing_members),
         cmocka_unit_test(every_rule_was_seen),
         cmocka_unit_test(the_guide_lists_every_rule),
     };
