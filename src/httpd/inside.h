@@ -151,7 +151,6 @@ void gate_fini(struct httpd *httpd); /* the library has freed its connections */
 void request_come(struct evhttp_request *request, void *door);
 /* The view is there, or takes too long. */
 void request_go_on(struct connection *connection);
-void request_wait_for_view(struct connection *connection);
 /* act.c: carries out what changes something at the node, and writes the audit. Returns 0 or an error of the
  * node's call. accepted: the status of the answer if it is 0. */
 int act(struct connection *connection, const char *address, unsigned accepted);
@@ -203,8 +202,9 @@ void work_job_free(struct httpd *httpd, struct job *job);
 /* ---- native routes ---- */
 
 /* native.c */
-void native_carry_out(struct connection *connection);
-void native_go_on(struct connection *connection); /* the view is there */
+/* False: it waits for the view; then native_go_on goes on. */
+bool native_carry_out(struct connection *connection);
+void native_go_on(struct connection *connection);
 /* health.c */
 void health_answer(struct connection *connection);
 void health_answer_native(struct connection *connection);

@@ -170,38 +170,38 @@ void native_go_on(struct connection *connection)
 
 /* ---- all of them ---- */
 
-void native_carry_out(struct connection *connection)
+bool native_carry_out(struct connection *connection)
 {
     switch ((enum api_route)connection->decision.native) {
     case API_ROOT_ROUTE:
         put_about(connection);
-        return;
+        break;
     case API_OPENAPI_ROUTE:
         put_document(connection);
-        return;
+        break;
     case API_HEALTH_STARTUP_ROUTE:
     case API_HEALTH_READY_ROUTE:
     case API_HEALTH_LIVE_ROUTE:
         health_answer_native(connection);
-        return;
+        break;
     case API_LOG_SHOW_ROUTE:
         put_level(connection);
-        return;
+        break;
     case API_LOG_SET_ROUTE:
         set_level(connection);
-        return;
+        break;
     case API_MEMBER_JOIN_ROUTE:
         join(connection);
-        return;
+        break;
     case API_MEMBER_LEAVE_ROUTE:
     case API_MEMBER_DOWN_ROUTE:
-        request_wait_for_view(connection);
-        return;
+        return false;
     case API_PREPARE_ROUTE:
         put_accepted(connection, act(connection, "", 202), NULL, NULL);
-        return;
+        break;
     default:
         if (!native_looks_ask(connection))
             answer_error(connection, ERROR_BUSY);
     }
+    return true;
 }

@@ -97,7 +97,7 @@ static void free_job(struct look_job *job)
     if (job->httpd->status_job == job)
         job->httpd->status_job = NULL;
     for (uint32_t i = 0; i < API_ASKS_ROOM; i++)
-        facts_fini(&job->facts[i]);
+        facts_free(&job->facts[i]);
     api_request_fini(&job->request);
     mem_free(job);
 }
@@ -384,6 +384,8 @@ static struct look_job *new_job(struct connection *connection)
     job->request.self = httpd->self;
     job->request.system = httpd->access->system_name;
     job->request.wall_ms = wall_ms();
+    httpd->access->health(httpd->access->node, httpd->settings.ready_statuses, &job->request.health);
+    job->request.health.unready &= httpd->settings.checks;
     job->request.is_lines = connection->takes_lines && api_row(route)->kind != API_NO_KIND;
     if (!api_request_set(&job->request, &args)) {
         free_job(job);

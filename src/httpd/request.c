@@ -204,7 +204,7 @@ void request_go_on(struct connection *connection)
         answer_view(connection);
 }
 
-void request_wait_for_view(struct connection *connection)
+static void wait_for_view(struct connection *connection)
 {
     struct timeval most = { 0, HTTPD_VIEW_MS * 1000 };
 
@@ -235,12 +235,12 @@ static void carry_out(struct connection *connection)
         if (connection->decision.action == ACTION_JOIN)
             join(connection);
         else
-            request_wait_for_view(connection);
+            wait_for_view(connection);
         return;
     case ROUTE_MEMBER:
     case ROUTE_SEED_NODES:
     case ROUTE_SHARD_TYPES:
-        request_wait_for_view(connection);
+        wait_for_view(connection);
         return;
     case ROUTE_SHARDS:
     case ROUTE_SHARD_STATS:
@@ -252,7 +252,8 @@ static void carry_out(struct connection *connection)
             answer_error(connection, ERROR_STREAMS);
         return;
     case ROUTE_API:
-        native_carry_out(connection);
+        if (!native_carry_out(connection))
+            wait_for_view(connection);
         return;
     case ROUTE_NONE:
     case ROUTE_COUNT:

@@ -4,6 +4,7 @@
 #define SHERD_MGMT_API_H
 
 #include <sherd/look.h>
+#include <sherd/manage.h>
 
 #include "mgmt/route.h"
 
@@ -23,7 +24,8 @@
     X(TYPE, "type", WORD, 0, 0, "Only this entity type.") \
     X(SHARD, "shard", WORD, 0, 0, "Only this shard.") \
     X(VIEW, "view", WORD, 0, 0, "The membership as the member at host:port sees it; this node unless it is given.") \
-    X(ID, "id", WORD, 0, 0, "The id of an entity.")
+    X(ID, "id", WORD, 0, 0, "The id of an entity.") \
+    X(OF, "of", WORD, 0, 0, "The thing to explain: node, shard, entity, message, rebalance or ready.")
 
 enum api_param {
 #define X(id, name, ...) API_##id,
@@ -100,7 +102,10 @@ enum api_param {
     X(HEALTH_READY, "ready", GET, "/health/ready", LOOK, OPEN, 0, API_NO_KIND, "Health", NULL, "health", \
       "Whether the node is ready.") \
     X(HEALTH_LIVE, "live", GET, "/health/live", LOOK, OPEN, 0, API_NO_KIND, "Health", NULL, "health", \
-      "Whether the node runs.")
+      "Whether the node runs.") \
+    X(EXPLAIN, "explain", GET, "/explain", LOOK, READ, \
+      API_ASKS | API_BIT(OF) | API_BIT(NODE) | API_BIT(TYPE) | API_BIT(SHARD) | API_BIT(ID), API_NO_KIND, "Explanation", \
+      NULL, "explain", "Why a thing is as it is, and what to do.")
 
 enum api_route {
 #define X(id, ...) API_##id##_ROUTE,
@@ -147,6 +152,7 @@ struct api_request {
     struct buf cursor;
     bool is_lines; /* a list without a limit, one row a line */
     uint64_t wall_ms;
+    struct sherd_health health; /* of this node */
     const char *self, *system; /* "host:port", and the cluster's name; lent */
 };
 
@@ -158,7 +164,7 @@ struct api_ask {
     bool is_whole;  /* all pages, up to MGMT_FACTS_MAX rows */
 };
 
-#define API_ASKS_ROOM 8
+#define API_ASKS_ROOM 12
 
 /* Takes the values over. False: the cursor is malformed. request: zero but for the route. */
 bool api_request_set(struct api_request *request, const struct api_args *args);
@@ -215,6 +221,8 @@ const char *api_node(const char *name);
       "lanes:count? entities:count? undelivered:count? waiting:count? uptimeMs:ms?") \
     X("Status", "cluster:text health:text self:text leader:text? partial:flag asOf:time members:StatusMembers " \
       "versions:counts totals:StatusTotals types:*StatusType nodes:*StatusNode") \
+    X("Finding", "rule:text severity:text text:text cause:text remedy:text") \
+    X("Explanation", "of:text text:text findings:*Finding notKnown:words partial:flag nodes:*Part") \
     X("ErrorText", "code:text message:text hint~:text doc~:text") \
     X("Error", "error:ErrorText")
 

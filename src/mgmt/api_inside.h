@@ -5,16 +5,25 @@
 #include "mgmt/api.h"
 #include "mgmt/facts.h"
 
+/* ask.c. */
 #define API_SHARD_SIZE 16
-/* plan.c: the shard of the request's entity, by Akka's hash. False: no member told the number of shards. */
+/* The shard of an id by Akka's hash. False: the number of shards is none. */
+bool api_shard_number(const char *id, uint64_t shards, char shard[API_SHARD_SIZE]);
+/* The shard of the request's entity, by Akka's hash. False: no member told the number of shards. */
 bool api_shard(const struct api_request *request, const struct facts *types, char shard[API_SHARD_SIZE]);
+
+/* Adds a look with all its pages. */
+struct api_ask *api_ask_add(const struct api_request *request, enum sherd_look_kind kind, struct api_ask *asks,
+                            uint32_t *count);
+/* Adds HOMES and SHARDS of the request's type. */
+void api_ask_shard(const struct api_request *request, const char *shard, struct api_ask *asks, uint32_t *count);
 
 /* api_status.c. facts: those that api_plan asked for, in its order. */
 void api_put_members(const struct facts *facts, struct buf *body);
 enum mgmt_error api_put_member(const struct api_request *request, const struct facts *facts, struct buf *body);
 void api_put_status(const struct api_request *request, const struct facts *facts, struct buf *body);
 
-/* api_answer.c: sums of a type's rows, one from each member. */
+/* type_sums.c: sums of a type's rows, one from each member. */
 struct type_sums {
     struct slice type, coordinator; /* data is null: nobody knows it */
     uint64_t shards, term, hosted, entities, waiting, wanted;

@@ -31,7 +31,7 @@
       "/api/v1/openapi.json") \
     X(ERROR_NO_TYPE, 404, "no-type", "no member has this entity type") \
     X(ERROR_NO_MEMBER, 404, "no-member", "there is no such member") \
-    X(ERROR_NO_HOME, 404, "no-home", "the shard has no home: nobody has used it") \
+    X(ERROR_NO_HOME, 404, "no-home", "the shard has no home: no message has used it") \
     X(ERROR_NOT_RUNNING, 404, "not-found", "the entity does not run; the next message starts it") \
     X(ERROR_NOT_ALLOWED, 405, "method", "the path has other methods; see the header Allow") \
     X(ERROR_CONTENT_TYPE, 415, "content-type", "the body must be application/json") \

@@ -3,7 +3,7 @@
 
 #include "base/limits.h"
 
-void facts_fini(struct facts *facts)
+void facts_free(struct facts *facts)
 {
     vec_fini(&facts->values);
     vec_fini(&facts->row_parts);

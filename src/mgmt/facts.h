@@ -25,7 +25,7 @@ struct facts {
     bool is_partial;   /* a part is missing, or rows are left out */
 };
 
-void facts_fini(struct facts *facts);
+void facts_free(struct facts *facts);
 /* Forgets the rows, and keeps the parts. */
 void facts_drop_rows(struct facts *facts);
 /* Copies a page behind the ones before. */

@@ -61,7 +61,7 @@ void field_null(struct buf *buf, const char *name)
 }
 
 /* Days since 1970 become a date of the Gregorian calendar, by eras of 400 years that begin in March. */
-static void put_date(char text[48], uint64_t wall_ms)
+void date_text(char text[DATE_SIZE], uint64_t wall_ms)
 {
     uint64_t day = wall_ms / 86400000 + 719468, ms = wall_ms % 86400000;
     uint64_t era = day / 146097, of_era = day % 146097;
@@ -71,17 +71,17 @@ static void put_date(char text[48], uint64_t wall_ms)
     uint64_t month = march < 10 ? march + 3 : march - 9;
 
     year += era * 400 + (month <= 2);
-    (void)snprintf(text, 48, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ", (unsigned)(year % 10000), (unsigned)month,
+    (void)snprintf(text, DATE_SIZE, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ", (unsigned)(year % 10000), (unsigned)month,
                    (unsigned)(of_year - (153 * march + 2) / 5 + 1), (unsigned)(ms / 3600000),
                    (unsigned)(ms / 60000 % 60), (unsigned)(ms / 1000 % 60), (unsigned)(ms % 1000));
 }
 
 void field_time(struct buf *buf, const char *name, uint64_t wall_ms)
 {
-    char text[48];
+    char text[DATE_SIZE];
 
     if (wall_ms)
-        put_date(text, wall_ms);
+        date_text(text, wall_ms);
     field_text(buf, name, wall_ms ? text : NULL);
 }
 

@@ -12,7 +12,10 @@ void field_count(struct buf *buf, const char *name, uint64_t number);
 void field_decimal(struct buf *buf, const char *name, uint64_t number); /* as text */
 void field_flag(struct buf *buf, const char *name, bool flag);
 void field_null(struct buf *buf, const char *name);
-/* RFC 3339 in UTC with milliseconds; 0: null. */
+#define DATE_SIZE 48
+/* RFC 3339 in UTC with milliseconds. */
+void date_text(char text[DATE_SIZE], uint64_t wall_ms);
+/* The same as a field; 0: null. */
 void field_time(struct buf *buf, const char *name, uint64_t wall_ms);
 void field_hex(struct buf *buf, const char *name, struct slice bytes);
 void value_text(struct buf *buf, struct slice text); /* as field_slice */

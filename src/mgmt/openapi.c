@@ -1,5 +1,6 @@
 /* Writes the OpenAPI document from the table of api.h and the columns of looks. */
 #include "mgmt/api.h"
+#include "mgmt/explain.h"
 #include "mgmt/fields.h"
 #include "mgmt/json.h"
 #include "mgmt/rows.h"
@@ -166,6 +167,23 @@ static void put_list_schema(struct buf *buf, enum sherd_look_kind kind)
 
 /* ---- operations ---- */
 
+static void put_explained(struct buf *buf)
+{
+    static const char *const names[] = {
+#define X(name, text) text,
+        EXPLAIN_OF(X)
+#undef X
+    };
+
+    field_name(buf, "enum");
+    buf_put_u8(buf, '[');
+    for (int i = 0; i < EXPLAIN_OF_COUNT; i++) {
+        json_next(buf);
+        json_text(buf, names[i]);
+    }
+    buf_put_u8(buf, ']');
+}
+
 static void put_param(struct buf *buf, struct slice name, bool is_path, const struct api_row *row)
 {
     json_next(buf);
@@ -185,6 +203,8 @@ static void put_param(struct buf *buf, struct slice name, bool is_path, const st
         }
         if (i == API_ORDER)
             put_orders(buf, row->kind);
+        if (i == API_OF)
+            put_explained(buf);
         buf_put_u8(buf, '}');
     }
     buf_put_u8(buf, '}');

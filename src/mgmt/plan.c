@@ -1,11 +1,8 @@
 /* Says which looks a native route needs. */
-#include <stdio.h>
-
-#include <sherd/allocation.h>
-
 #include "base/check.h"
 #include "look/kinds.h"
 #include "mgmt/api_inside.h"
+#include "mgmt/explain.h"
 
 static int hex_digit(uint8_t byte)
 {
@@ -46,30 +43,12 @@ void api_request_fini(struct api_request *request)
     memset(request, 0, sizeof *request);
 }
 
-const char *api_node(const char *name)
-{
-    const char *at = name ? strrchr(name, '@') : NULL;
-
-    return at ? at + 1 : name;
-}
-
 /* ---- looks ---- */
-
-static struct api_ask *add(const struct api_request *request, enum sherd_look_kind kind, struct api_ask *asks,
-                           uint32_t *count)
-{
-    struct api_ask *ask = &asks[(*count)++];
-
-    *ask = (struct api_ask){ .kind = kind, .is_whole = true };
-    ask->options.count = SHERD_LOOK_ROWS_MAX;
-    ask->options.timeout_ms = (uint32_t)request->numbers[API_TIMEOUT];
-    return ask;
-}
 
 static uint32_t plan_list(const struct api_request *request, struct api_ask *asks)
 {
     uint32_t count = 0;
-    struct api_ask *ask = add(request, api_row(request->route)->kind, asks, &count);
+    struct api_ask *ask = api_ask_add(request, api_row(request->route)->kind, asks, &count);
 
     ask->is_whole = false;
     ask->options.type = request->words[API_TYPE];
@@ -87,10 +66,10 @@ static uint32_t plan_members(const struct api_request *request, struct api_ask *
     const char *view = request->words[API_VIEW], *node = api_node(request->words[API_NODE]);
     uint32_t count = 0;
 
-    add(request, SHERD_LOOK_MEMBERS, asks, &count)->options.node = view ? api_node(view) : request->self;
-    add(request, SHERD_LOOK_NODES, asks, &count)->options.node = node;
+    api_ask_add(request, SHERD_LOOK_MEMBERS, asks, &count)->options.node = view ? api_node(view) : request->self;
+    api_ask_add(request, SHERD_LOOK_NODES, asks, &count)->options.node = node;
     if (node)
-        add(request, SHERD_LOOK_LANES, asks, &count)->options.node = node;
+        api_ask_add(request, SHERD_LOOK_LANES, asks, &count)->options.node = node;
     return count;
 }
 
@@ -98,46 +77,20 @@ static uint32_t plan_types(const struct api_request *request, struct api_ask *as
 {
     uint32_t count = 0;
 
-    add(request, SHERD_LOOK_TYPES, asks, &count)->options.type = request->words[API_TYPE];
-    add(request, SHERD_LOOK_COORDINATORS, asks, &count)->options.type = request->words[API_TYPE];
+    api_ask_add(request, SHERD_LOOK_TYPES, asks, &count)->options.type = request->words[API_TYPE];
+    api_ask_add(request, SHERD_LOOK_COORDINATORS, asks, &count)->options.type = request->words[API_TYPE];
     return count;
-}
-
-static void add_shard(const struct api_request *request, const char *shard, struct api_ask *asks, uint32_t *count)
-{
-    static const enum sherd_look_kind kinds[] = { SHERD_LOOK_HOMES, SHERD_LOOK_SHARDS };
-
-    for (int i = 0; i < 2; i++) {
-        struct api_ask *ask = add(request, kinds[i], asks, count);
-
-        (void)snprintf(ask->shard, sizeof ask->shard, "%s", shard);
-        ask->options.type = request->words[API_TYPE];
-        ask->options.shard = strlen(shard) < sizeof ask->shard ? ask->shard : shard;
-    }
 }
 
 static uint32_t plan_entity(const struct api_request *request, struct api_ask *asks)
 {
     uint32_t count = 0;
-    struct api_ask *ask = add(request, SHERD_LOOK_ENTITY, asks, &count);
+    struct api_ask *ask = api_ask_add(request, SHERD_LOOK_ENTITY, asks, &count);
 
     ask->options.type = request->words[API_TYPE];
     ask->options.entity = request->words[API_ID];
-    add(request, SHERD_LOOK_TYPES, asks, &count)->options.type = request->words[API_TYPE];
+    api_ask_add(request, SHERD_LOOK_TYPES, asks, &count)->options.type = request->words[API_TYPE];
     return count;
-}
-
-bool api_shard(const struct api_request *request, const struct facts *types, char shard[API_SHARD_SIZE])
-{
-    for (uint32_t i = 0; i < facts_count(types); i++) {
-        uint64_t shards = fact_number(types, i, LOOK_TYPES_SHARDS);
-
-        if (!shards || shards > INT32_MAX)
-            continue;
-        (void)snprintf(shard, API_SHARD_SIZE, "%d", (int)sherd_shard_of(request->words[API_ID], (uint32_t)shards));
-        return true;
-    }
-    return false;
 }
 
 static uint32_t plan_home(const struct api_request *request, const struct facts *facts, struct api_ask *asks)
@@ -146,7 +99,7 @@ static uint32_t plan_home(const struct api_request *request, const struct facts 
     char shard[API_SHARD_SIZE];
 
     if (api_shard(request, &facts[1], shard))
-        add_shard(request, shard, asks, &count);
+        api_ask_shard(request, shard, asks, &count);
     return count;
 }
 
@@ -156,9 +109,9 @@ static uint32_t plan_status(const struct api_request *request, struct api_ask *a
                                                   SHERD_LOOK_COORDINATORS };
     uint32_t count = 0;
 
-    add(request, SHERD_LOOK_MEMBERS, asks, &count)->options.node = request->self;
+    api_ask_add(request, SHERD_LOOK_MEMBERS, asks, &count)->options.node = request->self;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        (void)add(request, kinds[i], asks, &count);
+        (void)api_ask_add(request, kinds[i], asks, &count);
     return count;
 }
 
@@ -167,6 +120,8 @@ uint32_t api_plan(const struct api_request *request, const struct facts *facts, 
 {
     uint32_t count = 0;
 
+    if (request->route == API_EXPLAIN_ROUTE)
+        return explain_plan(request, facts, had, asks);
     if (had)
         return request->route == API_ENTITY_WHERE_ROUTE && had == 2 ? plan_home(request, facts, asks) : 0;
     if (api_row(request->route)->kind != API_NO_KIND)
@@ -181,14 +136,14 @@ uint32_t api_plan(const struct api_request *request, const struct facts *facts, 
     case API_TYPE_SHOW_ROUTE:
         return plan_types(request, asks);
     case API_SHARD_SHOW_ROUTE:
-        add_shard(request, request->words[API_SHARD], asks, &count);
-        add(request, SHERD_LOOK_TYPES, asks, &count)->options.type = request->words[API_TYPE];
+        api_ask_shard(request, request->words[API_SHARD], asks, &count);
+        api_ask_add(request, SHERD_LOOK_TYPES, asks, &count)->options.type = request->words[API_TYPE];
         return count;
     case API_ENTITY_SHOW_ROUTE:
     case API_ENTITY_WHERE_ROUTE:
         return plan_entity(request, asks);
     case API_CONFIG_DIFF_ROUTE:
-        (void)add(request, SHERD_LOOK_CONFIG, asks, &count);
+        (void)api_ask_add(request, SHERD_LOOK_CONFIG, asks, &count);
         return count;
     default:
         return 0;

@@ -124,7 +124,7 @@ def every_answer_has_its_schema(node, document, names):
         if "get" not in methods:
             continue
         target = path.format(**{name: urllib.parse.quote(value, safe="") for name, value in names.items()})
-        code, answer = node.get(target)
+        code, answer = node.get(target + ("?of=node" if path == "/explain" else ""))
         expect(code == 200 and matches(document, path, "get", code, answer), f"GET {path} answers by its schema")
         code, answer = node.get(target + "?nothing=1")
         expect(code == 400 and matches(document, path, "get", code, answer), f"and refuses an unknown parameter")
@@ -251,6 +251,76 @@ def members_leave(node, leaver, document):
            "the log has an audit line")
 
 
+# ---- explanations ----
+
+def findings(node, query):
+    """The rules and texts of an explanation; it is empty until all members have answered."""
+    code, answer = node.get("/explain?" + query)
+    if code != 200 or not matches(document_of(node), "/explain", "get", code, answer):
+        return {}
+    return {one["rule"]: f'{one["text"]}; {one["cause"]}' for one in answer["findings"]}
+
+
+def document_of(node):
+    if not hasattr(node, "document"):
+        node.document = node.get("/openapi.json")[1]
+    return node.document
+
+
+def healthy_things_are_explained(node, nodes):
+    where = node.get("/types/Cart/entities/cart-7/where")[1]
+    found = findings(node, f"of=shard&type=Cart&shard={where['shard']}")
+    expect(list(found) == ["S15"] and where["node"] in found["S15"], f"a shard runs: {found}")
+    expect(list(findings(node, "of=entity&type=Cart&id=cart-7")) == [], "an entity that runs has no finding")
+    expect("E1" in findings(node, "of=entity&type=Cart&id=nobody"), "one that does not run has")
+    found = findings(node, "of=message&type=Cart&id=cart-7")
+    expect(where["node"] in found.get("M7", ""), f"a message would be delivered: {found}")
+    expect("Cart Idle" in findings(node, "of=message&type=Crat&id=a").get("M1", ""), "an unknown type gives the known ones")
+    expect(list(findings(node, "of=shard&type=Idle&shard=1")) == ["S1"], "a shard that nobody used has no home")
+    expect("M4" in findings(node, "of=message&type=Idle&id=a"), "a message to it waits for a home")
+    expect(list(findings(node, "of=shard&type=Idle&shard=9")) == ["S1", "S16"], "a shard may be above the number")
+    expect(set(findings(node, "of=rebalance&type=Cart")) <= {"R4"}, "shards are balanced, or will move")
+    for one in nodes:
+        expect(findings(node, "of=node&node=" + one.address) == {} and findings(one, "of=ready") == {}, "nodes are well")
+    for query in "", "?of=all", "?of=shard&type=Cart", "?of=entity&id=a", "?of=rebalance":
+        expect(node.get("/explain" + query)[0] == 400, f"an incomplete question is refused: {query}")
+
+
+def a_blocked_lane_is_explained(nodes):
+    """A handler blocks a lane until the gate opens."""
+    home = nodes[1].get("/types/Cart/entities/cart-7/where")[1]["node"]
+    node = [one for one in nodes if one.address == home][0]
+    node.tell("Cart", "cart-7", "block")
+    eventually(lambda: "Q4" in findings(node, "of=ready"), "a blocked lane is explained")
+    code, health = node.get("/health/ready")
+    expect(code == 503 and [one["name"] for one in health["checks"] if not one["ok"]] == ["lanes"], "and not ready")
+    expect(node.get("/health/live")[0] == 200, "but live")
+    began = time.monotonic()
+    code, page = node.get("/types/Cart/entities?timeout=500")
+    expect(code == 200 and page["partial"] and time.monotonic() - began < 3, "lists come without the lane in time")
+    code, answer = nodes[0].get("/explain?of=entity&type=Cart&id=cart-7&timeout=500")
+    expect(code == 200 and any(home in one for one in answer["notKnown"]), "and explanations name what is not known")
+    with open(os.path.join(folder, "gate"), "w"):
+        pass
+    eventually(lambda: node.get("/health/ready")[0] == 200, "the node is ready again")
+
+
+def an_unreachable_node_is_explained():
+    first = Node()
+    second = Node(first)
+    eventually(lambda: [row["status"] for row in first.get("/members")[1]["items"]] == ["Up"] * 2, "both members are up")
+    os.kill(second.process.pid, signal.SIGSTOP)
+    os.waitpid(second.process.pid, os.WUNTRACED)
+    query = f"of=node&node={second.address}&timeout=500"
+    eventually(lambda: f"{first.address} does not reach it, since 20" in findings(first, query).get("N6", ""),
+               "an unreachable node is explained, with the time")
+    expect(first.get("/status?timeout=500")[1]["health"] == "warning", "and the status warns")
+    second.process.kill()
+    second.process.wait()
+    first.process.kill()
+    first.process.wait()
+
+
 def main():
     first = Node(config="sherd.cluster.failure-detector.acceptable-heartbeat-pause = 60s")
     others = [Node(first, "sherd.cluster.failure-detector.acceptable-heartbeat-pause = 60s") for _ in range(2)]
@@ -263,6 +333,8 @@ def main():
     shard = first.get("/types/Cart/entities/cart-7/where")[1]["shard"]
     for node in first, others[1]:
         every_answer_has_its_schema(node, document, {"type": "Cart", "shard": shard, "id": "cart-7", "node": others[0].address})
+    healthy_things_are_explained(first, nodes)
+    a_blocked_lane_is_explained(nodes)
     pages_join(others[1])
     an_entity_is_found(nodes)
     errors_are_told(first)
@@ -273,6 +345,7 @@ def main():
     others[1].end()
     for node in first, others[0]:
         expect(node.end() == 0, "a node ends")
+    an_unreachable_node_is_explained()
     shutil.rmtree(folder)
     print("failed:", *failed, sep="\n  ") if failed else print("success")
     return 1 if failed else 0

@@ -284,7 +284,7 @@ static void a_list_tells_what_is_missing(void **state)
     api_lines(&facts, &body);
     assert_memory_equal(body.data, wanted + 10, 20);
     buf_fini(&body);
-    facts_fini(&facts);
+    facts_free(&facts);
 }
 
 static void a_look_keeps_a_limited_number_of_rows(void **state)
@@ -301,7 +301,7 @@ static void a_look_keeps_a_limited_number_of_rows(void **state)
     assert_int_equal(facts.parts.items[0].row_count, MGMT_FACTS_MAX);
     facts_drop_rows(&facts);
     assert_true(facts_want_more(&facts));
-    facts_fini(&facts);
+    facts_free(&facts);
 }
 
 static void dates_are_those_of_the_calendar(void **state)
