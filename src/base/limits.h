@@ -576,6 +576,9 @@
 #define MGMT_WRONG_ADDRESSES_MAX 256 /* remembered for that; then the oldest is forgotten */
 #define MGMT_WRONG_MS 60000
 #define MGMT_EVENTS_BYTES_MAX (64 * 1024) /* of events that wait for a stream; then it ends */
+#define METRICS_TYPES_MAX 100 /* entity types with a label of their own; the others share one */
+#define METRICS_TYPE_SERIES 14 /* samples of a type */
+#define METRICS_BYTES_MAX (512 * 1024) /* of an answer, which these limits keep */
 
 /* httpd: the threads and sockets of the management */
 #define HTTPD_CONNECTIONS_EACH_MAX 16 /* from one address that is not loopback */
@@ -587,6 +590,7 @@
 #define HTTPD_WORK_MAX 32 /* requests that wait for the node; then 503 */
 #define HTTPD_WORKERS_MAX 4 /* threads that ask the node: a late lane holds one for 3 s */
 #define HTTPD_VIEW_MS 250 /* then the view of before is the answer */
+#define HTTPD_FIGURES_MS 200 /* then the figures of before stand for those of late threads */
 /* on their way to a stream's peer; further events wait */
 #define HTTPD_STREAM_BYTES (64 * 1024)
 #define HTTPD_BEAT_MS 10000 /* of silence, then a stream gets an empty event */

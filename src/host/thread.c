@@ -12,6 +12,7 @@
 #include "host/client.h"
 #include "host/durable.h"
 #include "host/discovery.h"
+#include "host/figures.h"
 #include "host/lease_provider.h"
 #include "host/log.h"
 #include "host/looks.h"
@@ -246,7 +247,10 @@ static bool carry_out(struct thread *thread, uint32_t index)
             discovery_look(system->discovery);
             break;
         case DRIVER_STATUS:
-            status_returned(system, request.part);
+            if (request.part->wants_figures)
+                figures_returned(system, request.part);
+            else
+                status_returned(system, request.part);
             break;
         case DRIVER_TYPE:
             type_call_returned(system, request.type);

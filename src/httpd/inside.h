@@ -25,6 +25,7 @@
 #include "base/vec.h"
 #include "mgmt/akka.h"
 #include "mgmt/events.h"
+#include "mgmt/metrics.h"
 #include "mgmt/route.h"
 #include "mgmt/wrong.h"
 
@@ -130,7 +131,8 @@ struct connection {
     enum right right;
     struct job *job;       /* a worker has it */
     struct stream *stream; /* of events */
-    struct event *wait;    /* for the view */
+    struct event *wait;    /* for the view or the figures */
+    enum metrics_format metrics;
     bool waits;
 };
 
@@ -147,15 +149,22 @@ void gate_fini(struct httpd *httpd); /* the library has freed its connections */
 
 /* request.c: the library's callback. */
 void request_come(struct evhttp_request *request, void *door);
-/* The view is there, or takes too long. */
+/* The view or the figures are there, or take too long. */
 void request_go_on(struct connection *connection);
 /* answer.c: text/plain if it is Akka's text, JSON else. */
-enum body_kind { BODY_JSON, BODY_TEXT };
+enum body_kind { BODY_JSON, BODY_TEXT, BODY_METRICS };
 void answer_send(struct connection *connection, unsigned status, enum body_kind kind, const struct buf *body);
 void answer_text(struct connection *connection, unsigned status, const char *text);
 void answer_error(struct connection *connection, enum mgmt_error error);
 /* Headers of every answer. */
 void answer_headers(struct connection *connection);
+
+/* ---- metrics ---- */
+
+/* metrics.c: answers with the figures at hand. */
+void answer_metrics(struct connection *connection);
+/* process.c: any thread. */
+void process_look(struct process_figures *process);
 
 /* ---- callers ---- */
 
@@ -167,15 +176,17 @@ enum mgmt_error caller_find(struct connection *connection, struct mgmt_request *
 
 /* ---- calls to the node ---- */
 
-enum job_kind { JOB_VIEW, JOB_SHARDS, JOB_STATS };
+enum job_kind { JOB_VIEW, JOB_SHARDS, JOB_STATS, JOB_FIGURES };
 
 struct job {
     enum job_kind kind;
-    struct connection *connection; /* null: it is gone, or JOB_VIEW */
+    struct connection *connection; /* null: it is gone, or nobody's job alone */
     char *type;
     int result;
     struct sherd_regions regions;
     struct sherd_cluster_view view;
+    struct sherd_figures *figures;
+    struct process_figures process;
 };
 
 /* work.c */
@@ -185,6 +196,7 @@ void work_stop(struct httpd *httpd);
 bool work_ask(struct httpd *httpd, enum job_kind kind, struct connection *connection);
 /* Asks for a new view, unless a worker does. */
 void work_ask_view(struct httpd *httpd);
+void work_ask_figures(struct httpd *httpd); /* likewise */
 void work_done(struct httpd *httpd); /* takes the results, on the HTTP thread */
 void work_job_free(struct httpd *httpd, struct job *job);
 
@@ -224,6 +236,10 @@ struct httpd {
 
     struct sherd_cluster_view view; /* the last one */
     bool has_view, view_is_asked;
+    struct sherd_figures *figures; /* the last ones, or null */
+    struct process_figures process;
+    bool figures_are_asked;
+    uint64_t answers[METRICS_CODES];
 
     pthread_mutex_t mutex; /* for the rest, and for streams */
     pthread_cond_t work_came;

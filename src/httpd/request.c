@@ -70,6 +70,7 @@ static void read_request(struct connection *connection, struct mgmt_request *to,
         names[to->site.name_count++] = name;
     connection->is_head = to->method == METHOD_HEAD;
     connection->takes_gzip = takes_gzip(header(request, "Accept-Encoding"));
+    connection->metrics = metrics_format_of(header(request, "Accept"));
 }
 
 /* ---- the audit ---- */
@@ -271,19 +272,21 @@ void request_go_on(struct connection *connection)
 
     connection->waits = false;
     (void)event_del(connection->wait);
-    if (httpd->has_view)
+    if (connection->decision.route == ROUTE_METRICS)
+        answer_metrics(connection);
+    else if (httpd->has_view)
         answer_view(connection);
     else
         answer_error(connection, ERROR_BUSY);
 }
 
-static void wait_for_view(struct connection *connection)
+static void wait_for(struct connection *connection, void (*ask)(struct httpd *httpd))
 {
     struct timeval most = { 0, HTTPD_VIEW_MS * 1000 };
 
     connection->waits = true;
     check(event_add(connection->wait, &most) == 0);
-    work_ask_view(connection->door->httpd);
+    ask(connection->door->httpd);
 }
 
 /* ---- all routes ---- */
@@ -308,12 +311,12 @@ static void carry_out(struct connection *connection)
         if (connection->decision.action == ACTION_JOIN)
             join(connection);
         else
-            wait_for_view(connection);
+            wait_for(connection, work_ask_view);
         return;
     case ROUTE_MEMBER:
     case ROUTE_SEED_NODES:
     case ROUTE_SHARD_TYPES:
-        wait_for_view(connection);
+        wait_for(connection, work_ask_view);
         return;
     case ROUTE_SHARDS:
     case ROUTE_SHARD_STATS:
@@ -323,6 +326,9 @@ static void carry_out(struct connection *connection)
     case ROUTE_EVENTS:
         if (!stream_open(connection))
             answer_error(connection, ERROR_STREAMS);
+        return;
+    case ROUTE_METRICS:
+        wait_for(connection, work_ask_figures);
         return;
     case ROUTE_NONE:
     case ROUTE_COUNT:

@@ -21,7 +21,8 @@
     X(ROUTE_SHARDS, "shards", "GET") \
     X(ROUTE_SHARD_STATS, "shard-stats", "GET") \
     X(ROUTE_EVENTS, "events", "GET") \
-    X(ROUTE_LOG_LEVEL, "log-level", "GET, PUT")
+    X(ROUTE_LOG_LEVEL, "log-level", "GET, PUT") \
+    X(ROUTE_METRICS, "metrics", "GET")
 
 enum route {
 #define X(name, audit, methods) name,
