@@ -55,7 +55,7 @@ struct sherd_health {
     enum sherd_member_status status; /* of this node; REMOVED: no member */
 };
 
-/* What a node counts, for metrics: known to the library's own module only. */
+/* The figures of a node for metrics: known to the library's own module only. */
 struct sherd_figures;
 
 /* ---- the node's functions ---- */

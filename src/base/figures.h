@@ -40,12 +40,12 @@ struct type_figures {
 struct machine_figures {
     struct type_figures *types; /* malloc'ed, by the type's index */
     uint32_t type_count;
-    /* Of lanes: messages as in struct actors_status. */
+    /* lanes: messages as in struct actors_status */
     uint64_t sent, arrived, left, waiting, buffered, held;
     uint64_t message_bytes, entity_bytes;
     uint64_t handlers_failed, asks;
     uint64_t looks_refused;
-    /* Of control. */
+    /* control */
     uint64_t is_leader; /* 1: of its data center */
     double phi;         /* the highest of the monitored members; 0: none */
 };

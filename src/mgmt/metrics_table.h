@@ -66,7 +66,7 @@
     X(METRIC_JOBS, "sherd_jobs_open", GAUGE, "", "", "N5", "SherdJobs", \
       "Jobs whose end their actor has not got.") \
     X(METRIC_REFUSALS, "sherd_refusals", COUNTER, "", "what", "N9", "", \
-      "What this node did not accept, did not send, or refused at a limit.")
+      "Frames, messages, calls and values that this node did not accept, did not send, or refused at a limit.")
 
 /* Entities, shards and coordinators. */
 #define METRICS_SHARDING(X) \

@@ -1,4 +1,4 @@
-/* A node whose metrics the test reads. It makes entities as its standard input says.
+/* Runs a node whose metrics the test reads. It makes entities as its standard input says.
  *
  *   metrics_node CONFIG PORT [SEED]
  *
