@@ -162,6 +162,9 @@ struct type {
     uint64_t keep_events;
     uint64_t save_failed_said; /* ns: the last warning; 0: none */
     bool delivery_said; /* the warning that nothing starts its entities again */
+    uint64_t starts;    /* incarnations */
+    uint64_t stops[FIGURES_STOP_COUNT];
+    struct histogram handlers;
     char name[SHERD_TYPE_MAX + 1];
 };
 

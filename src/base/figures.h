@@ -8,6 +8,8 @@
 
 #include <sherd/system.h>
 
+#include "base/histogram.h"
+
 /* The states of a shard on its node, in the order of enum owned_state without OWNED_ABSENT. */
 #define FIGURES_SHARD_STATES(X) \
     X(FIGURES_RELEASING, "releasing") \
@@ -26,6 +28,21 @@ enum figures_shard_state {
     FIGURES_SHARD_STATE_COUNT
 };
 
+/* Causes of the end of an entity's incarnation. */
+#define FIGURES_STOPS(X) \
+    X(FIGURES_STOP_IDLE, "idle") /* also because of a limit */ \
+    X(FIGURES_STOP_ASKED, "asked") /* by the entity itself */ \
+    X(FIGURES_STOP_MOVED, "moved") /* with its shard */ \
+    X(FIGURES_STOP_FAILED, "failed") \
+    X(FIGURES_STOP_FENCED, "fenced") /* or its lease was lost */
+
+enum figures_stop {
+#define X(name, text) name,
+    FIGURES_STOPS(X)
+#undef X
+    FIGURES_STOP_COUNT
+};
+
 /* One entity type. The sum of two machines' parts is the node's. */
 struct type_figures {
     uint64_t shards[FIGURES_SHARD_STATE_COUNT];
@@ -34,6 +51,9 @@ struct type_figures {
     uint32_t registered;     /* 1: the region here is */
     uint32_t coordinates;    /* 1: the coordinator is here, and active */
     double buffer_ratio;     /* messages that wait, of those that may; of the fullest lane */
+    uint64_t starts;         /* incarnations */
+    uint64_t stops[FIGURES_STOP_COUNT];
+    struct histogram handlers; /* sampled: once in about 64 messages */
 };
 
 /* One machine, or all machines of a node. */
@@ -45,9 +65,13 @@ struct machine_figures {
     uint64_t message_bytes, entity_bytes;
     uint64_t handlers_failed, asks;
     uint64_t looks_refused;
+    uint64_t asks_late[SHERD_STAGE_COUNT]; /* timed out, by the stage that was known */
+    struct histogram commits;              /* appends of the journal, from the request to its result */
     /* control */
     uint64_t is_leader; /* 1: of its data center */
     double phi;         /* the highest of the monitored members; 0: none */
+    struct histogram turns;
+    uint64_t busy_ns; /* in turns of this machine */
 };
 
 /* A node, as far as its machines have answered. */
@@ -58,6 +82,8 @@ struct sherd_figures {
     bool has_lanes;   /* likewise each lane */
     uint32_t thread_count;
     uint64_t *stalled_ms; /* by thread: the age of the turn that it is in; malloc'ed */
+    uint32_t machine_count;
+    uint64_t *busy_ns; /* by machine; malloc'ed */
     bool durable_fails;   /* the last write of a durable key failed */
 };
 

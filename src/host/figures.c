@@ -95,6 +95,10 @@ static void add_types(struct machine_figures *sum, const struct machine_figures 
         to->handoffs += from->handoffs;
         to->registered += from->registered;
         to->coordinates += from->coordinates;
+        to->starts += from->starts;
+        for (int stop = 0; stop < FIGURES_STOP_COUNT; stop++)
+            to->stops[stop] += from->stops[stop];
+        histogram_join(&to->handlers, &from->handlers);
         to->buffer_ratio = from->buffer_ratio > to->buffer_ratio ? from->buffer_ratio : to->buffer_ratio;
     }
 }
@@ -113,6 +117,10 @@ static void add_machine(struct machine_figures *sum, const struct machine_figure
     sum->handlers_failed += part->handlers_failed;
     sum->asks += part->asks;
     sum->looks_refused += part->looks_refused;
+    for (int stage = 0; stage < SHERD_STAGE_COUNT; stage++)
+        sum->asks_late[stage] += part->asks_late[stage];
+    histogram_join(&sum->commits, &part->commits);
+    histogram_join(&sum->turns, &part->turns);
     sum->is_leader |= part->is_leader;
     sum->phi = part->phi > sum->phi ? part->phi : sum->phi;
 }
@@ -124,11 +132,14 @@ static void join_parts(struct sherd_system *system, struct sherd_figures *to)
 
     to->has_control = system->figures[0].is_known;
     to->has_lanes = true;
+    to->machine_count = system->machine_count;
+    to->busy_ns = mem_alloc(system->machine_count * sizeof *to->busy_ns);
     for (uint32_t i = 0; i < system->machine_count; i++) {
         if (i && !system->figures[i].is_known)
             to->has_lanes = false;
         status_join(&to->status, &system->figures[i].status);
         add_machine(&to->sums, &system->figures[i].figures);
+        to->busy_ns[i] = system->figures[i].figures.busy_ns;
     }
     status_add_driver(system, &to->status);
     to->durable_fails = atomic_load(&system->durable_fails);
@@ -166,5 +177,6 @@ void figures_end(struct sherd_figures *figures)
     sherd_status_free(&figures->status);
     mem_free(figures->sums.types);
     mem_free(figures->stalled_ms);
+    mem_free(figures->busy_ns);
     mem_free(figures);
 }

@@ -10,9 +10,6 @@
 #define NO_LABEL ((struct metric_label){ .name = NULL })
 #define WORD_MAX 48
 
-_Static_assert((METRICS_TYPES_MAX + 1) * METRICS_TYPE_SERIES * (2 * SHERD_TYPE_MAX + 100) < METRICS_BYTES_MAX - 20000,
-               "labels of types may take too much room");
-
 /* ---- formats ---- */
 
 enum metrics_format metrics_format_of(struct slice accept)
@@ -57,6 +54,18 @@ static const char *const counters[SHERD_COUNTER_COUNT] = {
 #undef X
 };
 
+static const char *const stages[SHERD_STAGE_COUNT] = {
+#define X(name, text) [name] = #name,
+    SHERD_STAGES(X)
+#undef X
+};
+
+static const char *const stops[FIGURES_STOP_COUNT] = {
+#define X(name, text) [name] = text,
+    FIGURES_STOPS(X)
+#undef X
+};
+
 static const char *const states[FIGURES_SHARD_STATE_COUNT] = {
 #define X(name, text) [name] = text,
     FIGURES_SHARD_STATES(X)
@@ -81,6 +90,10 @@ static void add_figures(struct type_figures *to, const struct type_figures *from
 {
     for (int i = 0; i < FIGURES_SHARD_STATE_COUNT; i++)
         to->shards[i] += from->shards[i];
+    to->starts += from->starts;
+    for (int i = 0; i < FIGURES_STOP_COUNT; i++)
+        to->stops[i] += from->stops[i];
+    histogram_join(&to->handlers, &from->handlers);
     to->unplaced += from->unplaced;
     to->handoffs += from->handoffs;
     to->coordinates += from->coordinates;
@@ -88,18 +101,38 @@ static void add_figures(struct type_figures *to, const struct type_figures *from
     to->buffer_ratio = from->buffer_ratio > to->buffer_ratio ? from->buffer_ratio : to->buffer_ratio;
 }
 
+/* Returns the bytes of all samples of a type, at most. */
+static size_t label_bytes(const char *type)
+{
+    size_t size = strlen(type);
+
+    for (const char *at = type; *at; at++)
+        size += *at == '"' || *at == '\\' || *at == '\n';
+    return METRICS_TYPE_SERIES * (size + METRICS_SAMPLE_MAX);
+}
+
 static void take_rows(const struct sherd_figures *figures, struct rows *rows)
 {
     const struct sherd_status *status = &figures->status;
+    size_t left = METRICS_BYTES_MAX - METRICS_REST_MAX - label_bytes("other");
+    uint32_t own = 0; /* rows with labels of their own */
+    bool has_room = true;
 
     rows->count = 0;
     for (uint32_t i = 0; i < status->type_count && i < figures->sums.type_count; i++) {
-        bool is_other = i >= METRICS_TYPES_MAX;
-        struct row *row = &rows->items[is_other ? METRICS_TYPES_MAX : i];
-        bool is_first = !is_other || i == METRICS_TYPES_MAX;
+        size_t bytes = label_bytes(status->types[i].name);
+        struct row *row;
+        bool is_first;
 
+        has_room = has_room && own < METRICS_TYPES_MAX && bytes <= left;
+        row = &rows->items[own];
+        is_first = has_room || rows->count == own;
+        if (has_room) {
+            left -= bytes;
+            own++;
+        }
         if (is_first) {
-            *row = (struct row){ .type = is_other ? "other" : status->types[i].name };
+            *row = (struct row){ .type = has_room ? status->types[i].name : "other" };
             rows->count++;
         }
         row->entities += status->types[i].entities_here;
@@ -113,6 +146,8 @@ static double type_value(const struct row *row, enum metric metric)
     switch (metric) {
     case METRIC_ENTITIES:
         return (double)row->entities;
+    case METRIC_STARTS:
+        return (double)row->figures.starts;
     case METRIC_REGISTERED:
         return row->figures.registered;
     case METRIC_BUFFER:
@@ -134,6 +169,27 @@ static void put_types(struct metrics_writer *writer, const struct rows *rows, en
     for (uint32_t i = 0; i < rows->count; i++)
         metrics_sample(writer, (struct metric_label){ "type", rows->items[i].type }, NO_LABEL,
                        type_value(&rows->items[i], metric));
+}
+
+static void put_handlers(struct metrics_writer *writer, const struct rows *rows)
+{
+    if (!rows->count)
+        return;
+    metrics_begin(writer, METRIC_HANDLERS);
+    for (uint32_t i = 0; i < rows->count; i++)
+        metrics_histogram(writer, (struct metric_label){ "type", rows->items[i].type },
+                          &rows->items[i].figures.handlers);
+}
+
+static void put_stops(struct metrics_writer *writer, const struct rows *rows)
+{
+    if (!rows->count)
+        return;
+    metrics_begin(writer, METRIC_STOPS);
+    for (uint32_t i = 0; i < rows->count; i++)
+        for (int stop = 0; stop < FIGURES_STOP_COUNT; stop++)
+            metrics_sample(writer, (struct metric_label){ "type", rows->items[i].type },
+                           (struct metric_label){ "cause", stops[stop] }, (double)rows->items[i].figures.stops[stop]);
 }
 
 static void put_shards(struct metrics_writer *writer, const struct rows *rows)
@@ -178,15 +234,16 @@ static void put_node(struct metrics_writer *writer, const struct metrics_of *of)
         metrics_sample(writer, (struct metric_label){ "code", codes[i] }, NO_LABEL, (double)of->answers[i]);
 }
 
-static void put_stalled(struct metrics_writer *writer, const struct sherd_figures *figures)
+/* values: by lane. */
+static void put_by_lane(struct metrics_writer *writer, enum metric metric, const uint64_t *values, uint32_t count,
+                        double unit)
 {
-    metrics_begin(writer, METRIC_STALLED);
-    for (uint32_t i = 0; i < figures->thread_count; i++) {
+    metrics_begin(writer, metric);
+    for (uint32_t i = 0; i < count; i++) {
         char lane[16];
 
         (void)snprintf(lane, sizeof lane, "%u", (unsigned)i);
-        metrics_sample(writer, (struct metric_label){ "lane", lane }, NO_LABEL,
-                       (double)figures->stalled_ms[i] / 1000);
+        metrics_sample(writer, (struct metric_label){ "lane", lane }, NO_LABEL, (double)values[i] / unit);
     }
 }
 
@@ -219,6 +276,8 @@ static void put_control(struct metrics_writer *writer, const struct sherd_figure
     uint64_t bytes = 0;
 
     put_members(writer, figures);
+    metrics_begin(writer, METRIC_TURNS);
+    metrics_histogram(writer, NO_LABEL, &figures->sums.turns);
     for (size_t i = 0; i < sizeof of_types / sizeof of_types[0]; i++)
         put_types(writer, rows, of_types[i]);
     for (uint32_t i = 0; i < figures->status.replica_count; i++)
@@ -232,6 +291,7 @@ static void put_messages(struct metrics_writer *writer, const struct sherd_figur
 {
     const struct machine_figures *sums = &figures->sums;
     uint64_t in_mailboxes = sums->waiting > sums->held ? sums->waiting - sums->held : 0;
+    char room[WORD_MAX];
 
     metrics_one(writer, METRIC_SENT, (double)sums->sent);
     metrics_one(writer, METRIC_DELIVERED, (double)figures->status.delivered);
@@ -243,19 +303,27 @@ static void put_messages(struct metrics_writer *writer, const struct sherd_figur
     metrics_one(writer, METRIC_SLOW, (double)figures->status.counters[SHERD_HANDLERS_SLOW]);
     metrics_one(writer, METRIC_FAILED, (double)sums->handlers_failed);
     metrics_one(writer, METRIC_ASKS, (double)sums->asks);
+    metrics_begin(writer, METRIC_ASKS_LATE);
+    for (int i = 0; i < SHERD_STAGE_COUNT; i++)
+        metrics_sample(writer, word(room, "stage", stages[i], "SHERD_STAGE_"), NO_LABEL, (double)sums->asks_late[i]);
     metrics_one(writer, METRIC_JOBS, (double)figures->status.jobs_open);
 }
 
 static void put_lanes(struct metrics_writer *writer, const struct sherd_figures *figures, const struct rows *rows)
 {
     put_messages(writer, figures);
+    put_handlers(writer, rows);
     put_types(writer, rows, METRIC_ENTITIES);
+    put_types(writer, rows, METRIC_STARTS);
+    put_stops(writer, rows);
     put_types(writer, rows, METRIC_BUFFER);
     put_shards(writer, rows);
     metrics_one(writer, METRIC_ENTITY_BYTES, (double)figures->sums.entity_bytes);
     metrics_one(writer, METRIC_RECOVERIES, (double)figures->status.recoveries.waiting);
     metrics_one(writer, METRIC_FENCED, (double)figures->status.fenced);
     metrics_one(writer, METRIC_EVENTS, (double)figures->status.events);
+    metrics_begin(writer, METRIC_COMMITS);
+    metrics_histogram(writer, NO_LABEL, &figures->sums.commits);
 }
 
 /* ---- sums of all machines ---- */
@@ -286,14 +354,16 @@ void metrics_put(struct buf *to, enum metrics_format format, const struct metric
     put_node(&writer, of);
     if (figures) {
         take_rows(figures, &rows);
-        put_stalled(&writer, figures);
+        put_by_lane(&writer, METRIC_STALLED, figures->stalled_ms, figures->thread_count, 1e3);
         metrics_one(&writer, METRIC_DURABLE, figures->durable_fails);
         if (figures->has_control)
             put_control(&writer, figures, &rows);
         if (figures->has_lanes)
             put_lanes(&writer, figures, &rows);
-        if (figures->has_control && figures->has_lanes)
+        if (figures->has_control && figures->has_lanes) {
+            put_by_lane(&writer, METRIC_BUSY, figures->busy_ns, figures->machine_count, 1e9);
             put_sums(&writer, figures);
+        }
     }
     metrics_end(&writer);
 }

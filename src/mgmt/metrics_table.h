@@ -29,6 +29,10 @@
       "1: the readiness check of the node passes.") \
     X(METRIC_STALLED, "sherd_lane_stalled_seconds", GAUGE, "seconds", "lane", "N4", "SherdLaneStalled", \
       "The age of the turn that a thread is in: lane 0 is control.") \
+    X(METRIC_BUSY, "sherd_lane_busy_seconds", COUNTER, "seconds", "lane", "N4", "SherdLaneBusy", \
+      "Time in turns: lane 0 is control.") \
+    X(METRIC_TURNS, "sherd_turn_seconds", HISTOGRAM, "seconds", "", "N4", "SherdSlowTurns", \
+      "Turns of control.") \
     X(METRIC_REQUESTS, "sherd_management_requests", COUNTER, "", "code", "N6", "SherdManagementErrors", \
       "Answers of the management, by class of status.")
 
@@ -63,6 +67,10 @@
       "Handlers that ended with SHERD_FAIL.") \
     X(METRIC_ASKS, "sherd_asks_open", GAUGE, "", "", "S3", "", \
       "Open asks of actors of this node.") \
+    X(METRIC_ASKS_LATE, "sherd_asks_timed_out", COUNTER, "", "stage", "S3", "SherdAsksTimedOut", \
+      "Asks without an answer in time, by how far the message was known to have come.") \
+    X(METRIC_HANDLERS, "sherd_handler_seconds", HISTOGRAM, "seconds", "type", "S2", "SherdHandlerTimes", \
+      "Time of an entity's handler: one sample in about 64 messages, the mean of these.") \
     X(METRIC_JOBS, "sherd_jobs_open", GAUGE, "", "", "N5", "SherdJobs", \
       "Jobs whose end their actor has not got.") \
     X(METRIC_REFUSALS, "sherd_refusals", COUNTER, "", "what", "N9", "", \
@@ -72,6 +80,10 @@
 #define METRICS_SHARDING(X) \
     X(METRIC_ENTITIES, "sherd_entities", GAUGE, "", "type", "S4", "", \
       "Running entities of this node.") \
+    X(METRIC_STARTS, "sherd_entity_starts", COUNTER, "", "type", "S4", "", \
+      "Started incarnations of entities.") \
+    X(METRIC_STOPS, "sherd_entity_stops", COUNTER, "", "type cause", "S4", "SherdEntitiesFail", \
+      "Ended incarnations of entities.") \
     X(METRIC_ENTITY_BYTES, "sherd_entity_memory_bytes", GAUGE, "bytes", "", "N5", "", \
       "Memory of actors and entities: slots, tables and states.") \
     X(METRIC_RECOVERIES, "sherd_recoveries_waiting", GAUGE, "", "", "S5", "SherdRecoveries", \
@@ -95,6 +107,8 @@
       "Writes that the journal refused because the shard has a newer owner.") \
     X(METRIC_EVENTS, "sherd_journal_events", COUNTER, "", "", "N7", "", \
       "Events that the journal stored for this node.") \
+    X(METRIC_COMMITS, "sherd_journal_commit_seconds", HISTOGRAM, "seconds", "", "N7", "SherdSlowJournal", \
+      "Appends of events, from the request to the result.") \
     X(METRIC_DDATA, "sherd_ddata_bytes", GAUGE, "bytes", "", "N8", "SherdDistributedData", \
       "Bytes of all values of distributed data, as sent.") \
     X(METRIC_DURABLE, "sherd_durable_failing", GAUGE, "", "", "N8", "SherdDurableFailing", \
@@ -114,7 +128,7 @@ enum metric {
     METRIC_COUNT
 };
 
-enum metric_type { METRIC_GAUGE, METRIC_COUNTER, METRIC_INFO };
+enum metric_type { METRIC_GAUGE, METRIC_COUNTER, METRIC_INFO, METRIC_HISTOGRAM };
 
 _Static_assert(METRIC_COUNT <= 60, "too many families of metrics");
 

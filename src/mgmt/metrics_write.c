@@ -37,7 +37,7 @@ static void put_line(struct metrics_writer *writer, const char *what, const char
 
 void metrics_begin(struct metrics_writer *writer, enum metric metric)
 {
-    static const char *const types[] = { "gauge", "counter", "info" };
+    static const char *const types[] = { "gauge", "counter", "info", "histogram" };
     const struct family *family = &families[metric];
     bool is_open = writer->format == METRICS_OPEN;
 
@@ -87,13 +87,13 @@ static void put_label(struct buf *to, struct metric_label label)
     buf_put_u8(to, '"');
 }
 
-void metrics_sample(struct metrics_writer *writer, struct metric_label first, struct metric_label second, double value)
+static void put_sample(struct metrics_writer *writer, const char *suffix, struct metric_label first,
+                       struct metric_label second, double value)
 {
-    const struct family *family = &families[writer->metric];
     char text[40];
 
-    buf_put_text(writer->to, family->name);
-    buf_put_text(writer->to, suffix(family));
+    buf_put_text(writer->to, families[writer->metric].name);
+    buf_put_text(writer->to, suffix);
     if (first.name) {
         buf_put_u8(writer->to, '{');
         put_label(writer->to, first);
@@ -105,6 +105,31 @@ void metrics_sample(struct metrics_writer *writer, struct metric_label first, st
     }
     (void)snprintf(text, sizeof text, " %.17g\n", value);
     buf_put_text(writer->to, text);
+}
+
+void metrics_sample(struct metrics_writer *writer, struct metric_label first, struct metric_label second, double value)
+{
+    put_sample(writer, suffix(&families[writer->metric]), first, second, value);
+}
+
+void metrics_histogram(struct metrics_writer *writer, struct metric_label label, const struct histogram *histogram)
+{
+    static const char *const bounds[HISTOGRAM_RANGES] = {
+#define X(bound, text) text,
+        HISTOGRAM_BOUNDS(X)
+#undef X
+        "+Inf"
+    };
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < HISTOGRAM_RANGES; i++) {
+        struct metric_label bound = { "le", bounds[i] };
+
+        count += histogram->counts[i];
+        put_sample(writer, "_bucket", label.name ? label : bound, label.name ? bound : label, (double)count);
+    }
+    put_sample(writer, "_sum", label, (struct metric_label){ .name = NULL }, (double)histogram->sum_ns / 1e9);
+    put_sample(writer, "_count", label, (struct metric_label){ .name = NULL }, (double)count);
 }
 
 void metrics_one(struct metrics_writer *writer, enum metric metric, double value)

@@ -18,6 +18,8 @@ struct metric_label {
 /* Begins a family: its type, its unit and its help. */
 void metrics_begin(struct metrics_writer *writer, enum metric metric);
 void metrics_sample(struct metrics_writer *writer, struct metric_label first, struct metric_label second, double value);
+/* Writes the samples of a histogram. label: of all of them, or none. */
+void metrics_histogram(struct metrics_writer *writer, struct metric_label label, const struct histogram *histogram);
 void metrics_one(struct metrics_writer *writer, enum metric metric, double value);
 void metrics_end(struct metrics_writer *writer);
 

@@ -32,11 +32,14 @@ void lane_figures(struct lane *lane, struct machine_figures *figures)
     figures->handlers_failed = actors.handlers_failed;
     figures->asks = actors.asks;
     figures->looks_refused = lane->looks_refused;
+    for (int i = 0; i < SHERD_STAGE_COUNT; i++)
+        figures->asks_late[i] = actors.asks_late[i];
     figures->type_count = lane->type_count;
     figures->types = mem_alloc(lane->type_count * sizeof *figures->types);
     for (uint32_t i = 0; i < lane->type_count; i++) {
         const struct pending_budget *budget = &lane->types[i].budget;
 
+        actors_type_figures(lane->actors, (uint16_t)i, &figures->types[i]);
         count_shards(&lane->types[i].owned, &figures->types[i]);
         figures->buffered += budget->count;
         if (budget->count_max)

@@ -111,7 +111,14 @@ static void values_are_those_of_the_figures(void **state)
     world.figures.sums.waiting = 9;
     world.figures.sums.held = 2;
     world.stalled[1] = 1500;
+    world.figures.sums.asks_late[SHERD_STAGE_QUEUED] = 5;
+    world.of_types[1].stops[FIGURES_STOP_MOVED] = 6;
+    world.figures.busy_ns = world.stalled;
+    world.figures.machine_count = 2;
     all = write_all(&text, METRICS_TEXT, &world.figures);
+    assert_line(all, "sherd_asks_timed_out_total{stage=\"queued\"} 5");
+    assert_line(all, "sherd_entity_stops_total{type=\"T1\",cause=\"moved\"} 6");
+    assert_line(all, "sherd_lane_busy_seconds_total{lane=\"1\"} 1.5e-06");
     assert_line(all, "sherd_members{status=\"Up\"} 1");
     assert_line(all, "sherd_members{status=\"Leaving\"} 1");
     assert_line(all, "sherd_members_unreachable 1");
@@ -125,6 +132,30 @@ static void values_are_those_of_the_figures(void **state)
     assert_line(all, "sherd_shards{type=\"T0\",state=\"running\"} 2");
     assert_line(all, "sherd_management_requests_total{code=\"2xx\"} 7");
     assert_null(strstr(all, "handlers_slow\""));
+    buf_fini(&text);
+}
+
+static void histograms_are_cumulative(void **state)
+{
+    static struct world world;
+    struct buf text = { 0 };
+    char *all;
+
+    (void)state;
+    world_of(&world, 1);
+    histogram_add(&world.of_types[0].handlers, 50);
+    histogram_add(&world.of_types[0].handlers, 10000); /* a bound belongs to its range */
+    histogram_add(&world.of_types[0].handlers, 10001);
+    histogram_add(&world.figures.sums.commits, 40 * UINT64_C(1000000000));
+    all = write_all(&text, METRICS_OPEN, &world.figures);
+    assert_line(all, "# TYPE sherd_handler_seconds histogram");
+    assert_line(all, "sherd_handler_seconds_bucket{type=\"T0\",le=\"1e-05\"} 2");
+    assert_line(all, "sherd_handler_seconds_bucket{type=\"T0\",le=\"3e-05\"} 3");
+    assert_line(all, "sherd_handler_seconds_bucket{type=\"T0\",le=\"+Inf\"} 3");
+    assert_line(all, "sherd_handler_seconds_count{type=\"T0\"} 3");
+    assert_line(all, "sherd_journal_commit_seconds_bucket{le=\"30.0\"} 0");
+    assert_line(all, "sherd_journal_commit_seconds_bucket{le=\"+Inf\"} 1");
+    assert_line(all, "sherd_journal_commit_seconds_sum 40");
     buf_fini(&text);
 }
 
@@ -232,6 +263,7 @@ int main(void)
         cmocka_unit_test(both_formats_differ_as_their_rules_say),
         cmocka_unit_test(the_format_follows_accept),
         cmocka_unit_test(values_are_those_of_the_figures),
+        cmocka_unit_test(histograms_are_cumulative),
         cmocka_unit_test(labels_are_escaped),
         cmocka_unit_test(unknown_figures_are_left_out),
         cmocka_unit_test(further_types_share_a_label),
