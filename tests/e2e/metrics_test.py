@@ -144,6 +144,11 @@ def prometheus_scrapes_three_nodes(nodes, prometheus):
                "Prometheus sees the deliveries")
     eventually(lambda: prometheus.query('sum(sherd_shards{state="running",type="Counter"})') == [12], "and all shards")
     eventually(lambda: prometheus.query('sum(sherd_coordinator_active{type="Counter"})') == [1], "and one coordinator")
+    eventually(lambda: prometheus.query('sum(sherd_entity_starts_total{type="Counter"})') == [ENTITIES + 60],
+               "each entity was started once")
+    expect(prometheus.query('sum(sherd_handler_seconds_count{type="Counter"})')[0] > 0, "handlers are sampled")
+    expect(all(value > 0 for value in prometheus.query("sherd_turn_seconds_count")), "turns are timed")
+    expect(len(prometheus.query("sherd_lane_busy_seconds_total > 0")) >= 6, "on all threads")
     expect(prometheus.query("sum(sherd_messages_undelivered_total)") == [0], "no message is lost")
     expect(prometheus.query("sum(sherd_messages_waiting)") == [0], "and none waits")
     expect(all(0 <= value < 2 * PATIENCE for value in prometheus.query("time() - process_start_time_seconds")) and
