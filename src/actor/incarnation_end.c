@@ -125,7 +125,7 @@ static void count_end(struct type *type, enum end_cause cause)
     };
 
     type->running--;
-    type->stops[stops[cause]]++;
+    type->figures.stops[stops[cause]]++;
 }
 
 static void name_end(struct actors *actors, uint64_t actor)

@@ -530,7 +530,7 @@ static void sample_handler(struct actors *actors, uint64_t ns, uint32_t count)
     const struct slot *slot = slot_of(actors, actors->ran[(count - 1) % ACTOR_RUN_MESSAGES]);
 
     if (slot && slot->flags & FLAG_ENTITY)
-        histogram_add(&actors->types[behavior_of(actors, slot)->type].handlers, ns);
+        histogram_add(&actors->types[behavior_of(actors, slot)->type].figures.handlers, ns);
 }
 
 /* Reads the clock once for about 64 messages. After a batch that took longer than a whole run, it

@@ -129,9 +129,7 @@ void actors_type_figures(const struct actors *actors, uint16_t type, struct type
 {
     if (type >= actors->type_count)
         return;
-    figures->starts = actors->types[type].starts;
-    memcpy(figures->stops, actors->types[type].stops, sizeof figures->stops);
-    figures->handlers = actors->types[type].handlers;
+    *figures = actors->types[type].figures;
 }
 
 uint32_t actors_type_entities(const struct actors *actors, uint16_t type)

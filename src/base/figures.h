@@ -43,6 +43,21 @@ enum figures_stop {
     FIGURES_STOP_COUNT
 };
 
+/* Events of members. */
+#define FIGURES_MEMBER_EVENTS(X) \
+    X(FIGURES_EVENT_CHANGED, "changed") /* a new one, or a new status */ \
+    X(FIGURES_EVENT_REMOVED, "removed") \
+    X(FIGURES_EVENT_UNREACHABLE, "unreachable") \
+    X(FIGURES_EVENT_REACHABLE, "reachable") \
+    X(FIGURES_EVENT_LEADER, "leader")
+
+enum figures_event {
+#define X(name, text) name,
+    FIGURES_MEMBER_EVENTS(X)
+#undef X
+    FIGURES_EVENT_COUNT
+};
+
 /* One entity type. The sum of two machines' parts is the node's. */
 struct type_figures {
     uint64_t shards[FIGURES_SHARD_STATE_COUNT];
@@ -70,6 +85,9 @@ struct machine_figures {
     /* control */
     uint64_t is_leader; /* 1: of its data center */
     double phi;         /* the highest of the monitored members; 0: none */
+    uint64_t events[FIGURES_EVENT_COUNT];
+    uint64_t has_resolver;
+    uint64_t decided, unstable, reversed; /* decisions of the resolver */
     struct histogram turns;
     uint64_t busy_ns; /* in turns of this machine */
 };
@@ -85,6 +103,7 @@ struct sherd_figures {
     uint32_t machine_count;
     uint64_t *busy_ns; /* by machine; malloc'ed */
     bool durable_fails;   /* the last write of a durable key failed */
+    int64_t certificate_expires; /* TLS between nodes: seconds since 1970; 0: there is none */
 };
 
 #endif

@@ -577,9 +577,6 @@
 #define MGMT_WRONG_MS 60000
 #define MGMT_EVENTS_BYTES_MAX (64 * 1024) /* of events that wait for a stream; then it ends */
 #define METRICS_TYPES_MAX 100 /* entity types with a label of their own; the others share one */
-#define METRICS_TYPE_SERIES 37 /* samples of a type */
-#define METRICS_SAMPLE_MAX 100 /* bytes of a sample of a type, without the type's name */
-#define METRICS_REST_MAX (48 * 1024) /* bytes of all samples without a type */
 #define METRICS_BYTES_MAX (512 * 1024) /* of an answer; types beyond it share a label */
 
 /* httpd: the threads and sockets of the management */

@@ -6,6 +6,7 @@
 #include "host/inbox.h"
 #include "host/status.h"
 #include "host/thread.h"
+#include "host/tls.h"
 
 /* The last part of a machine. */
 struct figures_part {
@@ -17,11 +18,17 @@ struct figures_part {
 
 /* ---- questions ---- */
 
-void figures_returned(struct sherd_system *system, struct status_part *part)
+void figures_returned(struct thread *thread, uint32_t index, struct status_part *part)
 {
+    struct sherd_system *system = thread->system;
     struct figures_part *kept = &system->figures[part->machine];
     struct status_part old;
 
+    part->figures.busy_ns = thread->counters.busy_ns[index];
+    if (part->machine == 0)
+        part->figures.turns = thread->counters.turn_times;
+    if (index + 1 == thread->count)
+        part->figures.commits = thread->counters.commits;
     uv_mutex_lock(&system->mutex);
     old.status = kept->status;
     old.figures = kept->figures;
@@ -121,6 +128,12 @@ static void add_machine(struct machine_figures *sum, const struct machine_figure
         sum->asks_late[stage] += part->asks_late[stage];
     histogram_join(&sum->commits, &part->commits);
     histogram_join(&sum->turns, &part->turns);
+    for (int event = 0; event < FIGURES_EVENT_COUNT; event++)
+        sum->events[event] += part->events[event];
+    sum->has_resolver |= part->has_resolver;
+    sum->decided += part->decided;
+    sum->unstable += part->unstable;
+    sum->reversed += part->reversed;
     sum->is_leader |= part->is_leader;
     sum->phi = part->phi > sum->phi ? part->phi : sum->phi;
 }
@@ -142,6 +155,7 @@ static void join_parts(struct sherd_system *system, struct sherd_figures *to)
         to->busy_ns[i] = system->figures[i].figures.busy_ns;
     }
     status_add_driver(system, &to->status);
+    to->certificate_expires = system->tls ? tls_expires_at(system->tls) : 0;
     to->durable_fails = atomic_load(&system->durable_fails);
     to->thread_count = system->thread_count;
     to->stalled_ms = mem_alloc(system->thread_count * sizeof *to->stalled_ms);

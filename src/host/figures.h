@@ -11,8 +11,9 @@
 /* Asks all machines and waits for so many ms. figures: to be freed. 0; SHERD_ESTATE: it does not run. */
 int figures_ask(void *system, uint32_t timeout_ms, struct sherd_figures **figures);
 void figures_end(struct sherd_figures *figures);
-/* Takes a machine's part, given, on the machine's thread. */
-void figures_returned(struct sherd_system *system, struct status_part *part);
+struct thread;
+/* Takes the part, given, of a machine on its thread. index: of the machine, among those of the thread. */
+void figures_returned(struct thread *thread, uint32_t index, struct status_part *part);
 /* No machine has a question any more. */
 void figures_free(struct sherd_system *system);
 

@@ -209,16 +209,12 @@ static void keep_readiness(struct sherd_system *system, const struct driver_requ
     clients_up(system, true); /* while it leaves, it is still up */
 }
 
-static void return_figures(struct thread *thread, uint32_t index, struct status_part *part)
+static void return_part(struct thread *thread, uint32_t index, struct status_part *part)
 {
-    struct machine_figures *figures = &part->figures;
-
-    figures->busy_ns = thread->counters.busy_ns[index];
-    if (part->machine == 0)
-        figures->turns = thread->counters.turn_times;
-    if (index + 1 == thread->count)
-        figures->commits = thread->counters.commits;
-    figures_returned(thread->system, part);
+    if (part->wants_figures)
+        figures_returned(thread, index, part);
+    else
+        status_returned(thread->system, part);
 }
 
 static bool carry_out(struct thread *thread, uint32_t index)
@@ -262,10 +258,7 @@ static bool carry_out(struct thread *thread, uint32_t index)
             discovery_look(system->discovery);
             break;
         case DRIVER_STATUS:
-            if (request.part->wants_figures)
-                return_figures(thread, index, request.part);
-            else
-                status_returned(system, request.part);
+            return_part(thread, index, request.part);
             break;
         case DRIVER_TYPE:
             type_call_returned(system, request.type);

@@ -8,7 +8,10 @@
 #include "mgmt/metrics_write.h"
 
 #define NO_LABEL ((struct metric_label){ .name = NULL })
-#define WORD_MAX 48
+#define WORD_SIZE 48
+#define TYPE_SERIES 37 /* samples of a type */
+#define SAMPLE_BYTES 100 /* of a sample of a type, without the type's name */
+#define REST_BYTES (48 * 1024) /* of all samples without a type */
 
 /* ---- formats ---- */
 
@@ -32,11 +35,11 @@ const char *metrics_content_type(enum metrics_format format)
 /* ---- words ---- */
 
 /* Writes the rest of a constant's name behind the prefix, in lower case. */
-static struct metric_label word(char room[WORD_MAX], const char *label, const char *name, const char *prefix)
+static struct metric_label word(char room[WORD_SIZE], const char *label, const char *name, const char *prefix)
 {
     size_t i = 0;
 
-    for (name += strlen(prefix); name[i] && i + 1 < WORD_MAX; i++)
+    for (name += strlen(prefix); name[i] && i + 1 < WORD_SIZE; i++)
         room[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] + 32) : name[i];
     room[i] = '\0';
     return (struct metric_label){ label, room };
@@ -57,6 +60,12 @@ static const char *const counters[SHERD_COUNTER_COUNT] = {
 static const char *const stages[SHERD_STAGE_COUNT] = {
 #define X(name, text) [name] = #name,
     SHERD_STAGES(X)
+#undef X
+};
+
+static const char *const events[FIGURES_EVENT_COUNT] = {
+#define X(name, text) [name] = text,
+    FIGURES_MEMBER_EVENTS(X)
 #undef X
 };
 
@@ -108,13 +117,13 @@ static size_t label_bytes(const char *type)
 
     for (const char *at = type; *at; at++)
         size += *at == '"' || *at == '\\' || *at == '\n';
-    return METRICS_TYPE_SERIES * (size + METRICS_SAMPLE_MAX);
+    return TYPE_SERIES * (size + SAMPLE_BYTES);
 }
 
 static void take_rows(const struct sherd_figures *figures, struct rows *rows)
 {
     const struct sherd_status *status = &figures->status;
-    size_t left = METRICS_BYTES_MAX - METRICS_REST_MAX - label_bytes("other");
+    size_t left = METRICS_BYTES_MAX - REST_BYTES - label_bytes("other");
     uint32_t own = 0; /* rows with labels of their own */
     bool has_room = true;
 
@@ -249,6 +258,16 @@ static void put_by_lane(struct metrics_writer *writer, enum metric metric, const
 
 /* ---- control's figures ---- */
 
+static void put_decisions(struct metrics_writer *writer, const struct machine_figures *sums)
+{
+    if (!sums->has_resolver)
+        return;
+    metrics_begin(writer, METRIC_DECISIONS);
+    metrics_sample(writer, (struct metric_label){ "outcome", "downed" }, NO_LABEL, (double)sums->decided);
+    metrics_sample(writer, (struct metric_label){ "outcome", "unstable" }, NO_LABEL, (double)sums->unstable);
+    metrics_sample(writer, (struct metric_label){ "outcome", "reversed" }, NO_LABEL, (double)sums->reversed);
+}
+
 static void put_members(struct metrics_writer *writer, const struct sherd_figures *figures)
 {
     const struct sherd_status *status = &figures->status;
@@ -268,6 +287,10 @@ static void put_members(struct metrics_writer *writer, const struct sherd_figure
     metrics_one(writer, METRIC_DISAGREEING, (double)disagreeing);
     metrics_one(writer, METRIC_LEADER, (double)figures->sums.is_leader);
     metrics_one(writer, METRIC_PHI, figures->sums.phi);
+    metrics_begin(writer, METRIC_EVENTS_TOLD);
+    for (int i = 0; i < FIGURES_EVENT_COUNT; i++)
+        metrics_sample(writer, (struct metric_label){ "event", events[i] }, NO_LABEL, (double)figures->sums.events[i]);
+    put_decisions(writer, &figures->sums);
 }
 
 static void put_control(struct metrics_writer *writer, const struct sherd_figures *figures, const struct rows *rows)
@@ -291,7 +314,7 @@ static void put_messages(struct metrics_writer *writer, const struct sherd_figur
 {
     const struct machine_figures *sums = &figures->sums;
     uint64_t in_mailboxes = sums->waiting > sums->held ? sums->waiting - sums->held : 0;
-    char room[WORD_MAX];
+    char room[WORD_SIZE];
 
     metrics_one(writer, METRIC_SENT, (double)sums->sent);
     metrics_one(writer, METRIC_DELIVERED, (double)figures->status.delivered);
@@ -330,7 +353,7 @@ static void put_lanes(struct metrics_writer *writer, const struct sherd_figures 
 
 static void put_sums(struct metrics_writer *writer, const struct sherd_figures *figures)
 {
-    char room[WORD_MAX];
+    char room[WORD_SIZE];
 
     metrics_begin(writer, METRIC_UNDELIVERED);
     for (int i = SHERD_REASON_NONE + 1; i < SHERD_REASON_COUNT; i++)
@@ -356,6 +379,8 @@ void metrics_put(struct buf *to, enum metrics_format format, const struct metric
         take_rows(figures, &rows);
         put_by_lane(&writer, METRIC_STALLED, figures->stalled_ms, figures->thread_count, 1e3);
         metrics_one(&writer, METRIC_DURABLE, figures->durable_fails);
+        if (figures->certificate_expires)
+            metrics_one(&writer, METRIC_CERTIFICATE, (double)figures->certificate_expires);
         if (figures->has_control)
             put_control(&writer, figures, &rows);
         if (figures->has_lanes)

@@ -33,6 +33,8 @@
       "Time in turns: lane 0 is control.") \
     X(METRIC_TURNS, "sherd_turn_seconds", HISTOGRAM, "seconds", "", "N4", "SherdSlowTurns", \
       "Turns of control.") \
+    X(METRIC_CERTIFICATE, "sherd_tls_certificate_expiry_timestamp_seconds", GAUGE, "seconds", "", "N2", "SherdCertificateExpires", \
+      "The end of the certificate for TLS between nodes, in seconds since 1970.") \
     X(METRIC_REQUESTS, "sherd_management_requests", COUNTER, "", "code", "N6", "SherdManagementErrors", \
       "Answers of the management, by class of status.")
 
@@ -46,6 +48,10 @@
       "Members that have not seen the version of the membership that this node has.") \
     X(METRIC_LEADER, "sherd_leader", GAUGE, "", "", "O2", "SherdLeaders", \
       "1: the node is the leader of its data center.") \
+    X(METRIC_EVENTS_TOLD, "sherd_member_events", COUNTER, "", "event", "O3", "", \
+      "Changes of members that this node has seen.") \
+    X(METRIC_DECISIONS, "sherd_resolver_decisions", COUNTER, "", "outcome", "O3", "SherdDowned", \
+      "Decisions of the split brain resolver here: members downed, nothing stable, turned round.") \
     X(METRIC_PHI, "sherd_failure_detector_phi_max", GAUGE, "", "", "N3", "SherdHeartbeatsLate", \
       "The highest phi of the members that this node monitors.")
 

@@ -93,7 +93,7 @@ def formats_are_understood(node, promtool):
     families = list(parser.text_string_to_metric_families(text))
     expect(10 < len(families) <= 60, f"a parser of OpenMetrics reads {len(families)} families, at most 60")
     labels = {name for family in families for sample in family.samples for name in sample.labels}
-    expect(labels <= {"version", "code", "lane", "status", "reason", "where", "what", "type", "state", "cause", "stage", "le"},
+    expect(labels <= {"version", "code", "lane", "status", "reason", "where", "what", "type", "state", "cause", "stage", "event", "outcome", "le"},
            f"no label names an entity, a shard or a peer: {sorted(labels)}")
     names = {sample.name for family in families for sample in family.samples}
     expect(names == {name.partition("{")[0] for name in node.values()}, "both formats have the same samples")

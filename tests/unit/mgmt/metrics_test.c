@@ -241,8 +241,10 @@ static void families_are_not_interleaved(void **state)
     int count = 0;
 
     (void)state;
+    world_of(&world, 2)->figures.certificate_expires = 2000000000;
+    world.figures.sums.has_resolver = 1;
     process = (struct process_figures){ true, true, true, true, true, 1, 2, 3, 4, 5 };
-    for (char *line = strtok(write_all(&text, METRICS_OPEN, &world_of(&world, 2)->figures), "\n"); line;
+    for (char *line = strtok(write_all(&text, METRICS_OPEN, &world.figures), "\n"); line;
          line = strtok(NULL, "\n")) {
         if (sscanf(line, "# TYPE %127s", family) == 1) {
             for (int i = 0; i < count; i++)
