@@ -55,6 +55,9 @@ struct sherd_health {
     enum sherd_member_status status; /* of this node; REMOVED: no member */
 };
 
+/* The figures of a node for metrics: known to the library's own module only. */
+struct sherd_figures;
+
 /* ---- the node's functions ---- */
 
 /* The functions of a node for its module. `node` is their first argument. */
@@ -87,6 +90,12 @@ struct sherd_node_access {
     int (*view)(void *node, uint32_t timeout_ms,
                 struct sherd_cluster_view *view);
     void (*view_free)(struct sherd_cluster_view *view);
+    /* Asks the node's threads for their figures, and waits. A late thread's
+     * last figures count. figures: to be freed with figures_free.
+     * Result: 0; SHERD_ESTATE: the node does not run. */
+    int (*figures)(void *node, uint32_t timeout_ms,
+                   struct sherd_figures **figures);
+    void (*figures_free)(struct sherd_figures *figures);
 };
 
 /* A module. The functions are called on the threads of sherd_open, sherd_start

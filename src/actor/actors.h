@@ -28,6 +28,7 @@
 #include "actor/message.h"
 #include "base/bytes.h"
 #include "base/event.h"
+#include "base/figures.h"
 #include "base/outbox.h"
 #include "base/probe.h"
 #include "base/shard_rule.h"
@@ -465,6 +466,7 @@ struct actors_status {
     uint64_t long_replays;
     uint64_t snapshots_failed; /* save failed, or the image is too large */
     uint64_t handlers_failed; /* by SHERD_FAIL */
+    uint64_t asks_late[SHERD_STAGE_COUNT]; /* timed out, by stage */
     uint64_t surplus;         /* entities passivated because of a limit */
     uint64_t slow_handlers;
     uint64_t deliveries;          /* begun here */
@@ -498,5 +500,7 @@ void actors_status(const struct actors *actors, struct actors_status *status);
 /* Counts this lane's message bytes in use anywhere by walking the free lists: for leak tests. */
 uint64_t actors_messages_in_use(const struct actors *actors);
 uint32_t actors_type_entities(const struct actors *actors, uint16_t type);
+/* Sets the figures of its incarnations and handlers. */
+void actors_type_figures(const struct actors *actors, uint16_t type, struct type_figures *figures);
 
 #endif

@@ -303,6 +303,7 @@ uint32_t entry_fire(struct actors *actors, uint32_t at)
 
     switch ((enum entry_kind)entry->kind) {
     case ENTRY_ASK:
+        actors->counts.asks_late[entry->stage]++;
         ask_ends(actors, at, SHERD_REASON_TIMEOUT);
         break;
     case ENTRY_TIMER: /* its incarnation lives: its end would have dropped the timer */

@@ -47,8 +47,10 @@ void incarnation_start(struct actors *actors, uint32_t index, struct slot *slot)
     slot->asks = 0;
     if (slot->extra)
         extra_of(actors, slot)->own_kib = 0;
-    if (slot->flags & FLAG_ENTITY)
+    if (slot->flags & FLAG_ENTITY) {
         actors->types[behavior->type].running++;
+        actors->types[behavior->type].figures.starts++;
+    }
     if (actors->settings.probes && (slot->flags & FLAG_ENTITY))
         probe_entity(actors, PROBE_ENTITY_STARTED, index, slot);
     if (slot->flags & FLAG_PERSISTENT) {

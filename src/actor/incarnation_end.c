@@ -108,6 +108,26 @@ static void trace_end(const struct actors *actors, const struct slot *slot,
     slot_trace(actors, slot, TRACE_DEBUG, text);
 }
 
+static void count_end(struct type *type, enum end_cause cause)
+{
+    static const enum figures_stop stops[] = {
+        [END_FAILED] = FIGURES_STOP_FAILED,
+        [END_SHARD_STOPS] = FIGURES_STOP_MOVED,
+        [END_IDLE] = FIGURES_STOP_IDLE,
+        [END_SURPLUS] = FIGURES_STOP_IDLE,
+        [END_REQUESTED] = FIGURES_STOP_ASKED,
+        [END_BY_ITSELF] = FIGURES_STOP_ASKED,
+        [END_STOP_TIMEOUT] = FIGURES_STOP_MOVED,
+        [END_FENCED] = FIGURES_STOP_FENCED,
+        [END_LEASE_LOST] = FIGURES_STOP_FENCED,
+        [END_NOT_STORED] = FIGURES_STOP_FAILED,
+        [END_RECOVERY_FAILED] = FIGURES_STOP_FAILED,
+    };
+
+    type->running--;
+    type->figures.stops[stops[cause]]++;
+}
+
 static void name_end(struct actors *actors, uint64_t actor)
 {
     if (map_take(&actors->named, map_u64(&actor)))
@@ -122,10 +142,10 @@ void incarnation_close(struct actors *actors, uint32_t index, struct slot *slot,
     uint64_t actor = slot_ref(actors, slot, index).actor;
 
     trace_end(actors, slot, cause);
+    if (slot->flags & FLAG_ENTITY)
+        count_end(&actors->types[behavior->type], cause == END_BY_SLOT ? cause_by_slot(actors, slot) : cause);
     entity_unused(actors, index, slot);
     incarnation_release(actors, index, slot);
-    if (slot->flags & FLAG_ENTITY)
-        actors->types[behavior->type].running--;
     if (slot->flags & FLAG_PERSISTENT)
         slot_news_put(actors, &(struct actors_news){ .kind = ACTORS_FORGET,
                                                      .actor = actor });

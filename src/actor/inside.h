@@ -162,6 +162,7 @@ struct type {
     uint64_t keep_events;
     uint64_t save_failed_said; /* ns: the last warning; 0: none */
     bool delivery_said; /* the warning that nothing starts its entities again */
+    struct type_figures figures; /* starts, stops, handlers */
     char name[SHERD_TYPE_MAX + 1];
 };
 
@@ -789,8 +790,7 @@ void watches_fini(struct actors *actors);
 /* --- watch.c --- */
 void watch_by(struct actors *actors, uint32_t index, struct slot *slot,
               struct sherd_ref watched); /* by the running actor; emits WATCH */
-void unwatch_by(struct actors *actors, uint32_t index, struct slot *slot,
-                struct sherd_ref watched);
+void unwatch_by(struct actors *actors, uint32_t index, struct slot *slot, struct sherd_ref watched);
 /* Notifies the watchers of an ending incarnation, and ends its watches. */
 void watches_end(struct actors *actors, uint32_t index, struct slot *slot);
 void watches_node_gone(struct actors *actors, uint64_t node);

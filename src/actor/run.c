@@ -524,6 +524,15 @@ static __attribute__((noinline)) uint32_t run_sampled(struct actors *actors, uin
     return handled;
 }
 
+/* Takes the last actor of a piece as the sample of its messages. */
+static void sample_handler(struct actors *actors, uint64_t ns, uint32_t count)
+{
+    const struct slot *slot = slot_of(actors, actors->ran[(count - 1) % ACTOR_RUN_MESSAGES]);
+
+    if (slot && slot->flags & FLAG_ENTITY)
+        histogram_add(&actors->types[behavior_of(actors, slot)->type].figures.handlers, ns);
+}
+
 /* Reads the clock once for about 64 messages. After a batch that took longer than a whole run, it
  * reads the clock after each message, until ACTOR_EXACT_MESSAGES in a row were quick. Otherwise 64
  * slow messages of one actor would delay everything on the thread, with one lane also heartbeats.
@@ -542,6 +551,8 @@ static uint32_t run_timed(struct actors *actors, uint32_t budget)
         uint64_t after = actors->settings.clock();
 
         handled += piece;
+        if (likely(count))
+            sample_handler(actors, (after - before) / piece, count);
         if (actors->exact_left)
             actors->exact_left--;
         if (piece && after - before > actors->settings.slow_handler)

@@ -125,6 +125,13 @@ uint16_t actors_type(const struct actors *actors, struct slice name)
     return TYPE_NONE;
 }
 
+void actors_type_figures(const struct actors *actors, uint16_t type, struct type_figures *figures)
+{
+    if (type >= actors->type_count)
+        return;
+    *figures = actors->types[type].figures;
+}
+
 uint32_t actors_type_entities(const struct actors *actors, uint16_t type)
 {
     return type < actors->type_count ? actors->types[type].running : 0;

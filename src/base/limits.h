@@ -577,6 +577,8 @@
 #define MGMT_WRONG_MS 60000
 #define MGMT_FACTS_MAX 4096 /* rows of one look that an answer keeps; more are left out, and the answer says so */
 #define MGMT_EVENTS_BYTES_MAX (64 * 1024) /* of events that wait for a stream; then it ends */
+#define METRICS_TYPES_MAX 100 /* entity types with a label of their own; the others share one */
+#define METRICS_BYTES_MAX (512 * 1024) /* of an answer; types beyond it share a label */
 
 /* httpd: the threads and sockets of the management */
 #define HTTPD_CONNECTIONS_EACH_MAX 16 /* from one address that is not loopback */
@@ -589,6 +591,7 @@
 #define HTTPD_WORKERS_MAX 4 /* threads that ask the node: a late lane holds one for 3 s */
 #define HTTPD_LOOKS_MAX 32 /* requests that wait for looks; then 503 */
 #define HTTPD_VIEW_MS 250 /* then the view of before is the answer */
+#define HTTPD_FIGURES_MS 200 /* then the figures of before stand for those of late threads */
 /* on their way to a stream's peer; further events wait */
 #define HTTPD_STREAM_BYTES (64 * 1024)
 #define HTTPD_BEAT_MS 10000 /* of silence, then a stream gets an empty event */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "host/figures.h"
 #include "host/log.h"
 #include "host/manage.h"
 #include "host/region_calls.h"
@@ -119,6 +120,8 @@ static void fill(struct sherd_system *system, struct sherd_node_access *access)
         .health = manage_health,
         .view = view,
         .view_free = view_free,
+        .figures = figures_ask,
+        .figures_free = figures_end,
     };
 }
 

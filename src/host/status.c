@@ -190,6 +190,17 @@ static void add_listener(struct sherd_status *status,
         counters.refused + counters.late;
 }
 
+void status_add_driver(struct sherd_system *system, struct sherd_status *status)
+{
+    add_listener(status, system->listener);
+    status->plain = !system->tls && !listener_is_loopback(system->listener);
+    add_store(status, system->store);
+    status->counters[SHERD_DURABLE_FAILED] +=
+        atomic_load(&system->durable_failures);
+    if (system->tls)
+        status->counters[SHERD_CONNECTIONS_REVOKED] += tls_revoked(system->tls);
+}
+
 void status_wait(struct sherd_system *system, const uint32_t *waiting,
                  uint64_t left)
 {
@@ -236,14 +247,7 @@ int sherd_get_status(struct sherd_system *system, struct sherd_status *status)
     if (complete) {
         for (uint32_t i = 0; i < call->part_count; i++)
             status_join(status, &call->parts[i]);
-        add_listener(status, system->listener);
-        status->plain = !system->tls && !listener_is_loopback(system->listener);
-        add_store(status, system->store);
-        status->counters[SHERD_DURABLE_FAILED] +=
-            atomic_load(&system->durable_failures);
-        if (system->tls)
-            status->counters[SHERD_CONNECTIONS_REVOKED] +=
-                tls_revoked(system->tls);
+        status_add_driver(system, status);
         status_call_end(system, call);
     } else {
         call->abandoned = true;

@@ -30,5 +30,7 @@ void status_calls_free(struct sherd_system *system);
 /* Adds a part: appends members and coordinators, merges types by name, sums counts, keeps the
  * longest times. Copied. */
 void status_join(struct sherd_status *status, const struct sherd_status *part);
+/* Adds what no machine knows: connections without one, the journal's file, TLS. */
+void status_add_driver(struct sherd_system *system, struct sherd_status *status);
 
 #endif

@@ -14,6 +14,7 @@
 #include "host/client.h"
 #include "host/durable.h"
 #include "host/discovery.h"
+#include "host/figures.h"
 #include "host/dns_lookup.h"
 #include "host/lease_provider.h"
 #include "host/log.h"
@@ -508,6 +509,7 @@ static void free_system(struct sherd_system *system)
     clients_detach(system);
     free(system->threads);
     status_calls_free(system);
+    figures_free(system);
     region_calls_free(system);
     type_calls_free(system);
     listener_free(system->listener);

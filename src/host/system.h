@@ -115,6 +115,7 @@ struct sherd_system {
     struct client_port *client_ports; /* of these and of closed ones, with an actor */
     struct status_call *calls; /* calls of sherd_get_status, also timed-out ones */
     uint32_t call_count;
+    struct figures_part *figures; /* by machine, from the first question for metrics on */
     struct region_call *region_calls; /* calls of sherd/sharding.h, also timed-out ones */
     uint32_t region_call_count;
     struct look_state *looks; /* of sherd_look, until their `done` is called */

@@ -12,6 +12,7 @@
 #include "host/client.h"
 #include "host/durable.h"
 #include "host/discovery.h"
+#include "host/figures.h"
 #include "host/lease_provider.h"
 #include "host/log.h"
 #include "host/looks.h"
@@ -164,6 +165,8 @@ static bool take_inbox(struct thread *thread)
             if (thread->asked_at)
                 thread->backend_took = thread->now - thread->asked_at;
             thread->asked_at = 0;
+            if (item.is.request->verb == BACKEND_APPEND)
+                histogram_add(&thread->counters.commits, thread->now - item.is.request->sent_at);
             machine_stored(thread->machines[index], thread->now,
                            item.is.request);
             break;
@@ -206,6 +209,14 @@ static void keep_readiness(struct sherd_system *system, const struct driver_requ
     clients_up(system, true); /* while it leaves, it is still up */
 }
 
+static void return_part(struct thread *thread, uint32_t index, struct status_part *part)
+{
+    if (part->wants_figures)
+        figures_returned(thread, index, part);
+    else
+        status_returned(thread->system, part);
+}
+
 static bool carry_out(struct thread *thread, uint32_t index)
 {
     struct sherd_system *system = thread->system;
@@ -231,6 +242,7 @@ static bool carry_out(struct thread *thread, uint32_t index)
         case DRIVER_STORE:
             if (!thread->asked_at)
                 thread->asked_at = thread->now;
+            request.journal->sent_at = thread->now;
             backend_submit(system->store, request.journal);
             break;
         case DRIVER_LEASE:
@@ -246,7 +258,7 @@ static bool carry_out(struct thread *thread, uint32_t index)
             discovery_look(system->discovery);
             break;
         case DRIVER_STATUS:
-            status_returned(system, request.part);
+            return_part(thread, index, request.part);
             break;
         case DRIVER_TYPE:
             type_call_returned(system, request.type);
@@ -573,6 +585,19 @@ static void poll_sockets(struct thread *thread)
     thread->now = uv_hrtime();
 }
 
+/* Both machines of a thread have their turns after one reading of the clock. */
+static void note_turn(struct thread *thread, uint32_t index)
+{
+    uint64_t began = thread->turned_at > thread->now ? thread->turned_at : thread->now;
+    uint64_t took;
+
+    thread->turned_at = uv_hrtime();
+    took = thread->turned_at - began;
+    thread->counters.busy_ns[index] += took;
+    if (thread->first + index == 0)
+        histogram_add(&thread->counters.turn_times, took);
+}
+
 static void turn(struct thread *thread, uint32_t index)
 {
     /* Relaxed: control only checks whether it is unchanged for seconds. */
@@ -581,6 +606,7 @@ static void turn(struct thread *thread, uint32_t index)
     thread->counters.turns++;
     if (machine_turn(thread->machines[index], thread->now, wall_ms()))
         thread->more = true;
+    note_turn(thread, index);
     if (thread->first + index == 1)
         reserved_refs_fill(&thread->system->refs, thread->machines[index]);
     atomic_store_explicit(&thread->turn_began_at, 0, memory_order_relaxed);

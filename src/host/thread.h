@@ -28,6 +28,9 @@ struct thread_counters {
     uint64_t wakes;      /* of other threads */
     uint64_t mail_sent;  /* to other threads */
     uint64_t rings_full; /* failed puts into full rings */
+    uint64_t busy_ns[THREAD_MACHINES_MAX]; /* in turns of its machines */
+    struct histogram turn_times; /* of control */
+    struct histogram commits;    /* appends of the journal, from the request to its result */
 };
 
 /* Steps taken against a turn that does not end. */
@@ -55,6 +58,7 @@ struct thread {
 
     /* The thread's own. */
     uint64_t now;
+    uint64_t turned_at;  /* the end of the last turn */
     uint64_t sockets_at; /* last check of the sockets */
     uint64_t worked_at;  /* last work */
     uint64_t poll_until;

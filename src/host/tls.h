@@ -74,6 +74,8 @@ bool tls_is_usable(const struct tls *tls);
  * counted, and the caller closes the connection. Any thread. */
 bool tls_revokes(struct tls *tls, const struct tls_end *end);
 uint64_t tls_revoked(const struct tls *tls); /* number of these. Any thread */
+/* The end of the node's certificate, in seconds since 1970; 0: not known. Any thread. */
+int64_t tls_expires_at(struct tls *tls);
 void tls_log(const struct tls *tls, enum trace_level level,
              const char *text); /* any thread */
 

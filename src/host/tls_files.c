@@ -581,6 +581,17 @@ uint64_t tls_revoked(const struct tls *tls)
     return tls->revoked;
 }
 
+int64_t tls_expires_at(struct tls *tls)
+{
+    struct tm end = { .tm_sec = 0 };
+    int is_known;
+
+    uv_mutex_lock(&tls->mutex);
+    is_known = ASN1_TIME_to_tm(X509_get0_notAfter(SSL_CTX_get0_certificate(tls->content.context)), &end);
+    uv_mutex_unlock(&tls->mutex);
+    return is_known ? timegm(&end) : 0;
+}
+
 void tls_log(const struct tls *tls, enum trace_level level, const char *text)
 {
     tls->options.log(tls->options.owner, level, text);

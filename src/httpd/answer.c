@@ -47,6 +47,7 @@ void answer_send(struct connection *connection, unsigned status, enum body_kind 
 
     check(bytes != NULL);
     answer_headers(connection);
+    connection->door->httpd->answers[status / 100 % METRICS_CODES]++;
     if (connection->decision.allow)
         add(request, "Allow", connection->decision.allow);
     if (status == 401)
@@ -54,8 +55,10 @@ void answer_send(struct connection *connection, unsigned status, enum body_kind 
     if (status == 503)
         add(request, "Retry-After", "1");
     if (status != 204) {
-        add(request, "Content-Type", kind == BODY_JSON ? "application/json" : "text/plain; charset=UTF-8");
-        add(request, "Vary", "Accept-Encoding");
+        add(request, "Content-Type", kind == BODY_JSON   ? "application/json"
+                                     : kind == BODY_TEXT ? "text/plain; charset=UTF-8"
+                                                         : metrics_content_type(connection->metrics));
+        add(request, "Vary", kind == BODY_METRICS ? "Accept, Accept-Encoding" : "Accept-Encoding");
         put_body(connection, bytes, body);
     }
     connection->request = NULL; /* the library frees it */

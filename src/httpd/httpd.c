@@ -249,6 +249,7 @@ static void close_httpd(void *of)
     caller_close(httpd);
     if (httpd->has_view)
         httpd->access->view_free(&httpd->view);
+    httpd->access->figures_free(httpd->figures);
     SSL_CTX_free(httpd->tcp_door.tls);
     event_free(httpd->wake_event);
     event_free(httpd->tick);

@@ -26,6 +26,7 @@
 #include "mgmt/akka.h"
 #include "mgmt/api.h"
 #include "mgmt/events.h"
+#include "mgmt/metrics.h"
 #include "mgmt/route.h"
 #include "mgmt/wrong.h"
 
@@ -132,7 +133,8 @@ struct connection {
     struct job *job;       /* a worker has it */
     struct stream *stream; /* of events */
     struct look_job *looks; /* a native route waits for it */
-    struct event *wait;    /* for the view */
+    struct event *wait;    /* for the view or the figures */
+    enum metrics_format metrics;
     bool waits;
 };
 
@@ -149,7 +151,7 @@ void gate_fini(struct httpd *httpd); /* the library has freed its connections */
 
 /* request.c: the library's callback. */
 void request_come(struct evhttp_request *request, void *door);
-/* The view is there, or takes too long. */
+/* The view or the figures are there, or take too long. */
 void request_go_on(struct connection *connection);
 /* act.c: carries out what changes something at the node, and writes the audit. Returns 0 or an error of the
  * node's call. accepted: the status of the answer if it is 0. */
@@ -160,13 +162,20 @@ void act_level(struct connection *connection, int level, uint64_t ms);
 const char *level_text(int level);
 int level_named(struct slice name); /* in any case of letters; less than 0: none */
 /* answer.c: text/plain if it is Akka's text, JSON else. */
-enum body_kind { BODY_JSON, BODY_TEXT };
+enum body_kind { BODY_JSON, BODY_TEXT, BODY_METRICS };
 void answer_send(struct connection *connection, unsigned status, enum body_kind kind, const struct buf *body);
 void answer_text(struct connection *connection, unsigned status, const char *text);
 void answer_error(struct connection *connection, enum mgmt_error error);
 void answer_hint(struct connection *connection, enum mgmt_error error, const char *hint);
 /* Headers of every answer. */
 void answer_headers(struct connection *connection);
+
+/* ---- metrics ---- */
+
+/* metrics.c: answers with the figures at hand. */
+void answer_metrics(struct connection *connection);
+/* process.c: any thread. */
+void process_look(struct process_figures *process);
 
 /* ---- callers ---- */
 
@@ -178,15 +187,17 @@ enum mgmt_error caller_find(struct connection *connection, struct mgmt_request *
 
 /* ---- calls to the node ---- */
 
-enum job_kind { JOB_VIEW, JOB_SHARDS, JOB_STATS };
+enum job_kind { JOB_VIEW, JOB_SHARDS, JOB_STATS, JOB_FIGURES };
 
 struct job {
     enum job_kind kind;
-    struct connection *connection; /* null: it is gone, or JOB_VIEW */
+    struct connection *connection; /* null: it is gone, or nobody's job alone */
     char *type;
     int result;
     struct sherd_regions regions;
     struct sherd_cluster_view view;
+    struct sherd_figures *figures;
+    struct process_figures process;
 };
 
 /* work.c */
@@ -196,6 +207,7 @@ void work_stop(struct httpd *httpd);
 bool work_ask(struct httpd *httpd, enum job_kind kind, struct connection *connection);
 /* Asks for a new view, unless a worker does. */
 void work_ask_view(struct httpd *httpd);
+void work_ask_figures(struct httpd *httpd); /* likewise */
 void work_done(struct httpd *httpd); /* takes the results, on the HTTP thread */
 void work_job_free(struct httpd *httpd, struct job *job);
 
@@ -259,6 +271,10 @@ struct httpd {
     struct event *level_timer; /* until the level of the log falls back; null: it never did */
     int level_before;
     uint64_t level_until; /* 0: it stays */
+    struct sherd_figures *figures; /* the last ones, or null */
+    struct process_figures process;
+    bool figures_are_asked;
+    uint64_t answers[METRICS_CODES];
 
     pthread_mutex_t mutex; /* for the rest, and for streams */
     pthread_cond_t work_came;

@@ -71,6 +71,7 @@ static void read_request(struct connection *connection, struct mgmt_request *to,
     connection->is_head = to->method == METHOD_HEAD;
     connection->takes_lines = !connection->is_head && slice_is(header(request, "Accept"), "application/x-ndjson");
     connection->takes_gzip = takes_gzip(header(request, "Accept-Encoding"));
+    connection->metrics = metrics_format_of(header(request, "Accept"));
 }
 
 /* ---- the log's level ---- */
@@ -196,7 +197,9 @@ void request_go_on(struct connection *connection)
 
     connection->waits = false;
     (void)event_del(connection->wait);
-    if (!httpd->has_view)
+    if (connection->decision.route == ROUTE_METRICS)
+        answer_metrics(connection);
+    else if (!httpd->has_view)
         answer_error(connection, ERROR_BUSY);
     else if (connection->decision.route == ROUTE_API)
         native_go_on(connection);
@@ -204,13 +207,13 @@ void request_go_on(struct connection *connection)
         answer_view(connection);
 }
 
-static void wait_for_view(struct connection *connection)
+static void wait_for(struct connection *connection, void (*ask)(struct httpd *httpd))
 {
     struct timeval most = { 0, HTTPD_VIEW_MS * 1000 };
 
     connection->waits = true;
     check(event_add(connection->wait, &most) == 0);
-    work_ask_view(connection->door->httpd);
+    ask(connection->door->httpd);
 }
 
 /* ---- all routes ---- */
@@ -235,12 +238,12 @@ static void carry_out(struct connection *connection)
         if (connection->decision.action == ACTION_JOIN)
             join(connection);
         else
-            wait_for_view(connection);
+            wait_for(connection, work_ask_view);
         return;
     case ROUTE_MEMBER:
     case ROUTE_SEED_NODES:
     case ROUTE_SHARD_TYPES:
-        wait_for_view(connection);
+        wait_for(connection, work_ask_view);
         return;
     case ROUTE_SHARDS:
     case ROUTE_SHARD_STATS:
@@ -253,7 +256,10 @@ static void carry_out(struct connection *connection)
         return;
     case ROUTE_API:
         if (!native_carry_out(connection))
-            wait_for_view(connection);
+            wait_for(connection, work_ask_view);
+        return;
+    case ROUTE_METRICS:
+        wait_for(connection, work_ask_figures);
         return;
     case ROUTE_NONE:
     case ROUTE_COUNT:

@@ -21,6 +21,10 @@ static void run(struct httpd *httpd, struct job *job)
     case JOB_STATS:
         job->result = sherd_get_cluster_stats(access->system, job->type, SHARDS_MS, &job->regions);
         break;
+    case JOB_FIGURES:
+        process_look(&job->process);
+        job->result = access->figures(access->node, HTTPD_FIGURES_MS, &job->figures);
+        break;
     }
 }
 
@@ -62,6 +66,7 @@ void work_job_free(struct httpd *httpd, struct job *job)
 {
     sherd_regions_free(&job->regions);
     httpd->access->view_free(&job->view);
+    httpd->access->figures_free(job->figures);
     mem_free(job->type);
     mem_free(job);
 }
@@ -112,12 +117,41 @@ void work_ask_view(struct httpd *httpd)
         httpd->view_is_asked = work_ask(httpd, JOB_VIEW, NULL);
 }
 
+void work_ask_figures(struct httpd *httpd)
+{
+    if (!httpd->figures_are_asked)
+        httpd->figures_are_asked = work_ask(httpd, JOB_FIGURES, NULL);
+}
+
 /* ---- results ---- */
 
-static void take_view(struct httpd *httpd, struct job *job)
+static void go_on(struct httpd *httpd, bool with_metrics)
 {
     struct connection *next;
 
+    for (struct connection *at = httpd->connections; at; at = next) {
+        next = at->next;
+        if (at->waits && (at->decision.route == ROUTE_METRICS) == with_metrics)
+            request_go_on(at);
+    }
+}
+
+static void take_figures(struct httpd *httpd, struct job *job)
+{
+    httpd->figures_are_asked = false;
+    if (httpd->process.has_start) /* two readings differ by the clocks' rounding */
+        job->process.start_seconds = httpd->process.start_seconds;
+    httpd->process = job->process;
+    if (job->result == 0) {
+        httpd->access->figures_free(httpd->figures);
+        httpd->figures = job->figures;
+        job->figures = NULL;
+    }
+    go_on(httpd, true);
+}
+
+static void take_view(struct httpd *httpd, struct job *job)
+{
     httpd->view_is_asked = false;
     if (job->result == 0) {
         if (httpd->has_view)
@@ -126,11 +160,7 @@ static void take_view(struct httpd *httpd, struct job *job)
         httpd->has_view = true;
         job->view = (struct sherd_cluster_view){ .member_count = 0 };
     }
-    for (struct connection *at = httpd->connections; at; at = next) {
-        next = at->next;
-        if (at->waits)
-            request_go_on(at);
-    }
+    go_on(httpd, false);
 }
 
 static void answer_type(struct connection *connection, unsigned status, const char *before,
@@ -189,6 +219,8 @@ void work_done(struct httpd *httpd)
             return;
         if (job->kind == JOB_VIEW)
             take_view(httpd, job);
+        else if (job->kind == JOB_FIGURES)
+            take_figures(httpd, job);
         else
             take_shards(httpd, job);
         work_job_free(httpd, job);

@@ -86,6 +86,7 @@ struct journal_request {
     uint32_t machine;         /* the requester, set and read by the node, 0 = control */
     uint64_t tag;             /* only for the requester, as is serial */
     uint64_t serial;
+    uint64_t sent_at;         /* only for the driver */
     /* APPEND: a repetition after UNKNOWN: an identical stored record counts as written */
     bool again;
 

@@ -152,6 +152,8 @@ static enum route find_route(const struct mgmt_settings *settings, struct decisi
     }
     if (slice_is(name, "cluster") && settings->cluster)
         return cluster_route(decision, from + 1);
+    if (target->count - from == 1 && slice_is(name, "metrics"))
+        return ROUTE_METRICS;
     if (target->count - from != 2)
         return ROUTE_NONE;
     if (slice_is(name, "bootstrap") && settings->bootstrap &&

@@ -22,6 +22,7 @@
     X(ROUTE_SHARD_STATS, "shard-stats", "GET") \
     X(ROUTE_EVENTS, "events", "GET") \
     X(ROUTE_LOG_LEVEL, "log-level", "GET, PUT") \
+    X(ROUTE_METRICS, "metrics", "GET") \
     X(ROUTE_API, "native", "") /* api.h lists them */
 
 enum route {

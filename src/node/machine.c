@@ -53,6 +53,10 @@ static void answer_status(struct machine *machine, struct status_part *part)
         control_status(machine->control, &part->status, !part->is_brief);
     else
         lane_status(machine->lane, &part->status);
+    if (part->wants_figures && machine->control)
+        control_figures(machine->control, &part->figures);
+    else if (part->wants_figures)
+        lane_figures(machine->lane, &part->figures);
     outputs_request(&machine->outputs, &request);
 }
 

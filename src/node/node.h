@@ -22,6 +22,7 @@
 #include "actor/services.h"
 #include "base/address.h"
 #include "base/bytes.h"
+#include "base/figures.h"
 #include "base/limits.h"
 #include "base/outbox.h"
 #include "base/probe.h"
@@ -346,6 +347,8 @@ struct status_part {
     uint32_t machine;
     bool is_brief; /* from the caller: no list of members */
     struct sherd_status status; /* arrays malloc'ed; free with sherd_status_free */
+    bool wants_figures;         /* from the caller */
+    struct machine_figures figures; /* if they are wanted */
     void *driver;               /* the driver's own */
 };
 struct mail node_mail_status(struct status_part *part); /* given until DRIVER_STATUS returns it */

@@ -549,6 +549,11 @@ bool coordinator_is_active(const struct coordinator *coordinator)
     return coordinator->is_active;
 }
 
+uint32_t coordinator_unplaced(const struct coordinator *coordinator)
+{
+    return coordinator->unplaced;
+}
+
 bool coordinator_next_region(const struct coordinator *coordinator,
                              uint32_t *at, struct coordinator_region_view *view)
 {

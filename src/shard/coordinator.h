@@ -282,6 +282,8 @@ struct coordinator_moves
 coordinator_moves(const struct coordinator *coordinator);
 /* Members that block first allocations. */
 uint32_t coordinator_awaited(const struct coordinator *coordinator);
+/* Wanted shards without a home. */
+uint32_t coordinator_unplaced(const struct coordinator *coordinator);
 
 /* Aborts if a shard has two homes, a home is not registered, or lists disagree. For tests. */
 void coordinator_verify(const struct coordinator *coordinator);

@@ -213,6 +213,9 @@ if [ -e "$libdir/libsherd-http.so" ]; then
         [ -e "$prefix/share/sherd/packaging/$file" ] || { echo "$file is not installed"; exit 1; }
     done
     pass "libsherd-http alone needs libevent"
+    for file in prometheus/sherd-alerts.yml grafana/sherd-overview.json; do
+        [ -e "$prefix/share/sherd/$file" ] || { echo "$file is not installed"; exit 1; }
+    done
     eval "\"$cc\" -Wall -Wextra -Werror -D_POSIX_C_SOURCE=200809L -o \"$work/managed\" \"$examples/guide/managed.c\" $(pkg-config --cflags --libs sherd-http)"
     static=$(pkg-config --static --cflags --libs sherd-http | sed 's/-lsherd-http\b/-l:libsherd-http.a/; s/-lsherd\b/-l:libsherd.a/')
     eval "\"$cc\" -D_POSIX_C_SOURCE=200809L -o \"$work/managed static\" \"$examples/guide/managed.c\" $static"

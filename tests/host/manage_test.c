@@ -142,6 +142,7 @@ static void a_blocked_node_answers_all_the_same(void **state)
 
     (void)state;
     assert_int_equal(get(system, "/cluster/members", before, sizeof before), 200);
+    assert_int_equal(get(system, "/metrics", text, sizeof text), 200);
     block(system);
     began = uv_hrtime();
     assert_int_equal(get(system, "/alive", text, sizeof text), 200);
@@ -157,6 +158,10 @@ static void a_blocked_node_answers_all_the_same(void **state)
     assert_non_null(strstr(text, "Not Healthy: Check [lanes] not ok"));
     assert_int_equal(get(system, "/alive", text, sizeof text), 200);
     assert_int_equal(get(system, "/cluster/shards/E", text, sizeof text), 504);
+    began = uv_hrtime();
+    assert_int_equal(get(system, "/metrics", text, sizeof text), 200);
+    assert_true(uv_hrtime() - began < 600 * 1000000ull);
+    assert_non_null(strstr(text, "\nsherd_node_ready 0\n"));
     atomic_store(&may_go, true);
     for (int i = 0; i < PATIENCE_MS && status != 200; i++) {
         status = get(system, "/ready", text, sizeof text);

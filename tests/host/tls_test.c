@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -754,6 +755,7 @@ static void a_deleted_file_makes_the_files_unusable_until_it_is_back(void **stat
     tls_logged[0] = 0;
     tls_look_now(tls, SECOND);
     assert_true(tls_is_usable(tls));
+    assert_true(tls_expires_at(tls) > (int64_t)time(NULL)); /* the metrics have it */
     assert_int_equal(rename(keys.key_path, moved), 0);
     tls_look_now(tls, 2 * SECOND);
     assert_true(tls_is_usable(tls)); /* some programs replace a file by deleting it first */

@@ -193,6 +193,8 @@ function(sherd_install)
         FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN man EXCLUDE PATTERN plan.md EXCLUDE)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
         FILES_MATCHING PATTERN "*.c")
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/packaging/prometheus ${PROJECT_SOURCE_DIR}/packaging/grafana
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/sherd PATTERN "*-test.yml" EXCLUDE)
     install(EXPORT sherd NAMESPACE sherd:: FILE sherdTargets.cmake DESTINATION ${package})
     configure_package_config_file(
         ${PROJECT_SOURCE_DIR}/tools/cmake/sherdConfig.cmake.in ${CMAKE_BINARY_DIR}/sherdConfig.cmake

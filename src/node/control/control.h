@@ -85,6 +85,7 @@ struct control {
     struct machine *machine;
     struct associations *associations;
     struct member *member;
+    uint64_t events[FIGURES_EVENT_COUNT]; /* of members, for metrics */
     struct resolver *resolver; /* null: the resolver is off */
     struct lease *lease; /* for the resolver's decisions, or null */
     uint64_t lease_until; /* as in the last probe */
@@ -151,6 +152,8 @@ void control_follow(struct control *control, uint32_t lane);
 bool control_follows(const struct control *control, uint32_t lane);
 /* The node ends, even if it never was a member. A second call does nothing. */
 void control_follow_end(struct control *control);
+/* control_figures.c */
+void control_count_news(struct control *control, enum member_news_kind kind);
 void control_follow_news(struct control *control,
                          const struct member_news *news);
 enum sherd_member_status control_status_of(enum member_status status);

@@ -43,4 +43,7 @@ void control_leases_look(struct control *control);
 void control_status(struct control *control, struct sherd_status *status,
                     bool members); /* false: without their list */
 
+/* control_figures.c: types is malloc'ed. */
+void control_figures(struct control *control, struct machine_figures *figures);
+
 #endif

@@ -230,6 +230,7 @@ static void wire_member(struct control *control, uint32_t max)
         turn_event(&control->turn, news.kind == MEMBER_NEWS_REMOVED);
         trace_news(machine->trace, machine->settings, &news);
         decided_member(control, &news);
+        control_count_news(control, news.kind);
         control_follow_news(control, &news);
         switch (news.kind) {
         case MEMBER_NEWS_WELCOME:

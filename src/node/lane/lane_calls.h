@@ -21,6 +21,9 @@ bool lane_turn(struct lane *lane);
 uint64_t lane_deadline(const struct lane *lane);
 void lane_status(struct lane *lane, struct sherd_status *status);
 
+/* lane_figures.c: types is malloc'ed. */
+void lane_figures(struct lane *lane, struct machine_figures *figures);
+
 /* outside.c */
 struct sherd_ref lane_reserve(struct lane *lane);
 

@@ -76,6 +76,7 @@ static void paths_are_akkas(void **state)
     assert_route("/cluster/domain-events?type=MemberUp", ROUTE_EVENTS, NULL);
     assert_route("/loglevel/akka", ROUTE_LOG_LEVEL, NULL);
     assert_route("/loglevel/pekko", ROUTE_LOG_LEVEL, NULL);
+    assert_route("/metrics", ROUTE_METRICS, NULL);
     assert_status(METHOD_GET, "/nothing", NULL, 404, "The requested resource could not be found.");
     assert_status(METHOD_GET, "/ready/", NULL, 404, NULL);
     assert_status(METHOD_GET, "/loglevel/logback", NULL, 404, NULL);
@@ -156,6 +157,7 @@ static void each_right_allows_its_routes(void **state)
         { METHOD_GET, "/cluster/shards/a", NULL, RIGHT_READ },
         { METHOD_GET, "/cluster/domain-events", NULL, RIGHT_READ },
         { METHOD_GET, "/loglevel/akka", NULL, RIGHT_READ },
+        { METHOD_GET, "/metrics", NULL, RIGHT_READ },
         { METHOD_DELETE, "/cluster/members/a", NULL, RIGHT_OPERATE },
         { METHOD_PUT, "/cluster/members/a", "operation=leave", RIGHT_OPERATE },
         { METHOD_PUT, "/loglevel/akka?level=info", NULL, RIGHT_OPERATE },
