@@ -154,6 +154,12 @@ void region_shutdown(struct region *region, uint64_t now, uint64_t deadline);
 /* The cluster stops: no hand-offs any more, and a shutdown ends at once. */
 void region_prepare_shutdown(struct region *region, uint64_t now);
 
+/* The node asks for no shards any more, or for shards again: tells the coordinator, and each later
+ * one. Repeated until one has confirmed it. */
+void region_cordon(struct region *region, uint64_t now, bool is_cordoned);
+/* The coordinator has confirmed that, or nothing here may get a shard. */
+bool region_cordon_is_told(const struct region *region);
+
 bool region_registered(const struct region *region);
 const struct node_id *region_coordinator(const struct region *region); /* null if unknown; lent */
 uint64_t region_term(const struct region *region);

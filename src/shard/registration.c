@@ -337,7 +337,7 @@ static void remember_lacking(struct registrant *region, uint64_t mark)
 static void take_report(struct coordinator *coordinator, uint64_t now,
                         struct registrant *region,
                         const struct shard_message *message,
-                        struct outbox *outbox)
+                        bool is_cordon_new, struct outbox *outbox)
 {
     uint64_t mark = ++coordinator->mark;
     uint64_t adopted = coordinator->counters.adopted;
@@ -381,6 +381,8 @@ static void take_report(struct coordinator *coordinator, uint64_t now,
 
         if (shard->handoff || (shard->mark == mark && shard->is_started))
             continue;
+        if (is_cordon_new && shard->mark != mark && !shard->is_started)
+            continue; /* the report may have crossed HostShard */
         if (shard->mark == mark) {
             shard_host(coordinator, now, shard, outbox); /* it runs under an older fence there */
             continue;
@@ -484,6 +486,20 @@ static void refuse(struct coordinator *coordinator, struct coordinator_member *m
     member->is_refused = true;
 }
 
+static void set_cordon(struct coordinator *coordinator,
+                       struct registrant *region, bool is_cordoned)
+{
+    if (region->is_cordoned == is_cordoned)
+        return;
+    region->is_cordoned = is_cordoned;
+    trace_put(coordinator->trace, TRACE_INFO, "coordinator",
+              "%s type=%s region=%.*s shards=%u",
+              is_cordoned ? "region is cordoned, it gets no more shards"
+                          : "region is cordoned no more",
+              coordinator->type, (int)region->ref.size, region->ref.data,
+              region->shards.count);
+}
+
 void registration_receive(struct coordinator *coordinator, uint64_t now,
                           const struct inbound *inbound,
                           const struct shard_message *message,
@@ -499,6 +515,7 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
     const char *reason;
     bool is_known;
     bool is_new_here;
+    bool was_cordoned;
 
     if (!may_register(member, message)) {
         coordinator->counters.ignored_register++;
@@ -537,6 +554,8 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
     if (!region)
         return;
     is_new_here = !region->is_registered;
+    was_cordoned = region->is_cordoned;
+    set_cordon(coordinator, region, message->is_cordoned);
     region->is_registered = true;
     region->lanes = message->lanes;
     if (is_proxy && !region->is_proxy)
@@ -549,7 +568,8 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
             keep_region(coordinator, region);
         region->is_proxy = false; /* a region that reports may host */
         member->has_answered = true;
-        take_report(coordinator, now, region, message, outbox);
+        take_report(coordinator, now, region, message,
+                    !is_new_here && region->is_cordoned != was_cordoned, outbox);
     }
     if (coordinator->is_active)
         registration_welcome(coordinator, region, is_known, outbox);

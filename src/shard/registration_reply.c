@@ -54,7 +54,8 @@ void registration_acknowledge(struct coordinator *coordinator,
     struct shard_message ack = { .kind = SHARD_REGISTER_ACK,
                                  .fence = { coordinator->term, 0 },
                                  .proof = { coordinator->term,
-                                            coordinator->proof } };
+                                            coordinator->proof },
+                                 .is_cordoned = region->is_cordoned };
     struct buf ref = { 0 };
 
     ref_put(&ref, coordinator->identity, &coordinator->identity->node.address,

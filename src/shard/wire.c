@@ -90,6 +90,8 @@ static void put_register(struct buf *buf, const struct shard_message *message)
     ref.stored_term = message->stored_term;
     ref.has_persists = message->persists;
     ref.persists = message->persists;
+    ref.has_cordon = message->is_cordoned;
+    ref.cordon = message->is_cordoned;
     pack_register(buf, &ref);
     mem_free(pointers);
     mem_free(hosted);
@@ -105,6 +107,8 @@ static void put_ref(struct buf *buf, const struct shard_message *message)
         ack.term = message->fence.term;
         ack.has_proof = message->proof.value != 0;
         ack.proof = message->proof.value;
+        ack.has_cordon = message->is_cordoned;
+        ack.cordon = message->is_cordoned;
         pack(buf, &ack);
     } else {
         Sharding__Ref ref = SHARDING__REF__INIT;

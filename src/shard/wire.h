@@ -30,10 +30,10 @@
 /* name, serializer, manifest, text; then its fields of struct shard_message */
 #define SHARD_MESSAGES(X)                                                      \
     /* ref, lanes, hosted, report, number_of_shards, persists, stored_term,    \
-     * fence.term (of the former coordinator); region -> coordinator */        \
+     * is_cordoned, fence.term (of the former coordinator); region -> coordinator */        \
     X(SHARD_REGISTER, 13, "BA", "register")                                    \
     X(SHARD_REGISTER_PROXY, 13, "BB", "register-proxy") /* the same without hosted and persists */ \
-    X(SHARD_REGISTER_ACK, 13, "BC", "register-ack") /* ref (coordinator), fence.term, proof */ \
+    X(SHARD_REGISTER_ACK, 13, "BC", "register-ack") /* ref (coordinator), fence.term, proof, is_cordoned */ \
     X(SHARD_GET_HOME, 13, "BD", "get-shard-home") /* shard */                  \
     X(SHARD_HOME, 13, "BE", "shard-home") /* shard, ref (region), fence */     \
     X(SHARD_HOMES, 13, "BN", "shard-homes") /* homes */                        \
@@ -128,6 +128,7 @@ struct shard_message {
     uint32_t number_of_shards; /* 0 = not given */
     int32_t count;
     bool persists;
+    bool is_cordoned;
     const struct shard_hosted *hosted;
     uint32_t hosted_count;
     const struct shard_owing *owing;

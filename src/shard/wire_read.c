@@ -44,6 +44,7 @@ static bool read_register(struct shard_message *message,
     message->number_of_shards = ref->number_of_shards;
     message->persists = ref->persists;
     message->stored_term = ref->stored_term;
+    message->is_cordoned = ref->cordon != 0;
     if (ref->n_hosted > COORDINATOR_SHARDS_MAX)
         return false;
     hosted = mem_alloc(ref->n_hosted * sizeof *hosted);
@@ -66,6 +67,7 @@ static bool read_ack(struct shard_message *message, const Sharding__Ack *ack)
     if (message->kind == SHARD_REGISTER_ACK) {
         message->fence.term = ack->term;
         message->proof = (struct proof){ ack->term, ack->proof };
+        message->is_cordoned = ack->cordon != 0;
     }
     return is_ref(message->ref);
 }

@@ -16,6 +16,7 @@
 #include "node/control/decisions.h"
 #include "node/control/leases.h"
 #include "node/control/looks.h"
+#include "node/control/operations.h"
 #include "node/machine/machine.h"
 #include "node/control/queries.h"
 #include "node/control/relays.h"
@@ -100,6 +101,8 @@ struct control {
     struct relay relays[RELAY_COUNT];
     struct queries queries;
     struct looks looks;
+    struct operations operations;
+    bool is_cordoned; /* by an operation; until this incarnation ends */
     struct timeline timeline;       /* decisions.c */
     struct timeline shard_timeline; /* those about shards */
     uint64_t decisions;             /* the number of the last one */

@@ -43,6 +43,9 @@ struct scene {
     bool is_jvm[NODES_MAX]; /* a JVM: no lanes or fences */
     VEC(struct sent) sent;
     uint32_t played; /* of sent */
+    uint32_t reports; /* of operations; the last one: */
+    struct operation_progress told; /* without id and text */
+    int told_to;
     struct buf state; /* stored in distributed data */
     struct buf fences;
     bool is_held; /* distributed data does not answer; see scene_answer */
@@ -120,6 +123,12 @@ static inline void scene_drain(struct scene *scene)
         struct shard_message message;
         struct sent sent = { 0 };
 
+        if (slice_is(out.manifest, "P")) {
+            check(operation_progress_read(out.payload, &scene->told));
+            scene->told_to = (int)(out.to.uid - 100);
+            scene->reports++;
+            continue;
+        }
         check(shard_message_read(&message, out.serializer, out.manifest,
                                  out.payload));
         check(slice_equal(out.sender, coordinator_path(scene->coordinator)));
