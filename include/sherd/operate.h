@@ -1,12 +1,13 @@
-/* Acts on the cluster from any node: keeps a node from getting shards, and moves
- * shards.
+/* Acts on the cluster from any node: keeps a node from getting shards, and
+ * moves shards.
  *
  * An operation is a goal. It has an id, and the same id again is the same
- * operation. What is already so is done at once. The node that decides is the
- * cordoned one, or the type's coordinator. This node asks it again until the
- * operation has ended, also the next coordinator after a failure. If this node
- * ends, nothing goes on asking. A shard moves by the same steps as in a
- * rebalance, so an operation never loses a message that a rebalance keeps. */
+ * operation. A goal that is reached already is done at once. The node that
+ * decides is the cordoned one, or the type's coordinator. This node asks it
+ * until the operation has ended, also the next coordinator after a failure. If
+ * this node ends, nothing goes on asking. A shard moves by the same steps as
+ * in a rebalance, so an operation never loses a message that a rebalance
+ * keeps. */
 #ifndef SHERD_OPERATE_H
 #define SHERD_OPERATE_H
 
@@ -32,7 +33,7 @@ enum sherd_operation_kind { SHERD_OPERATIONS(X) SHERD_OPERATION_KIND_COUNT };
 
 /* The states of an operation: name, text. The last three are final. */
 #define SHERD_OPERATION_STATES(X)                                              \
-    X(SHERD_OPERATION_WAITING, "waiting")   /* for who decides, or for room */ \
+    X(SHERD_OPERATION_WAITING, "waiting")   /* for an answer, or for room */   \
     X(SHERD_OPERATION_HOLDING, "holding")   /* all nodes hold messages back */ \
     X(SHERD_OPERATION_STOPPING, "stopping") /* the entities stop */            \
     X(SHERD_OPERATION_PLACING, "placing")   /* the shard gets its home */      \
@@ -42,7 +43,9 @@ enum sherd_operation_kind { SHERD_OPERATIONS(X) SHERD_OPERATION_KIND_COUNT };
     X(SHERD_OPERATION_CANCELLED, "cancelled")
 
 #define X(name, text) name,
-enum sherd_operation_state { SHERD_OPERATION_STATES(X) SHERD_OPERATION_STATE_COUNT };
+enum sherd_operation_state {
+    SHERD_OPERATION_STATES(X) SHERD_OPERATION_STATE_COUNT
+};
 #undef X
 
 /* Why an operation waits or has failed: name, text. */
@@ -53,7 +56,7 @@ enum sherd_operation_state { SHERD_OPERATION_STATES(X) SHERD_OPERATION_STATE_COU
     X(SHERD_OPERATION_NO_HOME, "no-home")       /* the shard has none */       \
     X(SHERD_OPERATION_NO_COORDINATOR, "no-coordinator") /* none is known */    \
     X(SHERD_OPERATION_JVM, "jvm-coordinator")   /* a JVM node decides */       \
-    X(SHERD_OPERATION_OLD, "old")       /* who decides knows no operations */  \
+    X(SHERD_OPERATION_OLD, "old") /* the node that decides knows too little */ \
     X(SHERD_OPERATION_NOT_OPEN, "not-open") /* it does not know all nodes */   \
     X(SHERD_OPERATION_STATE, "state")           /* the cluster ends */         \
     X(SHERD_OPERATION_NOT_CANDIDATE, "not-candidate") /* takes no shards */    \
@@ -66,7 +69,9 @@ enum sherd_operation_state { SHERD_OPERATION_STATES(X) SHERD_OPERATION_STATE_COU
     X(SHERD_OPERATION_STRANGE, "unknown")       /* a code of a newer node */
 
 #define X(name, text) name,
-enum sherd_operation_code { SHERD_OPERATION_CODES(X) SHERD_OPERATION_CODE_COUNT };
+enum sherd_operation_code {
+    SHERD_OPERATION_CODES(X) SHERD_OPERATION_CODE_COUNT
+};
 #undef X
 
 /* An operation as it ended. */
@@ -76,7 +81,7 @@ struct sherd_operation {
     enum sherd_operation_state state;
     enum sherd_operation_code code;
     const char *text;     /* a sentence for people */
-    const char *node;     /* who decided, "host:port"; "": nobody */
+    const char *node;     /* the one that decided, "host:port"; "": none */
     uint64_t stall_us;    /* for so long messages to the shard waited */
     int is_dry_run;       /* 1: nothing was done */
 };
@@ -93,7 +98,7 @@ struct sherd_operation_options {
     const char *node;
     const char *type;   /* MOVE_SHARD: the entity type, which this node has */
     const char *shard;  /* MOVE_SHARD: its id */
-    const char *by;     /* who asks, for logs; at most 128 bytes */
+    const char *by;     /* the person or tool, for logs; at most 128 bytes */
     const char *reason; /* why, for logs; at most 256 bytes */
     uint32_t timeout_ms; /* 100 to 600,000; 0: 30,000 */
     /* MOVE_SHARD: rebalances leave the shard alone for so long, until its
@@ -107,7 +112,7 @@ struct sherd_operation_options {
  * options: copied; null: the defaults. done: called exactly once if the result
  * is 0: when the operation has ended, at the latest a second after its
  * time-out, or in sherd_close. result: 0; SHERD_ESTATE: the node ended, and
- * operation is null. What an operation had begun may go on after its time-out.
+ * operation is null. Steps that have begun may go on after the time-out.
  * The operation is lent for the call. `done` runs on a thread of the library,
  * and must return within a millisecond. user: its argument.
  * Result: 0; SHERD_EINVAL: an option is wrong; SHERD_EFULL: 16 operations of

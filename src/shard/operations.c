@@ -4,6 +4,7 @@
  * allocation, and reads its state from what the coordinator has. */
 #include "shard/operations.h"
 
+#include "base/bound.h"
 #include "base/limits.h"
 #include "base/mark.h"
 #include "shard/handoff.h"
@@ -321,6 +322,8 @@ static void open(struct coordinator *coordinator, uint64_t now, const struct nod
     operation->ends_by = operation->until + 2 * coordinator->settings.handoff_timeout_ms * MS;
     operation->hold = request->hold_ms * MS;
     vec_push(&coordinator->operations.open, operation);
+    BOUNDED("operations of a coordinator", coordinator->operations.open.count,
+            OPERATIONS_OF_TYPE_MAX);
     trace_put(coordinator->trace, TRACE_INFO, "coordinator",
               "move begins type=%s shard=%.*s op=%.*s by=\"%.*s\" reason=\"%.*s\"",
               coordinator->type, (int)request->shard.size, request->shard.data,

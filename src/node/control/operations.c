@@ -68,7 +68,7 @@ static void end_ended(struct control *control)
     }
 }
 
-/* ---- who decides ---- */
+/* ---- the node that decides ---- */
 
 static const struct member_view *member_at_address(const struct control *control,
                                                    const struct address *address)

@@ -7,9 +7,6 @@
 #include "sim/check/facts.h"
 #include "sim/world/verdict.h"
 
-#define ENDS "operation-ends"
-#define HONOURED "cordon-honoured"
-
 struct record {
     struct check_operations_begin begin;
     uint64_t due;
@@ -101,7 +98,7 @@ static void judge_allocation(struct check_operations *check, uint64_t now, uint3
     if (!cordoned || takers < 2 || now < cordoned->since + CHECK_OPERATIONS_CORDON_NS ||
         safety_may_overlap(check->safety, node))
         return;
-    violation(check->verdict, HONOURED, node,
+    violation(check->verdict, "cordon-honoured", node,
               "type %u shard %d goes to a node that has been cordoned for %u s, of %u that take shards",
               probe->type, probe->shard, (unsigned)((now - cordoned->since) / 1000000000),
               (unsigned)takers);
@@ -164,7 +161,7 @@ static void judge_end(struct check_operations *check, const struct record *recor
     if (end->result) {
         check->counts.refused++;
         if (end->result != SHERD_EFULL)
-            violation(check->verdict, ENDS, end->node, "operation %llu ended with error %d",
+            violation(check->verdict, "operation-ends", end->node, "operation %llu ended with error %d",
                       (unsigned long long)end->number, end->result);
         return;
     }
@@ -173,12 +170,12 @@ static void judge_end(struct check_operations *check, const struct record *recor
     if (end->state != SHERD_OPERATION_DONE)
         check->counts.codes[end->code]++;
     if (end->state < SHERD_OPERATION_DONE)
-        violation(check->verdict, ENDS, end->node, "operation %llu ended in the state %s",
+        violation(check->verdict, "operation-ends", end->node, "operation %llu ended in the state %s",
                   (unsigned long long)end->number, sherd_operation_state_text(end->state));
     else if (end->state != SHERD_OPERATION_DONE || record->begin.is_dry_run)
         return;
     else if (record->begin.kind == SHERD_MOVE_SHARD && !record->was_home)
-        violation(check->verdict, ENDS, end->node,
+        violation(check->verdict, "operation-ends", end->node,
                   "operation %llu is done, but its target was no home of type %u shard %d",
                   (unsigned long long)end->number, record->begin.type, record->begin.shard);
     else if (record->begin.kind == SHERD_CORDON && !record->is_crossed)
@@ -194,7 +191,7 @@ void check_operations_ended(struct check_operations *check,
     while (at < check->open.count && check->open.items[at].begin.number != end->number)
         at++;
     if (at == check->open.count) {
-        violation(check->verdict, ENDS, end->node, "operation %llu ended twice",
+        violation(check->verdict, "operation-ends", end->node, "operation %llu ended twice",
                   (unsigned long long)end->number);
         return;
     }
@@ -227,7 +224,7 @@ void check_operations_at(struct check_operations *check, uint64_t now, uint32_t 
         }
         if (now < record->due)
             continue;
-        violation(check->verdict, ENDS, node, "operation %llu has not ended in its time",
+        violation(check->verdict, "operation-ends", node, "operation %llu has not ended in its time",
                   (unsigned long long)record->begin.number);
         record->due = UINT64_MAX;
     }

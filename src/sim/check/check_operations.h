@@ -30,7 +30,7 @@ struct check_operations_counts {
 
 struct check_operations_begin {
     uint64_t number;
-    uint32_t node; /* that asked */
+    uint32_t node; /* the asking one */
     enum sherd_operation_kind kind;
     uint64_t now;    /* the world's, ns */
     uint64_t within; /* ns */

@@ -13,7 +13,7 @@ struct operation_load_settings {
     const struct sherd_entity_type *types; /* of the nodes; lent */
     uint32_t type_count;
     uint64_t interval_ms; /* mean time between two operations of the world */
-    uint32_t shards;      /* of each type: they have numbers */
+    uint32_t shards;      /* numbers of shards, for each type */
     uint32_t centers;     /* data centers */
 };
 

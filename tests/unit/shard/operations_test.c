@@ -350,7 +350,7 @@ static void a_rebalance_leaves_a_moved_shard_until_its_hold_ends(void **state)
     request.hold_ms = 60000;
     operates(scene, &request);
     play(scene);
-    assert_int_equal(home_of(scene, "0"), 1); /* that has both shards now */
+    assert_int_equal(home_of(scene, "0"), 1);
     request = move_of("b", "1", 1);
     request.hold_ms = 60000;
     operates(scene, &request);
