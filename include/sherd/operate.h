@@ -25,7 +25,9 @@ extern "C" {
     X(SHERD_CORDON, "cordon")                                                  \
     X(SHERD_UNCORDON, "uncordon")                                              \
     /* A shard moves to a node, and stays there for hold_ms. */                \
-    X(SHERD_MOVE_SHARD, "move")
+    X(SHERD_MOVE_SHARD, "move")                                                \
+    /* A cordon, and its shards go to others. The node stays a member. */      \
+    X(SHERD_DRAIN, "drain")
 
 #define X(name, text) name,
 enum sherd_operation_kind { SHERD_OPERATIONS(X) SHERD_OPERATION_KIND_COUNT };
@@ -65,6 +67,7 @@ enum sherd_operation_state {
     X(SHERD_OPERATION_ELSEWHERE, "elsewhere") /* it went to another node */    \
     X(SHERD_OPERATION_TIMEOUT, "timeout")                                      \
     X(SHERD_OPERATION_SAME_ID, "same-id") /* of another operation */           \
+    X(SHERD_OPERATION_LAST_HOST, "last-host") /* no other node takes them */   \
     X(SHERD_OPERATION_FULL, "too-many")         /* operations are open */      \
     X(SHERD_OPERATION_STRANGE, "unknown")       /* a code of a newer node */
 
@@ -93,7 +96,7 @@ struct sherd_operation {
 struct sherd_operation_options {
     /* 1 to 64 characters of A-Z a-z 0-9 _ . -; null: the library makes one */
     const char *id;
-    /* "host:port". CORDON, UNCORDON: the node, null: this one. MOVE_SHARD: the
+    /* "host:port". CORDON, UNCORDON, DRAIN: the node, null: this one. MOVE_SHARD: the
      * shard's next home, required. */
     const char *node;
     const char *type;   /* MOVE_SHARD: the entity type, which this node has */

@@ -513,6 +513,7 @@
 #define OPERATION_WITHIN_MAX_MS 600000 /* the longest time-out */
 #define OPERATION_HOLD_MAX_MS 86400000 /* rebalances leave a moved shard alone at most for a day */
 #define OPERATIONS_MAX 16 /* open operations that a node has begun */
+#define OPERATIONS_OF_CORDON_MAX 64 /* ids that a node remembers; the oldest is dropped first */
 #define OPERATIONS_OF_TYPE_MAX 64 /* open ones that a coordinator decides */
 #define OPERATIONS_ENDED_MAX 256 /* ended ones; the oldest is dropped first */
 

@@ -49,7 +49,8 @@ struct registrant {
     bool is_welcome_due;
     bool has_old_homes;  /* may know homes from an earlier coordinator */
     bool is_terminating; /* its member is removed; the margin runs */
-    bool is_cordoned;    /* gets shards only if no other region takes them */
+    enum cordon_level cordon; /* not CORDON_NOT: gets shards only if no other region takes them */
+    uint64_t drain_at; /* with CORDON_DRAINING: no hand-off begins before; one has failed */
     VEC(struct shard *) shards; /* its shards, in order of allocation */
 };
 

@@ -198,7 +198,7 @@ void region_register(struct region *region, const struct node_id *to,
     message.report = ++region->report;
     message.number_of_shards = region->shard_count;
     message.persists = region->persists;
-    message.is_cordoned = region->is_cordoned && message.kind == SHARD_REGISTER;
+    message.cordon = message.kind == SHARD_REGISTER ? region->cordon : CORDON_NOT;
     message.fence.term = region->term; /* homes from then may be old */
     if (region->term && region->stored_term > region->term)
         message.stored_term = region->stored_term;
@@ -312,23 +312,30 @@ void region_register_again(struct region *region, uint64_t now)
 bool region_cordon_is_told(const struct region *region)
 {
     return region->is_proxy || region->stopped ||
-           (region->registered && region->told_cordoned == region->is_cordoned);
+           (region->registered && region->told_cordon == region->cordon);
 }
 
-void region_cordon_heard(struct region *region, uint64_t now, bool is_cordoned)
+bool region_is_alone(const struct region *region)
 {
-    region->told_cordoned = is_cordoned;
+    return region->registered && region->is_alone && region->hosted_count;
+}
+
+void region_cordon_heard(struct region *region, uint64_t now,
+                         const struct shard_message *ack)
+{
+    region->told_cordon = ack->cordon;
+    region->is_alone = ack->is_alone;
     if (region_cordon_is_told(region))
         return;
     REACHED("a coordinator acknowledges another cordon than the region's");
     region->register_at = now + region->register_delay;
 }
 
-void region_cordon(struct region *region, uint64_t now, bool is_cordoned)
+void region_cordon(struct region *region, uint64_t now, enum cordon_level cordon)
 {
-    if (region->is_cordoned == is_cordoned)
+    if (region->cordon == cordon)
         return;
-    region->is_cordoned = is_cordoned;
+    region->cordon = cordon;
     if (region_cordon_is_told(region) || !region->registered)
         return; /* the next registration says it */
     region->register_delay = REGISTER_DELAY_MIN / 2;

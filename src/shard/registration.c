@@ -487,16 +487,22 @@ static void refuse(struct coordinator *coordinator, struct coordinator_member *m
 }
 
 static void set_cordon(struct coordinator *coordinator,
-                       struct registrant *region, bool is_cordoned)
+                       struct registrant *region, enum cordon_level cordon)
 {
-    if (region->is_cordoned == is_cordoned)
+    static const char *const texts[CORDON_LEVELS] = {
+        [CORDON_NOT] = "region is cordoned no more",
+        [CORDON_ON] = "region is cordoned, it gets no more shards",
+        [CORDON_DRAINING] = "region is drained, its shards are handed off",
+    };
+
+    if (region->cordon == cordon)
         return;
-    region->is_cordoned = is_cordoned;
+    region->cordon = cordon;
+    region->drain_at = 0;
+    coordinator->may_fill |= cordon == CORDON_DRAINING;
     trace_put(coordinator->trace, TRACE_INFO, "coordinator",
               "%s type=%s region=%.*s shards=%u",
-              is_cordoned ? "region is cordoned, it gets no more shards"
-                          : "region is cordoned no more",
-              coordinator->type, (int)region->ref.size, region->ref.data,
+              texts[cordon], coordinator->type, (int)region->ref.size, region->ref.data,
               region->shards.count);
 }
 
@@ -515,7 +521,7 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
     const char *reason;
     bool is_known;
     bool is_new_here;
-    bool was_cordoned;
+    enum cordon_level before;
 
     if (!may_register(member, message)) {
         coordinator->counters.ignored_register++;
@@ -554,8 +560,8 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
     if (!region)
         return;
     is_new_here = !region->is_registered;
-    was_cordoned = region->is_cordoned;
-    set_cordon(coordinator, region, message->is_cordoned);
+    before = region->cordon;
+    set_cordon(coordinator, region, message->cordon);
     region->is_registered = true;
     region->lanes = message->lanes;
     if (is_proxy && !region->is_proxy)
@@ -569,7 +575,7 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
         region->is_proxy = false; /* a region that reports may host */
         member->has_answered = true;
         take_report(coordinator, now, region, message,
-                    !is_new_here && region->is_cordoned != was_cordoned, outbox);
+                    !is_new_here && region->cordon != before, outbox);
     }
     if (coordinator->is_active)
         registration_welcome(coordinator, region, is_known, outbox);

@@ -318,7 +318,7 @@ static void rebalance(struct coordinator *coordinator, uint64_t now)
         const struct registrant *region = coordinator->regions.items[i];
 
         if (region->is_proxy || region->is_terminating ||
-            !region->is_registered || region->is_cordoned)
+            !region->is_registered || region->cordon)
             continue; /* to and from cordoned regions nothing moves */
         views[count] = view_of(coordinator, i);
         views[count++].shards = lists + used;

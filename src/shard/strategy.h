@@ -89,7 +89,7 @@ static inline bool strategy_may_take(const struct registrant *region)
 /* Whether it takes them as well as any other one. */
 static inline bool strategy_takes(const struct registrant *region)
 {
-    return strategy_may_take(region) && !region->is_cordoned;
+    return strategy_may_take(region) && region->cordon == CORDON_NOT;
 }
 
 #endif

@@ -102,7 +102,10 @@ struct control {
     struct queries queries;
     struct looks looks;
     struct operations operations;
-    bool is_cordoned; /* by an operation; until this incarnation ends */
+    enum cordon_level cordon_before; /* the last drain, which may be refused */
+    uint64_t cordon_ids[OPERATIONS_OF_CORDON_MAX]; /* hashes: a ring; 0: none */
+    uint32_t cordon_count; /* of all so far */
+    enum cordon_level cordon; /* by an operation; until this incarnation ends */
     struct timeline timeline;       /* decisions.c */
     struct timeline shard_timeline; /* those about shards */
     uint64_t decisions;             /* the number of the last one */

@@ -169,7 +169,7 @@ void control_make_type(struct control *control, uint32_t index)
 
     type->region = make_region(control, index);
     type->singleton = make_singleton(control, index);
-    region_cordon(type->region, control->machine->now, control->is_cordoned);
+    region_cordon(type->region, control->machine->now, control->cordon);
     control_limit_init(control, index);
     control_leases_add(control, index);
     type->exit_done = !type->singleton;

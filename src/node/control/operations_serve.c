@@ -1,6 +1,10 @@
 /* Decides operations that other nodes, or this one, ask for: cordons of this node here, moves of
  * shards by the coordinator. */
+#include <stdio.h>
+
 #include "artery/extension.h"
+#include "base/hash.h"
+#include "base/limits.h"
 #include "base/mark.h"
 #include "node/control/control.h"
 #include "shard/operation_wire.h"
@@ -23,53 +27,130 @@ static bool is_old(struct control *control, const struct region *region)
            !(peer->capabilities & CAPABILITY_OPERATE);
 }
 
-static void set_cordon(struct control *control, const struct operation_request *request)
+static enum cordon_level level_of(enum sherd_operation_kind kind)
 {
-    struct machine *machine = control->machine;
-    bool is_cordoned = request->kind == SHERD_CORDON;
+    if (kind == SHERD_DRAIN)
+        return CORDON_DRAINING;
+    return kind == SHERD_CORDON ? CORDON_ON : CORDON_NOT;
+}
 
-    if (control->is_cordoned == is_cordoned)
-        return;
-    control->is_cordoned = is_cordoned;
-    trace_put(machine->trace, TRACE_INFO, "management",
-              "%s op=%.*s by=\"%.*s\" reason=\"%.*s\"",
-              is_cordoned ? "node is cordoned: it asks for no more shards"
-                          : "node is cordoned no more",
-              (int)request->id.size, (const char *)request->id.data, (int)request->by.size,
-              (const char *)request->by.data, (int)request->reason.size,
-              (const char *)request->reason.data);
+static void set_cordon(struct control *control, enum cordon_level level)
+{
     turn_stir(&control->turn);
+    control->cordon = level;
     for (uint32_t i = 0; i < control->type_count; i++)
-        region_cordon(control->types[i].region, machine->now, is_cordoned);
+        region_cordon(control->types[i].region, control->machine->now, level);
+}
+
+/* The operation is the last one about this node. */
+static bool is_last(const struct control *control, uint64_t id)
+{
+    return control->cordon_count &&
+           control->cordon_ids[(control->cordon_count - 1) % OPERATIONS_OF_CORDON_MAX] == id;
+}
+
+static bool is_known(const struct control *control, uint64_t id)
+{
+    for (uint32_t i = 0; i < OPERATIONS_OF_CORDON_MAX; i++)
+        if (control->cordon_ids[i] == id)
+            return true;
+    return false;
+}
+
+static void begin_cordon(struct control *control, const struct operation_request *request)
+{
+    static const char *const texts[CORDON_LEVELS] = {
+        [CORDON_NOT] = "node is cordoned no more",
+        [CORDON_ON] = "node is cordoned: it asks for no more shards",
+        [CORDON_DRAINING] = "node is drained: its shards go to other nodes",
+    };
+    enum cordon_level level = level_of(request->kind);
+
+    if (control->cordon == level)
+        return;
+    control->cordon_before = control->cordon;
+    set_cordon(control, level);
+    trace_put(control->machine->trace, TRACE_INFO, "management", "%s op=%.*s by=\"%.*s\" reason=\"%.*s\"",
+              texts[level], (int)request->id.size, (const char *)request->id.data,
+              (int)request->by.size, (const char *)request->by.data, (int)request->reason.size,
+              (const char *)request->reason.data);
+}
+
+/* A type whose coordinator has not confirmed the level; or null. */
+static const struct region *untold_region(const struct control *control)
+{
+    for (uint32_t i = 0; i < control->type_count; i++)
+        if (!region_cordon_is_told(control->types[i].region))
+            return control->types[i].region;
+    return NULL;
+}
+
+/* Answers for a node that is drained, whose coordinators know it. */
+static void report_drain(struct control *control, const struct inbound *inbound,
+                         const struct operation_request *request)
+{
+    uint32_t left = 0;
+    bool is_alone = false;
+    char text[64];
+
+    for (uint32_t i = 0; i < control->type_count; i++) {
+        left += region_hosted_count(control->types[i].region);
+        is_alone |= region_is_alone(control->types[i].region);
+    }
+    if (is_alone) {
+        REACHED("a drain is refused: no other node takes the shards");
+        set_cordon(control, control->cordon_before);
+        answer(control, inbound, request->id, SHERD_OPERATION_FAILED, SHERD_OPERATION_LAST_HOST,
+               "no other node takes the shards of a type: the drain has ended");
+        return;
+    }
+    (void)snprintf(text, sizeof text, "%u shards are left", left);
+    answer(control, inbound, request->id, left ? SHERD_OPERATION_STOPPING : SHERD_OPERATION_DONE,
+           SHERD_OPERATION_OK, text);
 }
 
 static void serve_cordon(struct control *control, const struct inbound *inbound,
                          const struct operation_request *request)
 {
-    bool is_there = control->is_cordoned == (request->kind == SHERD_CORDON);
+    bool is_there = control->cordon == level_of(request->kind);
+    const struct region *untold;
+    uint64_t id = hash_bytes(request->id);
+    bool was_old;
 
     if (request->is_dry_run) {
         answer(control, inbound, request->id, SHERD_OPERATION_DONE, SHERD_OPERATION_OK,
                is_there ? "nothing would change" : "the node's cordon would change");
         return;
     }
-    set_cordon(control, request);
-    for (uint32_t i = 0; i < control->type_count; i++) {
-        const struct region *region = control->types[i].region;
-        bool was_old = is_old(control, region);
+    if (!is_there && is_known(control, id)) {
+        bool was_refused = is_last(control, id); /* a drain */
 
-        if (region_cordon_is_told(region))
-            continue;
+        SOMETIMES("a request of a cordon comes after a later operation", !was_refused);
+        answer(control, inbound, request->id,
+               was_refused ? SHERD_OPERATION_FAILED : SHERD_OPERATION_CANCELLED,
+               was_refused ? SHERD_OPERATION_LAST_HOST : SHERD_OPERATION_OK,
+               was_refused ? "no other node takes the shards of a type: the drain has ended"
+                           : "a later operation about the node replaces this one");
+        return;
+    }
+    if (!is_known(control, id))
+        control->cordon_ids[control->cordon_count++ % OPERATIONS_OF_CORDON_MAX] = id;
+    begin_cordon(control, request);
+    untold = untold_region(control);
+    if (untold) {
         REACHED("a cordon is not confirmed by all coordinators yet");
+        was_old = is_old(control, untold);
         answer(control, inbound, request->id,
                was_old ? SHERD_OPERATION_FAILED : SHERD_OPERATION_WAITING,
                was_old ? SHERD_OPERATION_OLD : SHERD_OPERATION_NO_COORDINATOR,
-               control->machine->node->names[i].name);
-        return;
+               "the coordinator of a type has not confirmed it");
+    } else if (request->kind == SHERD_DRAIN) {
+        report_drain(control, inbound, request);
+    } else {
+        answer(control, inbound, request->id, SHERD_OPERATION_DONE, SHERD_OPERATION_OK,
+               control->cordon ? "the node gets no shards while another one takes them"
+                               : "the node gets shards");
     }
-    answer(control, inbound, request->id, SHERD_OPERATION_DONE, SHERD_OPERATION_OK,
-           control->is_cordoned ? "the node gets no shards while another one takes them"
-                                : "the node gets shards");
 }
 
 static void serve_move(struct control *control, const struct inbound *inbound,

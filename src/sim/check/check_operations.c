@@ -178,7 +178,8 @@ static void judge_end(struct check_operations *check, const struct record *recor
         violation(check->verdict, "operation-ends", end->node,
                   "operation %llu is done, but its target was no home of type %u shard %d",
                   (unsigned long long)end->number, record->begin.type, record->begin.shard);
-    else if (record->begin.kind == SHERD_CORDON && !record->is_crossed)
+    else if ((record->begin.kind == SHERD_CORDON || record->begin.kind == SHERD_DRAIN) &&
+             !record->is_crossed)
         cordon_is_confirmed(check, record->begin.uid, end->now);
 }
 

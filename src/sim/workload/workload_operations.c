@@ -96,7 +96,8 @@ static void is_uncordoned(struct operation_load *load, uint32_t node)
             vec_remove(&load->cordoned, i);
 }
 
-static void cordon(struct operation_load *load, uint32_t node, uint32_t target, bool is_on)
+static void cordon(struct operation_load *load, uint32_t node, uint32_t target,
+                   enum sherd_operation_kind kind)
 {
     const struct world_node *place = world_node(load->world, target);
     struct check_operations_begin begun = { .uid = uid_of(load, target) };
@@ -106,9 +107,9 @@ static void cordon(struct operation_load *load, uint32_t node, uint32_t target, 
     char address[ADDRESS_TEXT_MAX];
 
     options.node = address_text(&place->settings.identity.node.address, address, sizeof address);
-    if (is_on)
+    if (kind != SHERD_UNCORDON)
         may_be_cordoned(load, target);
-    begin(load, node, is_on ? SHERD_CORDON : SHERD_UNCORDON, &options, &begun);
+    begin(load, node, kind, &options, &begun);
 }
 
 static void move(struct operation_load *load, uint32_t node, uint32_t target)
@@ -146,7 +147,7 @@ static void uncordon_one(struct operation_load *load, uint32_t node)
 
     if (world_node(load->world, first.node)->node &&
         world_node(load->world, first.node)->life == first.life)
-        cordon(load, node, first.node, false);
+        cordon(load, node, first.node, SHERD_UNCORDON);
     else
         vec_remove(&load->cordoned, 0);
 }
@@ -156,7 +157,7 @@ static void draw(struct operation_load *load, uint32_t node, uint32_t target)
     uint64_t what = rng_below(&load->rng, 8);
 
     if (what == 0)
-        cordon(load, node, target, true);
+        cordon(load, node, target, rng_below(&load->rng, 3) ? SHERD_CORDON : SHERD_DRAIN);
     else if (what == 1 && load->cordoned.count)
         uncordon_one(load, node);
     else if (load->settings.type_count)
@@ -196,7 +197,7 @@ static void operated(void *user, uint32_t node, struct operate_call *call)
     struct operation_load *load = user;
     uint32_t target = place_of(load, &call->node);
 
-    if (call->kind == SHERD_CORDON && target < world_node_count(load->world))
+    if ((call->kind == SHERD_CORDON || call->kind == SHERD_DRAIN) && target < world_node_count(load->world))
         may_be_cordoned(load, target); /* its last request may have come after an uncordon */
     else if (call->kind == SHERD_UNCORDON && call->state == SHERD_OPERATION_DONE)
         is_uncordoned(load, target);

@@ -13,7 +13,7 @@
 static const struct coordinator_settings eager = { .absolute_limit = 1000,
                                                    .relative_limit = 1.0 };
 
-static void registers_cordoned(struct scene *scene, int n, bool is_cordoned,
+static void registers_cordoned(struct scene *scene, int n, enum cordon_level cordon,
                                const struct shard_hosted *hosted, uint32_t count)
 {
     char ref[80];
@@ -23,7 +23,7 @@ static void registers_cordoned(struct scene *scene, int n, bool is_cordoned,
                                           .ref = slice_text(ref),
                                           .lanes = 2,
                                           .report = ++scene->report[n],
-                                          .is_cordoned = is_cordoned,
+                                          .cordon = cordon,
                                           .hosted = hosted,
                                           .hosted_count = count });
 }
@@ -90,7 +90,7 @@ static void a_cordoned_region_gets_no_shard_while_another_takes_them(void **stat
     struct scene *scene = scene_with(2, NULL);
     (void)state;
 
-    registers_cordoned(scene, 0, true, NULL, 0);
+    registers_cordoned(scene, 0, CORDON_ON, NULL, 0);
     for (int i = 0; i < 3; i++) {
         char id[16];
 
@@ -98,7 +98,7 @@ static void a_cordoned_region_gets_no_shard_while_another_takes_them(void **stat
         asks(scene, 0, id);
         assert_int_equal(home_of(scene, id), 1);
     }
-    registers_cordoned(scene, 0, false, NULL, 0);
+    registers_cordoned(scene, 0, CORDON_NOT, NULL, 0);
     asks(scene, 0, "7");
     assert_int_equal(home_of(scene, "7"), 0);
     scene_free(scene);
@@ -109,7 +109,7 @@ static void cordoned_regions_take_shards_as_a_last_resort(void **state)
     struct scene *scene = scene_with(2, NULL);
     (void)state;
 
-    registers_cordoned(scene, 0, true, NULL, 0);
+    registers_cordoned(scene, 0, CORDON_ON, NULL, 0);
     region_stops(scene, 1);
     asks(scene, 0, "1");
     assert_int_equal(home_of(scene, "1"), 0);
@@ -130,10 +130,10 @@ static void a_rebalance_moves_nothing_to_or_from_a_cordoned_region(void **state)
     }
     peer_up(scene, 1);
     registers(scene, 1);
-    registers_cordoned(scene, 0, true, hosted, 9);
+    registers_cordoned(scene, 0, CORDON_ON, hosted, 9);
     passes(scene, 10000);
     assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, ANY_NODE), 0);
-    registers_cordoned(scene, 0, false, hosted, 9);
+    registers_cordoned(scene, 0, CORDON_NOT, hosted, 9);
     passes(scene, 10000);
     assert_true(sent_count(scene, SHARD_BEGIN_HAND_OFF, ANY_NODE) > 0);
     scene_free(scene);
@@ -147,10 +147,92 @@ static void a_cordon_that_crosses_an_order_rehosts_no_shard(void **state)
 
     asks(scene, 0, "1");
     assert_int_equal(fence_of(scene, "1").epoch, 1);
-    registers_cordoned(scene, 0, true, NULL, 0);
+    registers_cordoned(scene, 0, CORDON_ON, NULL, 0);
     assert_int_equal(fence_of(scene, "1").epoch, 1);
-    registers_cordoned(scene, 0, true, NULL, 0); /* an ordinary report */
+    registers_cordoned(scene, 0, CORDON_ON, NULL, 0); /* an ordinary report */
     assert_int_equal(fence_of(scene, "1").epoch, 2);
+    scene_free(scene);
+}
+
+/* ---- drains ---- */
+
+static void hosts(struct scene *scene, int n, enum cordon_level cordon)
+{
+    struct shard_hosted hosted[64];
+    struct coordinator_shard_view view;
+    char ids[64][16];
+    uint32_t at = 0, count = 0;
+
+    while (coordinator_next_shard(scene->coordinator, &at, &view)) {
+        if (view.node.uid != node_of(n).uid)
+            continue;
+        text_of(ids[count], sizeof ids[count], view.shard);
+        hosted[count] = (struct shard_hosted){ slice_text(ids[count]), view.fence };
+        count++;
+    }
+    registers_cordoned(scene, n, cordon, hosted, count);
+}
+
+static void a_drained_region_gives_its_shards_to_others(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    (void)state;
+
+    allocates(scene, 10);
+    hosts(scene, 1, CORDON_DRAINING);
+    play(scene);
+    assert_int_equal(shards_at(scene, 1), 0);
+    assert_int_equal(shards_at(scene, 0), 10);
+    scene_free(scene);
+}
+
+static void a_drain_begins_at_most_sixteen_hand_offs(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    (void)state;
+
+    allocates(scene, 60);
+    hosts(scene, 1, CORDON_DRAINING);
+    assert_int_equal(coordinator_moves(scene->coordinator).beginning, 16);
+    play(scene);
+    assert_int_equal(shards_at(scene, 1), 0);
+    scene_free(scene);
+}
+
+static void a_drain_waits_while_no_other_region_takes_shards(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    (void)state;
+
+    allocates(scene, 4);
+    hosts(scene, 0, CORDON_ON);
+    forget_sent(scene);
+    hosts(scene, 1, CORDON_DRAINING);
+    assert_true(sent_last(scene, SHARD_REGISTER_ACK, 1).is_alone);
+    assert_int_equal(sent_count(scene, SHARD_BEGIN_HAND_OFF, ANY_NODE), 0);
+    hosts(scene, 0, CORDON_NOT);
+    play(scene);
+    assert_int_equal(shards_at(scene, 1), 0);
+    scene_free(scene);
+}
+
+static void a_failed_hand_off_of_a_drain_is_tried_again_after_a_pause(void **state)
+{
+    struct scene *scene = scene_with(2, NULL);
+    (void)state;
+
+    allocates(scene, 2);
+    scene->is_silent[1] = true;
+    hosts(scene, 1, CORDON_DRAINING);
+    for (int i = 0; i < 61; i++)
+        passes(scene, 1000);
+    assert_int_equal(coordinator_moves(scene->coordinator).beginning, 0);
+    assert_int_equal(shards_at(scene, 1), 1);
+    scene->is_silent[1] = false;
+    for (int i = 0; i < 11; i++)
+        passes(scene, 1000);
+    play(scene);
+    assert_int_equal(shards_at(scene, 1), 0);
     scene_free(scene);
 }
 
@@ -257,11 +339,11 @@ static void the_checks_refuse_what_cannot_be_done(void **state)
     allocates(scene, 1);
     moves(scene, "a", "99", 1);
     is_reported(scene, SHERD_OPERATION_FAILED, SHERD_OPERATION_NO_HOME);
-    registers_cordoned(scene, 2, true, NULL, 0);
+    registers_cordoned(scene, 2, CORDON_ON, NULL, 0);
     moves(scene, "b", "0", 2);
     is_reported(scene, SHERD_OPERATION_FAILED, SHERD_OPERATION_NOT_CANDIDATE);
     moves(scene, "c", "0", 1);
-    registers_cordoned(scene, 2, false, NULL, 0);
+    registers_cordoned(scene, 2, CORDON_NOT, NULL, 0);
     moves(scene, "d", "0", 2);
     is_reported(scene, SHERD_OPERATION_FAILED, SHERD_OPERATION_MOVING);
     moves(scene, "e", "0", 1); /* the same target joins */
@@ -316,7 +398,7 @@ static void the_target_is_checked_again_when_the_shard_is_placed(void **state)
         sent = sent_last(scene, SHARD_BEGIN_HAND_OFF, n);
         answers(scene, &sent, SHARD_BEGIN_HAND_OFF_ACK);
     }
-    registers_cordoned(scene, 2, true, NULL, 0);
+    registers_cordoned(scene, 2, CORDON_ON, NULL, 0);
     sent = sent_last(scene, SHARD_HAND_OFF, 0);
     answers(scene, &sent, SHARD_HOST_STOPPED);
     assert_int_not_equal(home_of(scene, "0"), 2);
@@ -404,6 +486,10 @@ int main(void)
         cmocka_unit_test(cordoned_regions_take_shards_as_a_last_resort),
         cmocka_unit_test(a_rebalance_moves_nothing_to_or_from_a_cordoned_region),
         cmocka_unit_test(a_cordon_that_crosses_an_order_rehosts_no_shard),
+        cmocka_unit_test(a_drained_region_gives_its_shards_to_others),
+        cmocka_unit_test(a_drain_begins_at_most_sixteen_hand_offs),
+        cmocka_unit_test(a_drain_waits_while_no_other_region_takes_shards),
+        cmocka_unit_test(a_failed_hand_off_of_a_drain_is_tried_again_after_a_pause),
         cmocka_unit_test(a_shard_moves_to_its_target),
         cmocka_unit_test(each_step_of_a_move_is_reported),
         cmocka_unit_test(a_move_to_the_home_is_done_at_once),

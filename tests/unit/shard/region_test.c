@@ -224,11 +224,11 @@ static void a_region_registers_with_all_candidates(void **state)
     expect_none_sent(fixture);
 }
 
-static void acknowledge(struct fixture *fixture, uint64_t now, uint64_t term, bool is_cordoned)
+static void acknowledge(struct fixture *fixture, uint64_t now, uint64_t term, enum cordon_level cordon)
 {
     receive_from(fixture, now, 0, &(struct shard_message){
                                       .kind = SHARD_REGISTER_ACK, .fence = { term, 0 },
-                                      .is_cordoned = is_cordoned,
+                                      .cordon = cordon,
                                       .ref = slice_text(COORDINATOR_REF) });
 }
 
@@ -237,25 +237,25 @@ static void a_cordon_is_registered_until_the_coordinator_confirms_it(void **stat
     struct fixture *fixture = *state;
 
     register_at(fixture, 1);
-    region_cordon(fixture->region, 0, true);
+    region_cordon(fixture->region, 0, CORDON_ON);
     expect_sent(fixture, SHARD_REGISTER, 0);
-    assert_true(fixture->sent.is_cordoned);
+    assert_int_equal(fixture->sent.cordon, CORDON_ON);
     assert_false(region_cordon_is_told(fixture->region));
     assert_true(region_registered(fixture->region));
     region_tick(fixture->region, region_deadline(fixture->region));
     expect_sent(fixture, SHARD_REGISTER, 0); /* no answer came */
-    acknowledge(fixture, SECOND, 1, false);  /* of an earlier registration */
+    acknowledge(fixture, SECOND, 1, CORDON_NOT);  /* of an earlier registration */
     assert_false(region_cordon_is_told(fixture->region));
     region_tick(fixture->region, region_deadline(fixture->region));
     expect_sent(fixture, SHARD_REGISTER, 0);
-    acknowledge(fixture, SECOND, 1, true);
+    acknowledge(fixture, SECOND, 1, CORDON_ON);
     assert_true(region_cordon_is_told(fixture->region));
     assert_true(region_deadline(fixture->region) == NEVER);
-    region_cordon(fixture->region, SECOND, true); /* nothing new */
+    region_cordon(fixture->region, SECOND, CORDON_ON); /* nothing new */
     expect_none_sent(fixture);
-    region_cordon(fixture->region, SECOND, false);
+    region_cordon(fixture->region, SECOND, CORDON_NOT);
     expect_sent(fixture, SHARD_REGISTER, 0);
-    assert_false(fixture->sent.is_cordoned);
+    assert_int_equal(fixture->sent.cordon, CORDON_NOT);
 }
 
 static void a_later_coordinator_hears_of_the_cordon(void **state)
@@ -263,14 +263,14 @@ static void a_later_coordinator_hears_of_the_cordon(void **state)
     struct fixture *fixture = *state;
 
     register_at(fixture, 1);
-    region_cordon(fixture->region, 0, true);
+    region_cordon(fixture->region, 0, CORDON_ON);
     expect_sent(fixture, SHARD_REGISTER, 0);
-    acknowledge(fixture, 0, 1, true);
+    acknowledge(fixture, 0, 1, CORDON_ON);
     region_coordinator_gone(fixture->region, 0);
     assert_false(region_cordon_is_told(fixture->region));
     expect_sent(fixture, SHARD_REGISTER, 0);
-    assert_true(fixture->sent.is_cordoned);
-    acknowledge(fixture, 0, 2, true);
+    assert_int_equal(fixture->sent.cordon, CORDON_ON);
+    acknowledge(fixture, 0, 2, CORDON_ON);
     expect(fixture, REGION_COORDINATOR);
     assert_true(region_cordon_is_told(fixture->region));
 }
@@ -280,7 +280,7 @@ static void a_proxy_has_no_cordon(void **state)
     struct fixture *fixture = *state;
 
     register_at(fixture, 1);
-    region_cordon(fixture->region, 0, true);
+    region_cordon(fixture->region, 0, CORDON_ON);
     expect_none_sent(fixture);
     assert_true(region_cordon_is_told(fixture->region));
 }

@@ -29,6 +29,7 @@ struct sent {
     uint32_t owing_lanes;
     uint32_t stat_count;
     uint32_t address_count;
+    bool is_alone;
 };
 
 struct scene {
@@ -147,6 +148,7 @@ static inline void scene_drain(struct scene *scene)
             sent.owing_lanes += message.owing[i].lanes;
         sent.stat_count = message.stat_count;
         sent.address_count = message.address_count;
+        sent.is_alone = message.is_alone;
         vec_push(&scene->sent, sent);
         shard_message_fini(&message);
     }
