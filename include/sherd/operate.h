@@ -96,8 +96,8 @@ struct sherd_operation {
 struct sherd_operation_options {
     /* 1 to 64 characters of A-Z a-z 0-9 _ . -; null: the library makes one */
     const char *id;
-    /* "host:port". CORDON, UNCORDON, DRAIN: the node, null: this one. MOVE_SHARD: the
-     * shard's next home, required. */
+    /* "host:port". CORDON, UNCORDON, DRAIN: the node, null: this one.
+     * MOVE_SHARD: the shard's next home, required. */
     const char *node;
     const char *type;   /* MOVE_SHARD: the entity type, which this node has */
     const char *shard;  /* MOVE_SHARD: its id */

@@ -102,6 +102,7 @@ static void a_report_is_read_as_it_was_written(void **state)
         .id = slice_text("op-1"), .state = SHERD_OPERATION_DONE, .code = SHERD_OPERATION_HANDOFF,
         .text = slice_text("why"), .term = 7, .stall_us = 41000,
     };
+    static const char text[OPERATION_TEXT_MAX + 1] = "";
     struct operation_progress again;
     struct buf buf = { 0 };
     (void)state;
@@ -113,6 +114,11 @@ static void a_report_is_read_as_it_was_written(void **state)
     assert_int_equal(again.code, SHERD_OPERATION_HANDOFF);
     assert_int_equal(again.term, 7);
     assert_int_equal(again.stall_us, 41000);
+    buf_clear(&buf);
+    operation_progress_put(&buf, &(struct operation_progress){
+                                     .id = progress.id,
+                                     .text = slice_of(text, OPERATION_TEXT_MAX + 1) });
+    assert_false(operation_progress_read(buf_slice(&buf), &again));
     buf_fini(&buf);
 }
 
