@@ -339,6 +339,13 @@ static const struct kind looks_kinds[] = {
     { ZOO_NONE, MODE_SWARM, { "looks_load=10", "fault_cut=5", "fault_pause=5" } },
 };
 
+/* nodes come, go and crash under operations; without crashes only operations move shards */
+static const struct kind operations_kinds[] = {
+    { ZOO_NONE, MODE_CHURN, { "operations_load=10", "fault_crash=5", "link_mean_us=1000" } },
+    { ZOO_NONE, MODE_CHURN, { "operations_load=20", "fault_leave_oldest=5", "link_mean_us=1000" } },
+};
+
+#define OPERATIONS_KINDS (sizeof operations_kinds / sizeof *operations_kinds)
 #define LOOKS_KINDS (sizeof looks_kinds / sizeof *looks_kinds)
 #define DELIVERY_KINDS (sizeof delivery_kinds / sizeof *delivery_kinds)
 #define SERVICES_KINDS (sizeof services_kinds / sizeof *services_kinds)
@@ -456,6 +463,8 @@ static const struct kind *kind_of(const struct search *search, uint64_t seed)
         return &delivery_kinds[seed % DELIVERY_KINDS];
     case WORLD_LOOKS:
         return &looks_kinds[seed % LOOKS_KINDS];
+    case WORLD_OPERATIONS:
+        return &operations_kinds[seed % OPERATIONS_KINDS];
     case WORLD_ALLOCATION:
         return &allocation_kinds[seed % ALLOCATION_KINDS_OF_SEEDS];
     case WORLD_FLOOD:

@@ -19,6 +19,7 @@
 #include <sherd/inspect.h>
 #include <sherd/job.h>
 #include <sherd/look.h>
+#include <sherd/operate.h>
 #include <sherd/passivation.h>
 #include <sherd/sharding.h>
 #include <sherd/shutdown.h>

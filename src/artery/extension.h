@@ -19,10 +19,11 @@
 #define CAPABILITY_GOSSIP_DIGEST (UINT64_C(1) << 3)  /* understands membership's brief messages */
 #define CAPABILITY_STORE (UINT64_C(1) << 4) /* takes the identity of the sender's journal */
 #define CAPABILITY_LOOK (UINT64_C(1) << 5) /* answers looks: docs/protocol/looks.md */
+#define CAPABILITY_OPERATE (UINT64_C(1) << 6) /* decides operations: docs/protocol/operations.md */
 /* This node's. */
 #define CAPABILITIES                                                           \
     (CAPABILITY_SHERD | CAPABILITY_TABLES | CAPABILITY_PATHS | CAPABILITY_GOSSIP_DIGEST | \
-     CAPABILITY_STORE | CAPABILITY_LOOK)
+     CAPABILITY_STORE | CAPABILITY_LOOK | CAPABILITY_OPERATE)
 
 /* Serializer of messages between Sherd nodes, and of application messages given by number. */
 #define SERIALIZER_SHERD 7300
@@ -37,6 +38,8 @@
 #define MANIFEST_STORE "I"        /* identity of the sender's journal */
 #define MANIFEST_LOOK "L"         /* asks for a part of a look */
 #define MANIFEST_LOOK_PART "V"
+#define MANIFEST_OPERATE "O"      /* asks for an operation */
+#define MANIFEST_PROGRESS "P"     /* reports its state */
 
 /* An application's message n has serializer SERIALIZER_SHERD and manifest "m" with n in decimal,
  * unless the options map it to something else. */

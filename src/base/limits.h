@@ -505,6 +505,18 @@
 #define LOOK_PLACES_OF_TURN 16384 /* places of shards, present or not, that it looks at */
 #define LOOK_SLOTS_OF_TURN 1024 /* slots of entities likewise: 50 us */
 
+/* operations */
+#define OPERATION_NAME_MAX 255 /* bytes of a type or a shard in a request */
+#define OPERATION_BY_MAX 128 /* bytes of the name of a person or tool */
+#define OPERATION_REASON_MAX 256 /* bytes */
+#define OPERATION_TEXT_MAX 512 /* bytes of a report's text */
+#define OPERATION_WITHIN_MAX_MS 600000 /* the longest time-out */
+#define OPERATION_HOLD_MAX_MS 86400000 /* rebalances leave a moved shard alone at most for a day */
+#define OPERATIONS_MAX 16 /* open operations that a node has begun */
+#define OPERATIONS_OF_CORDON_MAX 64 /* ids that a node remembers; the oldest is dropped first */
+#define OPERATIONS_OF_TYPE_MAX 64 /* open ones that a coordinator decides */
+#define OPERATIONS_ENDED_MAX 256 /* ended ones; the oldest is dropped first */
+
 /* client: of a program's threads */
 /* open asks of a client; each lane has room for all of them, as one of its actors has */
 #define CLIENT_REQUESTS_MAX ACTOR_ASKS_OF_ONE_MAX

@@ -42,7 +42,8 @@
     X(PROBE_COORDINATOR_ACTIVE, "coordinator active") /* type; first: term */ \
     /* it stops, or needs another term. Same fields */ \
     X(PROBE_COORDINATOR_ENDED, "coordinator ended") \
-    /* by a coordinator. type, shard, fence, node; second: enum probe_home */ \
+    /* by a coordinator. type, shard, fence, node; second: enum probe_home; first, of an allocation: \
+     * the regions that take shards and are not cordoned */ \
     X(PROBE_HOME_SET, "home set") \
     /* it stays, under a higher fence. Same fields without the cause */ \
     X(PROBE_HOME_FENCED, "home fenced") \

@@ -23,6 +23,7 @@
 #include "host/standard_files.h"
 #include "host/look_settings.h"
 #include "host/looks.h"
+#include "host/operations.h"
 #include "host/region_calls.h"
 #include "host/status.h"
 #include "host/type_calls.h"
@@ -511,6 +512,7 @@ static void free_system(struct sherd_system *system)
     status_calls_free(system);
     figures_free(system);
     region_calls_free(system);
+    operations_end(system);
     type_calls_free(system);
     listener_free(system->listener);
     dns_lookups_close(system->lookups);

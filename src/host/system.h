@@ -121,6 +121,8 @@ struct sherd_system {
     struct look_state *looks; /* of sherd_look, until their `done` is called */
     uint32_t look_count;
     uint64_t look_number; /* of the last one */
+    struct operation_state *operations; /* of sherd_operate, until their `done` is called */
+    uint32_t operation_count;
     struct type_call_state *type_calls;
     uint32_t type_call_count;
 };

@@ -16,6 +16,7 @@
 #include "host/lease_provider.h"
 #include "host/log.h"
 #include "host/looks.h"
+#include "host/operations.h"
 #include "host/pool.h"
 #include "host/relax.h"
 #include "host/region_calls.h"
@@ -268,6 +269,9 @@ static bool carry_out(struct thread *thread, uint32_t index)
             break;
         case DRIVER_LOOK:
             looks_returned(system, request.look);
+            break;
+        case DRIVER_OPERATE:
+            operations_returned(system, request.operate);
             break;
         case DRIVER_UP:
             system_tell(system, SYSTEM_UP);

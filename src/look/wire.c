@@ -1,8 +1,7 @@
 /* Implements wire.h. */
 #include "look/wire.h"
 
-#define WIRE_VARINT 0u
-#define WIRE_BYTES 2u
+#include "base/fields.h"
 
 enum request_field {
     REQUEST_ID = 1,
@@ -19,53 +18,9 @@ enum request_field {
 
 enum reply_field { REPLY_ID = 1, REPLY_ROWS, REPLY_NEXT, REPLY_ERROR, REPLY_WALL };
 
-static void put_number(struct buf *buf, uint32_t field, uint64_t value)
-{
-    if (!value)
-        return;
-    buf_put_varint(buf, field << 3 | WIRE_VARINT);
-    buf_put_varint(buf, value);
-}
-
-static void put_bytes(struct buf *buf, uint32_t field, struct slice bytes)
-{
-    if (!bytes.size)
-        return;
-    buf_put_varint(buf, field << 3 | WIRE_BYTES);
-    buf_put_varint(buf, bytes.size);
-    buf_put_slice(buf, bytes);
-}
-
 static void put_cursor(struct buf *buf, uint32_t field, const struct look_cursor *cursor)
 {
-    put_bytes(buf, field, slice_of(cursor->bytes, cursor->size));
-}
-
-struct field {
-    uint64_t number;
-    uint64_t value;     /* of a number */
-    struct slice bytes; /* else; lent */
-};
-
-/* Takes the next field. False at the end, or malformed (cursor->failed). */
-static bool next_field(struct cursor *cursor, struct field *field)
-{
-    uint64_t tag;
-
-    if (!cursor_left(cursor) || cursor->failed)
-        return false;
-    tag = cursor_varint(cursor);
-    *field = (struct field){ .number = tag >> 3 };
-    if ((tag & 7) > WIRE_BYTES || (tag & 7) == 1) {
-        cursor->failed = true;
-        return false;
-    }
-    field->value = cursor_varint(cursor);
-    if ((tag & 7) == WIRE_BYTES) {
-        field->bytes = cursor_slice(cursor, field->value);
-        field->value = 0;
-    }
-    return !cursor->failed;
+    field_put_bytes(buf, field, slice_of(cursor->bytes, cursor->size));
 }
 
 static void read_cursor(struct cursor *cursor, struct slice bytes, struct look_cursor *at)
@@ -80,17 +35,17 @@ static void read_cursor(struct cursor *cursor, struct slice bytes, struct look_c
 
 void look_request_put(struct buf *buf, const struct look_request *request)
 {
-    put_number(buf, REQUEST_ID, request->id);
-    put_number(buf, REQUEST_KIND, (uint64_t)request->kind);
-    put_bytes(buf, REQUEST_TYPE, request->type);
-    put_bytes(buf, REQUEST_SHARD, request->shard);
-    put_bytes(buf, REQUEST_ENTITY, request->entity);
+    field_put_number(buf, REQUEST_ID, request->id);
+    field_put_number(buf, REQUEST_KIND, (uint64_t)request->kind);
+    field_put_bytes(buf, REQUEST_TYPE, request->type);
+    field_put_bytes(buf, REQUEST_SHARD, request->shard);
+    field_put_bytes(buf, REQUEST_ENTITY, request->entity);
     put_cursor(buf, REQUEST_CURSOR, &request->cursor);
-    put_number(buf, REQUEST_LIMIT, request->limit);
-    put_number(buf, REQUEST_ORDER,
+    field_put_number(buf, REQUEST_LIMIT, request->limit);
+    field_put_number(buf, REQUEST_ORDER,
                request->order == LOOK_NO_ORDER ? 0 : (uint64_t)request->order + 1);
-    put_number(buf, REQUEST_WITHIN, request->within_ms);
-    put_number(buf, REQUEST_SINCE, request->since_ms);
+    field_put_number(buf, REQUEST_WITHIN, request->within_ms);
+    field_put_number(buf, REQUEST_SINCE, request->since_ms);
 }
 
 /* Numbers of a request, before they are compared with those that this node knows. */
@@ -145,7 +100,7 @@ bool look_request_read(struct slice payload, struct look_request *request, enum 
 
     *request = (struct look_request){ .order = LOOK_NO_ORDER };
     *error = LOOK_ERROR_NONE;
-    while (next_field(&cursor, &field))
+    while (field_next(&cursor, &field))
         take_request_field(request, &raw, &cursor, &field);
     if (cursor.failed || !request->id || request->type.size > LOOK_NAME_MAX ||
         request->shard.size > LOOK_NAME_MAX || request->entity.size > LOOK_NAME_MAX ||
@@ -169,11 +124,11 @@ bool look_request_read(struct slice payload, struct look_request *request, enum 
 
 void look_reply_put(struct buf *buf, const struct look_reply *reply)
 {
-    put_number(buf, REPLY_ID, reply->id);
-    put_bytes(buf, REPLY_ROWS, reply->rows);
+    field_put_number(buf, REPLY_ID, reply->id);
+    field_put_bytes(buf, REPLY_ROWS, reply->rows);
     put_cursor(buf, REPLY_NEXT, &reply->next);
-    put_number(buf, REPLY_ERROR, (uint64_t)reply->error);
-    put_number(buf, REPLY_WALL, reply->wall_ms);
+    field_put_number(buf, REPLY_ERROR, (uint64_t)reply->error);
+    field_put_number(buf, REPLY_WALL, reply->wall_ms);
 }
 
 bool look_reply_read(struct slice payload, struct look_reply *reply)
@@ -183,7 +138,7 @@ bool look_reply_read(struct slice payload, struct look_reply *reply)
     uint64_t error = 0;
 
     *reply = (struct look_reply){ .id = 0 };
-    while (next_field(&cursor, &field)) {
+    while (field_next(&cursor, &field)) {
         switch (field.number) {
         case REPLY_ID:
             reply->id = field.value;

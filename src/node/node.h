@@ -383,6 +383,11 @@ struct mail node_mail_look(struct look_call *call);
 /* For machine 0: ends it early. A look that has ended is ignored. */
 struct mail node_mail_look_cancel(uint64_t number);
 
+/* For machine 0: an operation of a program, given until DRIVER_OPERATE returns it
+ * (node/mail/operate_call.h). */
+struct operate_call;
+struct mail node_mail_operate(struct operate_call *call);
+
 /* Prepares a type for a node that runs: gives it a place, which is used once node_mail_type_call adds
  * it. The caller has checked it (entity_type.h), and makes one such pair of calls at a time, whose
  * mail keeps their order. At most late_types_max. Returns its index. */
@@ -517,6 +522,7 @@ enum driver_request_kind {
     DRIVER_QUERY,      /* query: given back, control only */
     DRIVER_TYPE,       /* type: given back, control only */
     DRIVER_LOOK,       /* look: given back with its page, control only */
+    DRIVER_OPERATE,    /* operate: given back as it ended, control only */
     DRIVER_UP,         /* control: the node is up */
     DRIVER_READY,      /* control: is_ready or readiness has changed; at first false */
     DRIVER_REMOVED,    /* control: the node is no member any more */
@@ -547,6 +553,7 @@ struct driver_request {
     struct query_part *query;
     struct type_part *type;
     struct look_call *look;
+    struct operate_call *operate;
     bool is_ready; /* up, and not leaving */
     struct node_readiness readiness; /* of DRIVER_READY */
     int error;

@@ -9,6 +9,7 @@
 #include "shard/coordinator_state.h"
 #include "shard/handoff.h"
 #include "shard/home_log.h"
+#include "shard/operations.h"
 #include "shard/shard_id.h"
 #include "shard/strategy.h"
 
@@ -90,6 +91,7 @@ void coordinator_free(struct coordinator *coordinator)
     while (coordinator->handoffs.count)
         handoff_cancel(coordinator, coordinator->handoffs.items[0]->shard);
     strategy_fini(coordinator);
+    operations_drop(coordinator);
     for (uint32_t i = 0; i < coordinator->queries.count; i++)
         cluster_stats_drop(coordinator->queries.items[i]);
     for (uint32_t i = 0; i < coordinator->members.count; i++)
@@ -205,6 +207,8 @@ static void settle(struct coordinator *coordinator, uint64_t now,
     shard_homes_move(coordinator, now, outbox);
     if (coordinator->has_opened)
         handoff_fill(coordinator, now, outbox);
+    if (coordinator->operations.open.count)
+        operations_follow(coordinator, now, outbox);
 }
 
 void coordinator_settle(struct coordinator *coordinator, uint64_t now,

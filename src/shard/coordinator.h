@@ -19,6 +19,7 @@
 #include "base/member_info.h"
 #include "base/trace.h"
 #include "shard/allocation.h"
+#include "shard/operation_wire.h"
 #include "shard/wire.h"
 
 struct sherd_allocation_strategy; /* sherd/allocation.h */
@@ -210,6 +211,12 @@ void coordinator_peer_jvm(struct coordinator *coordinator, uint64_t now,
 /* Passes a message, lent. Malformed and stale ones are counted and dropped. */
 void coordinator_receive(struct coordinator *coordinator, uint64_t now,
                          const struct inbound *inbound, struct outbox *outbox);
+
+/* Passes the request of a node to move a shard; lent. The answer P goes to it now, and again when the
+ * operation's state changes. */
+void coordinator_operate(struct coordinator *coordinator, uint64_t now,
+                         const struct node_id *asker, const struct operation_request *request,
+                         struct outbox *outbox);
 
 /* Starts the singleton hand-over: waits until this node's own region has stopped, then at most 3 s
  * for answers to HostShard. */

@@ -1,7 +1,7 @@
 /* Declares the inside of the coordinator for its own files: coordinator.c (interface),
  * coordinator_output.c (messages to regions, news), coordinator_receive.c (messages), registrants.c
  * (members and regions), registration.c and registration_reply.c (registrations, claims), shards.c
- * (homes and fences), shard_homes.c (allocation), strategy*.c (allocation strategies), announce.c
+ * (homes and fences), shard_homes.c (allocation), strategy*.c (allocation strategies), operations.c (moves that operators want), announce.c
  * and announce_queue.c (announcements), handoff.c (moves), state_changes.c, state_store.c,
  * state_load.c and state_answers.c (stored state), cluster_stats.c (queries). */
 #ifndef SHERD_SHARD_COORDINATOR_STATE_H
@@ -49,6 +49,8 @@ struct registrant {
     bool is_welcome_due;
     bool has_old_homes;  /* may know homes from an earlier coordinator */
     bool is_terminating; /* its member is removed; the margin runs */
+    enum cordon_level cordon; /* not CORDON_NOT: gets shards only if no other region takes them */
+    uint64_t drain_at; /* with CORDON_DRAINING: no hand-off begins before; one has failed */
     VEC(struct shard *) shards; /* its shards, in order of allocation */
 };
 
@@ -121,6 +123,7 @@ struct shard {
     VEC(struct registrant *) waiting; /* regions that asked for the home */
     enum audience audience; /* with is_announced */
     uint64_t announced_to;       /* number of the last region that was told; 0 = none yet */
+    uint64_t held_until; /* no rebalance moves it before; ns */
 };
 
 /* Announcements that wait for a write or for room (announce.c). */
@@ -203,6 +206,13 @@ struct strategy_state {
     uint32_t blocked; /* shards whose request is open or paused */
 };
 
+/* Operations of operators (operations.c). */
+struct coordinator_operations {
+    VEC(struct operation *) open;  /* at most OPERATIONS_OF_TYPE_MAX */
+    VEC(struct operation *) ended; /* the last ones: a ring of OPERATIONS_ENDED_MAX */
+    uint32_t next; /* in that ring */
+};
+
 enum timer_kind {
     TIMER_HOST,
     TIMER_HANDOFF,
@@ -236,6 +246,7 @@ struct coordinator {
     struct home_announcements announcements;
     struct home_log home_log;
     struct strategy_state strategy;
+    struct coordinator_operations operations;
     uint64_t term_seen;    /* highest reported term */
     uint64_t outbid_at;    /* not before, see coordinator_outbid */
     uint64_t outbid_term;  /* higher term that waits until then; 0 = none */
@@ -245,6 +256,7 @@ struct coordinator {
     uint64_t mark;
     uint64_t query_number;
     uint32_t unplaced;     /* wanted shards without a home */
+    uint32_t takers;       /* regions that took shards when the last homes were given */
     uint32_t disputed;
     uint32_t moves_head;
     uint32_t moves_max;    /* limit of open hand-offs after failures; 0 = none */

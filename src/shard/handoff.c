@@ -6,7 +6,10 @@
 #include "base/mark.h"
 #include "shard/home_log.h"
 #include "shard/shard_id.h"
+#include "shard/strategy.h"
 
+#define DRAINS_MAX 16u             /* hand-offs at a time from a region that is drained */
+#define DRAIN_PAUSE (10 * SECOND)  /* after a hand-off from there has failed */
 #define MOVES_WAIT_MAX (300 * SECOND) /* or the time of a hand-off, if longer */
 
 static void probe(const struct coordinator *coordinator,
@@ -291,6 +294,7 @@ static void fail(struct coordinator *coordinator, uint64_t now,
         return;
     }
     shard->home->is_shutting_down = false; /* the region asks again, as in Akka */
+    shard->home->drain_at = now + DRAIN_PAUSE;
     begin_fewer(coordinator, now, handoff);
     finish(coordinator, handoff, PROBE_HANDOFF_FAILED);
     shard_host(coordinator, now, shard, outbox);
@@ -429,18 +433,44 @@ void handoff_region_gone(struct coordinator *coordinator, uint64_t now,
     }
 }
 
+static bool has_taker(const struct coordinator *coordinator)
+{
+    for (uint32_t i = 0; i < coordinator->regions.count; i++)
+        if (strategy_takes(coordinator->regions.items[i]))
+            return true;
+    return false;
+}
+
+/* A drain begins few hand-offs at a time, and fewer after failures. */
+static bool may_drain(const struct coordinator *coordinator,
+                      const struct registrant *region)
+{
+    uint32_t most = coordinator->moves_max && coordinator->moves_max < DRAINS_MAX
+                        ? coordinator->moves_max
+                        : DRAINS_MAX;
+    uint32_t open = 0;
+
+    for (uint32_t i = 0; i < coordinator->handoffs.count; i++)
+        open += coordinator->handoffs.items[i]->shard->home == region;
+    return open < most && !coordinator->is_cluster_stopping && !coordinator->is_stopping;
+}
+
 void handoff_fill(struct coordinator *coordinator, uint64_t now,
                   struct outbox *outbox)
 {
     bool any = false;
+    bool has_takers = has_taker(coordinator);
 
     coordinator->is_filling = false;
     for (uint32_t i = 0; coordinator->may_fill && i < coordinator->regions.count; i++) {
         struct registrant *region = coordinator->regions.items[i];
 
-        if (!region->is_shutting_down || region->is_terminating)
+        if (region->is_terminating ||
+            (!region->is_shutting_down && region->cordon != CORDON_DRAINING))
             continue;
         any = true;
+        if (!region->is_shutting_down && (!has_takers || now < region->drain_at))
+            continue;
         for (uint32_t j = 0; j < region->shards.count; j++) {
             struct shard *shard = region->shards.items[j];
 
@@ -448,6 +478,9 @@ void handoff_fill(struct coordinator *coordinator, uint64_t now,
             if (shard->handoff || (shard->is_last_resort && !shard->is_started) ||
                 !is_kept(coordinator, shard->version))
                 continue;
+            if (!region->is_shutting_down &&
+                (!region->is_registered || !may_drain(coordinator, region)))
+                break;
             if (!announce_room(coordinator)) {
                 REACHED("more hand-offs are due than one step begins");
                 coordinator->is_filling =

@@ -16,6 +16,7 @@
 #include "base/trace.h"
 #include "shard/attempt.h"
 #include "shard/owned_shards.h"
+#include "shard/wire.h"
 
 #define LANE_ALL UINT32_MAX
 
@@ -153,6 +154,14 @@ void region_shard_fenced(struct region *region, uint64_t now, int32_t shard,
 void region_shutdown(struct region *region, uint64_t now, uint64_t deadline);
 /* The cluster stops: no hand-offs any more, and a shutdown ends at once. */
 void region_prepare_shutdown(struct region *region, uint64_t now);
+
+/* The node asks for no shards any more, or for shards again: tells the coordinator, and each later
+ * one. Repeated until one has confirmed it. */
+void region_cordon(struct region *region, uint64_t now, enum cordon_level cordon);
+/* The coordinator has confirmed that, or nothing here may get a shard. */
+bool region_cordon_is_told(const struct region *region);
+/* It hosts shards, and its coordinator has said that no other region takes them. */
+bool region_is_alone(const struct region *region);
 
 bool region_registered(const struct region *region);
 const struct node_id *region_coordinator(const struct region *region); /* null if unknown; lent */

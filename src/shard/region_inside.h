@@ -113,6 +113,9 @@ struct region {
     uint64_t silent_since;   /* with register_at: no coordinator answers since then */
     uint64_t register_delay; /* ns to the try after the next */
     uint32_t register_tries; /* failed tries since the coordinator was lost */
+    enum cordon_level cordon;
+    enum cordon_level told_cordon; /* as its coordinator has confirmed it */
+    bool is_alone;                 /* likewise: no other region takes shards */
     uint64_t retry_at;       /* NEVER: nothing to repeat */
     uint32_t silent_retries; /* repetitions without a directive; each asks for half as many homes */
     uint32_t retry_next;     /* entry that begins the next repetition */
@@ -182,6 +185,9 @@ void region_drop_index(struct region *region);
 struct node_id region_node_at(const struct region *region,
                               const struct address *address);
 void region_coordinator_lost(struct region *region, uint64_t now);
+/* The coordinator's acknowledgement: repeats the registration if that had another cordon. */
+void region_cordon_heard(struct region *region, uint64_t now,
+                         const struct shard_message *ack);
 void region_register(struct region *region, const struct node_id *to,
                      struct slice path);
 /* Repeats to all candidates without an answer; the next time is later. */

@@ -198,6 +198,7 @@ void region_register(struct region *region, const struct node_id *to,
     message.report = ++region->report;
     message.number_of_shards = region->shard_count;
     message.persists = region->persists;
+    message.cordon = message.kind == SHARD_REGISTER ? region->cordon : CORDON_NOT;
     message.fence.term = region->term; /* homes from then may be old */
     if (region->term && region->stored_term > region->term)
         message.stored_term = region->stored_term;
@@ -294,14 +295,51 @@ static void warn_of_no_coordinator(struct region *region, uint64_t now)
 void region_register_again(struct region *region, uint64_t now)
 {
     region->register_at = NEVER;
-    if (region->registered)
+    if (region->registered && region_cordon_is_told(region))
         return;
-    register_everywhere(region);
-    warn_of_no_coordinator(region, now);
+    if (region->registered) {
+        region_register(region, &region->coordinator.node, buf_slice(&region->coordinator.path));
+    } else {
+        register_everywhere(region);
+        warn_of_no_coordinator(region, now);
+    }
     region->register_delay *= 2;
     if (region->register_delay > region->retry_interval)
         region->register_delay = region->retry_interval;
     region->register_at = now + region->register_delay;
+}
+
+bool region_cordon_is_told(const struct region *region)
+{
+    return region->is_proxy || region->stopped ||
+           (region->registered && region->told_cordon == region->cordon);
+}
+
+bool region_is_alone(const struct region *region)
+{
+    return region->registered && region->is_alone && region->hosted_count;
+}
+
+void region_cordon_heard(struct region *region, uint64_t now,
+                         const struct shard_message *ack)
+{
+    region->told_cordon = ack->cordon;
+    region->is_alone = ack->is_alone;
+    if (region_cordon_is_told(region))
+        return;
+    REACHED("a coordinator acknowledges another cordon than the region's");
+    region->register_at = now + region->register_delay;
+}
+
+void region_cordon(struct region *region, uint64_t now, enum cordon_level cordon)
+{
+    if (region->cordon == cordon)
+        return;
+    region->cordon = cordon;
+    if (region_cordon_is_told(region) || !region->registered)
+        return; /* the next registration says it */
+    region->register_delay = REGISTER_DELAY_MIN / 2;
+    region_register_again(region, now);
 }
 
 void region_coordinator_lost(struct region *region, uint64_t now)

@@ -122,6 +122,7 @@ static void receive_ack(struct region *region, uint64_t now,
                 slice_equal(buf_slice(&region->coordinator.path), path);
     region->register_at = NEVER;
     if (same) {
+        region_cordon_heard(region, now, message);
         if (region->stopped) /* a coordinator that ends waits for this */
             region_say_stopped(region);
         return;
@@ -130,6 +131,7 @@ static void receive_ack(struct region *region, uint64_t now,
     found.sender = path;
     region_party_set(&region->coordinator, &found);
     region->registered = true;
+    region_cordon_heard(region, now, message);
     SOMETIMES("a region registers with a newer coordinator",
               region->term && term > region->term);
     SOMETIMES("a new coordinator finds a shard that is held for a hand-off",

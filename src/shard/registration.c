@@ -337,7 +337,7 @@ static void remember_lacking(struct registrant *region, uint64_t mark)
 static void take_report(struct coordinator *coordinator, uint64_t now,
                         struct registrant *region,
                         const struct shard_message *message,
-                        struct outbox *outbox)
+                        bool is_cordon_new, struct outbox *outbox)
 {
     uint64_t mark = ++coordinator->mark;
     uint64_t adopted = coordinator->counters.adopted;
@@ -381,6 +381,8 @@ static void take_report(struct coordinator *coordinator, uint64_t now,
 
         if (shard->handoff || (shard->mark == mark && shard->is_started))
             continue;
+        if (is_cordon_new && shard->mark != mark && !shard->is_started)
+            continue; /* the report may have crossed HostShard */
         if (shard->mark == mark) {
             shard_host(coordinator, now, shard, outbox); /* it runs under an older fence there */
             continue;
@@ -484,6 +486,26 @@ static void refuse(struct coordinator *coordinator, struct coordinator_member *m
     member->is_refused = true;
 }
 
+static void set_cordon(struct coordinator *coordinator,
+                       struct registrant *region, enum cordon_level cordon)
+{
+    static const char *const texts[CORDON_LEVELS] = {
+        [CORDON_NOT] = "region is cordoned no more",
+        [CORDON_ON] = "region is cordoned, it gets no more shards",
+        [CORDON_DRAINING] = "region is drained, its shards are handed off",
+    };
+
+    if (region->cordon == cordon)
+        return;
+    region->cordon = cordon;
+    region->drain_at = 0;
+    coordinator->may_fill |= cordon == CORDON_DRAINING;
+    trace_put(coordinator->trace, TRACE_INFO, "coordinator",
+              "%s type=%s region=%.*s shards=%u",
+              texts[cordon], coordinator->type, (int)region->ref.size, region->ref.data,
+              region->shards.count);
+}
+
 void registration_receive(struct coordinator *coordinator, uint64_t now,
                           const struct inbound *inbound,
                           const struct shard_message *message,
@@ -499,6 +521,7 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
     const char *reason;
     bool is_known;
     bool is_new_here;
+    enum cordon_level before;
 
     if (!may_register(member, message)) {
         coordinator->counters.ignored_register++;
@@ -537,6 +560,8 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
     if (!region)
         return;
     is_new_here = !region->is_registered;
+    before = region->cordon;
+    set_cordon(coordinator, region, message->cordon);
     region->is_registered = true;
     region->lanes = message->lanes;
     if (is_proxy && !region->is_proxy)
@@ -549,7 +574,8 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
             keep_region(coordinator, region);
         region->is_proxy = false; /* a region that reports may host */
         member->has_answered = true;
-        take_report(coordinator, now, region, message, outbox);
+        take_report(coordinator, now, region, message,
+                    !is_new_here && region->cordon != before, outbox);
     }
     if (coordinator->is_active)
         registration_welcome(coordinator, region, is_known, outbox);

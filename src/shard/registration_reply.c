@@ -1,6 +1,7 @@
 /* Answers a registration with the coordinator's acknowledgement and the known homes. */
 #include "base/limits.h"
 #include "shard/coordinator_state.h"
+#include "shard/strategy.h"
 
 uint32_t registration_send_homes(struct coordinator *coordinator,
                                  struct registrant *to,
@@ -47,6 +48,18 @@ uint32_t registration_send_homes(struct coordinator *coordinator,
     return homes_sent;
 }
 
+/* False also while the coordinator does not know all regions. */
+static bool is_alone(const struct coordinator *coordinator,
+                     const struct registrant *region)
+{
+    bool is_alone = coordinator->has_opened;
+
+    for (uint32_t i = 0; i < coordinator->regions.count; i++)
+        is_alone &= coordinator->regions.items[i] == region ||
+                    !strategy_takes(coordinator->regions.items[i]);
+    return is_alone;
+}
+
 void registration_acknowledge(struct coordinator *coordinator,
                               const struct registrant *region,
                               struct outbox *outbox)
@@ -54,7 +67,9 @@ void registration_acknowledge(struct coordinator *coordinator,
     struct shard_message ack = { .kind = SHARD_REGISTER_ACK,
                                  .fence = { coordinator->term, 0 },
                                  .proof = { coordinator->term,
-                                            coordinator->proof } };
+                                            coordinator->proof },
+                                 .cordon = region->cordon,
+                                 .is_alone = is_alone(coordinator, region) };
     struct buf ref = { 0 };
 
     ref_put(&ref, coordinator->identity, &coordinator->identity->node.address,

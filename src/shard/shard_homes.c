@@ -5,6 +5,7 @@
 #include "shard/coordinator_state.h"
 #include "shard/handoff.h"
 #include "shard/home_log.h"
+#include "shard/operations.h"
 #include "shard/shard_id.h"
 #include "shard/strategy.h"
 
@@ -143,13 +144,23 @@ static void spend(uint32_t *room, uint32_t cost)
     *room -= cost < *room ? cost : *room;
 }
 
+static uint32_t index_of(const struct coordinator *coordinator,
+                         const struct registrant *region)
+{
+    uint32_t i = 0;
+
+    while (coordinator->regions.items[i] != region)
+        i++;
+    return i;
+}
+
 void shard_homes_place_all(struct coordinator *coordinator, uint64_t now,
                      struct outbox *outbox)
 {
     struct allocation_region *views;
     uint32_t *room = &coordinator->announcements.room->places;
     uint32_t count = 0, i = 0;
-    bool last, many;
+    bool is_resort, last, many;
 
     coordinator->is_placing = false;
     if (!strategy_may_choose(coordinator) || !may_allocate(coordinator))
@@ -162,6 +173,12 @@ void shard_homes_place_all(struct coordinator *coordinator, uint64_t now,
     for (uint32_t j = 0; j < coordinator->regions.count; j++)
         if (strategy_takes(coordinator->regions.items[j]))
             views[count++] = view_of(coordinator, j);
+    coordinator->takers = count;
+    is_resort = !count;
+    for (uint32_t j = 0; is_resort && j < coordinator->regions.count; j++)
+        if (strategy_may_take(coordinator->regions.items[j]))
+            views[count++] = view_of(coordinator, j);
+    SOMETIMES("only cordoned regions are left for shards", is_resort && count);
     last = !count;
     many = coordinator->unplaced - coordinator->strategy.blocked > 1;
     SOMETIMES("every region shuts down while shards have no home", last);
@@ -174,14 +191,17 @@ void shard_homes_place_all(struct coordinator *coordinator, uint64_t now,
            i < coordinator->shards.count;
          i++) {
         struct shard *shard = coordinator->shards.items[i];
+        const struct registrant *wish =
+            shard->is_wanted ? operations_wish(coordinator, shard) : NULL;
         uint32_t chosen;
 
-        if (!shard->is_wanted || strategy_awaits(shard) ||
+        if (!shard->is_wanted || (!wish && strategy_awaits(shard)) ||
             (last && !shard->waiting.count))
             continue;
         spend(room, count);
-        chosen = last ? allocation_choose(views, count)
-                      : strategy_choose(coordinator, now, shard, views, count);
+        chosen = wish        ? index_of(coordinator, wish)
+                 : is_resort ? allocation_choose(views, count)
+                             : strategy_choose(coordinator, now, shard, views, count);
         if (chosen == ALLOCATION_NONE)
             continue;
         for (uint32_t j = 0; j < count; j++)
@@ -245,7 +265,8 @@ void shard_homes_move(struct coordinator *coordinator, uint64_t now,
             coordinator->shards.items[coordinator->moves.items
                                           [coordinator->moves_head++]];
 
-        if (!shard->handoff && shard->home && shard->home->is_registered &&
+        if (!operations_hold(coordinator, shard, now) &&
+            !shard->handoff && shard->home && shard->home->is_registered &&
             !shard->home->is_terminating &&
             is_kept(coordinator, shard->version) &&
             !handoff_start(coordinator, now, shard, outbox))
@@ -263,6 +284,25 @@ static uint32_t moves_room(const struct coordinator *coordinator)
     return open < coordinator->moves_max ? coordinator->moves_max - open : 0;
 }
 
+/* Lists a region's shards for a rebalance, those that it must leave last. Returns their count. */
+static uint32_t list_shards(const struct coordinator *coordinator, uint64_t now,
+                            const struct registrant *region,
+                            struct allocation_shard *list)
+{
+    uint32_t count = 0;
+    uint32_t held = region->shards.count;
+
+    for (uint32_t i = 0; i < region->shards.count; i++) {
+        const struct shard *shard = region->shards.items[i];
+        bool is_held = operations_hold(coordinator, shard, now);
+        uint32_t at = is_held ? --held : count++;
+
+        list[at] = (struct allocation_shard){ shard->id, shard->index,
+                                              shard->handoff || is_held };
+    }
+    return region->shards.count;
+}
+
 static void rebalance(struct coordinator *coordinator, uint64_t now)
 {
     struct allocation_region *views;
@@ -278,17 +318,11 @@ static void rebalance(struct coordinator *coordinator, uint64_t now)
         const struct registrant *region = coordinator->regions.items[i];
 
         if (region->is_proxy || region->is_terminating ||
-            !region->is_registered)
-            continue;
+            !region->is_registered || region->cordon)
+            continue; /* to and from cordoned regions nothing moves */
         views[count] = view_of(coordinator, i);
         views[count++].shards = lists + used;
-        for (uint32_t j = 0; j < region->shards.count; j++) {
-            const struct shard *shard = region->shards.items[j];
-
-            lists[used++] = (struct allocation_shard){
-                shard->id, shard->index, shard->handoff != NULL
-            };
-        }
+        used += list_shards(coordinator, now, region, lists + used);
     }
     used = strategy_rebalance(coordinator, now, views, count, chosen);
     if (coordinator->moves_max && used > moves_room(coordinator)) {

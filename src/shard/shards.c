@@ -50,6 +50,8 @@ void shard_probe(const struct coordinator *coordinator, enum probe_kind kind,
         return;
     (void)shard_number(coordinator->names, shard->id, &probe.shard);
     probe.node = shard->home->node;
+    if (kind == PROBE_HOME_SET && why == PROBE_HOME_ALLOCATED)
+        probe.first = coordinator->takers;
     probes_put(coordinator->probes, &probe);
 }
 

@@ -79,11 +79,17 @@ uint32_t strategy_region_at(const struct coordinator *coordinator,
 bool strategy_all_reachable(const struct coordinator *coordinator);
 bool strategy_is_calm(const struct coordinator *coordinator);
 
-/* Whether a region takes new shards. */
-static inline bool strategy_takes(const struct registrant *region)
+/* Whether a region takes new shards, at least if no other one does. */
+static inline bool strategy_may_take(const struct registrant *region)
 {
     return region->is_registered && !region->is_proxy &&
            !region->is_shutting_down && !region->is_terminating;
+}
+
+/* Whether it takes them as well as any other one. */
+static inline bool strategy_takes(const struct registrant *region)
+{
+    return strategy_may_take(region) && region->cordon == CORDON_NOT;
 }
 
 #endif

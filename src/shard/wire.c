@@ -90,6 +90,8 @@ static void put_register(struct buf *buf, const struct shard_message *message)
     ref.stored_term = message->stored_term;
     ref.has_persists = message->persists;
     ref.persists = message->persists;
+    ref.has_cordon = message->cordon != CORDON_NOT;
+    ref.cordon = message->cordon;
     pack_register(buf, &ref);
     mem_free(pointers);
     mem_free(hosted);
@@ -105,6 +107,10 @@ static void put_ref(struct buf *buf, const struct shard_message *message)
         ack.term = message->fence.term;
         ack.has_proof = message->proof.value != 0;
         ack.proof = message->proof.value;
+        ack.has_cordon = message->cordon != CORDON_NOT;
+        ack.cordon = message->cordon;
+        ack.has_alone = message->is_alone;
+        ack.alone = message->is_alone;
         pack(buf, &ack);
     } else {
         Sharding__Ref ref = SHARDING__REF__INIT;

@@ -30,10 +30,10 @@
 /* name, serializer, manifest, text; then its fields of struct shard_message */
 #define SHARD_MESSAGES(X)                                                      \
     /* ref, lanes, hosted, report, number_of_shards, persists, stored_term,    \
-     * fence.term (of the former coordinator); region -> coordinator */        \
+     * cordon, fence.term (of the former coordinator); region -> coordinator */        \
     X(SHARD_REGISTER, 13, "BA", "register")                                    \
     X(SHARD_REGISTER_PROXY, 13, "BB", "register-proxy") /* the same without hosted and persists */ \
-    X(SHARD_REGISTER_ACK, 13, "BC", "register-ack") /* ref (coordinator), fence.term, proof */ \
+    X(SHARD_REGISTER_ACK, 13, "BC", "register-ack") /* ref (coordinator), fence.term, proof, cordon, is_alone */ \
     X(SHARD_GET_HOME, 13, "BD", "get-shard-home") /* shard */                  \
     X(SHARD_HOME, 13, "BE", "shard-home") /* shard, ref (region), fence */     \
     X(SHARD_HOMES, 13, "BN", "shard-homes") /* homes */                        \
@@ -74,6 +74,14 @@ enum shard_message_kind {
 #define X(name, serializer, manifest, text) name,
     SHARD_MESSAGES(X)
 #undef X
+};
+
+/* Whether a node wants shards. A node of this library takes a higher level for CORDON_ON. */
+enum cordon_level {
+    CORDON_NOT,
+    CORDON_ON,      /* none, while another node takes them */
+    CORDON_DRAINING, /* likewise, and its own go to others */
+    CORDON_LEVELS
 };
 
 /* A shard in a registration. */
@@ -128,6 +136,8 @@ struct shard_message {
     uint32_t number_of_shards; /* 0 = not given */
     int32_t count;
     bool persists;
+    enum cordon_level cordon;
+    bool is_alone; /* SHARD_REGISTER_ACK: no other region takes shards */
     const struct shard_hosted *hosted;
     uint32_t hosted_count;
     const struct shard_owing *owing;

@@ -32,6 +32,11 @@ static struct memory *memory_of(struct shard_message *message)
     return message->memory;
 }
 
+static enum cordon_level cordon_of(uint32_t level)
+{
+    return level < CORDON_LEVELS ? (enum cordon_level)level : CORDON_ON;
+}
+
 static bool read_register(struct shard_message *message,
                           const Sharding__Ref *ref)
 {
@@ -44,6 +49,7 @@ static bool read_register(struct shard_message *message,
     message->number_of_shards = ref->number_of_shards;
     message->persists = ref->persists;
     message->stored_term = ref->stored_term;
+    message->cordon = cordon_of(ref->cordon);
     if (ref->n_hosted > COORDINATOR_SHARDS_MAX)
         return false;
     hosted = mem_alloc(ref->n_hosted * sizeof *hosted);
@@ -66,6 +72,8 @@ static bool read_ack(struct shard_message *message, const Sharding__Ack *ack)
     if (message->kind == SHARD_REGISTER_ACK) {
         message->fence.term = ack->term;
         message->proof = (struct proof){ ack->term, ack->proof };
+        message->cordon = cordon_of(ack->cordon);
+        message->is_alone = ack->alone;
     }
     return is_ref(message->ref);
 }

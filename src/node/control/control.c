@@ -116,6 +116,8 @@ void control_dispatch(struct control *control, const struct inbound *inbound)
         control_store_heard(control, inbound);
     } else if (looks_is_frame(inbound)) {
         looks_receive(control, inbound);
+    } else if (operations_is_frame(inbound)) {
+        operations_receive(control, inbound);
     } else if (inbound->serializer == MEMBER_SERIALIZER ||
         (inbound->serializer == SERIALIZER_SHERD && !inbound->recipient.size)) {
         control_tell_changes(control);
@@ -403,6 +405,9 @@ void control_mail(struct control *control, uint32_t from,
     case MAIL_LOOK_REPLY:
         looks_mail(control, content);
         break;
+    case MAIL_OPERATE_CALL:
+        operations_begin(control, mail_operate_call_take(content).own.call);
+        break;
     case MAIL_TYPE_CALL:
         control_type_call(control, content);
         break;
@@ -608,6 +613,8 @@ bool control_turn(struct control *control)
         queries_step(control);
     if (control->looks.open.count)
         looks_step(control);
+    if (control->operations.open.count)
+        operations_step(control);
     downing_step(control);
     control_departed_step(control);
     /* A message to this node may cause events, events cause messages, and both may advance the
@@ -642,6 +649,7 @@ uint64_t control_deadline(const struct control *control)
     deadline = earlier(deadline, relays_deadline(control));
     deadline = earlier(deadline, queries_deadline(control));
     deadline = earlier(deadline, looks_deadline(control));
+    deadline = earlier(deadline, operations_deadline(control));
     deadline = earlier(deadline, remember_data_deadline(control));
     return earlier(deadline, turn_is_stirred(&control->turn)
                                  ? types_deadline(control)

@@ -16,6 +16,7 @@
 #include "node/control/decisions.h"
 #include "node/control/leases.h"
 #include "node/control/looks.h"
+#include "node/control/operations.h"
 #include "node/machine/machine.h"
 #include "node/control/queries.h"
 #include "node/control/relays.h"
@@ -101,6 +102,11 @@ struct control {
     struct relay relays[RELAY_COUNT];
     struct queries queries;
     struct looks looks;
+    struct operations operations;
+    enum cordon_level cordon_before; /* the last drain, which may be refused */
+    uint64_t cordon_ids[OPERATIONS_OF_CORDON_MAX]; /* hashes: a ring; 0: none */
+    uint32_t cordon_count; /* of all so far */
+    enum cordon_level cordon; /* by an operation; until this incarnation ends */
     struct timeline timeline;       /* decisions.c */
     struct timeline shard_timeline; /* those about shards */
     uint64_t decisions;             /* the number of the last one */

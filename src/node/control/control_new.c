@@ -169,6 +169,7 @@ void control_make_type(struct control *control, uint32_t index)
 
     type->region = make_region(control, index);
     type->singleton = make_singleton(control, index);
+    region_cordon(type->region, control->machine->now, control->cordon);
     control_limit_init(control, index);
     control_leases_add(control, index);
     type->exit_done = !type->singleton;
@@ -228,6 +229,7 @@ void control_free(struct control *control)
     relays_fini(control);
     queries_fini(control);
     looks_fini(control);
+    operations_fini(control);
     decisions_fini(control);
     user_singletons_fini(control);
     control_type_calls_fini(control);

@@ -114,6 +114,7 @@
     OWNS(MAIL_QUERY, query) \
     OWNS(MAIL_LOOK_CALL, look_call) \
     LENT(MAIL_LOOK_CANCEL, look_cancel) \
+    OWNS(MAIL_OPERATE_CALL, operate_call) \
     OWNS(MAIL_TYPE_CALL, type_call) \
     OWNS(MAIL_STATUS, status) \
     LENT(MAIL_WAKE, wake)
@@ -691,6 +692,13 @@ struct mail_look_call {
 
 struct mail_look_cancel {
     uint64_t number; /* of a look_call */
+};
+
+/* A program's operation. */
+struct mail_operate_call {
+    struct {
+        struct operate_call *call;
+    } own;
 };
 
 /* Type. */

@@ -4,6 +4,7 @@
 #include "actor/message.h"
 #include "artery/control.h"
 #include "node/mail/look_call.h"
+#include "node/mail/operate_call.h"
 
 void mail_post(struct mail_queue *queue, const struct mail_content *content)
 {
@@ -144,6 +145,9 @@ void mail_content_free(struct mail_content *content)
         break;
     case MAIL_LOOK_CALL:
         look_call_free(content->look_call.own.call);
+        break;
+    case MAIL_OPERATE_CALL:
+        operate_call_free(content->operate_call.own.call);
         break;
     case MAIL_PEER:
         mem_free(content->peer.own.node);

@@ -137,6 +137,8 @@ static void finish(struct run *run)
     }
     if (run->looks)
         result->work.looks = look_load_counts(run->looks);
+    if (run->operations)
+        result->work.operations = operation_load_counts(run->operations);
     if (run->rolling)
         result->work.rolling = rolling_load_counts(run->rolling);
     work_of_world(run, &result->work);
@@ -304,6 +306,19 @@ static struct look_load *looks_of(const struct run *run)
     return look_load_new(run->world, &settings);
 }
 
+static struct operation_load *operations_of(const struct run *run)
+{
+    const uint64_t *value = run->options->value;
+    struct operation_load_settings settings = {
+        .interval_ms = 10000 / value[OPTION_OPERATIONS],
+        .shards = (uint32_t)value[OPTION_SHARDS],
+        .centers = (uint32_t)value[OPTION_CENTERS],
+    };
+
+    settings.types = workload_types(workload_world_of(run->load), &settings.type_count);
+    return operation_load_new(run->world, &settings);
+}
+
 static struct request_load *requests_of(const struct run *run)
 {
     const uint64_t *value = run->options->value;
@@ -391,6 +406,8 @@ static void make_world(struct run *run)
         run->deliveries = deliveries_of(run);
     if (value[OPTION_LOOKS])
         run->looks = looks_of(run);
+    if (value[OPTION_OPERATIONS])
+        run->operations = operations_of(run);
     if (value[OPTION_ROLLING])
         run->rolling = rolling_load_new(run->world);
     /* A downed node waits some ticks of its leader until the others have heard of it. */
@@ -404,6 +421,8 @@ static void make_world(struct run *run)
         data_load_safety(run->data, &run->checks->safety,
                          run->checks->member);
     workload_world_safety(run->load, &run->checks->safety);
+    if (run->operations)
+        operation_load_safety(run->operations, &run->checks->safety);
     if (run->options->value[OPTION_SHARD_LEASES] & 1)
         workload_world_leases(run->load, run->checks->shard_lease);
     if (run->services)
@@ -469,6 +488,7 @@ void run_seed(const struct run_settings *settings, struct run_result *result)
     services_load_free(run.services);
     delivery_load_free(run.deliveries);
     look_load_free(run.looks);
+    operation_load_free(run.operations);
     rolling_load_free(run.rolling);
     mem_free(run.limits);
     checks_free(run.checks);

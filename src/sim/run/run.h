@@ -37,6 +37,7 @@
 #include "sim/workload/workload_data.h"
 #include "sim/workload/workload_kvstore.h"
 #include "sim/workload/workload_looks.h"
+#include "sim/workload/workload_operations.h"
 #include "sim/workload/workload_requests.h"
 #include "sim/workload/workload_rolling.h"
 #include "sim/workload/workload_delivery.h"
@@ -83,6 +84,7 @@ struct run_work {
     struct check_delivery_counts deliveries;
     struct check_command_counts commands;
     struct check_looks_counts looks;
+    struct check_operations_counts operations;
     struct check_restart_counts rolling; /* times: of the slowest run */
     struct nemesis_kinds kinds;
     struct disk_counters disk; /* of all journal backends */

@@ -40,6 +40,7 @@ struct run {
     struct services_load *services; /* null: no singletons and daemons */
     struct delivery_load *deliveries; /* null: no accounts */
     struct look_load *looks; /* null: nobody looks */
+    struct operation_load *operations; /* null: nobody acts */
     struct rolling_load *rolling; /* null: no graceful restarts before the faults */
     uint32_t restarting; /* the node that restarts at present */
     struct run_limit *limits; /* of active entities, by node and type; null: never changed */

@@ -23,6 +23,7 @@
 #define REQUESTS_END (70 * SECOND) /* twice the longest time-out of an ask */
 #define SERVICES_REACHED (180 * SECOND)
 #define LOOKS_END (60 * SECOND) /* twice the longest time-out */
+#define OPERATIONS_END (300 * SECOND) /* likewise, and uncordons one after another */
 #define DELIVERIES_END (300 * SECOND) /* five times the longest pause of a delivery */
 #define LIMITS_HOLD (180 * SECOND) /* entities may take long to stop */
 #define SILENCE (60 * SECOND)
@@ -227,6 +228,12 @@ static bool looks_end(struct run *run, char *text, size_t size)
     return look_load_idle(run->looks);
 }
 
+static bool operations_end(struct run *run, char *text, size_t size)
+{
+    (void)snprintf(text, size, "some are open, or a node is cordoned");
+    return operation_load_idle(run->operations);
+}
+
 void run_drain(struct run *run)
 {
     if (run->data)
@@ -241,6 +248,8 @@ void run_drain(struct run *run)
         delivery_load_stop(run->deliveries);
     if (run->looks)
         look_load_stop(run->looks);
+    if (run->operations)
+        operation_load_stop(run->operations);
     drain(run);
     if (run->options->value[OPTION_ACTIVE_LIMIT])
         (void)run_until_holds(run, run_limits_hold, "active-limit", LIMITS_HOLD,
@@ -254,6 +263,9 @@ void run_drain(struct run *run)
                               REQUESTS_END, "asks of threads that have ended");
     if (run->looks)
         (void)run_until_holds(run, looks_end, "look-ends-once", LOOKS_END, "looks that have ended");
+    if (run->operations)
+        (void)run_until_holds(run, operations_end, "operation-ends", OPERATIONS_END,
+                              "operations that have ended, and no cordon");
     if (run->follow)
         (void)run_until_holds(run, is_followed, "cluster-events", FOLLOWED,
                               "followers that agree with their nodes");
@@ -461,6 +473,8 @@ void run_restart(struct run *run)
         delivery_load_resume(run->deliveries);
     if (run->looks)
         look_load_resume(run->looks);
+    if (run->operations)
+        operation_load_resume(run->operations);
     run_until(run, world_now(run->world) + 60 * SECOND);
     run_drain(run);
     if (!run_is_over(run))

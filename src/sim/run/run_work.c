@@ -282,6 +282,20 @@ static void put_looks(const struct check_looks_counts *looks, struct buf *text)
     put(text, "missing parts", looks->missing);
 }
 
+static void put_operations(const struct check_operations_counts *operations, struct buf *text)
+{
+    buf_put_text(text, "\nactions ");
+    put(text, "begun", operations->begun);
+    put(text, "done", operations->done);
+    put(text, "failed", operations->failed);
+    put(text, "refused", operations->refused);
+    put(text, "lost with their nodes", operations->lost);
+    put(text, "homes given while a node was cordoned", operations->cordoned);
+    for (int code = 0; code < SHERD_OPERATION_CODE_COUNT; code++)
+        put(text, sherd_operation_code_text((enum sherd_operation_code)code),
+            operations->codes[code]);
+}
+
 static void put_rolling(const struct check_restart_counts *rolling, struct buf *text)
 {
     buf_put_text(text, "\nrolling ");
@@ -357,6 +371,7 @@ void run_work_put(const struct run_work *work, struct buf *text)
     put_deliveries(&work->deliveries, text);
     put_commands(&work->commands, text);
     put_looks(&work->looks, text);
+    put_operations(&work->operations, text);
     put_rolling(&work->rolling, text);
     put_database(&work->database, text);
     buf_put_text(text, "\n");

@@ -626,6 +626,8 @@ static uint64_t largest(enum sim_option option)
         return WEIGHT_MAX;
     if (option == OPTION_DATABASE)
         return 3; /* enum database_servers */
+    if (option == OPTION_OPERATIONS)
+        return 1000;
     if (option == OPTION_RESOLVER || option == OPTION_RESOLVER_PLAIN)
         return RESOLVER_COUNT - 1;
     if (option == OPTION_DATA_LEVELS ||

@@ -275,7 +275,8 @@ enum sim_resolver {
     X(COMMANDS_MAX, "commands_max", 1000, SELDOM(1000, 1, 3, 10))              \
     X(COMMANDS_AGE, "commands_age_ms", 3600000, SELDOM(3600000, 5000, 30000, 120000)) \
     X(DATABASE, "database", 0, 0)                                              \
-    X(LOOKS, "looks_load", 0, 0, 0, 0, 2, 10)
+    X(LOOKS, "looks_load", 0, 0, 0, 0, 2, 10)                                  \
+    X(OPERATIONS, "operations_load", 0, 0)
 
 /* Meanings that the names do not tell:
  *
@@ -334,6 +335,7 @@ enum sim_resolver {
  *     store, bursts of requests of programs' threads, and looks, per second, of all nodes together.
  *     With requests
  *     counters of nodes cannot be compared exactly.
+ *   - operations_load: operations in 10 seconds, of all nodes together: cordons and moves of shards.
  *   - database: 0 = the journal is on a disk that all nodes share, else in a simulated PostgreSQL
  *     server, with the store that real nodes use: 1 = alone, 2 = with a synchronous standby, 3 = with
  *     one that may lack the last commits. With faults the server has its own, too.

@@ -34,6 +34,7 @@ enum stream_purpose {
     STREAM_COMMANDS, /* commands to accounts */
     STREAM_DATABASE, /* 2 * the store's index: delays; 1 more: its faults */
     STREAM_LOOKS, /* looks of programs */
+    STREAM_OPERATIONS, /* operations of programs */
 };
 
 struct rng stream_rng(uint64_t seed, enum stream_purpose purpose,

@@ -9,6 +9,7 @@
 #include "ddata/durable.h"
 #include "node/machine/machine.h"
 #include "node/mail/look_call.h"
+#include "node/mail/operate_call.h"
 #include "sim/seed/shard_text.h"
 
 void life_start(struct world *world, struct site *site)
@@ -159,6 +160,7 @@ static void drop_requests(struct site *site)
             mem_free(request.kind == DRIVER_TYPE ? request.type : NULL);
             query_part_free(request.kind == DRIVER_QUERY ? request.query : NULL);
             look_call_free(request.kind == DRIVER_LOOK ? request.look : NULL);
+            operate_call_free(request.kind == DRIVER_OPERATE ? request.operate : NULL);
             durable_request_free(request.kind == DRIVER_DURABLE ? request.durable
                                                            : NULL);
         }

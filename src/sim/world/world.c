@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/fetch.h"
 #include "node/mail/look_call.h"
+#include "node/mail/operate_call.h"
 #include "node/mail/mail.h"
 #include "sim/world/bound.h"
 #include "sim/seed/streams.h"
@@ -101,6 +102,10 @@ static void carry_out_one(struct world *world, struct worker *worker,
     case DRIVER_LOOK:
         observe(world, looked, site->index, request->look);
         look_call_free(request->look);
+        break;
+    case DRIVER_OPERATE:
+        observe(world, operated, site->index, request->operate);
+        operate_call_free(request->operate);
         break;
     case DRIVER_UP:
         site->face.is_up = true;

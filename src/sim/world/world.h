@@ -215,6 +215,10 @@ void world_query(struct world *world, uint32_t node, const char *type,
 struct look_call;
 void world_look(struct world *world, uint32_t node, struct look_call *call);
 void world_look_cancel(struct world *world, uint32_t node, uint64_t number);
+/* Starts an operation of the program, given (node/mail/operate_call.h). An observer gets it back,
+ * unless the node ends before. */
+struct operate_call;
+void world_operate(struct world *world, uint32_t node, struct operate_call *call);
 
 /* ---- observers ---- */
 
@@ -252,6 +256,8 @@ struct world_observer {
                        size_t lost, bool broken);
     /* A look (world_look) has ended. */
     void (*looked)(void *user, uint32_t node, struct look_call *call);
+    /* An operation (world_operate) has ended. */
+    void (*operated)(void *user, uint32_t node, struct operate_call *call);
     /* Before and after each input and turn of a machine. */
     void (*step)(void *user, const struct world_step *step, bool begins);
 };

@@ -466,6 +466,11 @@ void world_look(struct world *world, uint32_t node, struct look_call *call)
     give(world, node, 0, node_mail_look(call));
 }
 
+void world_operate(struct world *world, uint32_t node, struct operate_call *call)
+{
+    give(world, node, 0, node_mail_operate(call));
+}
+
 void world_look_cancel(struct world *world, uint32_t node, uint64_t number)
 {
     give(world, node, 0, node_mail_look_cancel(number));

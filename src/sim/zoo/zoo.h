@@ -28,6 +28,7 @@ enum zoo_world {
     WORLD_RAPID,         /* nodes restart within a second */
     WORLD_DELIVERY,      /* accounts deliver to each other */
     WORLD_LOOKS,         /* all nodes look at each other */
+    WORLD_OPERATIONS,    /* operators cordon nodes and move shards */
 };
 
 struct zoo_entry {

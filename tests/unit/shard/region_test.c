@@ -224,6 +224,67 @@ static void a_region_registers_with_all_candidates(void **state)
     expect_none_sent(fixture);
 }
 
+static void acknowledge(struct fixture *fixture, uint64_t now, uint64_t term, enum cordon_level cordon)
+{
+    receive_from(fixture, now, 0, &(struct shard_message){
+                                      .kind = SHARD_REGISTER_ACK, .fence = { term, 0 },
+                                      .cordon = cordon,
+                                      .ref = slice_text(COORDINATOR_REF) });
+}
+
+static void a_cordon_is_registered_until_the_coordinator_confirms_it(void **state)
+{
+    struct fixture *fixture = *state;
+
+    register_at(fixture, 1);
+    region_cordon(fixture->region, 0, CORDON_ON);
+    expect_sent(fixture, SHARD_REGISTER, 0);
+    assert_int_equal(fixture->sent.cordon, CORDON_ON);
+    assert_false(region_cordon_is_told(fixture->region));
+    assert_true(region_registered(fixture->region));
+    region_tick(fixture->region, region_deadline(fixture->region));
+    expect_sent(fixture, SHARD_REGISTER, 0); /* no answer came */
+    acknowledge(fixture, SECOND, 1, CORDON_NOT);  /* of an earlier registration */
+    assert_false(region_cordon_is_told(fixture->region));
+    region_tick(fixture->region, region_deadline(fixture->region));
+    expect_sent(fixture, SHARD_REGISTER, 0);
+    acknowledge(fixture, SECOND, 1, CORDON_ON);
+    assert_true(region_cordon_is_told(fixture->region));
+    assert_true(region_deadline(fixture->region) == NEVER);
+    region_cordon(fixture->region, SECOND, CORDON_ON); /* nothing new */
+    expect_none_sent(fixture);
+    region_cordon(fixture->region, SECOND, CORDON_NOT);
+    expect_sent(fixture, SHARD_REGISTER, 0);
+    assert_int_equal(fixture->sent.cordon, CORDON_NOT);
+}
+
+static void a_later_coordinator_hears_of_the_cordon(void **state)
+{
+    struct fixture *fixture = *state;
+
+    register_at(fixture, 1);
+    region_cordon(fixture->region, 0, CORDON_ON);
+    expect_sent(fixture, SHARD_REGISTER, 0);
+    acknowledge(fixture, 0, 1, CORDON_ON);
+    region_coordinator_gone(fixture->region, 0);
+    assert_false(region_cordon_is_told(fixture->region));
+    expect_sent(fixture, SHARD_REGISTER, 0);
+    assert_int_equal(fixture->sent.cordon, CORDON_ON);
+    acknowledge(fixture, 0, 2, CORDON_ON);
+    expect(fixture, REGION_COORDINATOR);
+    assert_true(region_cordon_is_told(fixture->region));
+}
+
+static void a_proxy_has_no_cordon(void **state)
+{
+    struct fixture *fixture = *state;
+
+    register_at(fixture, 1);
+    region_cordon(fixture->region, 0, CORDON_ON);
+    expect_none_sent(fixture);
+    assert_true(region_cordon_is_told(fixture->region));
+}
+
 /* A region of node 2 waits for the coordinator of node 0. Copies its warning to `text`. */
 static void waits_for_coordinator(bool reachable, char *text, size_t size)
 {
@@ -1113,6 +1174,9 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_region_registers_with_all_candidates),
+        TEST(a_cordon_is_registered_until_the_coordinator_confirms_it),
+        TEST(a_later_coordinator_hears_of_the_cordon),
+        cmocka_unit_test_setup_teardown(a_proxy_has_no_cordon, set_up_proxy, tear_down),
         cmocka_unit_test(a_silent_coordinator_is_logged_with_a_remedy),
         TEST(a_home_is_requested_again_every_two_seconds),
         TEST(a_silent_coordinator_gets_fewer_requests_for_homes),

@@ -29,6 +29,7 @@ struct sent {
     uint32_t owing_lanes;
     uint32_t stat_count;
     uint32_t address_count;
+    bool is_alone;
 };
 
 struct scene {
@@ -43,6 +44,9 @@ struct scene {
     bool is_jvm[NODES_MAX]; /* a JVM: no lanes or fences */
     VEC(struct sent) sent;
     uint32_t played; /* of sent */
+    uint32_t reports; /* of operations; the last one: */
+    struct operation_progress told; /* without id and text */
+    int told_to;
     struct buf state; /* stored in distributed data */
     struct buf fences;
     bool is_held; /* distributed data does not answer; see scene_answer */
@@ -120,6 +124,12 @@ static inline void scene_drain(struct scene *scene)
         struct shard_message message;
         struct sent sent = { 0 };
 
+        if (slice_is(out.manifest, "P")) {
+            check(operation_progress_read(out.payload, &scene->told));
+            scene->told_to = (int)(out.to.uid - 100);
+            scene->reports++;
+            continue;
+        }
         check(shard_message_read(&message, out.serializer, out.manifest,
                                  out.payload));
         check(slice_equal(out.sender, coordinator_path(scene->coordinator)));
@@ -138,6 +148,7 @@ static inline void scene_drain(struct scene *scene)
             sent.owing_lanes += message.owing[i].lanes;
         sent.stat_count = message.stat_count;
         sent.address_count = message.address_count;
+        sent.is_alone = message.is_alone;
         vec_push(&scene->sent, sent);
         shard_message_fini(&message);
     }
