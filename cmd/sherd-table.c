@@ -34,6 +34,8 @@ const struct cmd_option cmd_node_options[CMD_NODE_OPTIONS_MAX] = {
 };
 
 const struct cmd_group cmd_groups[] = {
+    { "explain", "tell why a thing is as it is, and what to do",
+      "The exit status is 1 after a warning, and 7 after a critical finding. It looks at the cluster and changes nothing." },
     { "node", "look at members, and let them join, leave or count as failed", MEMBER },
     { "type", "look at entity types", "TYPE is the name of an entity type." },
     { "shard", "look at shards", "TYPE is the name of an entity type, SHARD the text of a shard, as 17." },
@@ -65,6 +67,18 @@ const struct cmd_command cmd_commands[] = {
       "Lists the last messages that were not delivered, with the reason.", { NODE, LIMIT }, cmd_undelivered, ASKS },
     { NULL, "get", "PATH", 1, 1, "print what a path of the management answers",
       "Prints the answer to a GET of PATH, such as /metrics or /api/v1/openapi.json.", { { 0 } }, cmd_get, ASKS },
+    { "explain", "node", "[NODE]", 0, 1, "explain a member", "Explains the member, or the node that is asked.", { { 0 } },
+      cmd_explain_node, ASKS },
+    { "explain", "ready", "", 0, 0, "explain why a node is not ready", "Explains why the node that is asked is not ready.",
+      { { 0 } }, cmd_explain_node, ASKS },
+    { "explain", "shard", "TYPE SHARD", 2, 2, "explain a shard", "Explains where a shard is, or why it is nowhere.", { { 0 } },
+      cmd_explain_shard, ASKS },
+    { "explain", "rebalance", "TYPE", 1, 1, "explain a rebalance", "Explains why shards of a type do or do not move.", { { 0 } },
+      cmd_explain_shard, ASKS },
+    { "explain", "entity", "TYPE ID", 2, 2, "explain an entity", "Explains an entity, and faults of its shard.", { { 0 } },
+      cmd_explain_entity, ASKS },
+    { "explain", "message", "TYPE ID", 2, 2, "explain where a message would go",
+      "Explains what would happen to a message to the entity now. Nothing is sent.", { { 0 } }, cmd_explain_entity, ASKS },
     { "node", "ls", "", 0, 0, "list members", "Lists the members, and what each says of itself.",
       { { "view", "HOST:PORT", "the members as this one sees them", 0 } }, cmd_node_ls, ASKS },
     { "node", "show", "NODE", 1, 1, "show a member", "Shows everything that a member says of itself.", { { 0 } },

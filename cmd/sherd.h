@@ -119,6 +119,11 @@ enum cmd_exit cmd_events(const struct cmd_call *call);
 enum cmd_exit cmd_config_show(const struct cmd_call *call);
 enum cmd_exit cmd_config_diff(const struct cmd_call *call);
 
+/* sherd-explain.c */
+enum cmd_exit cmd_explain_node(const struct cmd_call *call);
+enum cmd_exit cmd_explain_shard(const struct cmd_call *call);
+enum cmd_exit cmd_explain_entity(const struct cmd_call *call);
+
 /* sherd-act.c */
 enum cmd_exit cmd_node_join(const struct cmd_call *call);
 enum cmd_exit cmd_node_leave(const struct cmd_call *call);

@@ -506,13 +506,13 @@ static void free_system(struct sherd_system *system)
     mem_free(system->rings);
     node_free(system->node);
     looks_end(system);
+    operations_end(system);
     manage_close(system);
     clients_detach(system);
     free(system->threads);
     status_calls_free(system);
     figures_free(system);
     region_calls_free(system);
-    operations_end(system);
     type_calls_free(system);
     listener_free(system->listener);
     dns_lookups_close(system->lookups);

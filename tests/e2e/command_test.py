@@ -95,6 +95,16 @@ def texts_of_entities_obey_no_terminal(node):
 
 # ---- acting ----
 
+def things_are_explained(nodes):
+    code, out, _ = run("explain", "entity", "Cart", "nobody")
+    expect(code == GOOD and "E1   Cart/nobody does not run" in out and "     do: " in out, "an entity is explained")
+    shard = answer("entity", "where", "Cart", "cart-7")["shard"]
+    expect(f"shard {shard} of Cart runs at" in run("explain", "shard", "Cart", shard)[1], "a shard is explained")
+    for words in ("node",), ("node", nodes[1].address), ("ready",), ("message", "Cart", "cart-7"), ("rebalance", "Cart"):
+        code, out, error = run("explain", *words)
+        expect(code == GOOD and out, f"sherd explain {words[0]} {error}")
+
+
 def a_member_leaves(nodes):
     code, _, error = run("node", "leave", nodes[2].address)
     expect(code == USAGE and "--yes" in error, "nobody is asked without a terminal")
@@ -195,6 +205,7 @@ def main():
     an_entity_is_found(nodes)
     lists_have_pages()
     texts_of_entities_obey_no_terminal(first)
+    things_are_explained(nodes)
     the_level_is_set()
     wrong_words_are_told()
     tokens_open_the_door()
