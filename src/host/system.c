@@ -339,6 +339,7 @@ static int make_node(struct sherd_system *system)
     settings->next_setting = look_next_setting;
     settings->configuration = system->settings.config;
     settings->late_types_max = ACTOR_TYPES_MAX - system->types.count;
+    settings->now = uv_hrtime();
     system->node = node_new(settings, error, sizeof error);
     if (!system->node) {
         system_log(system, TRACE_ERROR, "node", "%s", error);
