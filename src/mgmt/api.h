@@ -219,8 +219,9 @@ const char *api_node(const char *name);
       "waiting:count wanted:count moving:count?") \
     X("StatusNode", "node:text state:text asOf:time? status:text? reachable:flag? ready:flag? appVersion:text? " \
       "lanes:count? entities:count? undelivered:count? waiting:count? uptimeMs:ms?") \
+    X("Problem", "rule:text severity:text of:text node:text? type:text? text:text cause:text remedy:text") \
     X("Status", "cluster:text health:text self:text leader:text? partial:flag asOf:time members:StatusMembers " \
-      "versions:counts totals:StatusTotals types:*StatusType nodes:*StatusNode") \
+      "problems:*Problem versions:counts totals:StatusTotals types:*StatusType nodes:*StatusNode") \
     X("Finding", "rule:text severity:text text:text cause:text remedy:text") \
     X("Explanation", "of:text text:text findings:*Finding notKnown:words partial:flag nodes:*Part") \
     X("ErrorText", "code:text message:text hint~:text doc~:text") \

@@ -1,6 +1,7 @@
 /* Writes the answers about members and about the whole cluster. */
 #include "look/kinds.h"
 #include "mgmt/api_inside.h"
+#include "mgmt/explain.h"
 #include "mgmt/fields.h"
 #include "mgmt/json.h"
 #include "mgmt/rows.h"
@@ -84,7 +85,7 @@ enum { MEMBERS, NODES, LANES, TYPES, COORDINATORS, LOOKS };
 struct status {
     uint64_t up, joining, leaving, down, unreachable;
     uint64_t undelivered, waiting, entities, shards;
-    bool agree, is_partial, lacks_coordinator;
+    bool agree, is_partial;
 };
 
 static void count_members(const struct facts *members, struct status *status)
@@ -108,12 +109,12 @@ static void count_lane(const struct facts *lanes, uint32_t row, struct status *s
     sums->entities += fact_number(lanes, row, LOOK_LANES_ENTITIES);
 }
 
-static const char *health_of(const struct status *status)
+static const char *health_of(const struct status *status, enum explain_severity worst)
 {
-    if (!status->up)
+    if (!status->up || worst == EXPLAIN_CRITICAL)
         return "critical";
-    if (status->is_partial || status->unreachable || status->down || status->joining || status->leaving ||
-        !status->agree || status->lacks_coordinator)
+    if (worst == EXPLAIN_WARNING || status->is_partial || status->unreachable || status->down || status->joining || status->leaving ||
+        !status->agree)
         return "warning";
     return "ok";
 }
@@ -150,7 +151,6 @@ static void put_types(const struct facts *facts, struct status *status, struct b
         if (!type_first(&facts[TYPES], i, &sums))
             continue;
         status->shards += sums.hosted;
-        status->lacks_coordinator |= !sums.coordinator.data;
         row = type_row(&facts[COORDINATORS], LOOK_COORDINATORS_TYPE, sums.type);
         json_next(body);
         buf_put_u8(body, '{');
@@ -253,7 +253,7 @@ void api_put_status(const struct api_request *request, const struct facts *facts
     for (uint32_t i = 0; i < facts_count(&facts[MEMBERS]); i++)
         put_node(facts, i, &status, body);
     buf_put_u8(body, ']');
-    field_text(body, "health", health_of(&status));
+    field_text(body, "health", health_of(&status, explain_problems(request, facts, LOOKS, body)));
     put_counts(&status, body);
     buf_put_u8(body, '}');
 }

@@ -209,6 +209,18 @@ static void put_sentence(struct buf *body, const char *name, const char *sentenc
     buf_fini(&text);
 }
 
+static void put_finding(struct buf *body, enum explain_rule rule, const struct explained *explained,
+                        const struct explain_words *words)
+{
+    const struct rule_row *row = &rules[rule];
+
+    field_text(body, "rule", row->name);
+    field_text(body, "severity", severities[row->severity]);
+    put_sentence(body, "text", row->sentence, explained, words);
+    put_sentence(body, "cause", row->cause, explained, words);
+    put_sentence(body, "remedy", row->remedy, explained, words);
+}
+
 /* Rules of the shard explain its entities and messages, too. */
 static bool applies(const struct rule_row *rule, const struct explained *explained)
 {
@@ -235,16 +247,72 @@ static uint32_t put_findings(const struct explained *explained, struct buf *body
             found++;
             json_next(body);
             buf_put_u8(body, '{');
-            field_text(body, "rule", rules[i].name);
-            field_text(body, "severity", severities[severity]);
-            put_sentence(body, "text", rules[i].sentence, explained, &words);
-            put_sentence(body, "cause", rules[i].cause, explained, &words);
-            put_sentence(body, "remedy", rules[i].remedy, explained, &words);
+            put_finding(body, (enum explain_rule)i, explained, &words);
             buf_put_u8(body, '}');
         }
     buf_put_u8(body, ']');
     return found;
 }
+
+/* ---- problems of the whole cluster ---- */
+
+/* Adds the findings about one member or one type. */
+static void put_problems(const struct explained *explained, struct buf *body, enum explain_severity *worst)
+{
+    for (int i = 0; i < RULE_COUNT; i++) {
+        struct explain_words words = { .count = 0 };
+
+        if (rules[i].of != explained->of || rules[i].severity == EXPLAIN_NOTICE ||
+            !explain_holds((enum explain_rule)i, explained, &words))
+            continue;
+        if (rules[i].severity < *worst)
+            *worst = rules[i].severity;
+        json_next(body);
+        buf_put_u8(body, '{');
+        field_text(body, "of", of_names[explained->of]);
+        field_text(body, "node", explained->of == EXPLAIN_NODE ? explained->request->words[API_NODE] : NULL);
+        field_text(body, "type", explained->request->words[API_TYPE]);
+        put_finding(body, (enum explain_rule)i, explained, &words);
+        buf_put_u8(body, '}');
+    }
+}
+
+enum explain_severity explain_problems(const struct api_request *request, const struct facts *facts, uint32_t count,
+                                       struct buf *body)
+{
+    static const struct {
+        enum explain_of of;
+        enum api_param param;
+        enum sherd_look_kind kind;
+        uint32_t column;
+    } rows[] = {
+        { EXPLAIN_NODE, API_NODE, SHERD_LOOK_MEMBERS, LOOK_MEMBERS_ADDRESS },
+        { EXPLAIN_SHARD, API_TYPE, SHERD_LOOK_TYPES, LOOK_TYPES_TYPE },
+    };
+    enum explain_severity worst = EXPLAIN_NOTICE;
+
+    field_name(body, "problems");
+    buf_put_u8(body, '[');
+    for (int i = 0; i < 2; i++) {
+        const struct facts *of = facts_of(facts, count, rows[i].kind);
+        struct api_request one = { .route = request->route, .self = request->self };
+        struct explained explained = { .request = &one, .of = rows[i].of, .facts = facts, .count = count };
+
+        for (uint32_t row = 0; of && row < facts_count(of); row++) {
+            struct slice name = fact_text(of, row, rows[i].column);
+
+            if (type_row(of, rows[i].column, name) != row)
+                continue;
+            one.words[rows[i].param] = mem_copy(name.data, name.size);
+            put_problems(&explained, body, &worst);
+            mem_free(one.words[rows[i].param]);
+        }
+    }
+    buf_put_u8(body, ']');
+    return worst;
+}
+
+/* ---- the answer ---- */
 
 /* Members whose facts are missing, each once. */
 static uint32_t put_not_known(const struct explained *explained, struct buf *body)

@@ -118,6 +118,10 @@ const char *explain_rule_text(enum explain_rule rule);
 bool explain_holds(enum explain_rule rule, const struct explained *explained, struct explain_words *words);
 /* EXPLAIN_OF_COUNT: none has the name. */
 enum explain_of explain_of_named(const char *name);
+/* Appends `"problems":[...]`: what rules of nodes and shards say of all members and types. Notices are left out.
+ * Returns the worst severity; EXPLAIN_NOTICE: there is none. */
+enum explain_severity explain_problems(const struct api_request *request, const struct facts *facts, uint32_t count,
+                                       struct buf *body);
 uint32_t explain_plan(const struct api_request *request, const struct facts *facts, uint32_t had, struct api_ask *asks);
 enum mgmt_error explain_answer(const struct api_request *request, const struct facts *facts, uint32_t count,
                                struct buf *body);

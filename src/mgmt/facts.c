@@ -89,7 +89,9 @@ struct slice fact_text(const struct facts *facts, uint32_t row, uint32_t column)
 {
     const struct fact *fact = fact_at(facts, row, column);
 
-    return fact->is_known ? slice_of(facts->bytes.data + fact->at, fact->size) : slice_of(NULL, 0);
+    if (!fact->is_known)
+        return slice_of(NULL, 0);
+    return fact->size ? slice_of(facts->bytes.data + fact->at, fact->size) : slice_of("", 0);
 }
 
 uint64_t fact_number(const struct facts *facts, uint32_t row, uint32_t column)

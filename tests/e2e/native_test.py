@@ -50,6 +50,7 @@ def eventually(holds, what):
 
 class Node:
     def __init__(self, seed=None, config=""):
+        self.began = time.monotonic()
         self.address = f"127.0.0.1:{free_port()}"
         os.makedirs(os.path.join(folder, "run"), mode=0o700, exist_ok=True)
         self.log_path = os.path.join(folder, self.address)
@@ -178,6 +179,12 @@ def the_status_adds_up(node, nodes):
     expect(sorted(one["node"] for one in status["nodes"]) == sorted(one.address for one in nodes), "it names the members")
     first = [node.get("/status")[1]["asOf"] for _ in range(5)]
     expect(len(set(first)) <= 2, "an answer serves viewers for a second")
+
+
+def the_uptime_begins_at_the_start(node):
+    """The kernel's clock began earlier, so 0 as the begin would show."""
+    says = [one["says"] for one in node.get("/members")[1]["items"] if one["node"] == node.address][0]
+    expect(says["uptimeMs"] <= (time.monotonic() - node.began) * 1000, f"a node runs since its start: {says['uptimeMs']} ms")
 
 
 def errors_are_told(node):
@@ -314,7 +321,11 @@ def an_unreachable_node_is_explained():
     query = f"of=node&node={second.address}&timeout=500"
     eventually(lambda: f"{first.address} does not reach it, since 20" in findings(first, query).get("N6", ""),
                "an unreachable node is explained, with the time")
-    expect(first.get("/status?timeout=500")[1]["health"] == "warning", "and the status warns")
+    def is_critical():
+        status = first.get("/status?timeout=500")[1]
+        return status["health"] == "critical" and any(
+            one["rule"] == "N6" and one["node"] == second.address and one["of"] == "node" for one in status["problems"])
+    eventually(is_critical, "and the status has the problem")
     second.process.kill()
     second.process.wait()
     first.process.kill()
@@ -338,6 +349,7 @@ def main():
     pages_join(others[1])
     an_entity_is_found(nodes)
     errors_are_told(first)
+    the_uptime_begins_at_the_start(first)
     the_level_falls_back(first)
     a_silent_member_is_marked(first, others[0], document)
     eventually(lambda: first.get("/status")[1]["health"] == "ok", "the silent member is back")

@@ -470,6 +470,51 @@ static void explanations_name_missing_members(void **state)
     clear();
 }
 
+/* ---- the status ---- */
+
+static void assert_status(const char *health, const char *problems)
+{
+    struct buf body = { 0 };
+    json_t *root, *problem;
+    char found[128] = "";
+    size_t i, size = 0;
+
+    assert_int_equal(api_answer(&request, facts, kinds, &body), ERROR_NONE);
+    root = json_loadb((const char *)body.data, body.size, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(root);
+    assert_string_equal(json_string_value(json_object_get(root, "health")), health);
+    json_array_foreach(json_object_get(root, "problems"), i, problem) {
+        const char *node = json_string_value(json_object_get(problem, "node"));
+        const char *type = json_string_value(json_object_get(problem, "type"));
+
+        size += (size_t)snprintf(found + size, sizeof found - size, "%s %s;",
+                                 json_string_value(json_object_get(problem, "rule")), node ? node : type);
+    }
+    assert_string_equal(found, problems);
+    json_decref(root);
+    buf_fini(&body);
+}
+
+static void the_status_has_problems_of_members_and_types(void **state)
+{
+    (void)state;
+    clear();
+    request.route = API_STATUS_ROUTE;
+    request.system = "S";
+    add_member("h:1", "h:1", "up");
+    (void)table(SHERD_LOOK_NODES, "h:1");
+    (void)table(SHERD_LOOK_LANES, "h:1");
+    (void)add_type("h:1", "h:1");
+    add_coordinator(true, 0);
+    assert_status("ok", "");
+    number(&facts[4], LOOK_COORDINATORS_ACTIVE, 0);
+    number(&facts[4], LOOK_COORDINATORS_AWAITED, 1);
+    assert_status("warning", "S3 Cart;");
+    number(add_member("h:1", "h:2", "up"), LOOK_MEMBERS_REACHABLE, 0);
+    assert_status("critical", "N6 h:2;S3 Cart;");
+    clear();
+}
+
 /* ---- all rules ---- */
 
 static void every_rule_was_seen(void **state)
@@ -515,6 +560,7 @@ int main(void)
         cmocka_unit_test(rebalance_is_explained),
         cmocka_unit_test(readiness_is_explained),
         cmocka_unit_test(explanations_name_missing_members),
+        cmocka_unit_test(the_status_has_problems_of_members_and_types),
         cmocka_unit_test(every_rule_was_seen),
         cmocka_unit_test(the_guide_lists_every_rule),
     };
