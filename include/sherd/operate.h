@@ -27,7 +27,10 @@ extern "C" {
     /* A shard moves to a node, and stays there for hold_ms. */                \
     X(SHERD_MOVE_SHARD, "move")                                                \
     /* A cordon, and its shards go to others. The node stays a member. */      \
-    X(SHERD_DRAIN, "drain")
+    X(SHERD_DRAIN, "drain")                                                    \
+    /* No rebalance moves shards of a type until it is resumed. */             \
+    X(SHERD_PAUSE_REBALANCE, "rebalance-pause")                                \
+    X(SHERD_RESUME_REBALANCE, "rebalance-resume")
 
 #define X(name, text) name,
 enum sherd_operation_kind { SHERD_OPERATIONS(X) SHERD_OPERATION_KIND_COUNT };
@@ -99,7 +102,8 @@ struct sherd_operation_options {
     /* "host:port". CORDON, UNCORDON, DRAIN: the node, null: this one.
      * MOVE_SHARD: the shard's next home, required. */
     const char *node;
-    const char *type;   /* MOVE_SHARD: the entity type, which this node has */
+    /* MOVE_SHARD, PAUSE_..., RESUME_...: the entity type, which this node has */
+    const char *type;
     const char *shard;  /* MOVE_SHARD: its id */
     const char *by;     /* the person or tool, for logs; at most 128 bytes */
     const char *reason; /* why, for logs; at most 256 bytes */

@@ -211,6 +211,9 @@ struct coordinator_operations {
     VEC(struct operation *) open;  /* at most OPERATIONS_OF_TYPE_MAX */
     VEC(struct operation *) ended; /* the last ones: a ring of OPERATIONS_ENDED_MAX */
     uint32_t next; /* in that ring */
+    struct buf pause; /* as in struct stored */
+    uint64_t pause_version; /* number of its last change (state_store.h) */
+    struct operation_ids pauses;
 };
 
 enum timer_kind {

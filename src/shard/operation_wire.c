@@ -2,7 +2,7 @@
 #include "shard/operation_wire.h"
 
 #include "base/fields.h"
-#include "base/limits.h"
+#include "base/hash.h"
 #include "shard/wire.h"
 
 enum request_field {
@@ -58,6 +58,28 @@ const char *sherd_operation_state_text(enum sherd_operation_state state)
 const char *sherd_operation_code_text(enum sherd_operation_code code)
 {
     return code < SHERD_OPERATION_CODE_COUNT ? codes[code] : "unknown";
+}
+
+void operation_ids_add(struct operation_ids *ids, struct slice id)
+{
+    if (!operation_ids_have(ids, id))
+        ids->hashes[ids->count++ % OPERATIONS_OF_CORDON_MAX] = hash_bytes(id);
+}
+
+bool operation_ids_have(const struct operation_ids *ids, struct slice id)
+{
+    uint64_t hash = hash_bytes(id);
+
+    for (uint32_t i = 0; i < OPERATIONS_OF_CORDON_MAX; i++)
+        if (ids->hashes[i] == hash)
+            return true;
+    return false;
+}
+
+bool operation_ids_end_with(const struct operation_ids *ids, struct slice id)
+{
+    return ids->count &&
+           ids->hashes[(ids->count - 1) % OPERATIONS_OF_CORDON_MAX] == hash_bytes(id);
 }
 
 bool operation_id_is(struct slice id)
@@ -151,8 +173,10 @@ static void take_request_field(struct operation_request *request, uint64_t *verb
 
 static bool has_its_fields(const struct operation_request *request)
 {
-    return request->kind != SHERD_MOVE_SHARD ||
-           (request->type.size && request->shard.size && request->node.port);
+    if (operation_is_of_node(request->kind))
+        return true;
+    return request->type.size &&
+           (request->kind != SHERD_MOVE_SHARD || (request->shard.size && request->node.port));
 }
 
 bool operation_request_read(struct slice payload, struct operation_request *request)

@@ -7,6 +7,7 @@
 
 #include "base/address.h"
 #include "base/bytes.h"
+#include "base/limits.h"
 #include "base/outbox.h"
 
 /* All slices are lent. */
@@ -30,7 +31,23 @@ struct operation_progress {
     uint64_t stall_us;
 };
 
+/* Hashes of the last ids of operations that replace each other: a ring. */
+struct operation_ids {
+    uint64_t hashes[OPERATIONS_OF_CORDON_MAX]; /* 0: none */
+    uint32_t count; /* of all so far */
+};
+
+void operation_ids_add(struct operation_ids *ids, struct slice id); /* unless it is known */
+bool operation_ids_have(const struct operation_ids *ids, struct slice id);
+bool operation_ids_end_with(const struct operation_ids *ids, struct slice id);
+
 bool operation_id_is(struct slice id);
+/* The node itself decides; else the coordinator of the type. */
+static inline bool operation_is_of_node(enum sherd_operation_kind kind)
+{
+    return kind == SHERD_CORDON || kind == SHERD_UNCORDON || kind == SHERD_DRAIN;
+}
+
 static inline bool operation_is_final(enum sherd_operation_state state)
 {
     return state >= SHERD_OPERATION_DONE;

@@ -41,6 +41,7 @@ void operations_drop(struct coordinator *coordinator)
         drop(operations->ended.items[i]);
     vec_fini(&operations->open);
     vec_fini(&operations->ended);
+    buf_fini(&operations->pause);
 }
 
 static struct registrant *region_at(const struct coordinator *coordinator,
@@ -101,7 +102,7 @@ static const char *text_of(enum sherd_operation_state state, enum sherd_operatio
     };
 
     if (code == SHERD_OPERATION_OK && state == SHERD_OPERATION_DONE)
-        return "the shard is at the target";
+        return "it is as it should be";
     return texts[code] ? texts[code] : "";
 }
 
@@ -309,6 +310,55 @@ static enum sherd_operation_state check_request(const struct coordinator *coordi
     return SHERD_OPERATION_DONE;
 }
 
+/* ---- pauses ---- */
+
+static void set_pause(struct coordinator *coordinator, const struct operation_request *request)
+{
+    struct buf *pause = &coordinator->operations.pause;
+
+    buf_clear(pause);
+    if (request->kind == SHERD_PAUSE_REBALANCE) {
+        buf_put_slice(pause, request->by);
+        buf_put_text(pause, ": ");
+        buf_put_slice(pause, request->reason);
+        coordinator->moves_head = coordinator->moves.count;
+    }
+    keep_term(coordinator);
+    coordinator->operations.pause_version = coordinator->state_store.version;
+    trace_put(coordinator->trace, TRACE_INFO, "coordinator", "rebalances %s type=%s op=%.*s by=\"%.*s\"",
+              pause->size ? "are paused" : "go on", coordinator->type, (int)request->id.size,
+              (const char *)request->id.data, (int)request->by.size, (const char *)request->by.data);
+}
+
+static void operate_pause(struct coordinator *coordinator, uint64_t now,
+                          const struct node_id *asker, const struct operation_request *request,
+                          struct outbox *outbox)
+{
+    struct coordinator_operations *operations = &coordinator->operations;
+    bool is_there = (operations->pause.size != 0) == (request->kind == SHERD_PAUSE_REBALANCE);
+    enum sherd_operation_state state = SHERD_OPERATION_DONE;
+    enum sherd_operation_code code = SHERD_OPERATION_OK;
+
+    if (!coordinator->is_active || coordinator->is_stopping) {
+        state = SHERD_OPERATION_WAITING;
+        code = SHERD_OPERATION_NOT_OPEN;
+    } else if (!request->is_dry_run && !is_there &&
+               operation_ids_have(&operations->pauses, request->id)) {
+        REACHED("a request to pause or resume comes after a later one");
+        state = SHERD_OPERATION_CANCELLED;
+    } else if (!request->is_dry_run) {
+        operation_ids_add(&operations->pauses, request->id);
+        if (!is_there)
+            set_pause(coordinator, request);
+        coordinator_settle(coordinator, now, outbox);
+        if (!is_kept(coordinator, operations->pause_version))
+            state = SHERD_OPERATION_WAITING;
+    }
+    report(coordinator, asker, request->id, state, code, 0, outbox);
+}
+
+/* ---- moves ---- */
+
 static void open(struct coordinator *coordinator, uint64_t now, const struct node_id *asker,
                  const struct operation_request *request)
 {
@@ -340,6 +390,10 @@ void coordinator_operate(struct coordinator *coordinator, uint64_t now,
     enum sherd_operation_state state;
     enum sherd_operation_code code;
 
+    if (request->kind != SHERD_MOVE_SHARD) {
+        operate_pause(coordinator, now, asker, request, outbox);
+        return;
+    }
     if (operation) {
         bool is_same = slice_equal(operation->shard->id, request->shard) &&
                        address_equal(&operation->target, &request->node);

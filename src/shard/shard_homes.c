@@ -340,7 +340,8 @@ static void rebalance(struct coordinator *coordinator, uint64_t now)
 static bool may_rebalance(const struct coordinator *coordinator)
 {
     return coordinator->is_active && coordinator->has_opened &&
-           !coordinator->is_stopping && !coordinator->is_cluster_stopping;
+           !coordinator->is_stopping && !coordinator->is_cluster_stopping &&
+           !coordinator->operations.pause.size;
 }
 
 void shard_homes_rebalance(struct coordinator *coordinator, uint64_t now)

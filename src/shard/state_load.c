@@ -160,6 +160,8 @@ static void load_fences(struct coordinator *coordinator,
         coordinator->counters.malformed++;
     else if (stored->term > coordinator->term_seen)
         coordinator->term_seen = stored->term;
+    if (stored->pause.size && !coordinator->operations.pause.size)
+        buf_put_slice(&coordinator->operations.pause, stored->pause);
     if (stored->proof)
         coordinator->proof_seen =
             (struct proof){ stored->term, stored->proof };

@@ -171,6 +171,7 @@ static void join_parts(struct coordinator *coordinator)
         gzip_join(&state_store->state, &homes, &state_store->regions.items[i]);
     stored_term_put(&bytes,
                     (struct proof){ coordinator->term, coordinator->proof });
+    stored_pause_put(&bytes, buf_slice(&coordinator->operations.pause));
     gzip_part_set(&term, buf_slice(&bytes));
     gzip_join(&state_store->fences, &fences, &term);
     gzip_part_fini(&term);

@@ -89,6 +89,12 @@ void stored_term_put(struct buf *buf, struct proof proof)
     buf_put_u64(buf, proof.value);
 }
 
+void stored_pause_put(struct buf *buf, struct slice pause)
+{
+    if (pause.size)
+        put_bytes(buf, 4, pause);
+}
+
 /* ---- reading ---- */
 
 static struct slice slice_from(ProtobufCBinaryData data)
@@ -171,6 +177,8 @@ static void take_fences(struct stored *stored, struct memory *memory)
     stored->fences = memory->hosted;
     stored->term = fences->term;
     stored->proof = fences->proof;
+    if (fences->pause.len <= OPERATION_PAUSE_MAX)
+        stored->pause = slice_from(fences->pause);
 }
 
 static void *unpack(const ProtobufCMessageDescriptor *descriptor,

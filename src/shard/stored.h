@@ -24,6 +24,7 @@ void stored_home_put(struct buf *buf, struct slice shard, struct slice region);
 void stored_region_put(struct buf *buf, struct slice region, bool is_proxy);
 void stored_fence_put(struct buf *buf, struct slice shard, struct fence fence);
 void stored_term_put(struct buf *buf, struct proof proof); /* its value may be 0 */
+void stored_pause_put(struct buf *buf, struct slice pause); /* empty: nothing */
 
 /* The values that were read. `memory` lends everything until stored_fini. */
 struct stored {
@@ -37,6 +38,7 @@ struct stored {
     uint32_t unallocated_count;
     uint64_t term;
     uint64_t proof; /* of the term; 0: none */
+    struct slice pause; /* rebalances are paused: by whom, and why; empty: they are not */
     const struct shard_hosted *fences;
     uint32_t fence_count;
     void *memory;

@@ -1,4 +1,4 @@
-/* Tests operations with two real nodes: cordons, drains, moves of shards, wrong options, limits. */
+/* Tests operations with two real nodes: cordons, drains, moves of shards, pauses, wrong options, limits. */
 #define _GNU_SOURCE
 #include "process.h"
 
@@ -196,6 +196,17 @@ static void a_drained_node_hosts_nothing(void **state)
     ends(SHERD_OPERATION_DONE, SHERD_OPERATION_OK);
 }
 
+static void a_pause_is_stored(void **state)
+{
+    const struct sherd_operation_options options = { .type = "Cart", .by = "test" };
+    (void)state;
+
+    operate(1, SHERD_PAUSE_REBALANCE, &options);
+    ends(SHERD_OPERATION_DONE, SHERD_OPERATION_OK);
+    operate(0, SHERD_RESUME_REBALANCE, &options);
+    ends(SHERD_OPERATION_DONE, SHERD_OPERATION_OK);
+}
+
 static void a_wrong_option_is_refused(void **state)
 {
     static char text[OPERATION_REASON_MAX + 2];
@@ -272,6 +283,7 @@ int main(void)
         cmocka_unit_test(a_shard_moves_to_a_node_and_back),
         cmocka_unit_test(a_cordoned_node_is_no_target),
         cmocka_unit_test(a_drained_node_hosts_nothing),
+        cmocka_unit_test(a_pause_is_stored),
         cmocka_unit_test(a_wrong_option_is_refused),
         cmocka_unit_test(an_earlier_operation_is_not_repeated),
         cmocka_unit_test(operations_are_limited_and_end_once),

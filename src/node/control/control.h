@@ -104,8 +104,7 @@ struct control {
     struct looks looks;
     struct operations operations;
     enum cordon_level cordon_before; /* the last drain, which may be refused */
-    uint64_t cordon_ids[OPERATIONS_OF_CORDON_MAX]; /* hashes: a ring; 0: none */
-    uint32_t cordon_count; /* of all so far */
+    struct operation_ids cordons;
     enum cordon_level cordon; /* by an operation; until this incarnation ends */
     struct timeline timeline;       /* decisions.c */
     struct timeline shard_timeline; /* those about shards */

@@ -168,7 +168,7 @@ static void ask(struct control *control, struct operate_call *call)
 {
     uint64_t now = control->machine->now;
 
-    if ((call->kind == SHERD_MOVE_SHARD ? find_coordinator : find_node)(control, call) &&
+    if ((operation_is_of_node(call->kind) ? find_node : find_coordinator)(control, call) &&
         is_ready(control, call))
         send_request(control, call);
     call->ask_at = now + call->pause;

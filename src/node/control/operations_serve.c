@@ -1,10 +1,8 @@
 /* Decides operations that other nodes, or this one, ask for: cordons of this node here, moves of
- * shards by the coordinator. */
+ * shards and pauses of rebalances by the coordinator. */
 #include <stdio.h>
 
 #include "artery/extension.h"
-#include "base/hash.h"
-#include "base/limits.h"
 #include "base/mark.h"
 #include "node/control/control.h"
 #include "shard/operation_wire.h"
@@ -40,21 +38,6 @@ static void set_cordon(struct control *control, enum cordon_level level)
     control->cordon = level;
     for (uint32_t i = 0; i < control->type_count; i++)
         region_cordon(control->types[i].region, control->machine->now, level);
-}
-
-/* The operation is the last one about this node. */
-static bool is_last(const struct control *control, uint64_t id)
-{
-    return control->cordon_count &&
-           control->cordon_ids[(control->cordon_count - 1) % OPERATIONS_OF_CORDON_MAX] == id;
-}
-
-static bool is_known(const struct control *control, uint64_t id)
-{
-    for (uint32_t i = 0; i < OPERATIONS_OF_CORDON_MAX; i++)
-        if (control->cordon_ids[i] == id)
-            return true;
-    return false;
 }
 
 static void begin_cordon(struct control *control, const struct operation_request *request)
@@ -114,7 +97,6 @@ static void serve_cordon(struct control *control, const struct inbound *inbound,
 {
     bool is_there = control->cordon == level_of(request->kind);
     const struct region *untold;
-    uint64_t id = hash_bytes(request->id);
     bool was_old;
 
     if (request->is_dry_run) {
@@ -122,8 +104,8 @@ static void serve_cordon(struct control *control, const struct inbound *inbound,
                is_there ? "nothing would change" : "the node's cordon would change");
         return;
     }
-    if (!is_there && is_known(control, id)) {
-        bool was_refused = is_last(control, id); /* a drain */
+    if (!is_there && operation_ids_have(&control->cordons, request->id)) {
+        bool was_refused = operation_ids_end_with(&control->cordons, request->id); /* a drain */
 
         SOMETIMES("a request of a cordon comes after a later operation", !was_refused);
         answer(control, inbound, request->id,
@@ -133,8 +115,7 @@ static void serve_cordon(struct control *control, const struct inbound *inbound,
                            : "a later operation about the node replaces this one");
         return;
     }
-    if (!is_known(control, id))
-        control->cordon_ids[control->cordon_count++ % OPERATIONS_OF_CORDON_MAX] = id;
+    operation_ids_add(&control->cordons, request->id);
     begin_cordon(control, request);
     untold = untold_region(control);
     if (untold) {
@@ -153,7 +134,7 @@ static void serve_cordon(struct control *control, const struct inbound *inbound,
     }
 }
 
-static void serve_move(struct control *control, const struct inbound *inbound,
+static void pass_on(struct control *control, const struct inbound *inbound,
                        const struct operation_request *request)
 {
     struct machine *machine = control->machine;
@@ -178,8 +159,8 @@ void operations_serve(struct control *control, const struct inbound *inbound)
 
     if (!operation_request_read(inbound->payload, &request))
         control->unknown++;
-    else if (request.kind == SHERD_MOVE_SHARD)
-        serve_move(control, inbound, &request);
+    else if (!operation_is_of_node(request.kind))
+        pass_on(control, inbound, &request);
     else
         serve_cordon(control, inbound, &request);
 }

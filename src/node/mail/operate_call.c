@@ -45,16 +45,17 @@ static bool set_times(struct operate_call *call, const struct sherd_operation_op
 static bool fill(struct operate_call *call, const struct sherd_operation_options *options)
 {
     bool is_move = call->kind == SHERD_MOVE_SHARD;
+    bool is_of_type = !operation_is_of_node(call->kind);
 
     call->is_dry_run = options->dry_run != 0;
     if (options->node && !operation_node_read(slice_text(options->node), &call->node))
         return false;
-    if (is_move && !(options->node && options->type && *options->type && options->shard &&
-                     *options->shard))
+    if ((is_of_type && !(options->type && *options->type)) ||
+        (is_move && !(options->node && options->shard && *options->shard)))
         return false;
     return copy(&call->id, options->id, SHERD_OPERATION_ID_MAX) &&
            (!options->id || operation_id_is(buf_slice(&call->id))) &&
-           copy(&call->type, is_move ? options->type : NULL, OPERATION_NAME_MAX) &&
+           copy(&call->type, is_of_type ? options->type : NULL, OPERATION_NAME_MAX) &&
            copy(&call->shard, is_move ? options->shard : NULL, OPERATION_NAME_MAX) &&
            copy(&call->by, options->by, OPERATION_BY_MAX) &&
            copy(&call->reason, options->reason, OPERATION_REASON_MAX) && set_times(call, options);

@@ -335,7 +335,8 @@ enum sim_resolver {
  *     store, bursts of requests of programs' threads, and looks, per second, of all nodes together.
  *     With requests
  *     counters of nodes cannot be compared exactly.
- *   - operations_load: operations in 10 seconds, of all nodes together: cordons and moves of shards.
+ *   - operations_load: operations in 10 seconds, of all nodes together: cordons, drains,
+ *     moves of shards, pauses of rebalances.
  *   - database: 0 = the journal is on a disk that all nodes share, else in a simulated PostgreSQL
  *     server, with the store that real nodes use: 1 = alone, 2 = with a synchronous standby, 3 = with
  *     one that may lack the last commits. With faults the server has its own, too.

@@ -20,12 +20,19 @@ struct cordoned_life {
     uint32_t life;
 };
 
+/* A type whose rebalances may be paused, in the data center of a node. */
+struct paused_type {
+    uint32_t type;
+    uint32_t center;
+};
+
 struct operation_load {
     struct operation_load_settings settings;
     struct world *world;
     struct check_operations *check;
     struct rng rng;
     VEC(struct cordoned_life) cordoned;
+    VEC(struct paused_type) paused;
     uint64_t number;
     bool is_stopped;
 };
@@ -152,6 +159,64 @@ static void uncordon_one(struct operation_load *load, uint32_t node)
         vec_remove(&load->cordoned, 0);
 }
 
+static uint32_t center_of(const struct operation_load *load, uint32_t node)
+{
+    return load->settings.centers > 1 ? node % load->settings.centers : 0;
+}
+
+/* Returns its place, or the count of all. */
+static uint32_t paused_at(const struct operation_load *load, uint32_t type, uint32_t center)
+{
+    uint32_t i = 0;
+
+    while (i < load->paused.count && (load->paused.items[i].type != type ||
+                                      load->paused.items[i].center != center))
+        i++;
+    return i;
+}
+
+static void pause(struct operation_load *load, uint32_t node, uint32_t type,
+                  enum sherd_operation_kind kind)
+{
+    struct check_operations_begin begun = { .is_dry_run = false };
+    const struct sherd_operation_options options = {
+        .type = load->settings.types[type].name,
+        .timeout_ms = 5000 + (uint32_t)rng_below(&load->rng, 30000),
+    };
+    uint32_t center = center_of(load, node);
+
+    if (kind == SHERD_PAUSE_REBALANCE && paused_at(load, type, center) == load->paused.count)
+        vec_push(&load->paused, ((struct paused_type){ type, center }));
+    begin(load, node, kind, &options, &begun);
+}
+
+/* A pause or a resumption has ended. */
+static void pause_ended(struct operation_load *load, uint32_t node, const struct operate_call *call)
+{
+    uint32_t type = 0, center = center_of(load, node), at;
+
+    while (!slice_is(buf_slice(&call->type), load->settings.types[type].name))
+        type++;
+    at = paused_at(load, type, center);
+    if (call->kind == SHERD_PAUSE_REBALANCE && at == load->paused.count)
+        vec_push(&load->paused, ((struct paused_type){ type, center }));
+    else if (call->kind == SHERD_RESUME_REBALANCE && call->state == SHERD_OPERATION_DONE &&
+             at < load->paused.count)
+        vec_remove(&load->paused, at);
+}
+
+/* Resumes a type of the node's data center. */
+static bool resume_one(struct operation_load *load, uint32_t node)
+{
+    for (uint32_t i = 0; i < load->paused.count; i++) {
+        if (load->paused.items[i].center != center_of(load, node))
+            continue;
+        pause(load, node, load->paused.items[i].type, SHERD_RESUME_REBALANCE);
+        return true;
+    }
+    return false;
+}
+
 static void draw(struct operation_load *load, uint32_t node, uint32_t target)
 {
     uint64_t what = rng_below(&load->rng, 8);
@@ -160,6 +225,11 @@ static void draw(struct operation_load *load, uint32_t node, uint32_t target)
         cordon(load, node, target, rng_below(&load->rng, 3) ? SHERD_CORDON : SHERD_DRAIN);
     else if (what == 1 && load->cordoned.count)
         uncordon_one(load, node);
+    else if (what == 2 && load->settings.type_count && rng_below(&load->rng, 2))
+        pause(load, node, (uint32_t)rng_below(&load->rng, load->settings.type_count),
+              SHERD_PAUSE_REBALANCE);
+    else if (what == 2)
+        (void)resume_one(load, node);
     else if (load->settings.type_count)
         move(load, node, target);
 }
@@ -201,6 +271,8 @@ static void operated(void *user, uint32_t node, struct operate_call *call)
         may_be_cordoned(load, target); /* its last request may have come after an uncordon */
     else if (call->kind == SHERD_UNCORDON && call->state == SHERD_OPERATION_DONE)
         is_uncordoned(load, target);
+    if (call->kind == SHERD_PAUSE_REBALANCE || call->kind == SHERD_RESUME_REBALANCE)
+        pause_ended(load, node, call);
     check_operations_ended(load->check,
                            &(struct check_operations_end){ .number = call->number,
                                                            .node = node,
@@ -260,6 +332,7 @@ void operation_load_free(struct operation_load *load)
         return;
     check_operations_free(load->check);
     vec_fini(&load->cordoned);
+    vec_fini(&load->paused);
     mem_free(load);
 }
 
@@ -288,7 +361,10 @@ bool operation_load_idle(struct operation_load *load)
         uncordon_one(load, i);
         break;
     }
-    return !is_open && !load->cordoned.count;
+    for (uint32_t i = 0; !is_open && i < world_node_count(load->world); i++)
+        if (is_running(load, i) && resume_one(load, i))
+            break;
+    return !check_operations_open(load->check) && !load->cordoned.count && !load->paused.count;
 }
 
 struct check_operations_counts operation_load_counts(const struct operation_load *load)

@@ -1,4 +1,5 @@
-/* Acts on the nodes of a world as operators do: cordons and uncordons them, and moves shards.
+/* Acts on the nodes of a world as operators do: cordons and drains them, moves shards, and pauses
+ * rebalances.
  * check_operations.h judges the operations. It draws from its own stream. */
 #ifndef SHERD_SIM_WORKLOAD_OPERATIONS_H
 #define SHERD_SIM_WORKLOAD_OPERATIONS_H
@@ -26,7 +27,7 @@ void operation_load_safety(struct operation_load *load, const struct check_safet
 /* No more operations but those that end all cordons. */
 void operation_load_stop(struct operation_load *load);
 void operation_load_resume(struct operation_load *load);
-/* No operation is open, and no node is cordoned. Uncordons the rest. */
+/* No operation is open, no node is cordoned, no rebalance is paused. Ends the others. */
 bool operation_load_idle(struct operation_load *load);
 struct check_operations_counts operation_load_counts(const struct operation_load *load);
 

@@ -49,6 +49,7 @@ static void write_again(const struct stored *stored, struct buf *state,
                         stored->homes[i].region);
     pack(state, &first, &second);
     stored_term_put(&first, (struct proof){ stored->term, stored->proof });
+    stored_pause_put(&first, stored->pause);
     for (uint32_t i = 0; i < stored->fence_count; i++)
         stored_fence_put(&second, stored->fences[i].shard,
                          stored->fences[i].fence);

@@ -450,6 +450,89 @@ static void a_rebalance_leaves_a_moved_shard_until_its_hold_ends(void **state)
     scene_free(scene);
 }
 
+/* ---- pauses ---- */
+
+static void pauses(struct scene *scene, enum sherd_operation_kind kind, const char *id)
+{
+    const struct operation_request request = { .kind = kind, .id = slice_text(id),
+                                               .type = slice_text("T"), .by = slice_text("ops") };
+
+    operates(scene, &request);
+}
+
+/* Node 1 comes when node 0 has all shards. Returns whether some move in a rebalance. */
+static bool rebalances(struct scene *scene)
+{
+    forget_sent(scene);
+    passes(scene, 10000);
+    return sent_count(scene, SHARD_BEGIN_HAND_OFF, ANY_NODE) > 0;
+}
+
+static struct scene *unbalanced(void)
+{
+    struct scene *scene = scene_with(1, &eager);
+
+    allocates(scene, 6);
+    peer_up(scene, 1);
+    registers(scene, 1);
+    return scene;
+}
+
+static void a_paused_type_has_no_rebalance_until_it_is_resumed(void **state)
+{
+    struct scene *scene = unbalanced();
+    (void)state;
+
+    pauses(scene, SHERD_PAUSE_REBALANCE, "a");
+    pauses(scene, SHERD_PAUSE_REBALANCE, "a"); /* the write has ended */
+    is_reported(scene, SHERD_OPERATION_DONE, SHERD_OPERATION_OK);
+    assert_false(rebalances(scene));
+    moves(scene, "m", "0", 1); /* an operation moves shards all the same */
+    play(scene);
+    assert_int_equal(home_of(scene, "0"), 1);
+    pauses(scene, SHERD_RESUME_REBALANCE, "b");
+    pauses(scene, SHERD_RESUME_REBALANCE, "b");
+    is_reported(scene, SHERD_OPERATION_DONE, SHERD_OPERATION_OK);
+    pauses(scene, SHERD_PAUSE_REBALANCE, "a"); /* late */
+    is_reported(scene, SHERD_OPERATION_CANCELLED, SHERD_OPERATION_OK);
+    assert_true(rebalances(scene));
+    scene_free(scene);
+}
+
+static void the_next_coordinator_keeps_a_pause(void **state)
+{
+    struct scene *scene = unbalanced();
+    (void)state;
+
+    pauses(scene, SHERD_PAUSE_REBALANCE, "a");
+    for (int i = 0; i < 2; i++) {
+        scene_coordinator(scene, &eager);
+        peer_up(scene, 0);
+        peer_up(scene, 1);
+        give_term(scene, 2 + (uint64_t)i);
+        hosts(scene, 0, CORDON_NOT);
+        registers(scene, 1);
+        play(scene);
+        assert_int_equal(rebalances(scene), i);
+        pauses(scene, SHERD_RESUME_REBALANCE, "b");
+    }
+    scene_free(scene);
+}
+
+static void a_pause_is_done_when_it_is_stored(void **state)
+{
+    struct scene *scene = scene_with(1, NULL);
+    (void)state;
+
+    scene->is_held = true;
+    pauses(scene, SHERD_PAUSE_REBALANCE, "a");
+    is_reported(scene, SHERD_OPERATION_WAITING, SHERD_OPERATION_OK);
+    scene_answer(scene, true);
+    pauses(scene, SHERD_PAUSE_REBALANCE, "a");
+    is_reported(scene, SHERD_OPERATION_DONE, SHERD_OPERATION_OK);
+    scene_free(scene);
+}
+
 static void operations_have_limits(void **state)
 {
     struct scene *scene = scene_with(2, NULL);
@@ -501,6 +584,9 @@ int main(void)
         cmocka_unit_test(the_target_is_checked_again_when_the_shard_is_placed),
         cmocka_unit_test(a_shard_whose_node_is_lost_goes_to_the_target),
         cmocka_unit_test(a_rebalance_leaves_a_moved_shard_until_its_hold_ends),
+        cmocka_unit_test(a_paused_type_has_no_rebalance_until_it_is_resumed),
+        cmocka_unit_test(the_next_coordinator_keeps_a_pause),
+        cmocka_unit_test(a_pause_is_done_when_it_is_stored),
         cmocka_unit_test(operations_have_limits),
     };
 
