@@ -125,6 +125,7 @@ struct extra {
     uint32_t attempts; /* failed starts in a row */
     uint32_t own_kib;  /* by sherd_entity_bytes; KiB */
     uint32_t next;
+    bool is_refused; /* ENDING: an event of its last call was refused */
     bool is_asked_for; /* BACKOFF: messages ended because of `fault` */
 };
 
@@ -324,6 +325,9 @@ struct sherd_ctx {
     bool answered; /* or forwarded */
     bool store_failed;
     bool save_due; /* a snapshot, when receive has returned */
+    bool stores; /* this call has appended an event, or had one refused; then the next two count */
+    uint64_t kept_seq; /* of the entity's last event of earlier calls */
+    uint64_t kept_position; /* of that event */
     uint64_t asked; /* number of the last ask; 0: it was refused */
     char id[SHERD_ID_MAX + 1];
     char shard[SHARD_TEXT_MAX];
@@ -641,6 +645,8 @@ void incarnation_release(struct actors *actors, uint32_t index,
 void incarnation_end(struct actors *actors, uint32_t index, struct slot *slot);
 /* Ends it now, or when its events are durable. */
 void incarnation_request_end(struct actors *actors, uint32_t index, struct slot *slot);
+/* Ends it because an event was not stored: after repeated failures it restarts after a back-off. */
+void incarnation_end_unstored(struct actors *actors, uint32_t index, struct slot *slot);
 /* The first part of the end: the caller then restarts or frees the slot. */
 void incarnation_close(struct actors *actors, uint32_t index, struct slot *slot,
                        enum end_cause cause);
