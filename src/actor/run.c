@@ -172,8 +172,8 @@ static bool handle(struct actors *actors, uint32_t index, struct slot *slot,
     msg.kind = faces[message->kind];
     switch ((enum message_kind)message->kind) {
     case MESSAGE_TELL:
-        if (message_is_expired(message, actors->now) &&
-            !behavior_of(actors, slot)->face.wants_expired) {
+        if (message->expires && !behavior_of(actors, slot)->face.wants_expired &&
+            message_is_expired(message, actors_clock(actors))) {
             mailbox_message_end(actors, message, SHERD_REASON_EXPIRED);
             return true;
         }

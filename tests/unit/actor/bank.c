@@ -241,6 +241,9 @@ static enum sherd_next message(struct sherd_ctx *ctx, struct account *account,
         amount = 1;
         sherd_persist(ctx, EVENT_MONEY, bytes_of(&amount));
         return SHERD_FAIL;
+    case BANK_SLOW:
+        bank.now += 2 * SECOND;
+        break;
     case BANK_LATER:
         take_over(ctx, account);
         break;
@@ -320,6 +323,11 @@ static const struct sherd_behavior asking = { .name = "asker", .receive = asker 
 
 /* ---- a life of the process ---- */
 
+static uint64_t read_clock(void)
+{
+    return bank.now;
+}
+
 static void life(void)
 {
     struct sherd_entity_type type = { .name = "bank",
@@ -344,6 +352,7 @@ static void life(void)
                                                         .node = bank.node,
                                                         .seed = bank.lives,
                                                         .now = bank.now,
+                                                        .clock = bank.has_clock ? read_clock : NULL,
                                                         .trace = bank.trace,
                                                         .delivery = bank.settings,
                                                         .append = append,
@@ -358,11 +367,13 @@ void bank_open(void)
 {
     bool snapshots = bank.snapshots;
     enum bank_refusal refusal = bank.refusal;
+    bool has_clock = bank.has_clock;
     struct delivery_settings settings = bank.settings;
 
     memset(&bank, 0, sizeof bank);
     bank.snapshots = snapshots;
     bank.refusal = refusal;
+    bank.has_clock = has_clock;
     bank.settings = settings;
     bank.now = 1000 * SECOND;
     bank.wall = INT64_C(1700000000000);

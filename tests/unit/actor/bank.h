@@ -33,6 +33,7 @@ enum {
     BANK_ONCE,    /* int64_t amount, then the command's id: adds it once */
     BANK_PASSIVATE,
     BANK_DELIVER, /* struct bank_pay: delivers msg and nothing else */
+    BANK_SLOW,      /* its handler takes two seconds; needs has_clock */
     BANK_PAY_ASKED, /* as BANK_PAY, and replies */
 };
 
@@ -57,6 +58,7 @@ struct bank {
     bool drops_all;      /* messages to entities are lost */
     uint32_t drop, twice; /* of 100 messages to entities */
     bool commits;        /* at the end of each turn */
+    bool has_clock;      /* lanes read it */
     bool snapshots;      /* accounts have snapshots */
     enum bank_refusal refusal; /* in each message that account a1 handles */
     struct delivery_settings settings;
