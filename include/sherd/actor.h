@@ -179,8 +179,11 @@ struct sherd_behavior {
      * be null. It runs on the lane, and reads only. */
     int (*save_now)(const void *self, uint32_t type, struct sherd_bytes event);
     /* 1: this actor also gets messages whose ask has run out of time while they
-     * waited. 0: up to 0.3 s after that time they end undelivered, as
-     * SHERD_REASON_EXPIRED. JVM nodes do not tell the time of their asks. */
+     * waited. 0: from 0.3 s after that time on, or earlier, they end
+     * undelivered, as SHERD_REASON_EXPIRED. A message from another node has the
+     * time that was left when it was sent: its way, and its wait until a
+     * blocked lane reads it, are not counted. JVM nodes do not tell the time of
+     * their asks. */
     int wants_expired;
 };
 

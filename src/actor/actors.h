@@ -102,6 +102,10 @@ struct actors_settings {
      * stored, and actors_store_failed follows. Called by sherd_persist, so that effects know at
      * once for which position they wait. Null only if no type persists. */
     uint64_t (*append)(void *user, uint64_t actor, struct entity_event event);
+    /* Takes back the events after number `seq` of the actor's stream. They were appended in the call
+     * of receive that ends now, which also stored an event that was refused. Null only if no type
+     * persists. */
+    void (*take_back)(void *user, uint64_t actor, uint64_t seq);
     /* Stores a snapshot of a persistent entity after its last event; the journal copies the image.
      * Null only if no type has snapshots. */
     void (*save)(void *user, uint64_t actor, const struct actors_snapshot *snapshot);

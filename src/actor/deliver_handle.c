@@ -99,7 +99,7 @@ static enum delivery_turn begin_parcel(struct actors *actors, struct slot *slot,
     }
     if (known != INCOMING_NEW)
         return repeated(actors, message, parcel, known);
-    if (parcel->expires <= delivery_wall(actors))
+    if (parcel->expires <= delivery_wall(actors) + (actors_clock(actors) - actors->now) / MS)
         return expire(actors, slot, message, parcel, reason);
     handling->after = AFTER_PARCEL;
     actors->is_handling = true;

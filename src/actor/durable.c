@@ -27,6 +27,51 @@ static void answer_fails(struct actors *actors, struct message *message,
     effects_route(actors, message);
 }
 
+static void drop(struct actors *actors, struct message *message, enum sherd_reason reason)
+{
+    switch ((enum message_kind)message->kind) {
+    case MESSAGE_ANSWER:
+        answer_fails(actors, message, reason);
+        break;
+    case MESSAGE_NO_ANSWER: /* of a failed handler: true either way */
+        effects_route(actors, message);
+        break;
+    /* a forwarded ask is answered; the entity's own tells and asks end with it */
+    case MESSAGE_TELL:
+    case MESSAGE_JOB:
+        mailbox_undelivered(actors, message, reason);
+        break;
+    case MESSAGE_STARTED:
+        slot_start_never(actors, message);
+        break;
+    default:
+        message_free(actors, message);
+        break;
+    }
+}
+
+/* Drops the effects that wait for a later position. */
+static void drop_after(struct actors *actors, struct extra *extra, uint64_t position,
+                       enum sherd_reason reason)
+{
+    struct message **link = &extra->held_first;
+    struct message *last = NULL;
+    struct message *rest;
+
+    for (; *link && (*link)->at <= position; link = &(*link)->next)
+        last = *link;
+    rest = *link;
+    *link = NULL;
+    extra->held_last = last;
+    while (rest) {
+        struct message *message = rest;
+
+        rest = message->next;
+        effects_uncount(actors, extra, message);
+        drop(actors, message, reason);
+    }
+}
+
 void effects_drop_held(struct actors *actors, struct slot *slot,
                enum sherd_reason reason)
 {
@@ -34,29 +79,8 @@ void effects_drop_held(struct actors *actors, struct slot *slot,
 
     if (!extra)
         return;
-    while (extra->held_first) {
-        struct message *message = effects_take_held(actors, extra);
-
-        switch ((enum message_kind)message->kind) {
-        case MESSAGE_ANSWER:
-            answer_fails(actors, message, reason);
-            break;
-        case MESSAGE_NO_ANSWER: /* of a failed handler: true either way */
-            effects_route(actors, message);
-            break;
-        /* a forwarded ask is answered; the entity's own tells and asks end with it */
-        case MESSAGE_TELL:
-        case MESSAGE_JOB:
-            mailbox_undelivered(actors, message, reason);
-            break;
-        case MESSAGE_STARTED:
-            slot_start_never(actors, message);
-            break;
-        default:
-            message_free(actors, message);
-            break;
-        }
-    }
+    while (extra->held_first)
+        drop(actors, effects_take_held(actors, extra), reason);
     extra->event_count = 0;
     extra->event_bytes = 0;
     slot->flags &= (uint8_t)~FLAG_UNDURABLE;
@@ -112,37 +136,48 @@ void actors_durable(struct actors *actors, uint64_t position)
 
 /* --- failure --- */
 
-void effects_store_failed(struct actors *actors, uint32_t index, struct slot *slot,
-                  enum sherd_reason reason)
+static void trace_failure(struct actors *actors, const struct slot *slot, enum sherd_reason reason)
 {
-    struct extra *extra;
     char text[160];
-    bool waits;
 
     actors->counts.store_failures++;
-    SOMETIMES("a write was fenced off", reason == SHERD_REASON_FENCED);
-    SOMETIMES("an entity stops while its write fails",
-              slot->status == SLOT_STOPPING || slot->status == SLOT_ENDING);
     line_format(text, sizeof text,
                 "event not stored, entity stopped reason=\"%s\" "
                 "hint=\"see the lines of module journal\"",
                 sherd_reason_text(reason)); /* fits */
     slot_trace(actors, slot, TRACE_WARNING, text);
-    waits = (slot->flags & FLAG_STARTED_DUE) != 0;
+}
+
+void effects_store_failed(struct actors *actors, uint32_t index, struct slot *slot,
+                  enum sherd_reason reason)
+{
+    SOMETIMES("a write was fenced off", reason == SHERD_REASON_FENCED);
+    SOMETIMES("an entity stops while its write fails",
+              slot->status == SLOT_STOPPING || slot->status == SLOT_ENDING);
+    trace_failure(actors, slot, reason);
     effects_drop_held(actors, slot, reason);
-    incarnation_close(actors, index, slot,
-                      reason == SHERD_REASON_FENCED ? END_FENCED
-                                                    : END_NOT_STORED);
-    if (reason == SHERD_REASON_FENCED) {
-        /* No restart and no timer: its messages wait for actors_shard_fenced. */
-        slot->status = SLOT_BACKOFF;
+    if (reason != SHERD_REASON_FENCED) {
+        incarnation_end_unstored(actors, index, slot);
         return;
     }
-    extra = slot_extra(actors, slot);
-    waits = waits || extra->attempts > 0;
-    if (!waits)
-        extra->attempts = 1;
-    incarnation_next(actors, index, slot, waits);
+    /* No restart and no timer: its messages wait for actors_shard_fenced. */
+    incarnation_close(actors, index, slot, END_FENCED);
+    slot->status = SLOT_BACKOFF;
+}
+
+void effects_refused(struct actors *actors, uint32_t index, struct slot *slot)
+{
+    struct extra *extra = extra_of(actors, slot);
+
+    if (!effects_take_back(actors, index, slot)) {
+        effects_store_failed(actors, index, slot, SHERD_REASON_NOT_STORED);
+        return;
+    }
+    REACHED("an event is refused while earlier ones are on their way");
+    trace_failure(actors, slot, SHERD_REASON_NOT_STORED);
+    drop_after(actors, extra, extra->position, SHERD_REASON_NOT_STORED);
+    extra->is_refused = true;
+    incarnation_request_end(actors, index, slot);
 }
 
 void actors_store_failed(struct actors *actors, uint64_t actor,

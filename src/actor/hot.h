@@ -19,6 +19,15 @@ static inline void prefetch_to_write(uintptr_t address)
 #endif
 }
 
+/* The present time for what expires: slow handlers may have run since the turn began. Without a clock,
+ * in the simulator, a turn takes no time. */
+static inline uint64_t actors_clock(const struct actors *actors)
+{
+    uint64_t now = actors->settings.clock ? actors->settings.clock() : 0;
+
+    return now > actors->now ? now : actors->now;
+}
+
 /* Room for size bytes of data; the caller sets all fields but memory's. */
 static inline struct message *message_new(struct actors *actors, size_t size)
 {

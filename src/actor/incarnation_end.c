@@ -153,6 +153,8 @@ void incarnation_close(struct actors *actors, uint32_t index, struct slot *slot,
     slot->flags &=
         (uint8_t) ~(FLAG_STARTED_DUE | FLAG_UNDURABLE | FLAG_FAILED);
     slot->asks = 0;
+    if (slot->extra)
+        extra_of(actors, slot)->is_refused = false;
     /* From here on the old ref is invalid. */
     slot->status = SLOT_BACKOFF;
     watches_end(actors, index, slot);
@@ -162,10 +164,28 @@ void incarnation_close(struct actors *actors, uint32_t index, struct slot *slot,
     mailbox_sift(actors, slot);
 }
 
-void incarnation_end(struct actors *actors, uint32_t index, struct slot *slot)
+void incarnation_end_unstored(struct actors *actors, uint32_t index, struct slot *slot)
 {
     bool waits = (slot->flags & FLAG_STARTED_DUE) != 0;
+    struct extra *extra;
 
+    incarnation_close(actors, index, slot, END_NOT_STORED);
+    extra = slot_extra(actors, slot);
+    waits = waits || extra->attempts > 0;
+    if (!waits)
+        extra->attempts = 1;
+    incarnation_next(actors, index, slot, waits);
+}
+
+void incarnation_end(struct actors *actors, uint32_t index, struct slot *slot)
+{
+    const struct extra *extra = extra_of(actors, slot);
+    bool waits = (slot->flags & FLAG_STARTED_DUE) != 0;
+
+    if (extra && extra->is_refused) {
+        incarnation_end_unstored(actors, index, slot);
+        return;
+    }
     incarnation_close(actors, index, slot, END_BY_SLOT);
     incarnation_next(actors, index, slot, waits);
 }

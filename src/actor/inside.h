@@ -9,6 +9,7 @@
 
 #include "actor/actors.h"
 #include "actor/effects.h"
+#include "actor/incarnation.h"
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/limits.h"
@@ -46,22 +47,6 @@ enum slot_leaving {
     LEAVES_IDLE,      /* stays remembered */
     LEAVES_SURPLUS,   /* its shard has too many active entities */
     LEAVES_FOR_GOOD   /* by sherd_passivate: it is forgotten */
-};
-
-/* Why an incarnation ends; for the log. */
-enum end_cause {
-    END_BY_SLOT, /* one of the next six, from its slot and its shard */
-    END_FAILED,
-    END_SHARD_STOPS,
-    END_IDLE,
-    END_SURPLUS,
-    END_REQUESTED,
-    END_BY_ITSELF,
-    END_STOP_TIMEOUT,
-    END_FENCED,
-    END_LEASE_LOST,
-    END_NOT_STORED,
-    END_RECOVERY_FAILED
 };
 
 enum slot_flag {
@@ -125,6 +110,7 @@ struct extra {
     uint32_t attempts; /* failed starts in a row */
     uint32_t own_kib;  /* by sherd_entity_bytes; KiB */
     uint32_t next;
+    bool is_refused; /* ENDING: an event of its last call was refused */
     bool is_asked_for; /* BACKOFF: messages ended because of `fault` */
 };
 
@@ -325,6 +311,9 @@ struct sherd_ctx {
     bool answered; /* or forwarded */
     bool store_failed;
     bool save_due; /* a snapshot, when receive has returned */
+    bool stores; /* this call has appended an event, or had one refused; then the next two count */
+    uint64_t kept_seq; /* of the entity's last event of earlier calls */
+    uint64_t kept_position; /* of that event */
     uint64_t asked; /* number of the last ask; 0: it was refused */
     char id[SHERD_ID_MAX + 1];
     char shard[SHARD_TEXT_MAX];
@@ -628,30 +617,6 @@ uint32_t entity_make(struct actors *actors, uint16_t type, struct slice id,
 /* Takes a slot without incarnation and messages out of table and row. The last one of a stopping
  * shard makes the shard empty. */
 void entity_release(struct actors *actors, uint32_t index, struct slot *slot);
-
-/* --- incarnation.c --- */
-void incarnation_start(struct actors *actors, uint32_t index,
-                       struct slot *slot); /* a new generation: recovers, or is runnable */
-/* Starts a spawned actor, or asks for its name, because its MESSAGE_STARTED, given, may happen. */
-void slot_start_now(struct actors *actors, struct message *started);
-void incarnation_release(struct actors *actors, uint32_t index,
-                         struct slot *slot); /* its last callback; the state is freed */
-
-/* --- incarnation_end.c --- */
-/* Ends an incarnation; then restarts it or frees the slot. */
-void incarnation_end(struct actors *actors, uint32_t index, struct slot *slot);
-/* Ends it now, or when its events are durable. */
-void incarnation_request_end(struct actors *actors, uint32_t index, struct slot *slot);
-/* The first part of the end: the caller then restarts or frees the slot. */
-void incarnation_close(struct actors *actors, uint32_t index, struct slot *slot,
-                       enum end_cause cause);
-/* Restarts (waits: after a back-off) or frees; after incarnation_close. */
-void incarnation_next(struct actors *actors, uint32_t index, struct slot *slot,
-                      bool waits);
-/* Waits before the next start; after incarnation_close. */
-void incarnation_back_off(struct actors *actors, uint32_t index,
-                          struct slot *slot);
-void incarnation_back_off_end(struct actors *actors, uint32_t index, struct slot *slot);
 
 /* --- spawn.c --- */
 struct sherd_ref slot_spawn(struct actors *actors,

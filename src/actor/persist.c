@@ -28,14 +28,19 @@ void effects_hold(struct actors *actors, struct slot *slot, struct message *mess
     actors->counts.held++;
 }
 
+void effects_uncount(struct actors *actors, struct extra *extra, const struct message *message)
+{
+    extra->held_count--;
+    extra->held_bytes -= (uint32_t)sizeof *message + message->body_size;
+    actors->counts.held--;
+}
+
 struct message *effects_take_held(struct actors *actors, struct extra *extra)
 {
     struct message *message = extra->held_first;
 
     extra->held_first = message->next;
-    extra->held_count--;
-    extra->held_bytes -= (uint32_t)sizeof *message + message->body_size;
-    actors->counts.held--;
+    effects_uncount(actors, extra, message);
     return message;
 }
 
@@ -72,10 +77,54 @@ static void stored_put(struct actors *actors, struct stored stored)
                    actors->stored_mask] = stored;
 }
 
+/* Notes what stays if this call has an event refused. */
+static inline void note_kept(struct sherd_ctx *ctx, const struct extra *extra)
+{
+    if (ctx->stores)
+        return;
+    ctx->stores = true;
+    ctx->kept_seq = extra->seq;
+    ctx->kept_position = extra->position;
+}
+
 void effects_refuse_event(struct sherd_ctx *ctx)
 {
+    struct extra *extra = slot_extra(ctx->actors, ctx->slot);
+
+    note_kept(ctx, extra);
     ctx->store_failed = true;
     ctx->slot->flags |= FLAG_UNDURABLE;
+    extra->position = EVENT_REFUSED;
+}
+
+/* Forgets the events of the running call, the last ones of the queue. */
+static void stored_take_back(struct actors *actors, uint32_t index, struct extra *extra)
+{
+    while (actors->stored_count) {
+        const struct stored *last = &actors->stored[(actors->stored_head + actors->stored_count - 1) &
+                                                    actors->stored_mask];
+
+        if (last->slot != index || last->position <= actors->ctx.kept_position)
+            return;
+        extra->event_count--;
+        extra->event_bytes -= last->bytes;
+        actors->stored_count--;
+    }
+}
+
+bool effects_take_back(struct actors *actors, uint32_t index, struct slot *slot)
+{
+    const struct sherd_ctx *ctx = &actors->ctx;
+    struct extra *extra = extra_of(actors, slot);
+
+    SOMETIMES("a refused event takes others back", extra->seq > ctx->kept_seq);
+    if (extra->seq > ctx->kept_seq)
+        actors->settings.take_back(actors->settings.user, slot_ref(actors, slot, index).actor,
+                                   ctx->kept_seq);
+    stored_take_back(actors, index, extra);
+    extra->seq = ctx->kept_seq;
+    extra->position = ctx->kept_position;
+    return extra->event_count && extra->position != EVENT_REFUSED;
 }
 
 /* Applies an event that the entity may reject, before it is stored. The event may lie in the state, so
@@ -121,6 +170,7 @@ void effects_append(struct actors *actors, uint32_t index, struct slot *slot,
 {
     struct extra *extra = slot_extra(actors, slot);
 
+    note_kept(&actors->ctx, extra);
     extra->seq++;
     extra->position = actors->settings.append(
         actors->settings.user, slot_ref(actors, slot, index).actor, *event);

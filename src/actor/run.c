@@ -32,6 +32,7 @@ static inline enum sherd_next call(struct actors *actors, struct slot *slot,
 
     ctx->message = message;
     ctx->answered = false;
+    ctx->stores = false;
     next = face->receive(ctx, slot->state ? slot->state : actors->nothing, msg);
     if (unlikely(actors->is_handling))
         delivery_finish(actors, next);
@@ -83,7 +84,7 @@ static bool settle(struct actors *actors, uint32_t index, struct slot *slot,
         message_free(actors, message);
     if (ctx->store_failed) {
         ctx->store_failed = false;
-        effects_store_failed(actors, index, slot, SHERD_REASON_NOT_STORED);
+        effects_refused(actors, index, slot);
         return false;
     }
     if (next == SHERD_CONTINUE && !last)
@@ -171,8 +172,8 @@ static bool handle(struct actors *actors, uint32_t index, struct slot *slot,
     msg.kind = faces[message->kind];
     switch ((enum message_kind)message->kind) {
     case MESSAGE_TELL:
-        if (message_is_expired(message, actors->now) &&
-            !behavior_of(actors, slot)->face.wants_expired) {
+        if (message->expires && !behavior_of(actors, slot)->face.wants_expired &&
+            message_is_expired(message, actors_clock(actors))) {
             mailbox_message_end(actors, message, SHERD_REASON_EXPIRED);
             return true;
         }

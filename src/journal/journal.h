@@ -90,6 +90,11 @@ bool journal_has_room(const struct journal *journal, uint64_t handle);
  */
 uint64_t journal_append(struct journal *journal, uint64_t handle, struct entity_event event);
 
+/* Takes back the entity's events after number `seq`, which were appended since the last
+ * journal_take_request: they are never stored, and their numbers are free again. Unknown handles and
+ * failed entities are ignored. */
+void journal_withdraw(struct journal *journal, uint64_t handle, uint64_t seq);
+
 /* ---- snapshots ---- */
 
 struct journal_snapshot {

@@ -119,29 +119,53 @@ uint64_t journal_append(struct journal *journal, uint64_t handle, struct entity_
     return ++journal->status.position;
 }
 
-void write_drop(struct journal *journal, struct entity *entity)
+/* Removes the entity's events after a number from the collecting group. */
+static void drop_after(struct journal *journal, struct entity *entity, uint64_t seq)
 {
     struct journal_request *group = journal->group;
     uint32_t events = 0;
     uint32_t bytes = 0;
     uint32_t kept = 0;
+    uint32_t own = 0; /* kept ones of the entity */
 
     if (!group || entity->group != journal->group_number)
         return;
     for (uint32_t i = 0; i < group->records.count; i++) {
         struct backend_record *record = &group->records.items[i];
 
-        if (record->entity == entity->group_index) {
+        bool is_own = record->entity == entity->group_index;
+
+        if (is_own && record->seq > seq) {
             events++;
             bytes += record->bytes.size;
         } else {
             group->records.items[kept++] = *record;
+            own += is_own;
         }
     }
     group->records.count = kept;
-    entity->group = 0; /* a later event makes a new entry */
+    if (!own)
+        entity->group = 0; /* a later event makes a new entry */
     journal->status.events_failed += events;
     entity_settle(journal, entity, events, bytes);
+}
+
+void write_drop(struct journal *journal, struct entity *entity)
+{
+    drop_after(journal, entity, 0);
+}
+
+void journal_withdraw(struct journal *journal, uint64_t handle, uint64_t seq)
+{
+    struct entity *entity = entity_find(journal, handle);
+
+    if (!entity || entity->state != ENTITY_READY) {
+        journal->status.ignored++;
+        return;
+    }
+    REACHED("an entity takes events back");
+    drop_after(journal, entity, seq);
+    entity->seq = seq;
 }
 
 struct journal_request *write_take_request(struct journal *journal)

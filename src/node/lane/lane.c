@@ -56,6 +56,7 @@ struct lane *lane_new(struct machine *machine)
                       .commands_max = settings->commands_max,
                       .commands_ms = settings->commands_age / MS },
         .append = lane_append,
+        .take_back = lane_take_back,
         .save = lane_save,
         .user = lane,
     };

@@ -374,6 +374,8 @@ bool lane_wire_owned(struct lane *lane, uint32_t type); /* only events of owned 
 void lane_drain(struct lane *lane); /* messages and events of actors */
 /* Called by actors, to append an event to the journal. */
 uint64_t lane_append(void *lane, uint64_t actor, struct entity_event event);
+/* Called by actors, to take back the events of a call that stored a refused one. */
+void lane_take_back(void *lane, uint64_t actor, uint64_t seq);
 void lane_save(void *lane, uint64_t actor, const struct actors_snapshot *snapshot);
 
 /* ---- naming.c ---- */

@@ -431,6 +431,13 @@ uint64_t lane_append(void *user, uint64_t actor, struct entity_event event)
     return journal_append(lane->journal, actor, event);
 }
 
+void lane_take_back(void *user, uint64_t actor, uint64_t seq)
+{
+    const struct lane *lane = user;
+
+    journal_withdraw(lane->journal, actor, seq);
+}
+
 void lane_save(void *user, uint64_t actor, const struct actors_snapshot *snapshot)
 {
     const struct lane *lane = user;

@@ -6,7 +6,7 @@
 #include "actor/delivery/book.h"
 #include "base/hash.h"
 
-enum { EVENT_MONEY = 1, EVENT_LATER = 2 };
+enum { EVENT_MONEY = 1, EVENT_LATER = 2, EVENT_UNKNOWN = 3 };
 
 struct bank bank;
 
@@ -56,6 +56,22 @@ static uint64_t append(void *user, uint64_t actor, struct entity_event event)
     return ++position;
 }
 
+static void cut(struct tape *stream, uint64_t events)
+{
+    while (stream->events.count > events)
+        buf_fini(&stream->events.items[--stream->events.count].payload);
+}
+
+static void take_back(void *user, uint64_t actor, uint64_t seq)
+{
+    struct tape *stream = by_actor(actor);
+
+    (void)user;
+    assert_non_null(stream);
+    assert_in_range(seq, stream->durable, stream->events.count - 1);
+    cut(stream, seq);
+}
+
 /* Keeps it at once: a test commits before it crashes. */
 static void save(void *user, uint64_t actor, const struct actors_snapshot *snapshot)
 {
@@ -95,6 +111,14 @@ void bank_commit(void)
     actors_durable(bank.actors, position);
 }
 
+void bank_fail(const char *id, enum sherd_reason reason)
+{
+    struct tape *stream = stream_of(slice_text(id));
+
+    cut(stream, stream->durable);
+    actors_store_failed(bank.actors, stream->actor, reason);
+}
+
 /* ---- accounts ---- */
 
 struct account {
@@ -111,6 +135,14 @@ static void apply(void *self, uint32_t type, struct sherd_bytes event)
     assert_true(type < SHERD_NUMBERS_END);
     memcpy(&amount, event.data, sizeof amount);
     account->balance += amount;
+}
+
+static const char *apply_checked(void *self, uint32_t type, struct sherd_bytes event)
+{
+    if (type == EVENT_UNKNOWN)
+        return "unknown type";
+    apply(self, type, event);
+    return NULL;
 }
 
 static int save_account(const void *self, struct sherd_out *out)
@@ -209,6 +241,9 @@ static enum sherd_next message(struct sherd_ctx *ctx, struct account *account,
         amount = 1;
         sherd_persist(ctx, EVENT_MONEY, bytes_of(&amount));
         return SHERD_FAIL;
+    case BANK_SLOW:
+        bank.now += 2 * SECOND;
+        break;
     case BANK_LATER:
         take_over(ctx, account);
         break;
@@ -231,16 +266,34 @@ static enum sherd_next message(struct sherd_ctx *ctx, struct account *account,
     return SHERD_CONTINUE;
 }
 
+/* Stores an event that is refused, last in a call of account a1. */
+static void refused(struct sherd_ctx *ctx)
+{
+    static const uint8_t large[SHERD_BODY_MAX + 1];
+    struct sherd_bytes id = sherd_id(ctx);
+
+    if (!bank.refusal || memcmp(id.data, "a1", id.size) != 0)
+        return;
+    bank.refusals++;
+    if (bank.refusal == BANK_TOO_LARGE)
+        sherd_persist(ctx, EVENT_MONEY, (struct sherd_bytes){ large, sizeof large });
+    else
+        sherd_persist(ctx, bank.refusal == BANK_RESERVED ? SHERD_NUMBERS_END : EVENT_UNKNOWN,
+                      (struct sherd_bytes){ large, 1 });
+}
+
 static enum sherd_next receive(struct sherd_ctx *ctx, void *self, const struct sherd_msg *msg)
 {
     enum sherd_next next = SHERD_CONTINUE;
     uint64_t number = sherd_delivery_number(msg);
 
     assert_true((number > 0) == (msg->kind == SHERD_DELIVERY));
-    if (msg->kind == SHERD_MESSAGE)
+    if (msg->kind == SHERD_MESSAGE) {
         next = message(ctx, self, msg);
-    else if (msg->kind == SHERD_DELIVERY)
+        refused(ctx);
+    } else if (msg->kind == SHERD_DELIVERY) {
         bank.ends[msg->msg]++;
+    }
     if (number && number < BANK_NUMBERS)
         bank.ended[number]++;
     bank.open = sherd_deliveries_open(ctx);
@@ -259,12 +312,21 @@ static enum sherd_next asker(struct sherd_ctx *ctx, void *self, const struct she
         bank.replies++;
         bank.reply_msg = msg->msg;
     }
+    if (msg->kind == SHERD_NO_ANSWER) {
+        bank.unanswered++;
+        bank.reason = msg->reason;
+    }
     return SHERD_CONTINUE;
 }
 
 static const struct sherd_behavior asking = { .name = "asker", .receive = asker };
 
 /* ---- a life of the process ---- */
+
+static uint64_t read_clock(void)
+{
+    return bank.now;
+}
 
 static void life(void)
 {
@@ -276,6 +338,10 @@ static void life(void)
                                       .shards = 10,
                                       .idle_ms = 1000 };
 
+    if (bank.refusal == BANK_REJECTED) {
+        type.behavior.apply = NULL;
+        type.behavior.apply_checked = apply_checked;
+    }
     if (bank.snapshots) {
         type.behavior.save = save_account;
         type.behavior.load = load_account;
@@ -286,9 +352,11 @@ static void life(void)
                                                         .node = bank.node,
                                                         .seed = bank.lives,
                                                         .now = bank.now,
+                                                        .clock = bank.has_clock ? read_clock : NULL,
                                                         .trace = bank.trace,
                                                         .delivery = bank.settings,
                                                         .append = append,
+                                                        .take_back = take_back,
                                                         .save = save });
     actors_add_type(bank.actors, 0, &type);
     for (int32_t shard = -9; shard < 10; shard++)
@@ -298,10 +366,14 @@ static void life(void)
 void bank_open(void)
 {
     bool snapshots = bank.snapshots;
+    enum bank_refusal refusal = bank.refusal;
+    bool has_clock = bank.has_clock;
     struct delivery_settings settings = bank.settings;
 
     memset(&bank, 0, sizeof bank);
     bank.snapshots = snapshots;
+    bank.refusal = refusal;
+    bank.has_clock = has_clock;
     bank.settings = settings;
     bank.now = 1000 * SECOND;
     bank.wall = INT64_C(1700000000000);
@@ -323,8 +395,7 @@ static void end_life(void)
 
         stream->actor = 0;
         stream->wants = false;
-        while (stream->events.count > stream->durable)
-            buf_fini(&stream->events.items[--stream->events.count].payload);
+        cut(stream, stream->durable);
         if (stream->snapshot > stream->durable)
             stream->snapshot = 0;
     }

@@ -33,8 +33,12 @@ enum {
     BANK_ONCE,    /* int64_t amount, then the command's id: adds it once */
     BANK_PASSIVATE,
     BANK_DELIVER, /* struct bank_pay: delivers msg and nothing else */
+    BANK_SLOW,      /* its handler takes two seconds; needs has_clock */
     BANK_PAY_ASKED, /* as BANK_PAY, and replies */
 };
+
+/* Events that account a1 stores last in a call, and that are refused. */
+enum bank_refusal { BANK_REFUSES_NOTHING, BANK_TOO_LARGE, BANK_RESERVED, BANK_REJECTED };
 
 struct bank_pay {
     int64_t amount;
@@ -54,7 +58,9 @@ struct bank {
     bool drops_all;      /* messages to entities are lost */
     uint32_t drop, twice; /* of 100 messages to entities */
     bool commits;        /* at the end of each turn */
+    bool has_clock;      /* lanes read it */
     bool snapshots;      /* accounts have snapshots */
+    enum bank_refusal refusal; /* in each message that account a1 handles */
     struct delivery_settings settings;
 
     /* seen by accounts */
@@ -68,6 +74,9 @@ struct bank {
     int once;            /* the last result of sherd_once */
     uint32_t replies;    /* at the asker */
     uint32_t reply_msg;
+    uint32_t unanswered; /* asks that ended without an answer */
+    enum sherd_reason reason; /* of the last one */
+    uint32_t refusals;   /* events that were refused */
     uint32_t open;       /* sherd_deliveries_open in the last call */
     uint32_t transmitted; /* deliveries that left for the network */
 };
@@ -81,6 +90,8 @@ void bank_run(void);
 void bank_advance(uint64_t ms); /* both clocks */
 /* All events so far become durable; effects leave. */
 void bank_commit(void);
+/* The journal refuses the account's events that are not durable. */
+void bank_fail(const char *id, enum sherd_reason reason);
 /* The process dies: events that are not durable are lost. Another one begins. */
 void bank_crash(void);
 void bank_send(const char *id, uint32_t msg, struct slice body);

@@ -348,6 +348,29 @@ static void an_expired_delivery_is_never_handled_and_its_sender_knows(void **sta
     assert_int_equal(bank_status().deliveries_open, 0);
 }
 
+static int setup_clock(void **state)
+{
+    (void)state;
+    bank.has_clock = true;
+    bank_open();
+    return 0;
+}
+
+static void a_delivery_that_expires_during_a_slow_handler_is_not_handled(void **state)
+{
+    (void)state;
+    bank.commits = false;
+    bank_pay("a0", "a1", 100, BANK_MONEY, 500);
+    bank_run();
+    bank_send("a1", BANK_SLOW, slice_text(""));
+    bank_commit(); /* the delivery follows */
+    bank.commits = true;
+    bank_run();
+    assert_int_equal(bank.received, 0);
+    assert_int_equal(bank.ends[SHERD_DELIVERY_EXPIRED], 1);
+    assert_int_equal(bank_balance("a1"), BANK_FIRST);
+}
+
 static void the_end_by_expiry_survives_a_crash_and_a_clock_that_goes_back(void **state)
 {
     (void)state;
@@ -525,6 +548,8 @@ int main(void)
         TEST(a_delivery_can_be_confirmed_later),
         TEST(a_delivery_that_was_not_confirmed_comes_again_after_a_crash),
         TEST(an_expired_delivery_is_never_handled_and_its_sender_knows),
+        cmocka_unit_test_setup_teardown(
+            a_delivery_that_expires_during_a_slow_handler_is_not_handled, setup_clock, teardown),
         TEST(the_end_by_expiry_survives_a_crash_and_a_clock_that_goes_back),
         TEST(a_delivery_without_an_answer_is_given_up),
         TEST(a_command_is_carried_out_once_and_answered_each_time),

@@ -55,6 +55,53 @@ static void an_actor_gets_it_nevertheless_if_it_wants_that(void **state)
     assert_int_equal(lab.received, 1);
 }
 
+/* A handler of the same turn takes two seconds; the fake clock stands still otherwise. */
+static uint64_t clock_now;
+
+static uint64_t fake_clock(void)
+{
+    return clock_now;
+}
+
+static enum sherd_next slow_receive(struct sherd_ctx *ctx, void *self, const struct sherd_msg *msg)
+{
+    (void)ctx;
+    (void)self;
+    if (msg->kind == SHERD_MESSAGE && msg->msg == 6)
+        clock_now += 2 * SECOND;
+    lab.received += msg->kind == SHERD_MESSAGE;
+    return SHERD_CONTINUE;
+}
+
+static const struct sherd_behavior slow = { .name = "slow", .receive = slow_receive };
+
+/* Puts a slow message and then an ask of `ms` into one batch; returns how many were received. */
+static uint64_t ask_after_a_slow_message(int wants_expired, uint64_t ms)
+{
+    struct sherd_entity_type type = { .name = "W", .behavior = slow, .shards = 10 };
+
+    lab_teardown(NULL);
+    clock_now = 1000 * SECOND;
+    lab_open_with((struct actors_settings){ .clock = fake_clock });
+    type.behavior.wants_expired = wants_expired;
+    actors_add_type(lab.actors, TYPE_W, &type);
+    ORDER(lab_spawn("asker"), { DO_ENTITY_TELL, 6, .type = "W", .id = "x" },
+          { DO_ENTITY_ASK, 5, .type = "W", .id = "x", .tag = 3, .ms = ms });
+    lab_run();
+    return lab.received - 1; /* without the orders */
+}
+
+static void a_message_whose_ask_ends_during_a_slow_handler_is_not_delivered(void **state)
+{
+    (void)state;
+    assert_int_equal(ask_after_a_slow_message(0, 500), 1);
+    assert_int_equal(lab_status().undelivered[SHERD_REASON_EXPIRED], 1);
+    lab_conserved();
+    assert_int_equal(ask_after_a_slow_message(0, 5000), 2);
+    assert_int_equal(lab_status().undelivered[SHERD_REASON_EXPIRED], 0);
+    assert_int_equal(ask_after_a_slow_message(1, 500), 2);
+}
+
 static void the_time_left_for_another_node_is_never_zero(void **state)
 {
     struct message message = { .expires = message_expiry(5000 * MS, 3000) };
@@ -87,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_message_in_time_is_delivered),
         TEST(a_message_whose_ask_is_over_is_not_delivered),
+        TEST(a_message_whose_ask_ends_during_a_slow_handler_is_not_delivered),
         TEST(an_actor_gets_it_nevertheless_if_it_wants_that),
         cmocka_unit_test(the_time_left_for_another_node_is_never_zero),
         cmocka_unit_test(the_longest_ask_expires_in_time_at_each_moment),

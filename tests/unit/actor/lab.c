@@ -307,6 +307,14 @@ static uint64_t append(void *user, uint64_t actor, struct entity_event event)
     return ++lab.position;
 }
 
+static void take_back(void *user, uint64_t actor, uint64_t seq)
+{
+    (void)user;
+    (void)actor;
+    lab.taken_back = seq;
+    lab.take_backs++;
+}
+
 void lab_open(void)
 {
     lab_open_with((struct actors_settings){ 0 });
@@ -327,6 +335,7 @@ void lab_open_with(struct actors_settings settings)
     settings.now = 1000 * SECOND;
     settings.trace = lab.trace;
     settings.append = append;
+    settings.take_back = take_back;
     lab.now = settings.now;
     lab.route = true;
     lab.actors = actors_new(&settings);

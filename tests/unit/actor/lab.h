@@ -78,6 +78,8 @@ struct lab {
     struct message *out[4096]; /* other messages that came out; all if !route */
     uint32_t out_count;
     uint64_t events;     /* appended */
+    uint64_t taken_back; /* the number that the last take_back gave */
+    uint32_t take_backs;
     uint64_t position;   /* the last one given; a test may raise it, as other writers do */
     bool refuses;        /* events */
     uint64_t wants[256]; /* actors that want replay */

@@ -113,6 +113,66 @@ static const char *rows(struct lane *lane, const char *id)
 }
 
 /* The commit of a base also deletes earlier records (docs/protocol/journal.md). */
+/* Neither the entity's earlier events nor those of others are touched. */
+static void events_taken_back_are_not_stored(void **state)
+{
+    struct lane lane;
+    struct journal_status status;
+    (void)state;
+
+    lane_open(&lane, "back");
+    lane_ready(&lane, 100, "7", "x");
+    lane_replay(&lane, 101, "7", "y");
+    lane_settle(&lane);
+    lane_append(&lane, 100, "one");
+    lane_append(&lane, 100, "two");
+    lane_append(&lane, 101, "other");
+    lane_append(&lane, 100, "three");
+    journal_withdraw(lane.journal, 100, 1);
+    journal_withdraw(lane.journal, 999, 0); /* unknown */
+    assert_int_equal(journal_seq(lane.journal, 100), 1);
+    journal_status(lane.journal, &status);
+    assert_int_equal(status.events_waiting, 2);
+    lane_append(&lane, 100, "new");
+    lane_settle(&lane);
+    assert_int_equal(lane.durable, 5);
+    journal_status(lane.journal, &status);
+    assert_int_equal(status.events_stored, 3);
+    assert_int_equal(status.events_failed, 2);
+    assert_int_equal(status.events_waiting, 0);
+    assert_int_equal(status.bytes_waiting, 0);
+    lane.log[0] = 0;
+    journal_forget(lane.journal, 100);
+    lane_replay(&lane, 102, "7", "x");
+    lane_settle(&lane);
+    lane_said(&lane, "event(102,1,one) event(102,2,new) recovered(102,2) ");
+    lane_close(&lane);
+}
+
+/* A commit is out with earlier events; the collecting group loses all events. */
+static void all_events_of_a_group_can_be_taken_back(void **state)
+{
+    struct journal_request *commit;
+    struct lane lane;
+    (void)state;
+
+    lane_open(&lane, "all");
+    lane_ready(&lane, 100, "7", "x");
+    lane_append(&lane, 100, "one");
+    commit = journal_take_request(lane.journal, lane.now);
+    lane_append(&lane, 100, "two");
+    journal_withdraw(lane.journal, 100, 1);
+    journal_forget(lane.journal, 100);
+    lane_replay(&lane, 101, "7", "x"); /* waits for the commit */
+    lane_drain(&lane);
+    assert_null(journal_take_request(lane.journal, lane.now));
+    lane_answer(&lane, commit);
+    lane_settle(&lane);
+    assert_int_equal(lane.durable, 2);
+    lane_said(&lane, "event(101,1,one) recovered(101,1) ");
+    lane_close(&lane);
+}
+
 static void a_base_deletes_what_it_replaces(void **state)
 {
     struct lane lane;
@@ -596,6 +656,8 @@ int main(void)
         cmocka_unit_test(one_commit_is_out_and_the_next_group_collects),
         cmocka_unit_test(events_of_an_entity_and_of_a_lane_are_bounded),
         cmocka_unit_test(bytes_of_an_entity_and_of_a_lane_are_bounded),
+        cmocka_unit_test(events_taken_back_are_not_stored),
+        cmocka_unit_test(all_events_of_a_group_can_be_taken_back),
         cmocka_unit_test(an_event_at_the_limit_is_stored_and_one_above_is_not),
         cmocka_unit_test(a_long_recovery_comes_in_chunks),
         cmocka_unit_test(a_chunk_has_a_limit_of_bytes),
