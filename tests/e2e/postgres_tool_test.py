@@ -1,7 +1,8 @@
 """Tests `sherd journal` against a writer to a journal in PostgreSQL that lives, also if the writer's sessions
-ended or its URL names another application.
+ended or its URL names another application. Passwords are hidden, and certificates are verified.
 
 usage: postgres_tool_test.py WRITER SHERD"""
+import os
 import subprocess
 import sys
 import time
@@ -85,6 +86,45 @@ def a_writer_without_a_session_is_fenced_by_a_change(server):
     writer.close()
 
 
+def no_output_has_a_part_of_a_password(server):
+    """Also if libpq cannot read the URL, or reads a part of the password as another part."""
+    port = server.port
+    urls = ["postgresql://u:hunter2@[::1/db", "postgresql://u:x%hunter2@h/db", "host=h password=x hunter2", "password='x hunter2",
+            "hunter2=x", f"postgresql://u:x@hunter2@127.0.0.1:{port}/postgres", f"postgresql://u:x/hunter2@127.0.0.1:{port}/postgres",
+            "postgresql://u:x/hunter2@y@h/db", "postgresql://u:9/hunter2@h/db", "postgresql:/u:hunter2@h/db", "jdbc:postgresql://h/d?password=hunter2",
+            f"postgresql://nobody:hunter2@127.0.0.1:{port}/postgres", "postgresql://u:hunter2@127.0.0.1:1/postgres",
+            "host=/nowhere password=hunter2", f"host=127.0.0.1 port={port} user=nobody password=hunter2 connect_timeout=hunter2"]
+    for url in urls:
+        for command in ["info"], ["remove-sharding"], ["verify", "--deep"], ["import"]:
+            words = [*command, "postgres:" + url, *(["T"] if command == ["remove-sharding"] else [])]
+            code, said = journal(*words, stdin="")
+            expect(code and "hunter2" not in said, f"{' '.join(words)}: {said.strip()}")
+        writer = Writer(WRITER, url)
+        writer.close()
+        expect(writer.opened != "open" and "hunter2" not in writer.opened + "".join(writer.log), f"a node with {url}: {writer.opened}")
+    for place in "postgreql://u:hunter2@h/db", "Postgres://u:hunter2@h/db", "mysql:x://hunter2":
+        for command in ["info", place], ["verify", place], ["import", place], ["move", place, "postgres:x"], ["move", "x.db", place]:
+            code, said = journal(*command, stdin="")
+            expect(code and "hunter2" not in said, f"{' '.join(command)}: {said.strip()}")
+
+
+def a_service_needs_a_verified_certificate(server):
+    """As with a URL, nothing is sent in plain text to a host that is not this machine. 0.0.0.0 reaches this
+    server, and is no loopback address."""
+    path = os.path.join(server.folder, "services.conf")
+    with open(path, "w") as file:
+        file.write(f"[prod]\nhost=0.0.0.0\nport={server.port}\ndbname=postgres\nuser=sherd\n")
+    os.environ["PGSERVICEFILE"] = path
+    for url in "service=prod", server.url(host="0.0.0.0"):
+        code, said = journal("info", "postgres:" + url)
+        expect(code == 3 and "does not support SSL" in said, f"{url}: {said.strip()}")
+        writer = Writer(WRITER, url)
+        expect("does not support SSL" in writer.opened, f"a node with {url}: {writer.opened}")
+        writer.close()
+    code, said = journal("info", "postgres:service=prod sslmode=disable")
+    expect(code == 0, f"a URL may allow plain text: {said.strip()}")
+
+
 def main():
     if not postgres_server.programs():
         print("skipped: no PostgreSQL server is installed")
@@ -92,6 +132,8 @@ def main():
     with postgres_server.Server() as server:
         an_own_application_name_hides_no_node(server)
         a_session_that_holds_a_shard_is_ended(server)
+        a_service_needs_a_verified_certificate(server)
+        no_output_has_a_part_of_a_password(server)
         server.sql("DROP SCHEMA sherd CASCADE")
         a_writer_without_a_session_is_fenced_by_a_change(server)
     print("FAILED" if failed else "ok")
