@@ -28,6 +28,14 @@ bool journal_is_remote(const struct cmd_call *call)
     return journal_url(call->arguments[0]) != NULL;
 }
 
+bool cmd_place_is_readable(const struct cmd_call *call)
+{
+    if (!call->count || journal_is_remote(call) || !strstr(call->arguments[0], "://"))
+        return true;
+    (void)cmd_fail(CMD_USAGE, "the journal is neither a file nor a URL of PostgreSQL; write postgres:URL");
+    return false;
+}
+
 struct journal *journal_open_old(const struct cmd_call *call)
 {
     char error[BACKEND_ERROR_MAX] = "";

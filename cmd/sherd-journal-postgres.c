@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "pgdriver/url.h"
 #include "pgdriver/schema_001.h" /* generated from postgres/schema/001.sql */
 #include "postgres/sql.h"
 
@@ -24,7 +25,7 @@ static struct postgres_journal *own_of(struct journal *journal)
     return (struct postgres_journal *)journal;
 }
 
-/* Keeps a text in one line, without secrets: libpq's texts have no password. False. */
+/* Keeps the first line of a text. False. */
 static bool refuse(struct postgres_journal *own, const char *text)
 {
     size_t size = strcspn(text, "\n");
@@ -109,7 +110,7 @@ static bool read_info(struct journal *journal, struct journal_info *info)
         info->entities = journal_remote_number(result, 0, 3);
         info->events = journal_remote_number(result, 0, 4);
         info->bytes = journal_remote_number(result, 0, 5);
-        info->users = journal_remote_number(result, 0, 6) > 0;
+        info->users = journal_remote_number(result, 0, 6) > 0 ? 1 : -1; /* a node may be cut off for a while */
         info->snapshots = journal_remote_number(result, 0, 7);
     }
     PQclear(result);
@@ -267,20 +268,27 @@ bool journal_remote_execute(struct journal *journal, const char *text)
     return good;
 }
 
+/* Takes the claim of a changed shard away. A node that lives, without a session that change_all could see, is
+ * fenced at its next write, and its successor reads anew. */
+#define UNCLAIM                                                                                          \
+    "WITH e AS (SELECT id, shard FROM @entity WHERE pid = $1::bytea),"                                   \
+    " freed AS (UPDATE @shard SET claim = 0, owner = 'sherd journal' WHERE id IN (SELECT shard FROM e"    \
+    " UNION (SELECT v.shard FROM @event v JOIN e ON v.entity = e.id ORDER BY v.seq DESC LIMIT 1))),"
+
 static bool change_one(struct journal *journal, const struct journal_change *change)
 {
     static const struct {
         const char *text;
         int parameters;
     } texts[] = {
-        [JOURNAL_DELETE_EVENTS] = { "WITH gone AS (DELETE FROM @event WHERE entity = (SELECT id FROM @entity"
-                                    " WHERE pid = $1::bytea) RETURNING 1) SELECT count(*) FROM gone", 1 },
-        [JOURNAL_DELETE_SNAPSHOTS] = { "WITH gone AS (DELETE FROM @snapshot WHERE entity = (SELECT id FROM @entity"
-                                       " WHERE pid = $1::bytea) AND seq BETWEEN $2::int8 AND $3::int8 RETURNING 1)"
+        [JOURNAL_DELETE_EVENTS] = { UNCLAIM " gone AS (DELETE FROM @event WHERE entity = (SELECT id FROM e)"
+                                    " RETURNING 1) SELECT count(*) FROM gone", 1 },
+        [JOURNAL_DELETE_SNAPSHOTS] = { UNCLAIM " gone AS (DELETE FROM @snapshot WHERE entity = (SELECT id FROM e)"
+                                       " AND seq BETWEEN $2::int8 AND $3::int8 RETURNING 1)"
                                        " SELECT count(*) FROM gone", 3 },
-        [JOURNAL_PUT_SNAPSHOT] = { "WITH put AS (INSERT INTO @snapshot (entity, seq, at, record)"
-                                   " SELECT id, $2::int8, clock_timestamp(), $4::bytea FROM @entity"
-                                   " WHERE pid = $1::bytea AND $3::int8 > 0 ON CONFLICT (entity, seq)"
+        [JOURNAL_PUT_SNAPSHOT] = { UNCLAIM " put AS (INSERT INTO @snapshot (entity, seq, at, record)"
+                                   " SELECT id, $2::int8, clock_timestamp(), $4::bytea FROM e"
+                                   " WHERE $3::int8 > 0 ON CONFLICT (entity, seq)"
                                    " DO UPDATE SET record = excluded.record RETURNING 1) SELECT count(*) FROM put", 4 },
     };
     uint8_t from[8], to[8];
@@ -303,7 +311,7 @@ static bool change_all(struct journal *journal, const struct journal_changes *ch
                 read_info(journal, &info);
 
     buf_fini(&info.cluster);
-    if (good && info.users)
+    if (good && info.users == 1)
         good = refuse(own, "nodes are connected; stop all nodes that use it");
     for (uint32_t i = 0; i < changes->count && good; i++)
         good = change_one(journal, &changes->items[i]);
@@ -347,33 +355,16 @@ static const struct journal_ops postgres_ops = {
 
 /* ---- connecting ---- */
 
-static const char *value_of(const PQconninfoOption *all, const char *keyword)
+/* Keeps libpq's text without the password, which it might quote. False. */
+static bool refuse_hidden(struct postgres_journal *own, const char *text, const char *password)
 {
-    for (const PQconninfoOption *at = all; at && at->keyword; at++)
-        if (strcmp(at->keyword, keyword) == 0 && at->val)
-            return at->val;
-    return "";
-}
+    struct buf line = { 0 };
 
-static bool is_local(const char *host)
-{
-    return !host[0] || host[0] == '/' || strcmp(host, "localhost") == 0 || strcmp(host, "127.0.0.1") == 0 ||
-           strcmp(host, "::1") == 0;
-}
-
-/* As nodes do, wants a verified certificate from other hosts, unless the user says otherwise. */
-static bool wants_certificate(PQconninfoOption *all)
-{
-    PQconninfoOption *defaults = PQconndefaults();
-    const char *address = value_of(all, "hostaddr");
-    const char *host = value_of(all, "host");
-    bool wants;
-
-    if (!address[0] && !host[0])
-        address = value_of(defaults, "hostaddr"), host = value_of(defaults, "host");
-    wants = !value_of(all, "sslmode")[0] && !getenv("PGSSLMODE") && !is_local(address[0] ? address : host);
-    PQconninfoFree(defaults);
-    return wants;
+    pg_url_hide(&line, text, password);
+    buf_put_u8(&line, 0);
+    (void)refuse(own, (const char *)line.data);
+    buf_fini(&line);
+    return false;
 }
 
 static bool connect_to(struct postgres_journal *own, const char *url)
@@ -384,21 +375,31 @@ static bool connect_to(struct postgres_journal *own, const char *url)
     const char *values[KEYWORDS] = { url, "sherd journal", "UTF8", "5", "disable",
                                      "-c default_transaction_read_only=on -c search_path=pg_catalog"
                                      " -c statement_timeout=600000" };
-    char *fault = NULL;
-    PQconninfoOption *parsed = PQconninfoParse(url, &fault);
+    char fault[PG_ERROR_SIZE];
+    struct pg_url_facts facts;
+    PQconninfoOption *parsed;
+    bool good;
 
-    if (!parsed) {
-        (void)refuse(own, fault ? fault : "the URL is wrong");
-        PQfreemem(fault);
-        return false;
+    if (!pg_url_check(url, &facts, fault))
+        return refuse(own, fault);
+    parsed = PQconninfoParse(url, NULL);
+    check(parsed != NULL); /* pg_url_check */
+    /* Nothing is sent before it is known which certificates are wanted. */
+    own->connection = PQconnectStartParams(keywords, values, 1);
+    if (PQstatus(own->connection) != CONNECTION_BAD) {
+        bool must_verify = pg_url_must_verify(parsed, own->connection);
+
+        if (must_verify) {
+            keywords[6] = "sslmode";
+            values[6] = "verify-full";
+        }
+        PQfinish(own->connection);
+        own->connection = PQconnectdbParams(keywords, values, 1);
     }
-    if (wants_certificate(parsed)) {
-        keywords[6] = "sslmode";
-        values[6] = "verify-full";
-    }
+    good = PQstatus(own->connection) == CONNECTION_OK ||
+           refuse_hidden(own, PQerrorMessage(own->connection), pg_url_value(parsed, "password"));
     PQconninfoFree(parsed);
-    own->connection = PQconnectdbParams(keywords, values, 1);
-    return PQstatus(own->connection) == CONNECTION_OK || refuse(own, PQerrorMessage(own->connection));
+    return good;
 }
 
 static bool check_version(struct postgres_journal *own)

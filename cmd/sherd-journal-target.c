@@ -98,7 +98,7 @@ static bool check_users(struct target *target)
     bool good = target->journal->ops->info(target->journal, &info);
 
     buf_fini(&info.cluster);
-    if (good && info.users)
+    if (good && info.users == 1)
         return refuse(target, "nodes are connected; stop all nodes that use it");
     if (good && info.entities)
         return refuse(target, "it has entities already; an import needs an empty journal");
@@ -266,10 +266,11 @@ static bool check_shards(struct target *target)
                                              "is not that of the nodes, or the type has another extractor"));
 }
 
+/* Takes the claims away, too: a node that lives is fenced at its next write. */
 static bool put_positions(struct target *target)
 {
     static const char text[] =
-        "WITH moved AS (UPDATE @shard s SET last = r.last FROM unnest($1::int8[], $2::int8[]) AS r (id, last)"
+        "WITH moved AS (UPDATE @shard s SET last = r.last, claim = 0 FROM unnest($1::int8[], $2::int8[]) AS r (id, last)"
         " WHERE s.id = r.id RETURNING 1) SELECT count(*) FROM moved";
     struct slice parameters[2];
     struct map_entry entry;

@@ -129,6 +129,8 @@ static enum cmd_exit run(const struct cmd_command *command, char **words, int co
         cmd_print_usage(stderr, command, true);
         return CMD_USAGE;
     }
+    if (command->group && !cmd_place_is_readable(&call))
+        return CMD_USAGE;
     exit = command->run(&call);
     if (fflush(stdout) != 0 && exit == CMD_GOOD)
         return cmd_fail(CMD_UNREACHABLE, "standard output cannot be written");

@@ -82,6 +82,9 @@ void cmd_print_usage(FILE *out, const struct cmd_command *command, bool is_short
 enum cmd_exit cmd_man(const struct cmd_call *call);
 enum cmd_exit cmd_completion(const struct cmd_call *call);
 
+/* sherd-journal-open.c: false, with a line on standard error: the first argument is neither a file nor a URL of
+ * PostgreSQL. It may have a password, so it is not printed. */
+bool cmd_place_is_readable(const struct cmd_call *call);
 /* sherd-journal-*.c */
 enum cmd_exit cmd_journal_info(const struct cmd_call *call);
 enum cmd_exit cmd_journal_ids(const struct cmd_call *call);

@@ -89,6 +89,8 @@ int settings_read_journal(struct settings *settings, char *error, size_t size)
             "sherd_system_open");
     return settings_refuse(
         settings, error, size, key,
-        "\"%s\" is not memory, sqlite or postgres, and the program registered "
-        "no back end of that name with sherd_backend_register", name);
+        "\"%.*s\" is not memory, sqlite or postgres, and the program registered "
+        "no back end of that name with sherd_backend_register%s",
+        (int)strcspn(name, ":= "), name, /* the rest may be a URL with a password */
+        strpbrk(name, ":= ") ? "; write a URL in journal.postgres.url" : "");
 }

@@ -71,10 +71,10 @@ static int set_plugin(struct config *config, const char *journal, char *error,
     if (!colon || colon == journal || !colon[1] ||
         strncmp(journal, "sqlite:", 7) == 0) {
         (void)snprintf(error, size,
-                       "options.journal is \"%.40s\"; it must be \"memory\", "
+                       "options.journal is \"%.*s\"; it must be \"memory\", "
                        "\"sqlite:PATH\" or \"NAME:PLACE\" of a registered "
                        "back end",
-                       journal);
+                       (int)strcspn(journal, ":= "), journal);
         return SHERD_EINVAL;
     }
     buf_put(&name, journal, (size_t)(colon - journal));

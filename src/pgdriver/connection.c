@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "pgdriver/url.h"
 
 #define PASSWORD_MAX 1000
 #define HOST_PARAMETERS 64 /* libpq knows about 40 */
@@ -152,24 +153,12 @@ uint32_t pg_connection_version(const struct pg_connection *connection)
 static void set_text(struct pg_connection *connection, const char *sqlstate, const char *text)
 {
     struct buf line = { 0 };
-    size_t size = strlen(connection->password);
-    const char *at = text;
 
     if (sqlstate && sqlstate[0]) {
         buf_put_text(&line, sqlstate);
         buf_put_text(&line, ": ");
     }
-    while (*at && line.size < 2 * PG_ERROR_SIZE) {
-        if (size && strncmp(at, connection->password, size) == 0) {
-            buf_put_text(&line, "***");
-            at += size;
-        } else {
-            buf_put_u8(&line, *at == '\n' ? ' ' : *at == '"' ? '\'' : (uint8_t)*at);
-            at++;
-        }
-    }
-    while (line.size && line.data[line.size - 1] == ' ')
-        line.size--;
+    pg_url_hide(&line, text, connection->password);
     (void)snprintf(connection->text, sizeof connection->text, "%.*s", (int)line.size,
                    line.data ? (const char *)line.data : ""); /* may be cut */
     buf_fini(&line);
@@ -215,32 +204,6 @@ static void note(void *context, const PGresult *result)
 }
 
 /* ---- connecting ---- */
-
-bool pg_url_check(const char *url, bool *has_password, char *error)
-{
-    char *why = NULL;
-    PQconninfoOption *parsed;
-
-    if (strncmp(url, "jdbc:", 5) == 0) {
-        (void)snprintf(error, PG_ERROR_SIZE,
-                       "journal.postgres.url is a URL for Java; write it without \"jdbc:\", and "
-                       "its options with libpq's names"); /* fits */
-        return false;
-    }
-    parsed = PQconninfoParse(url, &why);
-    if (!parsed) {
-        /* libpq's text may quote the URL, with a password. */
-        (void)snprintf(error, PG_ERROR_SIZE,
-                       "journal.postgres.url cannot be read; write "
-                       "postgresql://USER@HOST/DATABASE or key=value pairs"); /* fits */
-        PQfreemem(why);
-        return false;
-    }
-    for (const PQconninfoOption *at = parsed; at->keyword; at++)
-        *has_password |= at->val && at->val[0] && strcmp(at->keyword, "password") == 0;
-    PQconninfoFree(parsed);
-    return true;
-}
 
 /* Keywords and values for PQconnectStartParams. The texts are lent. */
 struct parameters {
@@ -302,53 +265,17 @@ static bool read_password(struct pg_connection *connection)
     return size ? true : fail(connection, PG_REFUSED, "journal.postgres.password-file is empty");
 }
 
-static bool is_local_one(const char *host, size_t size)
-{
-    return size == 0 || host[0] == '/' || host[0] == '@' ||
-           (size == 9 && strncmp(host, "localhost", 9) == 0) ||
-           (size == 3 && strncmp(host, "::1", 3) == 0) ||
-           (size > 4 && strncmp(host, "127.", 4) == 0 &&
-            strspn(host, "0123456789.") >= size);
-}
-
-/* All hosts of a list are this machine, or its sockets. */
-static bool is_local(const char *hosts)
-{
-    while (hosts && *hosts) {
-        size_t size = strcspn(hosts, ",");
-
-        if (!is_local_one(hosts, size))
-            return false;
-        hosts += size + (hosts[size] == ',');
-    }
-    return true;
-}
-
-static const char *value_of(const PQconninfoOption *from, const char *key)
-{
-    for (; from && from->keyword; from++)
-        if (strcmp(from->keyword, key) == 0)
-            return from->val ? from->val : "";
-    return "";
-}
-
-/* Whether a connection to another host would not verify the server's certificate. Also names the
- * server. Before anything is sent. */
-static bool is_unverified(struct pg_connection *connection)
+/* Names the server. Before anything is sent. */
+static void set_label(struct pg_connection *connection)
 {
     PQconninfoOption *all = PQconninfo(connection->server);
-    const char *address = value_of(all, "hostaddr");
-    const char *host = value_of(all, "host");
-    const char *mode = value_of(all, "sslmode");
-    bool is_weak = strcmp(mode, "disable") == 0 || strcmp(mode, "allow") == 0 ||
-                   strcmp(mode, "prefer") == 0;
-    bool result = is_weak && !is_local(address[0] ? address : host);
+    const char *address = pg_url_value(all, "hostaddr");
+    const char *host = pg_url_value(all, "host");
 
     (void)snprintf(connection->label, sizeof connection->label, "host=%.60s port=%.12s database=%.30s",
-                   host[0] ? host : address[0] ? address : "local", value_of(all, "port"),
-                   value_of(all, "dbname")); /* fits */
+                   host[0] ? host : address[0] ? address : "local", pg_url_value(all, "port"),
+                   pg_url_value(all, "dbname")); /* fits */
     PQconninfoFree(all);
-    return result;
 }
 
 static bool start(struct pg_connection *connection, const struct parameters *to)
@@ -416,7 +343,7 @@ static void put_parameters(struct pg_connection *connection, struct parameters *
         set_parameter(to, "password", connection->password);
     else if (parameter(to, "password"))
         (void)snprintf(connection->password, sizeof connection->password, "%s", parameter(to, "password"));
-    set_default(to, "application_name", name);
+    set_parameter(to, "application_name", name); /* also in place of the URL's */
     set_default(to, "target_session_attrs", "read-write");
     set_default(to, "gssencmode", "disable");
     set_default(to, "tcp_user_timeout", "20000");
@@ -444,7 +371,9 @@ bool pg_connection_connect(struct pg_connection *connection, uint64_t deadline)
     check(parsed != NULL); /* pg_url_check */
     put_parameters(connection, &to, parsed, name);
     connected = start(connection, &to);
-    if (connected && is_unverified(connection) && !parameter(&to, "sslmode") && !getenv("PGSSLMODE")) {
+    if (connected)
+        set_label(connection);
+    if (connected && pg_url_must_verify(parsed, connection->server)) {
         pg_connection_close(connection);
         set_parameter(&to, "sslmode", "verify-full");
         connected = start(connection, &to);

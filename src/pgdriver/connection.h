@@ -1,6 +1,6 @@
 /* Holds one connection to a PostgreSQL server, and runs prepared statements on it in pipeline mode.
  *
- * The only file that calls libpq. Every wait has a deadline on the monotonic clock. A connection that
+ * The only file that connects nodes with libpq. Every wait has a deadline on the monotonic clock. A connection that
  * broke, or whose deadline passed, is closed: the outcome of what was sent is unknown then. */
 #ifndef SHERD_PGDRIVER_CONNECTION_H
 #define SHERD_PGDRIVER_CONNECTION_H
@@ -58,8 +58,5 @@ const char *pg_connection_text(const struct pg_connection *connection); /* one l
 const char *pg_connection_label(const struct pg_connection *connection); /* host, port, database, user */
 uint32_t pg_connection_backend(const struct pg_connection *connection); /* process id of the server's session */
 uint32_t pg_connection_version(const struct pg_connection *connection); /* of the server, as 150018 */
-
-/* Checks a connection text. False, with a line in error. */
-bool pg_url_check(const char *url, bool *has_password, char *error);
 
 #endif

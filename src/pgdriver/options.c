@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "pgdriver/connection.h"
+#include "pgdriver/url.h"
 #include "postgres/sql.h"
 
 static const char *text_of(const struct sherd_backend_options *from,
@@ -41,12 +41,12 @@ static const char *fault_of(const struct pg_options *options)
     return NULL;
 }
 
-struct pg_options *pg_options_read(const struct sherd_backend_options *from,
+struct pg_options *pg_options_read(const struct sherd_backend_options *from, bool warns,
                                    char *error)
 {
     struct pg_options *options = mem_alloc(sizeof *options);
     const char *fault;
-    bool has_password = false;
+    struct pg_url_facts facts;
 
     options->url = mem_text(from->place[0] ? from->place : text_of(from, "url", ""));
     options->password_file = mem_text(text_of(from, "password-file", ""));
@@ -62,14 +62,18 @@ struct pg_options *pg_options_read(const struct sherd_backend_options *from,
     fault = fault_of(options);
     if (fault)
         (void)snprintf(error, SHERD_BACKEND_ERROR_MAX, "%s", fault); /* fits */
-    if (fault || !pg_url_check(options->url, &has_password, error)) {
+    if (fault || !pg_url_check(options->url, &facts, error)) {
         pg_options_free(options);
         return NULL;
     }
-    if (has_password)
+    if (warns && facts.has_password)
         from->log(from->user, SHERD_BACKEND_WARNING,
                   "the journal's URL has a password, which other users of the machine may read "
                   "hint=\"use journal.postgres.password-file\"");
+    if (warns && facts.names_application)
+        from->log(from->user, SHERD_BACKEND_WARNING,
+                  "application_name of the journal's URL is not used: `sherd journal` knows nodes by the "
+                  "names of their sessions hint=\"delete it from the URL\"");
     return options;
 }
 

@@ -15,8 +15,8 @@ struct pg_options {
     uint32_t group_ms, connect_ms;
 };
 
-/* Null, with a line in error. */
-struct pg_options *pg_options_read(const struct sherd_backend_options *from,
+/* warns: logs what is unwise in the URL. Null, with a line in error. */
+struct pg_options *pg_options_read(const struct sherd_backend_options *from, bool warns,
                                    char *error);
 void pg_options_free(struct pg_options *options);
 

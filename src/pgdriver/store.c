@@ -33,7 +33,7 @@ static void put_owner(char owner[PG_OWNER_SIZE])
 static void *open_store(const struct sherd_backend_options *options,
                         enum sherd_backend_mode mode, char *error)
 {
-    struct pg_options *read = pg_options_read(options, error);
+    struct pg_options *read = pg_options_read(options, mode == SHERD_BACKEND_WRITER, error);
     struct pg_settings settings = { .is_writer = mode == SHERD_BACKEND_WRITER,
                                     .log = options->log, .log_user = options->user };
     struct pg_driver *driver;

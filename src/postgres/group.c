@@ -381,7 +381,8 @@ static void learn_shard(struct pg_group *group, struct pg_shard_plan *plan)
     struct slice key = pg_shard_key(&group->key, plan->type, plan->shard);
     struct pg_known_shard *known = pg_known_shard(group->known, key);
 
-    if (known && known->id == plan->id)
+    /* Another owner's position is not what this writer confirmed. */
+    if (known && known->id == plan->id && plan->claim == group->claim)
         known->last = plan->last + plan->added;
 }
 

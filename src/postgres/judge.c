@@ -96,7 +96,8 @@ void pg_group_shard_row(struct pg_group *group, const struct pg_shard_row *row)
     plan->fence = row->fence;
     plan->claim = row->claim;
     plan->last = row->last;
-    if (known && (known->is_lost || (row->claim == group->claim && row->last < known->last))) {
+    /* A shard's position never falls, so a lower one proves a loss under any claim. */
+    if (known && (known->is_lost || row->last < known->last)) {
         plan->is_lost = true;
         plan->confirmed = known->last;
     }
@@ -210,7 +211,7 @@ static void judge_shards(struct pg_group *group, struct sherd_backend_request *r
         if (plan->is_written)
             continue;
         shard->result = judge_shard(group, shard, plan);
-        if (shard->result == SHERD_BACKEND_LOST)
+        if (shard->result == SHERD_BACKEND_LOST || plan->is_lost)
             explain_loss(request, shard, plan);
     }
 }

@@ -88,10 +88,8 @@ static void compare_rows(struct pg_store *store, struct map *table)
         struct pg_known_shard *known = entry.value;
         const struct pg_shard_row *row = map_get(table, map_u64(&known->id));
 
-        if (!row || fence_compare(row->fence, known->fence) < 0)
+        if (!row || fence_compare(row->fence, known->fence) < 0 || row->last < known->last)
             note_lost(store, entry.key, known, row ? row->last : 0);
-        else if (row->claim == store->settings.claim && row->last < known->last)
-            note_lost(store, entry.key, known, row->last);
     }
 }
 

@@ -166,12 +166,36 @@ def asynchronous(program, policy):
         pair.remove()
 
 
+def moved(program):
+    """The shard moves after the failover, before its former owner connects again."""
+    pair = Pair(False)
+    try:
+        former, new = Writer(program, pair.url), Writer(program, pair.url)
+        expect(former.claim("s", 1, 1) == "done" and fill(former, "s", 5) == 5, "five records reach the standby")
+        pair.has_replayed()
+        pair.stop_replay()
+        more = sum(former.append("s", 1, 1, "T|s", 6 + i, "y") == "done" for i in range(20))
+        expect(more == 20, "20 more do not")
+        pair.fail_over()
+        expect(new.claim("s", 1, 2) == "done" and new.append("s", 1, 2, "T|s", 6, "z") == "done",
+               "the next owner claims the shard and writes")
+        answer = former.append("s", 1, 1, "T|s", 26, "y")
+        expect(answer == "fenced", f"the former owner is refused: {answer}")
+        expect(former.logged(r"lost confirmed events type=T shard=s confirmed=25 found=6"),
+               "the former owner names the loss")
+        former.close()
+        new.close()
+    finally:
+        pair.remove()
+
+
 def main():
     if not postgres_server.programs():
         print("skipped: no PostgreSQL server is installed")
         return 77
     synchronous(sys.argv[1])
     absent_standby(sys.argv[1])
+    moved(sys.argv[1])
     asynchronous(sys.argv[1], "stop")
     asynchronous(sys.argv[1], "halt")
     return 1 if failed else 0

@@ -212,6 +212,28 @@ static void a_missing_library_is_named_in_the_error(void **state)
     settings_fini(&settings);
 }
 
+/* A place in the plugin's name may have a password. */
+static void an_unknown_plugin_is_named_without_its_place(void **state)
+{
+    static const char *const rows[][2] = {
+        { "sherd.journal.plugin = \"postgres:postgresql://u:hunter2@h/db\"", NULL },
+        { "sherd.journal.plugin = \"postgresql://u:hunter2@h/db\"", NULL },
+        { "", "postgresql://u:hunter2@h/db" },
+        { "", "postgress:password=hunter2" },
+        { "", "host=h password=hunter2" },
+    };
+    struct settings settings;
+    char error[400];
+    (void)state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_not_equal(read_settings(&settings, rows[i][0], rows[i][1], error), 0);
+        if (strstr(error, "hunter2"))
+            fail_msg("%s", error);
+        settings_fini(&settings);
+    }
+}
+
 static void systems_with_other_settings_share_no_journal(void **state)
 {
     static struct sherd_backend named;
@@ -241,6 +263,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_back_end_registers_once_under_a_plain_name),
         cmocka_unit_test(a_missing_library_is_named_in_the_error),
+        cmocka_unit_test(an_unknown_plugin_is_named_without_its_place),
         cmocka_unit_test(a_lost_or_fenced_shard_ends_below_a_higher_fence),
         cmocka_unit_test(an_answer_may_grow_while_its_question_is_read),
         cmocka_unit_test(systems_with_other_settings_share_no_journal),

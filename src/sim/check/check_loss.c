@@ -2,6 +2,7 @@
 #include "sim/check/check_loss.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/check.h"
 #include "base/map.h"
@@ -23,10 +24,17 @@ struct asked {
     bool is_old; /* of before the last loss */
 };
 
+/* A shard of a node whose server lost events that this node knew. */
+struct lost_shard {
+    /* How far its position is below the one that the node knew, at least. At 0 other nodes may have
+     * written as much since, and the position proves nothing any more. */
+    uint64_t missing;
+};
+
 struct check_loss {
     struct verdict *verdict;
     struct map confirmed; /* node and persistence id -> struct confirmed */
-    struct map lost;      /* node, type and shard -> the check, as a set */
+    struct map lost;      /* node, type and shard -> struct lost_shard */
     VEC(struct asked) asked; /* without an answer */
     struct buf key;
     struct check_loss_counts counts;
@@ -56,6 +64,8 @@ void check_loss_free(struct check_loss *check)
     for (uint32_t at = 0; map_next(&check->confirmed, &at, &entry);)
         free_confirmed(entry.value);
     map_fini(&check->confirmed);
+    for (uint32_t at = 0; map_next(&check->lost, &at, &entry);)
+        mem_free(entry.value);
     map_fini(&check->lost);
     vec_fini(&check->asked);
     buf_fini(&check->key);
@@ -106,12 +116,37 @@ static void confirm(struct check_loss *check, uint32_t node, const struct journa
     confirmed->last = record->seq;
 }
 
+/* Another node may write these records, so the positions of the shards may rise by their number. */
+static void count_written(struct check_loss *check, uint32_t node,
+                          const struct journal_request *request)
+{
+    struct map_entry entry;
+
+    for (uint32_t i = 0; i < request->records.count && check->lost.count; i++) {
+        const struct backend_entity *entity =
+            &request->entities.items[request->records.items[i].entity];
+        struct slice key =
+            shard_key(check, node, request, &request->shards.items[entity->shard]);
+
+        for (uint32_t at = 0; map_next(&check->lost, &at, &entry);) {
+            struct lost_shard *lost = entry.value;
+            bool is_same = entry.key.size == key.size &&
+                           memcmp(entry.key.data + 4, key.data + 4, key.size - 4) == 0;
+            bool is_other = is_same && memcmp(entry.key.data, key.data, 4) != 0;
+
+            lost->missing -= is_other && lost->missing > 0;
+        }
+    }
+}
+
 static void asked(void *user, uint32_t node, const struct journal_request *request)
 {
     struct check_loss *check = user;
 
-    if (request->verb == BACKEND_APPEND)
-        vec_push(&check->asked, ((struct asked){ request, node, false }));
+    if (request->verb != BACKEND_APPEND)
+        return;
+    vec_push(&check->asked, ((struct asked){ request, node, false }));
+    count_written(check, node, request);
 }
 
 /* Tells whether the last loss was after it. */
@@ -141,9 +176,10 @@ static void append_answered(struct check_loss *check, uint32_t node,
     }
     for (uint32_t i = 0; i < request->shards.count; i++) {
         const struct backend_shard *shard = &request->shards.items[i];
-        struct slice key = shard_key(check, node, request, shard);
+        const struct lost_shard *lost = map_get(&check->lost, shard_key(check, node, request, shard));
+        struct slice name = backend_slice(request, shard->shard);
 
-        if (!map_get(&check->lost, key) || (is_old && shard->result != BACKEND_FENCED))
+        if (!lost || (is_old && shard->result != BACKEND_FENCED))
             continue; /* an old one may have been written before */
         if (shard->result == BACKEND_FENCED)
             check->counts.noticed++;
@@ -152,9 +188,13 @@ static void append_answered(struct check_loss *check, uint32_t node,
         if (shard->result == BACKEND_DONE)
             violation(check->verdict, "loss-detected", node,
                       "shard %.*s goes on, although the server lost events of it that it had confirmed",
-                      (int)shard->shard.size,
-                      (const char *)backend_slice(request, shard->shard).data);
-        (void)map_take(&check->lost, shard_key(check, node, request, shard));
+                      (int)name.size, (const char *)name.data);
+        else if (!is_old && lost->missing && !request->error[0])
+            violation(check->verdict, "loss-detected", node,
+                      "shard %.*s was refused without a word, although the server lost events of it that "
+                      "it had confirmed",
+                      (int)name.size, (const char *)name.data);
+        mem_free(map_take(&check->lost, shard_key(check, node, request, shard)));
     }
 }
 
@@ -168,7 +208,7 @@ static void answered(void *user, uint32_t node, const struct journal_request *re
     } else if (request->verb == BACKEND_CLAIM && request->result == BACKEND_DONE) {
         key = key_of(check, node, backend_slice(request, request->type),
                      backend_slice(request, request->shard));
-        (void)map_take(&check->lost, key);
+        mem_free(map_take(&check->lost, key));
     }
 }
 
@@ -188,7 +228,7 @@ static void node_gone(void *user, uint32_t node)
 
         if (confirmed->node != node)
             continue;
-        (void)map_take(&check->lost, confirmed->shard);
+        mem_free(map_take(&check->lost, confirmed->shard));
         key = key_of(check, node, confirmed->id, (struct slice){ 0 });
         (void)map_take(&check->confirmed, key);
         free_confirmed(confirmed);
@@ -204,13 +244,21 @@ static void rewound(void *user, const struct book *book)
         check->asked.items[i].is_old = true;
     for (uint32_t at = 0; map_next(&check->confirmed, &at, &entry);) {
         struct confirmed *confirmed = entry.value;
+        uint64_t found = book_last(book, confirmed->id);
+        struct lost_shard *lost = map_get(&check->lost, confirmed->shard);
 
-        if (confirmed->last <= book_last(book, confirmed->id))
+        if (confirmed->last <= found)
             continue;
-        confirmed->last = book_last(book, confirmed->id);
+        if (!lost) {
+            lost = mem_alloc(sizeof *lost);
+            (void)map_put(&check->lost, confirmed->shard, lost); /* was absent */
+        }
+        lost->missing += confirmed->last - found;
+        confirmed->last = found;
         check->counts.lost++;
-        (void)map_put(&check->lost, confirmed->shard, check); /* a value that is not null */
     }
+    for (uint32_t i = 0; i < check->asked.count; i++)
+        count_written(check, check->asked.items[i].node, check->asked.items[i].request);
 }
 
 struct disk_backend_observer check_loss_observer(struct check_loss *check)

@@ -1,7 +1,8 @@
 /* Checks that nodes notice a server that lost what it confirmed.
  *
  *   loss-detected  after a server took over that lacks events which it confirmed to a node, the node writes
- *                  nothing more for their shard until the journal refused it, or it claimed the shard again
+ *                  nothing more for their shard until the journal refused it, or it claimed the shard again; a
+ *                  refusal says why, unless other nodes may have written as many events since
  *
  * The journal calls it as its observer. */
 #ifndef SHERD_SIM_CHECK_LOSS_H

@@ -243,6 +243,49 @@ static void a_lower_position_is_a_loss(void **state)
     tear_down(&one);
 }
 
+/* A shard's position never falls, so a lower one proves a loss also after another node claimed it. */
+static void a_lower_position_is_named_also_under_another_claim(void **state)
+{
+    struct one one;
+    struct buf key = { 0 };
+    (void)state;
+
+    set_up(&one, 4, 1);
+    know_shard(&one, 9);
+    begin(&one);
+    give_row(&one, (struct fence){ 1, 3 }, OWN + 1, 8);
+    give_entity(&one, 2);
+    assert_int_equal(pg_group_ask_records(&one.group), 0);
+    assert_false(pg_group_judge(&one.group));
+    assert_int_equal(one.entity.result, SHERD_BACKEND_FENCED);
+    assert_non_null(strstr(one.request.error, "it has 8 of 9"));
+    assert_true(one.group.shards.items[0].is_lost);
+    pg_group_learn(&one.group);
+    assert_true(pg_known_shard(&one.known, pg_shard_key(&key, slice_text("T"), slice_text("s")))->last == 9);
+    buf_fini(&key);
+    tear_down(&one);
+}
+
+static void the_position_of_another_owner_is_not_taken_for_confirmed(void **state)
+{
+    struct one one;
+    struct buf key = { 0 };
+    (void)state;
+
+    set_up(&one, 4, 1);
+    know_shard(&one, 9);
+    begin(&one);
+    give_row(&one, (struct fence){ 1, 3 }, OWN + 1, 12);
+    give_entity(&one, 3);
+    assert_false(pg_group_judge(&one.group));
+    assert_int_equal(one.entity.result, SHERD_BACKEND_FENCED);
+    assert_true(one.request.error[0] == 0);
+    pg_group_learn(&one.group);
+    assert_true(pg_known_shard(&one.known, pg_shard_key(&key, slice_text("T"), slice_text("s")))->last == 9);
+    buf_fini(&key);
+    tear_down(&one);
+}
+
 static void a_lower_fence_or_no_row_is_a_loss(void **state)
 {
     struct one one;
@@ -349,6 +392,8 @@ int main(void)
         cmocka_unit_test(a_repetition_and_a_gap_look_first),
         cmocka_unit_test(another_owner_fences),
         cmocka_unit_test(a_lower_position_is_a_loss),
+        cmocka_unit_test(a_lower_position_is_named_also_under_another_claim),
+        cmocka_unit_test(the_position_of_another_owner_is_not_taken_for_confirmed),
         cmocka_unit_test(a_lower_fence_or_no_row_is_a_loss),
         cmocka_unit_test(a_repetition_whose_first_try_was_written_is_done),
         cmocka_unit_test(a_repetition_writes_only_what_is_missing),

@@ -45,11 +45,17 @@ static struct journal_request *ask(uint32_t node, uint64_t seq)
     return request;
 }
 
-static void answer(uint32_t node, struct journal_request *request, enum backend_result result)
+static void answer_with(uint32_t node, struct journal_request *request, enum backend_result result,
+                        const char *error)
 {
-    backend_settle(request, result, "");
+    backend_settle(request, result, error);
     told.answered(told.user, node, request);
     journal_request_free(request);
+}
+
+static void answer(uint32_t node, struct journal_request *request, enum backend_result result)
+{
+    answer_with(node, request, result, result == BACKEND_FENCED ? "the server lost events" : "");
 }
 
 /* A server takes over without any event. */
@@ -83,6 +89,32 @@ static void an_owner_that_is_refused_has_noticed(void **state)
     assert_int_equal(check_loss_counts(loss).lost, 1);
     assert_int_equal(check_loss_counts(loss).noticed, 1);
     answer(0, ask(0, 1), BACKEND_DONE); /* after a new claim */
+    expect_only(NULL);
+    end();
+}
+
+static void a_refusal_must_name_the_loss(void **state)
+{
+    (void)state;
+    begin();
+    answer(0, ask(0, 1), BACKEND_DONE);
+    answer(0, ask(0, 2), BACKEND_DONE);
+    lose_all();
+    answer(1, ask(1, 1), BACKEND_DONE); /* the next owner; one event is missing still */
+    expect_only(NULL);
+    answer_with(0, ask(0, 3), BACKEND_FENCED, "");
+    expect_only("loss-detected");
+    end();
+}
+
+static void a_refusal_proves_nothing_once_another_node_wrote_as_much(void **state)
+{
+    (void)state;
+    begin();
+    answer(0, ask(0, 1), BACKEND_DONE);
+    lose_all();
+    answer(1, ask(1, 1), BACKEND_DONE);
+    answer_with(0, ask(0, 2), BACKEND_FENCED, "");
     expect_only(NULL);
     end();
 }
@@ -125,6 +157,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_owner_that_goes_on_is_a_violation),
         cmocka_unit_test(an_owner_that_is_refused_has_noticed),
+        cmocka_unit_test(a_refusal_must_name_the_loss),
+        cmocka_unit_test(a_refusal_proves_nothing_once_another_node_wrote_as_much),
         cmocka_unit_test(a_claim_and_the_end_of_a_node_forget_its_events),
         cmocka_unit_test(an_append_of_before_the_loss_proves_nothing),
     };
