@@ -11,8 +11,7 @@
 
 #include <sherd/sherd.h>
 
-/* Asks on a terminal; elsewhere --yes is needed. CMD_GOOD: it is wanted. */
-static enum cmd_exit confirm(const struct cmd_call *call, const char *what)
+enum cmd_exit act_confirm(const struct cmd_call *call, const char *what)
 {
     char answer[8] = "";
 
@@ -31,7 +30,7 @@ static enum cmd_exit change(const struct cmd_call *call, const char *what, char 
 {
     struct client *client = NULL;
     json_t *answer = NULL;
-    enum cmd_exit exit = confirm(call, what);
+    enum cmd_exit exit = act_confirm(call, what);
 
     if (exit == CMD_GOOD)
         exit = client_open(call, &client);

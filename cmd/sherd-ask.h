@@ -12,6 +12,9 @@ struct ask {
     const struct rows_column *columns; /* without print: a table of these */
 };
 
+/* sherd-act.c: asks on a terminal whether it is wanted; elsewhere --yes is needed. CMD_GOOD: it is. */
+enum cmd_exit act_confirm(const struct cmd_call *call, const char *what);
+
 enum cmd_exit ask_run(const struct cmd_call *call, struct ask ask);
 
 #endif

@@ -15,6 +15,12 @@
 #define NODE { "node", "HOST:PORT", "only what this member has", 0 }
 #define TYPE { "type", "TYPE", "only this entity type", 0 }
 #define YES { "yes", NULL, "does not ask", 0 }
+#define REASON { "reason", "TEXT", "why, for the log", 0 }
+#define DRY { "dry-run", NULL, "only the checks", 0 }
+#define WITHIN { "within", "SECONDS", "gives up after SECONDS (30)", 0 }
+#define ID { "id", "ID", "the same id again is the same operation", 0 }
+#define NO_WAIT { "no-wait", NULL, "does not wait for the end", 0 }
+#define OPERATES YES, REASON, WITHIN, DRY, ID, NO_WAIT
 #define HEX { "hex", NULL, "prints whole payloads in hexadecimal digits", 0 }
 
 #define MEMBER "NODE is a member's host:port."
@@ -36,9 +42,11 @@ const struct cmd_option cmd_node_options[CMD_NODE_OPTIONS_MAX] = {
 const struct cmd_group cmd_groups[] = {
     { "explain", "tell why a thing is as it is, and what to do",
       "The exit status is 1 after a warning, and 7 after a critical finding. It looks at the cluster and changes nothing." },
-    { "node", "look at members, and let them join, leave or count as failed", MEMBER },
+    { "node", "look at members, cordon and drain them, let them leave", MEMBER },
     { "type", "look at entity types", "TYPE is the name of an entity type." },
-    { "shard", "look at shards", "TYPE is the name of an entity type, SHARD the text of a shard, as 17." },
+    { "rebalance", "pause and resume rebalances", "TYPE is the name of an entity type." },
+    { "op", "look at operations", "An operation is known to the node that began it." },
+    { "shard", "look at shards, and move them", "TYPE is the name of an entity type, SHARD the text of a shard, as 17." },
     { "entity", "look at entities", "TYPE is the name of an entity type, ID the id of an entity. Looking starts no entity." },
     { "config", "look at settings", "Secrets are hidden." },
     { "log", "look at the log's level, or set it", "It is the level of the node that is asked." },
@@ -91,6 +99,14 @@ const struct cmd_command cmd_commands[] = {
       "Lets a member count as failed, without asking it. Its shards get other homes. Do that only if its process has ended "
       "or cannot write any more.",
       { YES }, cmd_node_down, ASKS },
+    { "node", "cordon", "NODE", 1, 1, "keep a member from getting shards",
+      "Lets a member get no more shards while others take them. Its own stay. The mark ends with the member's process.",
+      { OPERATES }, cmd_node_operate, ASKS },
+    { "node", "uncordon", "NODE", 1, 1, "let a member get shards again", "Ends a cordon or a drain.", { OPERATES },
+      cmd_node_operate, ASKS },
+    { "node", "drain", "NODE", 1, 1, "move all shards of a member to others",
+      "Moves the member's shards to others, at most 16 of a type at a time, and waits until it has none. It stays a member.",
+      { OPERATES }, cmd_node_operate, ASKS },
     { "type", "ls", "", 0, 0, "list entity types", "Lists entity types with the sums of all members.", { { 0 } }, cmd_type_ls,
       ASKS },
     { "type", "show", "TYPE", 1, 1, "show an entity type", "Shows an entity type, and what each member has of it.", { { 0 } },
@@ -99,6 +115,19 @@ const struct cmd_command cmd_commands[] = {
       { ORDER, NODE, LIMIT }, cmd_shard_ls, ASKS },
     { "shard", "show", "TYPE SHARD", 2, 2, "show a shard",
       "Shows a shard as the coordinator knows it, and as members run it.", { { 0 } }, cmd_shard_show, ASKS },
+    { "shard", "move", "TYPE SHARD", 2, 2, "move a shard to a member",
+      "Moves a shard to the member of --to by an ordinary hand-off, and waits until it runs there. It stays there for the time "
+      "of --hold.",
+      { { "to", "HOST:PORT", "the member; required", 0 }, { "hold", "SECONDS", "no rebalance moves it for so long (600)", 0 },
+        OPERATES },
+      cmd_shard_move, ASKS },
+    { "rebalance", "pause", "TYPE", 1, 1, "pause rebalances of a type",
+      "Lets no rebalance move shards of the type, also after its coordinator has moved. Leaves, drains and moves go on.",
+      { OPERATES }, cmd_rebalance, ASKS },
+    { "rebalance", "resume", "TYPE", 1, 1, "resume rebalances of a type", "Ends a pause.", { OPERATES }, cmd_rebalance, ASKS },
+    { "op", "ls", "", 0, 0, "list operations", "Lists the operations that the node began: open ones, and the last that ended.",
+      { { 0 } }, cmd_op_ls, ASKS },
+    { "op", "show", "ID", 1, 1, "show an operation", "Shows an operation that the node began.", { { 0 } }, cmd_op_show, ASKS },
     { "entity", "ls", "TYPE", 1, 1, "list entities that run", "Lists the entities of a type that run.",
       { { "shard", "SHARD", "only those of this shard", 0 }, ORDER, NODE, LIMIT }, cmd_entity_ls, ASKS },
     { "entity", "where", "TYPE ID", 2, 2, "tell where an entity is or would be",

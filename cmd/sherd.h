@@ -127,6 +127,13 @@ enum cmd_exit cmd_explain_node(const struct cmd_call *call);
 enum cmd_exit cmd_explain_shard(const struct cmd_call *call);
 enum cmd_exit cmd_explain_entity(const struct cmd_call *call);
 
+/* sherd-operate.c */
+enum cmd_exit cmd_node_operate(const struct cmd_call *call);
+enum cmd_exit cmd_shard_move(const struct cmd_call *call);
+enum cmd_exit cmd_rebalance(const struct cmd_call *call);
+enum cmd_exit cmd_op_ls(const struct cmd_call *call);
+enum cmd_exit cmd_op_show(const struct cmd_call *call);
+
 /* sherd-act.c */
 enum cmd_exit cmd_node_join(const struct cmd_call *call);
 enum cmd_exit cmd_node_leave(const struct cmd_call *call);

@@ -35,8 +35,7 @@ int act(struct connection *connection, const char *address, unsigned accepted)
     case ACTION_PREPARE:
         result = sherd_prepare_shutdown(system);
         break;
-    case ACTION_LOOK:
-    case ACTION_LOG_LEVEL:
+    default:
         break;
     }
     audit(connection, result ? "refused" : "accepted", result == SHERD_EINVAL ? 400 : result ? 503 : accepted);

@@ -246,6 +246,7 @@ static void close_httpd(void *of)
     stop_httpd(httpd);
     streams_fini(httpd);
     native_looks_fini(httpd);
+    operate_fini(httpd);
     caller_close(httpd);
     if (httpd->has_view)
         httpd->access->view_free(&httpd->view);

@@ -217,6 +217,12 @@ void work_job_free(struct httpd *httpd, struct job *job);
 /* False: it waits for the view; then native_go_on goes on. */
 bool native_carry_out(struct connection *connection);
 void native_go_on(struct connection *connection);
+/* The body of a request with only these fields; null: it was refused. */
+struct body *native_take_body(struct connection *connection, const char *fields);
+/* operate.c */
+void operate_carry_out(struct connection *connection); /* starts an operation, or shows the one of its id */
+void operate_show(struct connection *connection);
+void operate_fini(struct httpd *httpd); /* the node has ended all operations */
 /* health.c */
 void health_answer(struct connection *connection);
 void health_answer_native(struct connection *connection);
@@ -264,6 +270,7 @@ struct httpd {
 
     struct sherd_cluster_view view; /* the last one */
     bool has_view, view_is_asked;
+    struct operation *operations; /* the newest first */
     struct look_job *looks, *status_job; /* the second one is among the first, or null */
     uint32_t look_count;
     struct buf status; /* the last answer */

@@ -42,7 +42,7 @@ static void put_document(struct connection *connection)
 }
 
 /* The body of a request with only these fields; null: it was refused. */
-static struct body *take_body(struct connection *connection, const char *fields)
+struct body *native_take_body(struct connection *connection, const char *fields)
 {
     struct evbuffer *bytes = evhttp_request_get_input_buffer(connection->request);
     struct body *body = body_new(slice_of(evbuffer_pullup(bytes, -1), evbuffer_get_length(bytes)));
@@ -78,7 +78,7 @@ static void put_level(struct connection *connection)
 
 static void set_level(struct connection *connection)
 {
-    struct body *body = take_body(connection, "level forMs");
+    struct body *body = native_take_body(connection, "level forMs");
     uint64_t ms = LEVEL_MS;
     const char *name;
     bool is_good;
@@ -138,7 +138,7 @@ static void set_name(struct connection *connection, const char *name)
 
 static void join(struct connection *connection)
 {
-    struct body *body = take_body(connection, "address");
+    struct body *body = native_take_body(connection, "address");
     const char *address;
 
     if (!body)
@@ -198,6 +198,18 @@ bool native_carry_out(struct connection *connection)
         return false;
     case API_PREPARE_ROUTE:
         put_accepted(connection, act(connection, "", 202), NULL, NULL);
+        break;
+    case API_NODE_CORDON_ROUTE:
+    case API_NODE_UNCORDON_ROUTE:
+    case API_NODE_DRAIN_ROUTE:
+    case API_SHARD_MOVE_ROUTE:
+    case API_REBALANCE_PAUSE_ROUTE:
+    case API_REBALANCE_RESUME_ROUTE:
+        operate_carry_out(connection);
+        break;
+    case API_OPERATION_LIST_ROUTE:
+    case API_OPERATION_SHOW_ROUTE:
+        operate_show(connection);
         break;
     default:
         if (!native_looks_ask(connection))

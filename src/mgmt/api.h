@@ -24,7 +24,7 @@
     X(TYPE, "type", WORD, 0, 0, "Only this entity type.") \
     X(SHARD, "shard", WORD, 0, 0, "Only this shard.") \
     X(VIEW, "view", WORD, 0, 0, "The membership as the member at host:port sees it; this node unless it is given.") \
-    X(ID, "id", WORD, 0, 0, "The id of an entity.") \
+    X(ID, "id", WORD, 0, 0, "The id of an entity or an operation.") \
     X(OF, "of", WORD, 0, 0, "The thing to explain: node, shard, entity, message, rebalance or ready.")
 
 enum api_param {
@@ -105,7 +105,23 @@ enum api_param {
       "Whether the node runs.") \
     X(EXPLAIN, "explain", GET, "/explain", LOOK, READ, \
       API_ASKS | API_BIT(OF) | API_BIT(NODE) | API_BIT(TYPE) | API_BIT(SHARD) | API_BIT(ID), API_NO_KIND, "Explanation", \
-      NULL, "explain", "Why a thing is as it is, and what to do.")
+      NULL, "explain", "Why a thing is as it is, and what to do.") \
+    X(NODE_CORDON, "cordon", POST, "/members/{node}/cordon", CORDON, OPERATE, 0, API_NO_KIND, "Operation", "Operate", \
+      "node cordon", "The member gets no more shards while others take them.") \
+    X(NODE_UNCORDON, "uncordon", POST, "/members/{node}/uncordon", UNCORDON, OPERATE, 0, API_NO_KIND, "Operation", \
+      "Operate", "node uncordon", "The member gets shards again.") \
+    X(NODE_DRAIN, "drain", POST, "/members/{node}/drain", DRAIN, OPERATE, 0, API_NO_KIND, "Operation", "Operate", \
+      "node drain", "The member's shards go to others. It stays a member.") \
+    X(SHARD_MOVE, "moveShard", POST, "/types/{type}/shards/{shard}/move", MOVE, OPERATE, 0, API_NO_KIND, "Operation", \
+      "Move", "shard move", "The shard moves to a member, and stays there for a while.") \
+    X(REBALANCE_PAUSE, "pauseRebalance", POST, "/types/{type}/rebalance/pause", PAUSE, OPERATE, 0, API_NO_KIND, \
+      "Operation", "Operate", "rebalance pause", "No rebalance moves shards of the type.") \
+    X(REBALANCE_RESUME, "resumeRebalance", POST, "/types/{type}/rebalance/resume", RESUME, OPERATE, 0, API_NO_KIND, \
+      "Operation", "Operate", "rebalance resume", "Rebalances move shards of the type again.") \
+    X(OPERATION_LIST, "operations", GET, "/operations", LOOK, READ, 0, API_NO_KIND, "Operations", NULL, "op ls", \
+      "Operations that this node began: open ones, and the last that ended.") \
+    X(OPERATION_SHOW, "operation", GET, "/operations/{id}", LOOK, READ, 0, API_NO_KIND, "Operation", NULL, "op show", \
+      "One operation that this node began.")
 
 enum api_route {
 #define X(id, ...) API_##id##_ROUTE,
@@ -222,6 +238,11 @@ const char *api_node(const char *name);
     X("Problem", "rule:text severity:text of:text node:text? type:text? text:text cause:text remedy:text") \
     X("Status", "cluster:text health:text self:text leader:text? partial:flag asOf:time members:StatusMembers " \
       "problems:*Problem versions:counts totals:StatusTotals types:*StatusType nodes:*StatusNode") \
+    X("Operate", "reason~:text id~:text timeoutMs~:ms dryRun~:flag") \
+    X("Move", "to:text holdMs~:ms reason~:text id~:text timeoutMs~:ms dryRun~:flag") \
+    X("Operation", "id:text kind:text ended:flag state:text code:text text:text? type:text? shard:text? node:text? " \
+      "decider:text? dryRun:flag by:text reason:text? since:time until:time? stallUs:count") \
+    X("Operations", "items:*Operation") \
     X("Finding", "rule:text severity:text text:text cause:text remedy:text") \
     X("Explanation", "of:text text:text findings:*Finding notKnown:words partial:flag nodes:*Part") \
     X("ErrorText", "code:text message:text hint~:text doc~:text") \

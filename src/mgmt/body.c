@@ -45,6 +45,19 @@ bool body_number(const struct body *body, const char *name, uint64_t *number)
     return true;
 }
 
+bool body_has(const struct body *body, const char *name)
+{
+    return json_object_get(body->object, name) != NULL;
+}
+
+bool body_flag(const struct body *body, const char *name, bool *flag)
+{
+    const json_t *value = json_object_get(body->object, name);
+
+    *flag = json_is_true(value);
+    return json_is_boolean(value);
+}
+
 static bool has_word(const char *words, const char *word)
 {
     size_t size = strlen(word);

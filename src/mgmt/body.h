@@ -13,6 +13,9 @@ void body_free(struct body *body); /* accepts null */
 const char *body_text(const struct body *body, const char *name);
 /* False: there is no such field, or it is no whole number of at least 0. */
 bool body_number(const struct body *body, const char *name, uint64_t *number);
+bool body_has(const struct body *body, const char *name);
+/* False: it is no flag. */
+bool body_flag(const struct body *body, const char *name, bool *flag);
 /* Whether the body has only these fields, with spaces between them. */
 bool body_has_only(const struct body *body, const char *names);
 

@@ -35,6 +35,9 @@
     X(ERROR_NOT_RUNNING, 404, "not-found", "the entity does not run; the next message starts it") \
     X(ERROR_NOT_ALLOWED, 405, "method", "the path has other methods; see the header Allow") \
     X(ERROR_CONTENT_TYPE, 415, "content-type", "the body must be application/json") \
+    X(ERROR_NO_OPERATION, 404, "no-operation", "this node knows no operation of the id") \
+    X(ERROR_SAME_ID, 409, "same-id", "another operation has the id") \
+    X(ERROR_OPERATIONS, 409, "too-many", "too many operations are open") \
     X(ERROR_LATE, 504, "timeout", "the node did not answer in time")
 
 enum mgmt_error {

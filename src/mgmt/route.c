@@ -26,7 +26,8 @@ const char *route_text(enum route route)
 
 const char *action_text(enum action action)
 {
-    static const char *const texts[] = { "look", "join", "leave", "down", "prepare-shutdown", "log-level" };
+    static const char *const texts[] = { "look", "join", "leave", "down", "prepare-shutdown", "log-level", "cordon",
+                                         "uncordon", "drain", "move", "rebalance-pause", "rebalance-resume" };
 
     return texts[action];
 }
@@ -306,12 +307,9 @@ static enum right right_of(const struct decision *decision, enum method method)
     case ACTION_DOWN:
     case ACTION_PREPARE:
         return RIGHT_ADMIN;
-    case ACTION_LOOK:
-    case ACTION_LEAVE:
-    case ACTION_LOG_LEVEL:
-        break;
+    default:
+        return RIGHT_OPERATE;
     }
-    return RIGHT_OPERATE;
 }
 
 /* ---- native routes ---- */

@@ -41,7 +41,13 @@ enum action {
     ACTION_LEAVE,
     ACTION_DOWN,
     ACTION_PREPARE,
-    ACTION_LOG_LEVEL
+    ACTION_LOG_LEVEL,
+    ACTION_CORDON,
+    ACTION_UNCORDON,
+    ACTION_DRAIN,
+    ACTION_MOVE,
+    ACTION_PAUSE,
+    ACTION_RESUME
 };
 const char *action_text(enum action action);
 

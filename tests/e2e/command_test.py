@@ -105,6 +105,34 @@ def things_are_explained(nodes):
         expect(code == GOOD and out, f"sherd explain {words[0]} {error}")
 
 
+def operators_move_shards(nodes):
+    shard = answer("entity", "where", "Cart", "cart-7")["shard"]
+    home = answer("entity", "where", "Cart", "cart-7")["node"]
+    target = next(node.address for node in nodes if node.address != home)
+    code, out, _ = run("shard", "move", "Cart", shard, "--to", target, "--dry-run")
+    expect(code == GOOD and "done" in out, "a dry run checks a move")
+    expect(answer("entity", "where", "Cart", "cart-7")["node"] == home, "and moves nothing")
+    code, out, error = run("shard", "move", "Cart", shard, "--to", target, "--yes", "--id", "first", "--reason", "a test")
+    expect(code == GOOD and out.startswith("move first: done"), f"a shard moves {out}{error}")
+    nodes[0].tell("Cart", "cart-7")
+    eventually(lambda: answer("entity", "where", "Cart", "cart-7")["node"] == target, "it runs at its new home")
+    code, out, _ = run("shard", "move", "Cart", shard, "--to", target, "--yes", "--id", "first")
+    expect(code == GOOD and out.startswith("move first: done"), "the same id is the same operation")
+    code, _, error = run("shard", "move", "Cart", shard, "--to", home, "--yes", "--id", "first")
+    expect(code == REFUSED and "another operation has the id" in error, "another goal needs another id")
+    code, out, _ = run("shard", "move", "Cart", shard, "--to", "127.0.0.1:1", "--yes")
+    expect(code == REFUSED and "no" in out, "a move to an unknown member fails")
+    expect("first" in run("op", "ls")[1] and "a test" in run("op", "show", "first")[1], "operations are listed")
+    code, out, error = run("rebalance", "pause", "Cart", "--yes")
+    expect(code == GOOD and "done" in out, f"rebalances pause {out}{error}")
+    expect(run("rebalance", "resume", "Cart", "--yes")[0] == GOOD, "and are resumed")
+    code, out, error = run("node", "drain", target, "--yes")
+    expect(code == GOOD and "done" in out, f"a member is drained {out}{error}")
+    eventually(lambda: all(row["NODE"] != target for row in table("shard", "ls", "Cart")), "it has no shard")
+    expect(run("node", "uncordon", target, "--yes")[0] == GOOD, "and gets shards again")
+    expect(run("node", "cordon", "127.0.0.1:1", "--yes")[0] == REFUSED, "an unknown member is no goal")
+
+
 def a_member_leaves(nodes):
     code, _, error = run("node", "leave", nodes[2].address)
     expect(code == USAGE and "--yes" in error, "nobody is asked without a terminal")
@@ -206,6 +234,7 @@ def main():
     lists_have_pages()
     texts_of_entities_obey_no_terminal(first)
     things_are_explained(nodes)
+    operators_move_shards(nodes)
     the_level_is_set()
     wrong_words_are_told()
     tokens_open_the_door()
