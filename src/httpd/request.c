@@ -41,6 +41,13 @@ static bool takes_gzip(struct slice accept)
     return false;
 }
 
+static bool takes_lines(struct slice accept)
+{
+    static const char lines[] = "application/x-ndjson";
+
+    return accept.data && memmem(accept.data, accept.size, lines, sizeof lines - 1) != NULL;
+}
+
 /* names: at least 66. */
 static void read_request(struct connection *connection, struct mgmt_request *to, const char **names)
 {
@@ -69,7 +76,7 @@ static void read_request(struct connection *connection, struct mgmt_request *to,
            (name = httpd->access->item(httpd->access->node, "http.allowed-hosts", to->site.name_count - 2)))
         names[to->site.name_count++] = name;
     connection->is_head = to->method == METHOD_HEAD;
-    connection->takes_lines = !connection->is_head && slice_is(header(request, "Accept"), "application/x-ndjson");
+    connection->takes_lines = !connection->is_head && takes_lines(header(request, "Accept"));
     connection->takes_gzip = takes_gzip(header(request, "Accept-Encoding"));
     connection->metrics = metrics_format_of(header(request, "Accept"));
 }
