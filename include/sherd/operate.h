@@ -102,7 +102,7 @@ struct sherd_operation_options {
     /* "host:port". CORDON, UNCORDON, DRAIN: the node, null: this one.
      * MOVE_SHARD: the shard's next home, required. */
     const char *node;
-    /* MOVE_SHARD, PAUSE_..., RESUME_...: the entity type, which this node has */
+    /* MOVE_SHARD, PAUSE_, RESUME_REBALANCE: the type, which this node has */
     const char *type;
     const char *shard;  /* MOVE_SHARD: its id */
     const char *by;     /* the person or tool, for logs; at most 128 bytes */

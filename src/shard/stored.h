@@ -38,7 +38,7 @@ struct stored {
     uint32_t unallocated_count;
     uint64_t term;
     uint64_t proof; /* of the term; 0: none */
-    struct slice pause; /* rebalances are paused: by whom, and why; empty: they are not */
+    struct slice pause; /* rebalances are paused, for this reason; empty: they are not */
     const struct shard_hosted *fences;
     uint32_t fence_count;
     void *memory;
