@@ -444,13 +444,21 @@ SHERD_API void sherd_entity_bytes(struct sherd_ctx *ctx, uint64_t bytes);
  * process. It survives the loss of the host only as far as the journal's file
  * does: see sherd_options.journal.
  *
+ * A call of receive stores all or nothing: its events, and what
+ * sherd/delivery.h stores with them. If one of its events is refused, none is
+ * stored. An event is refused if it has a wrong type or size, or if
+ * apply_checked rejects it. The SHERD_NO_ANSWER then has the cause as its body.
+ * Events of earlier calls stay: the entity ends when they are durable, and
+ * their askers get their answers.
+ *
  * type: the application's number of the kind of event, below SHERD_NUMBERS_END;
  * others cannot be stored. event: copied.
  * Limits: an event above SHERD_BODY_MAX bytes cannot be stored. An entity with
  * 1,000 events, 1 MiB of events or 10,000 effects that wait gets no message
  * until some are durable. An actor without apply and apply_checked cannot store
- * anything: the log has an error, and it ends as if the journal had refused the
- * event. */
+ * anything. Its type can be registered, because it may never store. When it
+ * does, the event is refused: the log and the asker get the name of the type
+ * and what is missing. */
 SHERD_API void sherd_persist(struct sherd_ctx *ctx, uint32_t type,
                              struct sherd_bytes event);
 

@@ -81,7 +81,9 @@ struct sherd_delivery {
 /* Describes the delivery that is being handled. Without a further call it
  * counts as handled when receive returns: the library stores that with the
  * events of the call, and answers the sender when both are durable. A repeated
- * delivery is answered again, and receive is not called.
+ * delivery is answered again, and receive is not called. If an event of the
+ * call is refused (sherd_persist), neither the mark nor an event is stored: the
+ * delivery is not handled and comes again.
  *
  * If receive returns SHERD_FAIL and has stored nothing, the delivery is not
  * handled and comes again. If it has stored events, it counts as handled. A

@@ -629,14 +629,14 @@ SHERD_API void sherd_persist_version(struct sherd_ctx *ctx, uint32_t type, uint3
         slot_trace(ctx->actors, ctx->slot, TRACE_ERROR,
                    "persist by an actor that is not a persistent entity, it stops "
                    "hint=\"set apply in the behavior of the type\"");
-        effects_refuse_event(ctx);
+        effects_refuse_plain(ctx);
         return;
     }
     if (type >= SHERD_NUMBERS_END) {
         slot_trace(ctx->actors, ctx->slot, TRACE_ERROR,
                    "event has a type of the library, entity stops "
                    "hint=\"use a type below SHERD_NUMBERS_END\"");
-        effects_refuse_event(ctx);
+        effects_refuse_event(ctx, "an event has a type of the library");
     }
     if (event.size > SHERD_BODY_MAX) {
         char text[128];
@@ -647,7 +647,7 @@ SHERD_API void sherd_persist_version(struct sherd_ctx *ctx, uint32_t type, uint3
                     (unsigned long long)event.size,
                     (unsigned)SHERD_BODY_MAX); /* fits */
         slot_trace(ctx->actors, ctx->slot, TRACE_ERROR, text);
-        effects_refuse_event(ctx);
+        effects_refuse_event(ctx, "an event is too large");
     }
     if (!ctx->store_failed)
         effects_persist(ctx->actors, ctx->index, ctx->slot,

@@ -218,7 +218,7 @@ SHERD_API uint64_t sherd_deliver(struct sherd_ctx *ctx, const char *type, const 
         slot_trace(actors, slot, TRACE_ERROR,
                    "delivery by an actor that is not a persistent entity, it stops "
                    "hint=\"set apply in the behavior of the type\"");
-        effects_refuse_event(ctx);
+        effects_refuse_plain(ctx);
         return refuse(actors);
     }
     if (ctx->store_failed || !may_deliver(actors, slot, &parcel))

@@ -321,7 +321,10 @@ SHERD_API int sherd_once(struct sherd_ctx *ctx, struct sherd_bytes id)
         slot_trace(actors, ctx->slot, TRACE_ERROR,
                    "command cannot be remembered, actor stops "
                    "hint=\"only persistent entities do that, for ids of 1 to 255 bytes\"");
-        effects_refuse_event(ctx);
+        if (ctx->slot->flags & FLAG_PERSISTENT)
+            effects_refuse_event(ctx, "the id of a command is empty or too long");
+        else
+            effects_refuse_plain(ctx);
         return SHERD_ONCE_NEW;
     }
     known = commands_find(&delivery_of(actors, ctx->slot)->commands, slice_of(id.data, id.size),

@@ -11,7 +11,7 @@
 
 /* Counts an answer that is no longer possible, and notifies its asker. */
 static void answer_fails(struct actors *actors, struct message *message,
-                         enum sherd_reason reason)
+                         enum sherd_reason reason, const char *why)
 {
     mailbox_count_undelivered(actors, message->type, message_body(message), reason);
     if (message->ask == 0) {
@@ -24,14 +24,15 @@ static void answer_fails(struct actors *actors, struct message *message,
     message->peer = 0;
     message->sender = (struct sherd_ref){ 0, 0 };
     message->body_size = 0;
-    effects_route(actors, message);
+    effects_route(actors, mailbox_explain(actors, message, why));
 }
 
-static void drop(struct actors *actors, struct message *message, enum sherd_reason reason)
+static void drop(struct actors *actors, struct message *message, enum sherd_reason reason,
+                 const char *why)
 {
     switch ((enum message_kind)message->kind) {
     case MESSAGE_ANSWER:
-        answer_fails(actors, message, reason);
+        answer_fails(actors, message, reason, why);
         break;
     case MESSAGE_NO_ANSWER: /* of a failed handler: true either way */
         effects_route(actors, message);
@@ -39,7 +40,7 @@ static void drop(struct actors *actors, struct message *message, enum sherd_reas
     /* a forwarded ask is answered; the entity's own tells and asks end with it */
     case MESSAGE_TELL:
     case MESSAGE_JOB:
-        mailbox_undelivered(actors, message, reason);
+        mailbox_undelivered_why(actors, message, reason, why);
         break;
     case MESSAGE_STARTED:
         slot_start_never(actors, message);
@@ -52,7 +53,7 @@ static void drop(struct actors *actors, struct message *message, enum sherd_reas
 
 /* Drops the effects that wait for a later position. */
 static void drop_after(struct actors *actors, struct extra *extra, uint64_t position,
-                       enum sherd_reason reason)
+                       enum sherd_reason reason, const char *why)
 {
     struct message **link = &extra->held_first;
     struct message *last = NULL;
@@ -68,19 +69,19 @@ static void drop_after(struct actors *actors, struct extra *extra, uint64_t posi
 
         rest = message->next;
         effects_uncount(actors, extra, message);
-        drop(actors, message, reason);
+        drop(actors, message, reason, why);
     }
 }
 
-void effects_drop_held(struct actors *actors, struct slot *slot,
-               enum sherd_reason reason)
+void effects_drop_held(struct actors *actors, struct slot *slot, enum sherd_reason reason,
+                       const char *why)
 {
     struct extra *extra = extra_of(actors, slot);
 
     if (!extra)
         return;
     while (extra->held_first)
-        drop(actors, effects_take_held(actors, extra), reason);
+        drop(actors, effects_take_held(actors, extra), reason, why);
     extra->event_count = 0;
     extra->event_bytes = 0;
     slot->flags &= (uint8_t)~FLAG_UNDURABLE;
@@ -136,26 +137,27 @@ void actors_durable(struct actors *actors, uint64_t position)
 
 /* --- failure --- */
 
-static void trace_failure(struct actors *actors, const struct slot *slot, enum sherd_reason reason)
+/* why: of an event that the journal did not get; "": the journal has refused it. */
+static void trace_failure(struct actors *actors, const struct slot *slot, enum sherd_reason reason,
+                          const char *why)
 {
-    char text[160];
+    char text[EVENT_FAULT_MAX + 120];
 
     actors->counts.store_failures++;
-    line_format(text, sizeof text,
-                "event not stored, entity stopped reason=\"%s\" "
-                "hint=\"see the lines of module journal\"",
-                sherd_reason_text(reason)); /* fits */
+    line_format(text, sizeof text, "event not stored, entity stopped reason=\"%s\" %s=\"%s\"",
+                sherd_reason_text(reason), *why ? "why" : "hint",
+                *why ? why : "see the lines of module journal"); /* fits */
     slot_trace(actors, slot, TRACE_WARNING, text);
 }
 
 void effects_store_failed(struct actors *actors, uint32_t index, struct slot *slot,
-                  enum sherd_reason reason)
+                          enum sherd_reason reason, const char *why)
 {
     SOMETIMES("a write was fenced off", reason == SHERD_REASON_FENCED);
     SOMETIMES("an entity stops while its write fails",
               slot->status == SLOT_STOPPING || slot->status == SLOT_ENDING);
-    trace_failure(actors, slot, reason);
-    effects_drop_held(actors, slot, reason);
+    trace_failure(actors, slot, reason, why);
+    effects_drop_held(actors, slot, reason, why);
     if (reason != SHERD_REASON_FENCED) {
         incarnation_end_unstored(actors, index, slot);
         return;
@@ -168,14 +170,15 @@ void effects_store_failed(struct actors *actors, uint32_t index, struct slot *sl
 void effects_refused(struct actors *actors, uint32_t index, struct slot *slot)
 {
     struct extra *extra = extra_of(actors, slot);
+    const char *why = actors->ctx.refused_why;
 
     if (!effects_take_back(actors, index, slot)) {
-        effects_store_failed(actors, index, slot, SHERD_REASON_NOT_STORED);
+        effects_store_failed(actors, index, slot, SHERD_REASON_NOT_STORED, why);
         return;
     }
     REACHED("an event is refused while earlier ones are on their way");
-    trace_failure(actors, slot, SHERD_REASON_NOT_STORED);
-    drop_after(actors, extra, extra->position, SHERD_REASON_NOT_STORED);
+    trace_failure(actors, slot, SHERD_REASON_NOT_STORED, why);
+    drop_after(actors, extra, extra->position, SHERD_REASON_NOT_STORED, why);
     extra->is_refused = true;
     incarnation_request_end(actors, index, slot);
 }
@@ -191,7 +194,7 @@ void actors_store_failed(struct actors *actors, uint64_t actor,
         actors->counts.ignored++;
         return;
     }
-    effects_store_failed(actors, actor_id_slot(actor), slot, reason);
+    effects_store_failed(actors, actor_id_slot(actor), slot, reason, "");
 }
 
 /* --- recovery --- */

@@ -24,8 +24,10 @@ void effects_persist(struct actors *actors, uint32_t index, struct slot *slot,
 void effects_append(struct actors *actors, uint32_t index, struct slot *slot,
                     const struct entity_event *event);
 /* The event cannot be stored: no event of this call is stored, and the incarnation ends when receive
- * returns. Its effects until then wait and are dropped. */
-void effects_refuse_event(struct sherd_ctx *ctx);
+ * returns. Its effects until then wait and are dropped. why: for the log and for askers; copied. */
+void effects_refuse_event(struct sherd_ctx *ctx, const char *why);
+/* The same for an actor that cannot store anything. */
+void effects_refuse_plain(struct sherd_ctx *ctx);
 /* Takes back the events of the call that had one refused. Returns whether events of earlier calls are
  * on their way. */
 bool effects_take_back(struct actors *actors, uint32_t index, struct slot *slot);
@@ -33,10 +35,11 @@ bool effects_take_back(struct actors *actors, uint32_t index, struct slot *slot)
 bool slot_is_blocked(const struct actors *actors, const struct slot *slot);
 
 /* --- durable.c --- */
-void effects_drop_held(struct actors *actors, struct slot *slot,
-               enum sherd_reason reason);
+/* why: the body of the notices to askers; "": none. The next one's, too. */
+void effects_drop_held(struct actors *actors, struct slot *slot, enum sherd_reason reason,
+                       const char *why);
 void effects_store_failed(struct actors *actors, uint32_t index, struct slot *slot,
-                  enum sherd_reason reason);
+                          enum sherd_reason reason, const char *why);
 /* Ends the incarnation whose last call had an event refused: at once, or when the events of earlier
  * calls are durable. */
 void effects_refused(struct actors *actors, uint32_t index, struct slot *slot);

@@ -314,6 +314,7 @@ struct sherd_ctx {
     bool stores; /* this call has appended an event, or had one refused; then the next two count */
     uint64_t kept_seq; /* of the entity's last event of earlier calls */
     uint64_t kept_position; /* of that event */
+    char refused_why[EVENT_FAULT_MAX]; /* store_failed: for the log and for askers */
     uint64_t asked; /* number of the last ask; 0: it was refused */
     char id[SHERD_ID_MAX + 1];
     char shard[SHARD_TEXT_MAX];
@@ -599,6 +600,8 @@ void mailbox_undelivered(struct actors *actors, struct message *message,
 /* The same with a text, which the notice has as its body; "": none. */
 void mailbox_undelivered_why(struct actors *actors, struct message *message,
                              enum sherd_reason reason, const char *why);
+/* Gives a notice, given, a text as its body; "": none. */
+struct message *mailbox_explain(struct actors *actors, struct message *notice, const char *why);
 void mailbox_message_end(struct actors *actors, struct message *message,
                          enum sherd_reason reason); /* given, without a notice */
 

@@ -87,14 +87,27 @@ static inline void note_kept(struct sherd_ctx *ctx, const struct extra *extra)
     ctx->kept_position = extra->position;
 }
 
-void effects_refuse_event(struct sherd_ctx *ctx)
+void effects_refuse_event(struct sherd_ctx *ctx, const char *why)
 {
     struct extra *extra = slot_extra(ctx->actors, ctx->slot);
 
     note_kept(ctx, extra);
+    line_format(ctx->refused_why, sizeof ctx->refused_why, "%s", why); /* may be cut */
     ctx->store_failed = true;
     ctx->slot->flags |= FLAG_UNDURABLE;
     extra->position = EVENT_REFUSED;
+}
+
+void effects_refuse_plain(struct sherd_ctx *ctx)
+{
+    char why[EVENT_FAULT_MAX];
+
+    line_format(why, sizeof why,
+                ctx->slot->flags & FLAG_ENTITY
+                    ? "type %s cannot store anything: its behavior has neither apply nor apply_checked"
+                    : "actor %s cannot store anything: only entities can",
+                slot_type(ctx->actors, ctx->slot)); /* may be cut */
+    effects_refuse_event(ctx, why);
 }
 
 /* Forgets the events of the running call, the last ones of the queue. */
@@ -144,7 +157,7 @@ static bool apply_first(struct actors *actors, struct slot *slot, struct entity_
     line_format(text, sizeof text, "event rejected and not stored, entity stops reason=\"%s\"",
                 why); /* fits */
     slot_trace(actors, slot, TRACE_ERROR, text);
-    effects_refuse_event(&actors->ctx);
+    effects_refuse_event(&actors->ctx, why);
     return false;
 }
 

@@ -38,11 +38,13 @@ static void watch_fails(struct actors *actors, struct message *message,
     effects_route(actors, message);
 }
 
-/* The notice, given, with a text as its body. */
-static struct message *explain(struct actors *actors, struct message *notice, const char *why)
+struct message *mailbox_explain(struct actors *actors, struct message *notice, const char *why)
 {
-    struct message *explained = actors_message(actors, slice_text(why));
+    struct message *explained;
 
+    if (!*why)
+        return notice;
+    explained = actors_message(actors, slice_text(why));
     explained->kind = notice->kind;
     explained->reason = notice->reason;
     explained->stage = notice->stage;
@@ -78,7 +80,7 @@ void mailbox_undelivered_why(struct actors *actors, struct message *message,
         is_wanted = message_notice(message, reason);
     }
     if (is_wanted)
-        effects_route(actors, *why ? explain(actors, message, why) : message);
+        effects_route(actors, mailbox_explain(actors, message, why));
     else
         message_free(actors, message);
 }

@@ -79,7 +79,7 @@ static bool settle(struct actors *actors, uint32_t index, struct slot *slot,
         failed_on(actors, slot, message);
     else if (message && ctx->store_failed && message->ask && !ctx->answered &&
              message_notice(message, SHERD_REASON_NOT_STORED))
-        effects_route(actors, message);
+        effects_route(actors, mailbox_explain(actors, message, ctx->refused_why));
     else if (message)
         message_free(actors, message);
     if (ctx->store_failed) {

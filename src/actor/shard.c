@@ -283,7 +283,7 @@ static void end_at_once(struct actors *actors, uint16_t type, int32_t shard, enu
         SOMETIMES("an entity is fenced off with effects held",
                   slot->flags & FLAG_UNDURABLE);
         effects_drop_held(actors, slot,
-                          loss == SHARD_FENCED ? SHERD_REASON_FENCED : SHERD_REASON_LEASE_LOST);
+                          loss == SHARD_FENCED ? SHERD_REASON_FENCED : SHERD_REASON_LEASE_LOST, "");
         if (slot_has_incarnation(slot))
             incarnation_close(actors, index, slot,
                               loss == SHARD_FENCED ? END_FENCED : END_LEASE_LOST);

@@ -76,7 +76,9 @@ static enum sherd_next tape_receive(struct sherd_ctx *ctx, void *self,
 static enum sherd_next ask(struct sherd_ctx *ctx, void *self, const struct sherd_msg *msg)
 {
     (void)self;
-    if (msg->kind == SHERD_MESSAGE && msg->msg < 100)
+    if (msg->kind == SHERD_MESSAGE && msg->msg >= 200)
+        sherd_entity_ask(ctx, "N", "x", msg->msg - 200, (struct sherd_bytes){ NULL, 0 }, 7, 1000);
+    else if (msg->kind == SHERD_MESSAGE && msg->msg < 100)
         sherd_entity_ask(ctx, "E", "x", msg->msg, (struct sherd_bytes){ NULL, 0 }, 7, 1000);
     else if (msg->kind == SHERD_MESSAGE)
         sherd_entity_tell(ctx, "E", "x", 5, (struct sherd_bytes){ NULL, 0 });
@@ -304,6 +306,8 @@ static void a_rejected_event_is_not_stored(void **state)
         lab_run();
         assert_int_equal(seen.notices, i + 1);
         assert_int_equal(seen.reason, SHERD_REASON_NOT_STORED);
+        assert_non_null(strstr(seen.why, "event 1 (type "));
+        assert_non_null(strstr(seen.why, "rejected: "));
         assert_int_equal(lab.events, 0);
         lab_tell(from, 5);
         lab_run();
@@ -323,6 +327,31 @@ static void an_actor_without_apply_stops_when_it_persists(void **state)
     assert_true(lab_traced("persist by an actor that is not a persistent entity"));
     assert_int_equal(lab.events, 0);
     assert_int_equal(lab_status().store_failures, 1);
+}
+
+static void callers_of_a_type_without_apply_learn_what_is_missing(void **state)
+{
+    struct sherd_entity_type type = { .name = "N",
+                                      .behavior = { .name = "no apply",
+                                                    .state_size = sizeof(struct tape),
+                                                    .receive = tape_receive },
+                                      .shards = 10 };
+    struct sherd_ref from = setup();
+    (void)state;
+
+    actors_add_type(lab.actors, TYPE_LAX, &type);
+    lab_tell(from, 205); /* no event: such types are fine */
+    lab_run();
+    assert_int_equal(seen.notices, 0);
+    for (uint32_t i = 1; i <= 2; i++) {
+        lab_tell(from, 210 + PUT);
+        lab_run();
+        assert_int_equal(seen.notices, i);
+        assert_int_equal(seen.reason, SHERD_REASON_NOT_STORED);
+        assert_string_equal(seen.why, "type N cannot store anything: its behavior has neither apply "
+                                      "nor apply_checked");
+        assert_true(lab_traced("hint=\"set apply in the behavior of the type\" type=N"));
+    }
 }
 
 static uint32_t warnings(void)
@@ -373,6 +402,7 @@ int main(void)
         TEST(an_event_of_an_older_version_is_upcast_before_it_is_applied),
         TEST(a_rejected_event_is_not_stored),
         TEST(an_actor_without_apply_stops_when_it_persists),
+        TEST(callers_of_a_type_without_apply_learn_what_is_missing),
         TEST(a_long_recovery_is_reported_once_a_minute_for_each_type),
     };
 
