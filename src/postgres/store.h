@@ -51,7 +51,7 @@ struct pg_store {
     bool is_down;    /* this was logged */
 
     enum pg_phase_of_store phase;
-    struct sherd_backend_request **requests; /* those that are not halted */
+    struct sherd_backend_request **requests; /* those that are not answered yet */
     uint32_t count, at;
     const struct pg_job *job; /* it runs `length` requests from `at` on */
     uint32_t length;
@@ -109,6 +109,9 @@ bool pg_read_stored(const struct pg_store *store, uint32_t index, struct sherd_f
 
 void pg_store_log(struct pg_store *store, enum sherd_backend_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* store.c: true, with the answer, for a request whose types all lost events under on-lost = halt. */
+bool pg_store_refuse_halted(struct pg_store *store, struct sherd_backend_request *request);
 
 /* ---- loss.c ---- */
 
