@@ -48,6 +48,19 @@ static enum pg_next took_touch(struct pg_store *store, bool is_good)
     return PG_NEXT_OVER;
 }
 
+static enum pg_next begin_look(struct pg_store *store)
+{
+    (void)pg_call_put(store, 0, PG_LIVES, 0);
+    return pg_run(store, 1, false);
+}
+
+/* A new connection compares the shards of a server that took over. */
+static enum pg_next took_look(struct pg_store *store, bool is_good)
+{
+    (void)store;
+    return is_good ? PG_NEXT_OVER : PG_NEXT_RETRY;
+}
+
 static void give_nothing_up(struct pg_store *store)
 {
     (void)store;
@@ -56,6 +69,9 @@ static void give_nothing_up(struct pg_store *store)
 static const struct pg_job job_open = { .begin = begin_open, .give_up = give_nothing_up };
 static const struct pg_job job_touch = { .begin = begin_touch, .took = took_touch,
                                          .give_up = give_nothing_up };
+
+static const struct pg_job job_look = { .begin = begin_look, .took = took_look,
+                                        .give_up = give_nothing_up };
 
 static void start_job(struct pg_store *store, const struct pg_job *job, uint32_t length)
 {
@@ -85,6 +101,11 @@ void pg_store_begin_open(struct pg_store *store, uint64_t now, uint64_t deadline
 void pg_store_begin_touch(struct pg_store *store, uint64_t now, uint64_t deadline)
 {
     start_alone(store, &job_touch, now, deadline);
+}
+
+void pg_store_begin_look(struct pg_store *store, uint64_t now, uint64_t deadline)
+{
+    start_alone(store, &job_look, now, deadline);
 }
 
 /* ---- requests ---- */
