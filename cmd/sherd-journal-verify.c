@@ -52,7 +52,7 @@ struct deep {
     struct fence fence; /* of the event or snapshot before */
     uint64_t term;      /* the type's last; UINT64_MAX: none is known */
     bool is_stream;
-    uint64_t base; /* of a shard's stream: of the record before; 0: there is none */
+    uint64_t base; /* number of the base that the record before names, in a stream; 0: none */
 };
 
 static void find(struct deep *deep, struct slice part, const char *why)

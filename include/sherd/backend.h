@@ -228,7 +228,8 @@ struct sherd_backend {
     int snapshots;
     /* Since version 3; may be null. Asks the store for a sign of life, each 5 s
      * while nothing is written. 1: it answers; 0: it does not, with a line in
-     * error, and the node is not ready until can_write works. At most seconds. */
+     * error, and the node is not ready until can_write works. It takes seconds
+     * at most. */
     int (*is_alive)(void *store, char *error);
 };
 

@@ -266,7 +266,7 @@ static void a_lower_position_is_named_also_under_another_claim(void **state)
     tear_down(&one);
 }
 
-static void the_position_of_another_owner_is_not_taken_for_confirmed(void **state)
+static void another_owners_position_does_not_count_as_confirmed(void **state)
 {
     struct one one;
     struct buf key = { 0 };
@@ -445,7 +445,7 @@ int main(void)
         cmocka_unit_test(another_owner_fences),
         cmocka_unit_test(a_lower_position_is_a_loss),
         cmocka_unit_test(a_lower_position_is_named_also_under_another_claim),
-        cmocka_unit_test(the_position_of_another_owner_is_not_taken_for_confirmed),
+        cmocka_unit_test(another_owners_position_does_not_count_as_confirmed),
         cmocka_unit_test(a_lower_fence_or_no_row_is_a_loss),
         cmocka_unit_test(a_repetition_whose_first_try_was_written_is_done),
         cmocka_unit_test(a_repetition_writes_only_what_is_missing),
