@@ -212,6 +212,9 @@ static bool read_fences(struct journal *journal,
     return result != NULL;
 }
 
+/* The highest position of each shard's events. */
+#define POSITIONS "(SELECT shard, max(pos) AS pos FROM @event GROUP BY shard) m ON m.shard = s.id"
+
 /* Compares the tables with each other: what a node relies on when it writes. */
 static bool read_faults(struct journal *journal, void (*found)(void *context, struct slice part, const char *why),
                         void *context)
@@ -219,8 +222,17 @@ static bool read_faults(struct journal *journal, void (*found)(void *context, st
     static const struct {
         const char *text, *why;
     } checks[] = {
-        { "SELECT type || '\\x7c'::bytea || shard FROM @shard s WHERE last <"
-          " (SELECT max(pos) FROM @event ev WHERE ev.shard = s.id)", "the shard's position is below that of an event" },
+        { "SELECT type || '\\x7c'::bytea || s.shard FROM @shard s JOIN " POSITIONS " WHERE s.last < m.pos",
+          "the shard's position is below that of an event" },
+        /* Nodes never delete an entity's last event, so a shard's last one is there, unless remove-sharding
+         * deleted its stream, or the entity went on in another shard under another number of shards. */
+        { "SELECT type || '\\x7c'::bytea || s.shard FROM @shard s LEFT JOIN " POSITIONS
+          " WHERE s.last > coalesce(m.pos, 0)"
+          " AND NOT EXISTS (SELECT 1 FROM @entity e WHERE e.shard = s.id AND substr(e.pid, 1, 1) = '\\x7c'::bytea"
+          " AND NOT EXISTS (SELECT 1 FROM @event ev WHERE ev.entity = e.id))"
+          " AND NOT EXISTS (SELECT 1 FROM @entity e JOIN @event ev ON ev.entity = e.id WHERE e.shard = s.id"
+          " AND ev.shard <> s.id)",
+          "the shard's position is above that of its last event: its newest events are missing" },
         { "SELECT DISTINCT convert_to(entity::text, 'UTF8') FROM @event ev"
           " WHERE NOT EXISTS (SELECT 1 FROM @entity e WHERE e.id = ev.entity)", "events without a row of their entity" },
         { "SELECT DISTINCT convert_to(entity::text, 'UTF8') FROM @snapshot s"

@@ -51,12 +51,27 @@ struct deep {
     uint64_t snapshots, oldest, newest; /* in all; numbers of the entity's good ones, 0: none */
     struct fence fence; /* of the event or snapshot before */
     uint64_t term;      /* the type's last; UINT64_MAX: none is known */
+    bool is_stream;
+    uint64_t base; /* number of the base that the record before names, in a stream; 0: none */
 };
 
 static void find(struct deep *deep, struct slice part, const char *why)
 {
     print_part(deep->is_json, part, why);
     deep->damaged++;
+}
+
+/* A record of a shard's stream has its distance from its base as its event type. Null, or what is wrong. */
+static const char *check_base(struct deep *deep, uint64_t seq, const struct record *record)
+{
+    uint64_t before = deep->base;
+
+    if (record->event_version)
+        return "a record of a shard's list has an event version";
+    if (record->event_type >= seq)
+        return "its base would be before the first event";
+    deep->base = seq - record->event_type;
+    return record->event_type && before && before != deep->base ? "it names another base than the event before" : NULL;
 }
 
 static bool check_event(void *context, uint64_t seq, struct slice bytes)
@@ -68,6 +83,8 @@ static bool check_event(void *context, uint64_t seq, struct slice bytes)
 
     if (!defect && deep->next && seq != deep->next)
         defect = "an event before it is missing";
+    if (!defect && deep->is_stream)
+        defect = check_base(deep, seq, &record);
     deep->events++;
     if (!defect && deep->is_deep && fence_compare(record.fence, deep->fence) < 0)
         defect = "its fence is lower than that of the event before";
@@ -141,8 +158,18 @@ static bool check_held(struct deep *deep, const struct journal_id *at)
         check_retention(deep, at);
     deep->next = is_stream || at->snapshots ? at->first : 1;
     deep->fence = (struct fence){ 0 };
-    return journal_each_event(deep->journal, at->id, 1, at->last, check_event, deep) &&
-           (!deep->program || is_stream || program_compare(deep->program, deep->journal, at, note_fault, deep));
+    deep->is_stream = is_stream;
+    deep->base = 0;
+    if (!journal_each_event(deep->journal, at->id, 1, at->last, check_event, deep))
+        return false;
+    if (deep->base && deep->base < at->first) {
+        char why[160];
+
+        (void)snprintf(why, sizeof why, "event %" PRIu64 ": its base, event %" PRIu64 ", is missing, so the list cannot "
+                                        "be read", at->last, deep->base); /* fits */
+        find(deep, at->id, why);
+    }
+    return (!deep->program || is_stream || program_compare(deep->program, deep->journal, at, note_fault, deep));
 }
 
 static bool check_entity(void *context, const struct journal_id *found)

@@ -26,7 +26,7 @@ extern "C" {
 #define SHERD_BACKEND_NAME_MAX 128
 /* The version of this interface, for sherd_backend.version. Version 1 had no
  * snapshots; back ends of version 1 may still be registered. */
-#define SHERD_BACKEND_VERSION 2
+#define SHERD_BACKEND_VERSION 3
 /* sherd_backend_request.from: only the last record. */
 #define SHERD_BACKEND_LAST UINT64_MAX
 
@@ -199,7 +199,7 @@ struct sherd_backend_identity {
 /* A back end. One thread at a time uses each connection; different connections
  * have different threads. All calls may block. */
 struct sherd_backend {
-    uint32_t version; /* SHERD_BACKEND_VERSION, or 1 */
+    uint32_t version; /* SHERD_BACKEND_VERSION, or a lower one */
     /* Letters, digits, '-' and '_'; not "memory" or "sqlite". */
     const char *name;
     /* Readers that a process opens, 1 to 8; 0: 1. */
@@ -226,6 +226,11 @@ struct sherd_backend {
     /* Since version 2. 1: it keeps snapshots, in verbs SAVE to DROP. 0: they
      * are refused, and an entity recovers by all of its events. */
     int snapshots;
+    /* Since version 3; may be null. Asks the store for a sign of life, each 5 s
+     * while nothing is written. 1: it answers; 0: it does not, with a line in
+     * error, and the node is not ready until can_write works. It takes seconds
+     * at most. */
+    int (*is_alive)(void *store, char *error);
 };
 
 /* Registers a back end under its name, for systems that are opened later.

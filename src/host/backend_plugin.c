@@ -186,6 +186,14 @@ static bool can_write_plugin(void *store, char *error)
            plugin->backend->can_write(plugin->store, error) != 0;
 }
 
+static bool is_alive_plugin(void *store, char *error)
+{
+    const struct plugin *plugin = store;
+
+    return plugin->backend->version < 3 || !plugin->backend->is_alive ||
+           plugin->backend->is_alive(plugin->store, error) != 0;
+}
+
 const struct backend_ops backend_plugin = {
     .name = "plugin",
     .open = open_plugin,
@@ -194,4 +202,5 @@ const struct backend_ops backend_plugin = {
     .close = close_plugin,
     .identify = identify_plugin,
     .can_write = can_write_plugin,
+    .is_alive = is_alive_plugin,
 };

@@ -20,6 +20,7 @@
 
 #define READERS_MAX 8
 #define KNOWN_TOLD 16 /* damaged parts that a new client hears of */
+#define IDLE_NS UINT64_C(5000000000) /* without a group, before the store is asked for a sign of life */
 #define LOOK_NS UINT64_C(1000000000) /* between two looks at the store's files */
 #define READ_BATCH_MAX 64 /* replays that share one read transaction */
 
@@ -58,7 +59,8 @@ struct threads {
     struct backend_client *first_client;
     const struct backend_client_options *opener; /* while connections are opened: no client yet */
     pthread_t writer_thread;
-    uint64_t looked_at; /* the writer's, as the next two */
+    uint64_t looked_at; /* the writer's, as the next three */
+    uint64_t heard_at;  /* when a group or a sign of life ended */
     bool is_failing;    /* the last group failed as a whole */
     char why[BACKEND_ERROR_MAX];
     void *writer;
@@ -227,8 +229,12 @@ static void look_at_store(struct threads *threads)
 
     unlock(threads);
     is_whole = !ops->is_whole || ops->is_whole(threads->writer, error);
-    if (is_whole && threads->is_failing && ops->can_write)
+    if (is_whole && threads->is_failing && ops->can_write) {
         threads->is_failing = !ops->can_write(threads->writer, threads->why);
+    } else if (is_whole && ops->is_alive && clock_now() - threads->heard_at >= IDLE_NS) {
+        threads->is_failing = !ops->is_alive(threads->writer, threads->why);
+        threads->heard_at = clock_now();
+    }
     lock(threads);
     tell_clients(threads, is_whole ? NULL : error);
 }
@@ -303,7 +309,7 @@ static void *run_writer(void *argument)
         give_back(threads, items, requests, count);
         if (threads->ops->tidy)
             threads->ops->tidy(threads->writer, &kept);
-        ended = clock_now();
+        ended = threads->heard_at = clock_now();
         if (polls)
             queue_poll(&threads->writes);
         lock(threads);

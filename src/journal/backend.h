@@ -252,6 +252,9 @@ struct backend_ops {
     /* Tries to store something without a meaning. False, with a line in error: it fails, as on a full
      * disk. Called each second after a whole group has failed. May be null: groups show it. */
     bool (*can_write)(void *store, char *error);
+    /* Asks for a sign of life. False, with a line in error: there is none. Called each 5 s while nothing
+     * is written. May be null. */
+    bool (*is_alive)(void *store, char *error);
 };
 
 #endif

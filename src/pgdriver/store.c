@@ -80,16 +80,31 @@ static void run_requests(void *opened, struct sherd_backend_request *const *requ
     pg_driver_work(driver);
 }
 
+/* Ends a job without requests. 1: it went well. */
+static int finish_alone(struct pg_driver *driver, char *error)
+{
+    pg_driver_work(driver);
+    if (driver->store.has_failed)
+        (void)snprintf(error, SHERD_BACKEND_ERROR_MAX, "%s", driver->store.text); /* fits */
+    return !driver->store.has_failed;
+}
+
 static int can_write(void *opened, char *error)
 {
     struct pg_driver *driver = opened;
     uint64_t now = pg_now();
 
     pg_store_begin_touch(&driver->store, now, now + 2000);
-    pg_driver_work(driver);
-    if (driver->store.has_failed)
-        (void)snprintf(error, SHERD_BACKEND_ERROR_MAX, "%s", driver->store.text); /* fits */
-    return !driver->store.has_failed;
+    return finish_alone(driver, error);
+}
+
+static int is_alive(void *opened, char *error)
+{
+    struct pg_driver *driver = opened;
+    uint64_t now = pg_now();
+
+    pg_store_begin_look(&driver->store, now, now + 2000);
+    return finish_alone(driver, error);
 }
 
 static const struct sherd_backend backend_postgres = {
@@ -104,6 +119,7 @@ static const struct sherd_backend backend_postgres = {
     .identify = identify,
     .can_write = can_write,
     .snapshots = 1,
+    .is_alive = is_alive,
 };
 
 int sherd_postgres_register(void)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 
-#define LINE_MAX (2 * PG_ERROR_SIZE) /* bytes of a hidden text */
+#define LINE_BYTES (2 * PG_ERROR_SIZE) /* bytes of a hidden text */
 
 const char *pg_url_value(const PQconninfoOption *from, const char *key)
 {
@@ -97,7 +97,7 @@ void pg_url_hide(struct buf *line, const char *text, const char *password)
 {
     size_t size = strlen(password);
 
-    while (*text && line->size < LINE_MAX) {
+    while (*text && line->size < LINE_BYTES) {
         if (size && strncmp(text, password, size) == 0) {
             buf_put_text(line, "***");
             text += size;

@@ -32,6 +32,7 @@ static void *start(struct pg_store *store)
 
     pg_group_begin(&append->group, &store->known, &store->ids, store->settings.claim,
                    store->requests + store->at, store->length);
+    append->group.halted = &store->halted;
     return append;
 }
 

@@ -130,12 +130,15 @@ static enum pg_next begin_claims(struct pg_store *store)
 
     claims->sent = 0;
     claims->asks_stored = false;
-    for (uint32_t i = 0; i < store->length; i++)
+    for (uint32_t i = 0; i < store->length; i++) {
+        if (!claims->is_answered[i] && pg_store_refuse_halted(store, pg_request(store, i)))
+            claims->is_answered[i] = true;
         if (!claims->is_answered[i]) {
             claims->places[claims->sent] = i;
             put_claim(store, claims->sent, &claims->numbers[claims->sent], pg_request(store, i));
             claims->sent++;
         }
+    }
     if (!claims->sent)
         return PG_NEXT_OVER;
     (void)pg_run(store, claims->sent, true);

@@ -158,9 +158,14 @@ uint32_t pg_group_new(const struct pg_group *group)
     return count;
 }
 
+bool pg_group_is_halted(const struct pg_group *group, const struct pg_shard_plan *plan)
+{
+    return group->halted && map_get(group->halted, plan->type);
+}
+
 /* ---- the one statement ---- */
 
-/* All shards are claimed with the fence of each request. */
+/* All shards are claimed with the fence of each request, and none is halted. */
 static bool are_claimed(struct pg_group *group)
 {
     for (uint32_t i = 0; i < group->count; i++) {
@@ -173,7 +178,7 @@ static bool are_claimed(struct pg_group *group)
             const struct pg_shard_plan *plan =
                 &group->shards.items[pg_group_shard_of(group, shard)];
 
-            if (!plan->is_found || plan->fence.term != shard->fence.term ||
+            if (!plan->is_found || pg_group_is_halted(group, plan) || plan->fence.term != shard->fence.term ||
                 plan->fence.epoch != shard->fence.epoch)
                 return false;
         }
@@ -274,7 +279,7 @@ void pg_group_put_shards(struct pg_group *group)
     for (uint32_t i = 0; i < group->shards.count; i++) {
         const struct pg_shard_plan *plan = &group->shards.items[i];
 
-        if (!plan->is_found || plan->is_written || plan->is_lost)
+        if (!plan->is_found || plan->is_written || plan->is_lost || pg_group_is_halted(group, plan))
             continue;
         pg_array_add(&to[SHARD_ID], plan->id);
         pg_array_add(&to[SHARD_TERM], plan->fence.term);

@@ -21,6 +21,9 @@
 
 #define PG_APPEND_PARAMETERS 17
 #define PG_ERROR_MAX SHERD_BACKEND_ERROR_MAX
+#define PG_HALTED                                            \
+    "the server lost confirmed events of this type, and " \
+    "journal.postgres.on-lost is halt"
 
 /* Numbers for new entities. */
 struct pg_ids {
@@ -61,6 +64,7 @@ struct pg_group {
     struct pg_known *known;
     struct pg_ids *ids;
     uint64_t claim; /* this writer's */
+    const struct map *halted; /* types that write nothing; null: none */
     VEC(struct pg_shard_plan) shards;
     VEC(struct pg_entity_plan) entities;
     struct map shard_table;  /* key -> index + 1 */
@@ -120,6 +124,8 @@ bool pg_group_judge(struct pg_group *group);
 /* After the commit: what is known now. */
 void pg_group_learn(struct pg_group *group);
 
+/* Whether the shard's type lost events under on-lost = halt. */
+bool pg_group_is_halted(const struct pg_group *group, const struct pg_shard_plan *plan);
 /* Index of a request's shard, or entity, in the group. */
 uint32_t pg_group_shard_of(struct pg_group *group, const struct sherd_backend_shard *shard);
 uint32_t pg_group_entity_of(struct pg_group *group, const struct sherd_backend_entity *entity);

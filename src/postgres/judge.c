@@ -127,7 +127,9 @@ static enum sherd_backend_result judge_shard(const struct pg_group *group,
     shard->stored = (struct sherd_fence){ plan->fence.term, plan->fence.epoch };
     if (order > 0 || (order == 0 && plan->claim != group->claim))
         return SHERD_BACKEND_FENCED;
-    return order < 0 || plan->is_lost ? SHERD_BACKEND_LOST : SHERD_BACKEND_DONE;
+    if (order < 0 || plan->is_lost)
+        return SHERD_BACKEND_LOST;
+    return pg_group_is_halted(group, plan) ? SHERD_BACKEND_FAILED : SHERD_BACKEND_DONE;
 }
 
 static void explain_loss(struct sherd_backend_request *request,
@@ -213,6 +215,8 @@ static void judge_shards(struct pg_group *group, struct sherd_backend_request *r
         shard->result = judge_shard(group, shard, plan);
         if (shard->result == SHERD_BACKEND_LOST || plan->is_lost)
             explain_loss(request, shard, plan);
+        else if (shard->result == SHERD_BACKEND_FAILED)
+            (void)snprintf(request->error, sizeof request->error, "%s", PG_HALTED); /* fits */
     }
 }
 

@@ -119,6 +119,7 @@ static const struct {
     /* $1 numbers. Returns struct pg_shard_row. */
     [PG_OWNED] = { "owned",
         "SELECT type, shard, id, term, epoch, claim, last FROM @shard WHERE id = ANY ($1::int8[])" },
+    [PG_LIVES] = { "lives", "SELECT 1" },
     [PG_TOUCH] = { "touch", "UPDATE @meta SET touched = clock_timestamp()" },
     /* $1 persistence id, $2 first number, $3 most records, $4 most bytes. Returns struct pg_replay_row.
      * The server sends no more than these bytes or one record. The entity's number is a subquery: with a

@@ -26,6 +26,7 @@ enum pg_statement {
     PG_SHARDS,   /* the shards of a type */
     PG_OWNED,    /* shards by their numbers */
     PG_TOUCH,    /* writes something without a meaning */
+    PG_LIVES,    /* asks for a sign of life */
     PG_REPLAY,
     PG_REPLAY_SHORT, /* all records of an entity that has few */
     PG_REPLAY_LAST,

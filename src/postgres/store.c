@@ -48,6 +48,19 @@ static enum pg_next took_touch(struct pg_store *store, bool is_good)
     return PG_NEXT_OVER;
 }
 
+static enum pg_next begin_look(struct pg_store *store)
+{
+    (void)pg_call_put(store, 0, PG_LIVES, 0);
+    return pg_run(store, 1, false);
+}
+
+/* A new connection compares the shards of a server that took over. */
+static enum pg_next took_look(struct pg_store *store, bool is_good)
+{
+    (void)store;
+    return is_good ? PG_NEXT_OVER : PG_NEXT_RETRY;
+}
+
 static void give_nothing_up(struct pg_store *store)
 {
     (void)store;
@@ -56,6 +69,9 @@ static void give_nothing_up(struct pg_store *store)
 static const struct pg_job job_open = { .begin = begin_open, .give_up = give_nothing_up };
 static const struct pg_job job_touch = { .begin = begin_touch, .took = took_touch,
                                          .give_up = give_nothing_up };
+
+static const struct pg_job job_look = { .begin = begin_look, .took = took_look,
+                                        .give_up = give_nothing_up };
 
 static void start_job(struct pg_store *store, const struct pg_job *job, uint32_t length)
 {
@@ -87,20 +103,28 @@ void pg_store_begin_touch(struct pg_store *store, uint64_t now, uint64_t deadlin
     start_alone(store, &job_touch, now, deadline);
 }
 
+void pg_store_begin_look(struct pg_store *store, uint64_t now, uint64_t deadline)
+{
+    start_alone(store, &job_look, now, deadline);
+}
+
 /* ---- requests ---- */
 
-/* True, with the answer, for a type that lost events under on-lost = halt. */
-static bool is_halted(struct pg_store *store, struct sherd_backend_request *request)
+static bool is_halted(const struct pg_store *store, const struct sherd_backend_request *request)
 {
-    struct slice type = pg_slice(request->verb == SHERD_BACKEND_APPEND && request->shard_count
-                                     ? request->shards[0].type
-                                     : request->type);
+    if (request->verb != SHERD_BACKEND_APPEND)
+        return map_get(&store->halted, pg_slice(request->type)) != NULL;
+    for (uint32_t i = 0; i < request->shard_count; i++)
+        if (!map_get(&store->halted, pg_slice(request->shards[i].type)))
+            return false; /* the group judges each shard */
+    return request->shard_count > 0;
+}
 
-    if (!map_get(&store->halted, type))
+bool pg_store_refuse_halted(struct pg_store *store, struct sherd_backend_request *request)
+{
+    if (!store->halted.count || !is_halted(store, request))
         return false;
-    sherd_backend_settle(request, SHERD_BACKEND_FAILED,
-                         "the server lost confirmed events of this type, and "
-                         "journal.postgres.on-lost is halt");
+    sherd_backend_settle(request, SHERD_BACKEND_FAILED, PG_HALTED);
     return true;
 }
 
@@ -121,7 +145,7 @@ void pg_store_begin(struct pg_store *store, struct sherd_backend_request *const 
     for (uint32_t i = 0; i < count; i++) {
         if (store->settings.is_writer && reads(requests[i]))
             sherd_backend_settle(requests[i], SHERD_BACKEND_FAILED, "not for a writer");
-        else if (!store->halted.count || reads(requests[i]) || !is_halted(store, requests[i]))
+        else
             store->requests[store->count++] = requests[i];
     }
 }
@@ -158,8 +182,21 @@ static uint32_t run_of(const struct pg_store *store)
     return length;
 }
 
+/* A job before may have found a loss. */
+static void drop_halted(struct pg_store *store)
+{
+    uint32_t kept = store->at;
+
+    for (uint32_t i = store->at; i < store->count && store->halted.count; i++)
+        if (reads(store->requests[i]) || !pg_store_refuse_halted(store, store->requests[i]))
+            store->requests[kept++] = store->requests[i];
+    if (store->halted.count)
+        store->count = kept;
+}
+
 static bool start_next(struct pg_store *store)
 {
+    drop_halted(store);
     if (store->at == store->count)
         return false;
     start_job(store, job_of(pg_request(store, 0)->verb), run_of(store));
@@ -223,6 +260,10 @@ static void say_state(struct pg_store *store, bool is_down)
 
 static enum pg_next try_once(struct pg_store *store)
 {
+    /* The connection may have found a loss. Claims and appends are several, and look themselves. */
+    if (store->is_open && store->length == 1 && !reads(pg_request(store, 0)) &&
+        store->job != &pg_job_append && pg_store_refuse_halted(store, pg_request(store, 0)))
+        return PG_NEXT_OVER;
     if (store->is_open)
         return store->job->begin(store);
     store->step = (struct pg_step){ .kind = PG_STEP_CONNECT, .deadline = store->deadline };

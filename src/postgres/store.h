@@ -51,7 +51,7 @@ struct pg_store {
     bool is_down;    /* this was logged */
 
     enum pg_phase_of_store phase;
-    struct sherd_backend_request **requests; /* those that are not halted */
+    struct sherd_backend_request **requests; /* those that are not answered yet */
     uint32_t count, at;
     const struct pg_job *job; /* it runs `length` requests from `at` on */
     uint32_t length;
@@ -78,12 +78,14 @@ struct pg_job {
 void pg_store_init(struct pg_store *store, struct pg_link *link, const struct pg_settings *settings);
 void pg_store_fini(struct pg_store *store); /* requests under way get no results */
 
-/* Starts work: requests of a writer or of a reader; a connection; a write without a meaning. The array is
+/* Starts work: requests of a writer or of a reader; a connection; a write without a meaning; a
+ * question. The array is
  * copied, the requests are lent until pg_store_next returns null. */
 void pg_store_begin(struct pg_store *store, struct sherd_backend_request *const *requests,
                     uint32_t count, uint64_t now);
 void pg_store_begin_open(struct pg_store *store, uint64_t now, uint64_t deadline);
 void pg_store_begin_touch(struct pg_store *store, uint64_t now, uint64_t deadline);
+void pg_store_begin_look(struct pg_store *store, uint64_t now, uint64_t deadline); /* a sign of life */
 /* Takes how the last step ended (null at first), and returns the next one, lent; null: the work is done. */
 const struct pg_step *pg_store_next(struct pg_store *store, uint64_t now,
                                     const struct pg_outcome *outcome);
@@ -109,6 +111,9 @@ bool pg_read_stored(const struct pg_store *store, uint32_t index, struct sherd_f
 
 void pg_store_log(struct pg_store *store, enum sherd_backend_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* store.c: true, with the answer, for a request whose types all lost events under on-lost = halt. */
+bool pg_store_refuse_halted(struct pg_store *store, struct sherd_backend_request *request);
 
 /* ---- loss.c ---- */
 

@@ -95,6 +95,12 @@ def the_commands_read_find_damage_and_export(cluster):
     cluster.nodes = []
     print("imported again; the nodes have the same totals", flush=True)
 
+    stream = next(entry["id"] for entry in objects("ids", cluster.journal, "|Airport|") if entry["first"] == 1 < entry["last"])
+    first = f"FROM sherd.event WHERE seq = 1 AND entity = (SELECT id FROM sherd.entity WHERE pid = '{stream}')"
+    server.sql(f"CREATE TABLE kept AS SELECT * {first}; DELETE {first}")
+    found = objects("verify", "--deep", cluster.journal, code=1)
+    expect([entry["part"] for entry in found[:-1]] == [stream] and "event 1, is missing" in found[0]["why"], f"a list without its base: {found}")
+    server.sql("INSERT INTO sherd.event SELECT * FROM kept; DROP TABLE kept")
     before = cluster.stored()
     removed = objects("remove-sharding", cluster.journal, "Airport")[-1]
     expect(removed["streams"] > 5 and removed["events"] == before - cluster.stored(), f"removed: {removed}")

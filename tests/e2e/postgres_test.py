@@ -1,7 +1,8 @@
 """Kills PostgreSQL servers and the nodes that keep their journal on them. Every command is stored
 exactly once.
 
-1. The server is killed and comes back; it is restarted; it is away for longer than a group waits.
+1. The server is killed and comes back; it is restarted; it is away for longer than a group waits, and while
+   no node writes.
 2. A node is killed. The server and a node are killed together.
 3. A node is suspended while its shards get new owners, and resumes.
 4. Nodes with different journals, and a node whose journal is in a file, are refused.
@@ -56,6 +57,20 @@ def the_server_is_away_for_longer_than_a_group_waits(cluster):
     wait(lambda: "journal stores again" in cluster.log(cluster.nodes[0]), "the node is not ready again", 30)
     cluster.check_exact()
     del os.environ["SHERD__JOURNAL__POSTGRES__GROUP_TIMEOUT"]
+
+
+def an_idle_node_notices_that_the_server_is_away(cluster):
+    """Nothing is written meanwhile. The node connects again by itself, so that `sherd journal` sees it."""
+    sessions = "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'sherd:%' AND query LIKE '%SELECT 1%'"
+    cluster.start_all()
+    cluster.server.crash()
+    for node in cluster.nodes:
+        wait(lambda log=node: "the node is not ready" in cluster.log(log), "a node without its journal is ready", 30)
+    cluster.server.start()
+    for node in cluster.nodes:
+        wait(lambda log=node: "journal stores again" in cluster.log(log), "a node is not ready again", 30)
+    wait(lambda: int(cluster.server.sql(sessions)) >= len(cluster.nodes), "a node asks for no sign of life", 30)
+    cluster.check_members()
 
 
 def a_node_is_killed(cluster):
@@ -134,7 +149,8 @@ def other_journals_are_refused(cluster):
 if __name__ == "__main__":
     try:
         chosen = [globals()[name] for name in sys.argv[2:]]
-        sys.exit(run(chosen or [the_server_is_killed_three_times, the_server_is_away_for_longer_than_a_group_waits, a_node_is_killed,
+        sys.exit(run(chosen or [the_server_is_killed_three_times, the_server_is_away_for_longer_than_a_group_waits,
+                      an_idle_node_notices_that_the_server_is_away, a_node_is_killed,
                       the_server_and_a_node_are_killed_together, a_suspended_node_is_refused, other_journals_are_refused]))
     except Failed as error:
         sys.exit(str(error))

@@ -86,6 +86,20 @@ def a_writer_without_a_session_is_fenced_by_a_change(server):
     writer.close()
 
 
+def verify_finds_missing_events(server):
+    place = "postgres:" + server.url()
+    writer = Writer(WRITER, server.url())
+    expect(fill(writer, "4", "T|v", "abcde") and fill(writer, "5", "T|w", "ab"), "seven events are stored")
+    code, said = journal("verify", "--deep", place)
+    expect(code == 0, f"nothing is damaged: {said}")
+    server.sql("DELETE FROM sherd.event WHERE seq > 3 AND entity = (SELECT id FROM sherd.entity WHERE pid = 'T|v')")
+    code, said = journal("verify", "--deep", place)
+    expect(code == 1 and "T|4: the shard's position is above" in said and "1 damaged parts" in said, f"a lost tail: {said}")
+    server.sql("DELETE FROM sherd.event WHERE entity = (SELECT id FROM sherd.entity WHERE pid = 'T|v')")
+    expect("T|4: the shard's position is above" in journal("verify", "--deep", place)[1], "all events of a shard are lost")
+    writer.close()
+
+
 def no_output_has_a_part_of_a_password(server):
     """Also if libpq cannot read the URL, or reads a part of the password as another part."""
     port = server.port
@@ -132,6 +146,8 @@ def main():
     with postgres_server.Server() as server:
         an_own_application_name_hides_no_node(server)
         a_session_that_holds_a_shard_is_ended(server)
+        server.sql("DROP SCHEMA sherd CASCADE")
+        verify_finds_missing_events(server)
         a_service_needs_a_verified_certificate(server)
         no_output_has_a_part_of_a_password(server)
         server.sql("DROP SCHEMA sherd CASCADE")

@@ -266,7 +266,7 @@ static void a_lower_position_is_named_also_under_another_claim(void **state)
     tear_down(&one);
 }
 
-static void the_position_of_another_owner_is_not_taken_for_confirmed(void **state)
+static void another_owners_position_does_not_count_as_confirmed(void **state)
 {
     struct one one;
     struct buf key = { 0 };
@@ -367,6 +367,58 @@ static void other_bytes_are_a_conflict(void **state)
     tear_down(&one);
 }
 
+/* A lane's group has shards of several types, in any order. */
+static void a_halted_type_does_not_stop_the_others(void **state)
+{
+    (void)state;
+    for (uint32_t halted = 0; halted < 2; halted++) {
+        struct sherd_backend_shard shards[2] = {
+            { .type = { "A", 1 }, .shard = { "s", 1 }, .fence = { 1, 2 } },
+            { .type = { "B", 1 }, .shard = { "s", 1 }, .fence = { 1, 2 } },
+        };
+        struct sherd_backend_entity entities[2] = { { .shard = 0, .id = { "A|e", 3 } },
+                                                    { .shard = 1, .id = { "B|e", 3 } } };
+        const struct sherd_backend_record records[2] = { { .entity = 0, .seq = 4, .bytes = { "r", 1 } },
+                                                         { .entity = 1, .seq = 4, .bytes = { "r", 1 } } };
+        struct map types = { 0 };
+        struct buf key = { 0 };
+        struct one one;
+
+        set_up(&one, 4, 0);
+        one.request = (struct sherd_backend_request){
+            .verb = SHERD_BACKEND_APPEND, .shards = shards, .shard_count = 2, .entities = entities,
+            .entity_count = 2, .records = records, .record_count = 2,
+        };
+        (void)map_put(&types, halted ? slice_text("B") : slice_text("A"), &one);
+        for (uint64_t i = 0; i < 2; i++) {
+            pg_know_shard(&one.known, pg_shard_key(&key, slice_of(shards[i].type.data, 1), slice_text("s")),
+                          (struct pg_known_shard){ .id = 7 + i, .fence = { 1, 2 }, .last = 9 });
+            pg_know_entity(&one.known, slice_of(entities[i].id.data, 3), (struct pg_known_entity){ 100 + i, 3, { 1, 2 } });
+        }
+        begin(&one);
+        one.group.halted = &types;
+        assert_int_equal(pg_group_plan(&one.group), PG_WAY_SLOW);
+        pg_group_ask_shards(&one.group);
+        pg_group_ask_entities(&one.group);
+        for (uint64_t i = 0; i < 2; i++) {
+            struct pg_shard_row row = { slice_of(shards[i].type.data, 1), slice_text("s"), 7 + i, { 1, 2 }, OWN, 9 };
+            struct pg_entity_row found = { i + 1, 100 + i, 3 };
+
+            pg_group_shard_row(&one.group, &row);
+            assert_true(pg_group_entity(&one.group, &found));
+        }
+        pg_group_looked(&one.group);
+        assert_true(pg_group_judge(&one.group));
+        assert_int_equal(entities[halted].result, SHERD_BACKEND_FAILED);
+        assert_int_equal(entities[!halted].result, SHERD_BACKEND_DONE);
+        assert_int_equal(one.group.parameters[10].count, 1); /* numbers of records */
+        assert_int_equal(one.group.parameters[0].count, 1);  /* shards */
+        map_fini(&types);
+        buf_fini(&key);
+        tear_down(&one);
+    }
+}
+
 static void the_writer_forgets_entities_at_the_limit(void **state)
 {
     struct pg_known known = { .shards = { 0 } };
@@ -393,11 +445,12 @@ int main(void)
         cmocka_unit_test(another_owner_fences),
         cmocka_unit_test(a_lower_position_is_a_loss),
         cmocka_unit_test(a_lower_position_is_named_also_under_another_claim),
-        cmocka_unit_test(the_position_of_another_owner_is_not_taken_for_confirmed),
+        cmocka_unit_test(another_owners_position_does_not_count_as_confirmed),
         cmocka_unit_test(a_lower_fence_or_no_row_is_a_loss),
         cmocka_unit_test(a_repetition_whose_first_try_was_written_is_done),
         cmocka_unit_test(a_repetition_writes_only_what_is_missing),
         cmocka_unit_test(other_bytes_are_a_conflict),
+        cmocka_unit_test(a_halted_type_does_not_stop_the_others),
         cmocka_unit_test(the_writer_forgets_entities_at_the_limit),
     };
 

@@ -543,7 +543,7 @@ static void a_loss_of_a_shard_that_does_not_write_is_noticed(void **state)
 }
 
 /* A lost shard whose next owner has claimed it, and wrote less than was lost. */
-static void a_former_owner_names_a_loss_after_its_shard_moved(void **state)
+static void a_loss_of_a_shard_that_moved_is_noticed(void **state)
 {
     struct bench bench;
     uint64_t seed = 0, reported;
@@ -634,7 +634,7 @@ int main(void)
         cmocka_unit_test(a_snapshot_above_the_last_event_is_refused),
         cmocka_unit_test(an_entity_with_a_gap_is_not_written_at_all),
         cmocka_unit_test(a_loss_of_a_shard_that_does_not_write_is_noticed),
-        cmocka_unit_test(a_former_owner_names_a_loss_after_its_shard_moved),
+        cmocka_unit_test(a_loss_of_a_shard_that_moved_is_noticed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
