@@ -15,7 +15,7 @@
 #include "mgmt/fields.h"
 #include "mgmt/json.h"
 
-#define KEPT 64 /* that ended */
+#define KEPT 64 /* ended ones */
 #define REASON_MAX 256
 #define BY_MAX 128
 
