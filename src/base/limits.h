@@ -509,7 +509,6 @@
 #define OPERATION_NAME_MAX 255 /* bytes of a type or a shard in a request */
 #define OPERATION_BY_MAX 128 /* bytes of the name of a person or tool */
 #define OPERATION_REASON_MAX 256 /* bytes */
-#define OPERATION_PAUSE_MAX (OPERATION_BY_MAX + 2 + OPERATION_REASON_MAX) /* bytes of both */
 #define OPERATION_TEXT_MAX 512 /* bytes of a report's text */
 #define OPERATION_WITHIN_MAX_MS 600000 /* the longest time-out */
 #define OPERATION_HOLD_MAX_MS 86400000 /* rebalances leave a moved shard alone at most for a day */

@@ -177,7 +177,7 @@ static void take_fences(struct stored *stored, struct memory *memory)
     stored->fences = memory->hosted;
     stored->term = fences->term;
     stored->proof = fences->proof;
-    if (fences->pause.len <= OPERATION_PAUSE_MAX)
+    if (fences->pause.len <= OPERATION_BY_MAX + 2 + OPERATION_REASON_MAX)
         stored->pause = slice_from(fences->pause);
 }
 

@@ -10,6 +10,7 @@
 #include "actor/message.h"
 #include "artery/control.h"
 #include "node/mail/look_call.h"
+#include "node/mail/operate_call.h"
 #include "node/mail/outputs.h"
 #include "shard/owned_shards.h"
 
@@ -82,6 +83,14 @@ static struct look_call *a_look(void)
     struct look_call *call;
 
     assert_int_equal(look_call_new(SHERD_LOOK_NODES, NULL, &call), 0);
+    return call;
+}
+
+static struct operate_call *an_operation(void)
+{
+    struct operate_call *call;
+
+    assert_int_equal(operate_call_new(SHERD_CORDON, NULL, &call), 0);
     return call;
 }
 
@@ -181,6 +190,8 @@ static struct mail_content make(enum mail_kind kind)
         return MAIL(look_asked, .own = { mem_alloc(sizeof(struct look_asked)) });
     case MAIL_LOOK_CALL:
         return MAIL(look_call, .own = { a_look() });
+    case MAIL_OPERATE_CALL:
+        return MAIL(operate_call, .own = { an_operation() });
     case MAIL_QUERY:
         return MAIL(query, .own = { mem_alloc(sizeof(struct query_part)) });
     case MAIL_TYPE_CALL:
