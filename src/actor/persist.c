@@ -111,13 +111,15 @@ void effects_refuse_plain(struct sherd_ctx *ctx)
 }
 
 /* Forgets the events of the running call, the last ones of the queue. */
-static void stored_take_back(struct actors *actors, uint32_t index, struct extra *extra)
+static void stored_take_back(struct actors *actors, uint32_t index, const struct slot *slot,
+                             struct extra *extra)
 {
     while (actors->stored_count) {
         const struct stored *last = &actors->stored[(actors->stored_head + actors->stored_count - 1) &
                                                     actors->stored_mask];
 
-        if (last->slot != index || last->position <= actors->ctx.kept_position)
+        if (last->slot != index || last->generation != slot->generation ||
+            last->position <= actors->ctx.kept_position)
             return;
         extra->event_count--;
         extra->event_bytes -= last->bytes;
@@ -134,7 +136,7 @@ bool effects_take_back(struct actors *actors, uint32_t index, struct slot *slot)
     if (extra->seq > ctx->kept_seq)
         actors->settings.take_back(actors->settings.user, slot_ref(actors, slot, index).actor,
                                    ctx->kept_seq);
-    stored_take_back(actors, index, extra);
+    stored_take_back(actors, index, slot, extra);
     extra->seq = ctx->kept_seq;
     extra->position = ctx->kept_position;
     return extra->event_count && extra->position != EVENT_REFUSED;

@@ -144,8 +144,11 @@ static void drop_after(struct journal *journal, struct entity *entity, uint64_t 
         }
     }
     group->records.count = kept;
-    if (!own)
-        entity->group = 0; /* a later event makes a new entry */
+    if (!own) { /* a later event makes a new entry */
+        if (entity->group_index + 1 == group->entities.count)
+            group->entities.count--;
+        entity->group = 0;
+    }
     journal->status.events_failed += events;
     entity_settle(journal, entity, events, bytes);
 }

@@ -17,6 +17,7 @@
 #define LATER_MS 3000   /* most until a delivery is confirmed later */
 #define SHORT_TTL_MS 8000
 #define WAKE_MS 500     /* between two acts of a teller that only wakes */
+#define REFUSED 3       /* of 100 calls of an account store an event last that is refused */
 
 enum { PAY = 1, MONEY, WAKE };
 
@@ -29,6 +30,7 @@ struct delivery_load {
     struct delivery_load_settings settings;
     struct world *world;
     struct rng rng;
+    struct rng refusals;
     VEC(struct check_delivery *) checks; /* one for each journal */
     struct commands_load *commands;
     struct sherd_entity_type *types; /* of the nodes */
@@ -118,10 +120,9 @@ static enum sherd_next take(struct sherd_ctx *ctx, struct account *account)
     return draw < 25 ? SHERD_FAIL : SHERD_CONTINUE;
 }
 
-static enum sherd_next account_receive(struct sherd_ctx *ctx, void *self,
-                                       const struct sherd_msg *msg)
+static enum sherd_next handle(struct sherd_ctx *ctx, struct account *account,
+                              const struct sherd_msg *msg)
 {
-    struct account *account = self;
     struct sherd_bytes id = sherd_id(ctx);
 
     switch (msg->kind) {
@@ -148,6 +149,18 @@ static enum sherd_next account_receive(struct sherd_ctx *ctx, void *self,
         break;
     }
     return SHERD_CONTINUE;
+}
+
+/* Nothing of a call may be stored if its last event is refused. */
+static enum sherd_next account_receive(struct sherd_ctx *ctx, void *self,
+                                       const struct sherd_msg *msg)
+{
+    enum sherd_next next = handle(ctx, self, msg);
+
+    if (msg->kind != SHERD_STARTED && !current->is_stopped &&
+        rng_below(&current->refusals, 100) < REFUSED)
+        sherd_persist(ctx, SHERD_NUMBERS_END, (struct sherd_bytes){ NULL, 0 });
+    return next;
 }
 
 /* ---- tellers ---- */
@@ -215,6 +228,7 @@ struct delivery_load *delivery_load_new(struct world *world,
         load->settings.interval_ms = 1000;
     load->world = world;
     load->rng = stream_rng(world_seed(world), STREAM_DELIVERY, 0);
+    load->refusals = stream_rng(world_seed(world), STREAM_DELIVERY, 1);
     load->commands = commands_load_new(world_seed(world));
     for (uint32_t i = 0; i < world_store_count(world); i++) {
         struct check_delivery *check = check_delivery_new(world_verdict(world));

@@ -168,6 +168,30 @@ static void earlier_calls_fail_if_the_journal_then_refuses_their_events(void **s
     assert_int_equal(bank_status().held, 0);
 }
 
+/* The ended incarnation's positions are not settled when the next one has an event refused. */
+static void events_of_an_ended_incarnation_are_not_taken_back(void **state)
+{
+    (void)state;
+    in_flight();
+    bank.refusal = BANK_REFUSES_NOTHING;
+    bank_fail("a1", SHERD_REASON_NOT_STORED);
+    bank_run(); /* c5 waits for its commit */
+    bank_fail("a1", SHERD_REASON_NOT_STORED);
+    bank.refusal = BANK_TOO_LARGE;
+    bank_once("a1", 100, "c6");
+    bank_advance(20000); /* past its back-off */
+    assert_int_equal(bank.refusals, 2);
+    bank.refusal = BANK_REFUSES_NOTHING;
+    bank.once = SHERD_ONCE_SEEN;
+    bank_once("a1", 5, "c7");
+    bank_advance(20000);
+    assert_int_equal(bank.once, SHERD_ONCE_NEW); /* before any commit */
+    bank.commits = true;
+    bank_run();
+    assert_int_equal(bank_balance("a1"), BANK_FIRST + 6);
+    assert_int_equal(bank.replies, 2); /* c0 and c7 */
+}
+
 static void earlier_calls_of_a_fenced_shard_fail_alike(void **state)
 {
     (void)state;
@@ -192,6 +216,7 @@ int main(void)
         EACH(a_payment_with_a_refused_event_delivers_nothing),
         EACH(earlier_calls_are_answered_when_their_events_are_durable),
         EACH(earlier_calls_fail_if_the_journal_then_refuses_their_events),
+        EACH(events_of_an_ended_incarnation_are_not_taken_back),
         EACH(earlier_calls_of_a_fenced_shard_fail_alike),
     };
 
