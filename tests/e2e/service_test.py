@@ -19,6 +19,11 @@ import urllib.request
 
 import yaml
 
+try:
+    import kubernetes_validate
+except ImportError:
+    kubernetes_validate = None
+
 from cluster import ROOT, free_port
 from dns_server import Dns
 from tls_keys import Keys
@@ -54,7 +59,7 @@ def read(*path):
 def the_unit_is_good():
     unit = os.path.join(folder, "app.service")
     with open(unit, "w") as file:
-        file.write(read("systemd", "app.service").replace("/usr/local/bin/app", program))
+        file.write(read("systemd", "app.service").replace("/usr/local/bin/app", f'"{os.path.abspath(program)}"'))
     done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True)
     complaints = [line for line in done.stderr.splitlines() if "app.service" in line]
     expect(done.returncode == 0 and not complaints, f"systemd takes the unit {complaints}")
@@ -94,6 +99,14 @@ def the_image_has_all_libraries(files):
 def the_manifest_fits(objects):
     """Names that must agree, in one object and between them."""
     kinds = {entry["kind"]: entry for entry in objects}
+    if not kubernetes_validate:
+        print("skipped: the schema of Kubernetes: kubernetes-validate is not installed")
+    for kind, entry in kinds.items() if kubernetes_validate else ():
+        try:
+            kubernetes_validate.validate(entry, kubernetes_validate.latest_version(), strict=True)
+            expect(True, f"the {kind} fits the schema of Kubernetes")
+        except kubernetes_validate.ValidationError as error:
+            expect(False, f"the {kind} fits the schema of Kubernetes: {error}")
     pod = kinds["StatefulSet"]["spec"]["template"]
     container = pod["spec"]["containers"][0]
     ports = {port["name"] for port in container["ports"]}
