@@ -34,6 +34,7 @@ class Node:
     program = None  # native_node; set by the test
 
     def __init__(self, seed=None, config="", run="run", cluster="Native"):
+        self.began = time.monotonic()
         self.address = f"127.0.0.1:{free_port()}"
         self.run = os.path.join(folder, run)
         os.makedirs(self.run, mode=0o700, exist_ok=True)
