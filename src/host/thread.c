@@ -218,6 +218,7 @@ static void return_part(struct thread *thread, uint32_t index, struct status_par
         status_returned(thread->system, part);
 }
 
+/* flat: one case for each kind */
 static bool carry_out(struct thread *thread, uint32_t index)
 {
     struct sherd_system *system = thread->system;

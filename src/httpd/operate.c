@@ -15,9 +15,7 @@
 #include "mgmt/fields.h"
 #include "mgmt/json.h"
 
-#define KEPT 64 /* ended ones */
-#define REASON_MAX 256
-#define BY_MAX 128
+#define HTTPD_OPERATIONS_KEPT 64 /* ended ones, for later questions */
 
 struct operation {
     struct operation *next; /* older */
@@ -174,7 +172,7 @@ static void forget_old(struct httpd *httpd)
     for (struct operation **at = &httpd->operations; *at;) {
         struct operation *operation = *at;
 
-        if (operation->ended && ++kept > KEPT) {
+        if (operation->ended && ++kept > HTTPD_OPERATIONS_KEPT) {
             *at = operation->next;
             free_operation(operation);
         } else {
@@ -285,7 +283,7 @@ static bool read_options(const struct body *body, struct sherd_operation_options
     if ((body_has(body, "timeoutMs") && (!body_number(body, "timeoutMs", &timeout) || timeout > UINT32_MAX)) ||
         (body_has(body, "holdMs") && !body_number(body, "holdMs", &hold)) ||
         (body_has(body, "dryRun") && !body_flag(body, "dryRun", &dry_run)) ||
-        (body_has(body, "reason") && (!options->reason || strlen(options->reason) > REASON_MAX)))
+        (body_has(body, "reason") && (!options->reason || strlen(options->reason) > OPERATION_REASON_MAX)))
         return false;
     options->timeout_ms = (uint32_t)timeout;
     options->hold_ms = body_has(body, "holdMs") && !hold ? SHERD_NO_HOLD : hold;
@@ -326,11 +324,11 @@ static void start_by(struct connection *connection, const struct api_args *args,
     bool moves = connection->decision.action == ACTION_MOVE;
     char *node = word_of(args->words[API_NODE]), *type = word_of(args->words[API_TYPE]),
          *shard = word_of(args->words[API_SHARD]);
-    char id[20], by[BY_MAX + 1];
+    char id[20], by[OPERATION_BY_MAX + 1];
     struct sherd_operation_options options = { .id = id, .by = by, .type = type, .shard = shard };
 
     make_id(id);
-    (void)snprintf(by, sizeof by, "%.*s", BY_MAX, connection->caller);
+    (void)snprintf(by, sizeof by, "%.*s", OPERATION_BY_MAX, connection->caller);
     if (moves)
         options.node = body_text(body, "to") ? api_node(body_text(body, "to")) : NULL;
     else if (node)

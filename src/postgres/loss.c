@@ -107,3 +107,21 @@ void pg_store_compared(struct pg_store *store, bool is_good)
         mem_free(entry.value);
     map_fini(&table);
 }
+
+static bool is_halted(const struct pg_store *store, const struct sherd_backend_request *request)
+{
+    if (request->verb != SHERD_BACKEND_APPEND)
+        return map_get(&store->halted, pg_slice(request->type)) != NULL;
+    for (uint32_t i = 0; i < request->shard_count; i++)
+        if (!map_get(&store->halted, pg_slice(request->shards[i].type)))
+            return false; /* the group judges each shard */
+    return request->shard_count > 0;
+}
+
+bool pg_store_refuse_halted(struct pg_store *store, struct sherd_backend_request *request)
+{
+    if (!store->halted.count || !is_halted(store, request))
+        return false;
+    sherd_backend_settle(request, SHERD_BACKEND_FAILED, PG_HALTED);
+    return true;
+}

@@ -108,26 +108,6 @@ void pg_store_begin_look(struct pg_store *store, uint64_t now, uint64_t deadline
     start_alone(store, &job_look, now, deadline);
 }
 
-/* ---- requests ---- */
-
-static bool is_halted(const struct pg_store *store, const struct sherd_backend_request *request)
-{
-    if (request->verb != SHERD_BACKEND_APPEND)
-        return map_get(&store->halted, pg_slice(request->type)) != NULL;
-    for (uint32_t i = 0; i < request->shard_count; i++)
-        if (!map_get(&store->halted, pg_slice(request->shards[i].type)))
-            return false; /* the group judges each shard */
-    return request->shard_count > 0;
-}
-
-bool pg_store_refuse_halted(struct pg_store *store, struct sherd_backend_request *request)
-{
-    if (!store->halted.count || !is_halted(store, request))
-        return false;
-    sherd_backend_settle(request, SHERD_BACKEND_FAILED, PG_HALTED);
-    return true;
-}
-
 static bool reads(const struct sherd_backend_request *request)
 {
     return request->verb == SHERD_BACKEND_REPLAY || request->verb == SHERD_BACKEND_LOAD;

@@ -506,6 +506,39 @@ static void set_cordon(struct coordinator *coordinator,
               region->shards.count);
 }
 
+/* Takes over what a region says of itself. */
+static void take_registration(struct coordinator *coordinator, uint64_t now, struct registrant *region,
+                              struct coordinator_member *member, const struct shard_message *message,
+                              bool is_known, struct outbox *outbox)
+{
+    bool is_proxy = message->kind == SHARD_REGISTER_PROXY;
+    bool is_new_here = !region->is_registered;
+    enum cordon_level before = region->cordon;
+
+    set_cordon(coordinator, region, message->cordon);
+    region->is_registered = true;
+    region->lanes = message->lanes;
+    if (is_proxy && !region->is_proxy)
+        become_proxy(coordinator, region, outbox); /* the message that it stopped was lost */
+    if (!message->lanes ||
+        (message->fence.term && message->fence.term != coordinator->term))
+        region->has_old_homes = true;
+    if (!is_proxy) {
+        if (region->is_proxy)
+            keep_region(coordinator, region);
+        region->is_proxy = false; /* a region that reports may host */
+        member->has_answered = true;
+        take_report(coordinator, now, region, message,
+                    !is_new_here && region->cordon != before, outbox);
+    }
+    if (coordinator->is_active)
+        registration_welcome(coordinator, region, is_known, outbox);
+    /* a JVM does not report it */
+    for (uint32_t i = 0; !region->lanes && is_new_here && i < region->shards.count; i++)
+        if (coordinator->is_active && !region->shards.items[i]->handoff)
+            shard_host(coordinator, now, region->shards.items[i], outbox);
+}
+
 void registration_receive(struct coordinator *coordinator, uint64_t now,
                           const struct inbound *inbound,
                           const struct shard_message *message,
@@ -520,8 +553,6 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
     char text[80];
     const char *reason;
     bool is_known;
-    bool is_new_here;
-    enum cordon_level before;
 
     if (!may_register(member, message)) {
         coordinator->counters.ignored_register++;
@@ -557,30 +588,6 @@ void registration_receive(struct coordinator *coordinator, uint64_t now,
     *report = message->report;
     if (!region)
         region = registrant_new(coordinator, now, inbound, message, path, outbox);
-    if (!region)
-        return;
-    is_new_here = !region->is_registered;
-    before = region->cordon;
-    set_cordon(coordinator, region, message->cordon);
-    region->is_registered = true;
-    region->lanes = message->lanes;
-    if (is_proxy && !region->is_proxy)
-        become_proxy(coordinator, region, outbox); /* the message that it stopped was lost */
-    if (!message->lanes ||
-        (message->fence.term && message->fence.term != coordinator->term))
-        region->has_old_homes = true;
-    if (!is_proxy) {
-        if (region->is_proxy)
-            keep_region(coordinator, region);
-        region->is_proxy = false; /* a region that reports may host */
-        member->has_answered = true;
-        take_report(coordinator, now, region, message,
-                    !is_new_here && region->cordon != before, outbox);
-    }
-    if (coordinator->is_active)
-        registration_welcome(coordinator, region, is_known, outbox);
-    /* a JVM does not report it */
-    for (uint32_t i = 0; !region->lanes && is_new_here && i < region->shards.count; i++)
-        if (coordinator->is_active && !region->shards.items[i]->handoff)
-            shard_host(coordinator, now, region->shards.items[i], outbox);
+    if (region)
+        take_registration(coordinator, now, region, member, message, is_known, outbox);
 }

@@ -210,7 +210,7 @@ if [ -e "$libdir/libsherd-http.so" ]; then
         awk 'NF == 3 && $3 !~ /^(sherd_http_(register|get_status|counter_text)(@@SHERD_0)?|SHERD_0)$/ { print $3 }')
     [ -z "$shown" ] || { echo "libsherd-http shows $shown"; exit 1; }
     for file in systemd/app.service docker/Dockerfile kubernetes/app.yaml; do
-        [ -e "$prefix/share/sherd/packaging/$file" ] || { echo "$file is not installed"; exit 1; }
+        [ -e "$documents/packaging/$file" ] || { echo "$file is not installed"; exit 1; }
     done
     pass "libsherd-http alone needs libevent"
     for file in prometheus/sherd-alerts.yml grafana/sherd-overview.json; do

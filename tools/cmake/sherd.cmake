@@ -126,9 +126,6 @@ function(sherd_http_library)
     target_link_libraries(http_inside PUBLIC sherd_inside PkgConfig::EVENT PkgConfig::JANSSON OpenSSL::SSL OpenSSL::Crypto)
     sherd_module_library(http "bytes;check;gzip;url" PkgConfig::EVENT PkgConfig::JANSSON OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB Threads::Threads
         OBJECTS ${objects})
-    if(NOT SHERD_SANITIZE)
-        install(DIRECTORY ${PROJECT_SOURCE_DIR}/packaging DESTINATION ${CMAKE_INSTALL_DATADIR}/sherd)
-    endif()
 endfunction()
 
 # sherd_module_library(NAME BASE needs... OBJECTS objects...) adds and installs a library of its own on top of
@@ -193,6 +190,8 @@ function(sherd_install)
         FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN man EXCLUDE PATTERN plan.md EXCLUDE)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
         FILES_MATCHING PATTERN "*.c")
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/packaging/systemd ${PROJECT_SOURCE_DIR}/packaging/docker
+        ${PROJECT_SOURCE_DIR}/packaging/kubernetes DESTINATION ${CMAKE_INSTALL_DOCDIR}/packaging)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/packaging/prometheus ${PROJECT_SOURCE_DIR}/packaging/grafana
         DESTINATION ${CMAKE_INSTALL_DATADIR}/sherd PATTERN "*-test.yml" EXCLUDE)
     install(EXPORT sherd NAMESPACE sherd:: FILE sherdTargets.cmake DESTINATION ${package})

@@ -363,6 +363,7 @@ static void make_cluster(struct run *run)
     cluster_init(&run->cluster);
 }
 
+/* flat: one workload and one checker after the other */
 static void make_world(struct run *run)
 {
     const uint64_t *value = run->options->value;

@@ -48,6 +48,7 @@ static struct pipe *link_pipe(const struct worker *worker, uint64_t link)
     return link < worker->links.count ? worker->links.items[link] : NULL;
 }
 
+/* flat: one case for each kind */
 static void carry_out_one(struct world *world, struct worker *worker,
                           const struct driver_request *request)
 {
