@@ -1,6 +1,7 @@
 /* Implements operation_wire.h. */
 #include "shard/operation_wire.h"
 
+#include "base/address_text.h"
 #include "base/fields.h"
 #include "base/hash.h"
 #include "shard/wire.h"
@@ -94,21 +95,6 @@ bool operation_id_is(struct slice id)
     return id.size > 0 && id.size <= SHERD_OPERATION_ID_MAX;
 }
 
-bool operation_node_read(struct slice text, struct address *node)
-{
-    size_t colon = text.size;
-    uint32_t port = 0;
-
-    while (colon > 0 && text.data[colon - 1] != ':')
-        colon--;
-    for (size_t i = colon; i < text.size; i++) {
-        if (text.data[i] < '0' || text.data[i] > '9' || port > UINT16_MAX)
-            return false;
-        port = port * 10 + (uint32_t)(text.data[i] - '0');
-    }
-    return colon > 0 && address_set(node, (const char *)text.data, colon - 1, port);
-}
-
 static void put_node(struct buf *buf, const struct address *node)
 {
     char text[ADDRESS_TEXT_MAX];
@@ -148,7 +134,7 @@ static void take_request_field(struct operation_request *request, uint64_t *verb
         request->shard = field->bytes;
         break;
     case REQUEST_NODE:
-        if (!operation_node_read(field->bytes, &request->node))
+        if (!address_read(field->bytes, &request->node))
             cursor->failed = true;
         break;
     case REQUEST_BY:

@@ -61,7 +61,5 @@ bool operation_progress_read(struct slice payload, struct operation_progress *pr
 /* Sends P to a node that asked. */
 void operation_report(struct outbox *outbox, const struct node_id *to,
                       const struct operation_progress *progress);
-/* "host:port". False: it is none. */
-bool operation_node_read(struct slice text, struct address *node);
 
 #endif

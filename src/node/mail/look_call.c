@@ -1,6 +1,7 @@
 /* Implements look_call.h. */
 #include "node/mail/look_call.h"
 
+#include "base/address_text.h"
 #include "base/limits.h"
 #include "base/timers.h"
 #include "node/mail/mail.h"
@@ -42,21 +43,6 @@ static bool set_numbers(struct look_call *call, const struct sherd_look_options 
            ms <= LOOK_WITHIN_MAX_MS && !(options->order && call->order == LOOK_NO_ORDER);
 }
 
-static bool set_node(struct look_call *call, const char *node)
-{
-    const char *colon = node ? strrchr(node, ':') : NULL;
-    uint32_t port = 0;
-
-    if (!node)
-        return true;
-    for (const char *at = colon ? colon + 1 : ""; *at; at++) {
-        if (*at < '0' || *at > '9' || port > UINT16_MAX)
-            return false;
-        port = port * 10 + (uint32_t)(*at - '0');
-    }
-    return colon && address_set(&call->node, node, (size_t)(colon - node), port);
-}
-
 static bool fill(struct look_call *call, const struct sherd_look_options *options)
 {
     bool names_shard = options->shard && *options->shard;
@@ -69,7 +55,7 @@ static bool fill(struct look_call *call, const struct sherd_look_options *option
     buf_put(&call->cursor, options->cursor.data, options->cursor.size);
     return copy_name(&call->type, options->type) && copy_name(&call->shard, options->shard) &&
            copy_name(&call->entity, options->entity) && set_numbers(call, options) &&
-           set_node(call, options->node);
+           (!options->node || address_read(slice_text(options->node), &call->node));
 }
 
 int look_call_new(enum sherd_look_kind kind, const struct sherd_look_options *options,

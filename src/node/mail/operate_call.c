@@ -1,6 +1,7 @@
 /* Implements operate_call.h. */
 #include "node/mail/operate_call.h"
 
+#include "base/address_text.h"
 #include "base/limits.h"
 #include "base/timers.h"
 #include "node/mail/mail.h"
@@ -48,7 +49,7 @@ static bool fill(struct operate_call *call, const struct sherd_operation_options
     bool is_of_type = !operation_is_of_node(call->kind);
 
     call->is_dry_run = options->dry_run != 0;
-    if (options->node && !operation_node_read(slice_text(options->node), &call->node))
+    if (options->node && !address_read(slice_text(options->node), &call->node))
         return false;
     if ((is_of_type && !(options->type && *options->type)) ||
         (is_move && !(options->node && options->shard && *options->shard)))

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/limits.h"
+#include "base/address_text.h"
 #include "shard/operation_wire.h"
 
 static struct operation_request a_move(void)
@@ -23,7 +24,7 @@ static struct operation_request a_move(void)
         .is_dry_run = true,
     };
 
-    assert_true(operation_node_read(slice_text("n1:2550"), &request.node));
+    assert_true(address_read(slice_text("n1:2550"), &request.node));
     return request;
 }
 
