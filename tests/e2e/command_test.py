@@ -10,8 +10,9 @@ import subprocess
 import sys
 
 import native_cluster
+from checks import PATIENCE, eventually, expect, verdict
 from cluster import free_port
-from native_cluster import Node, PATIENCE, eventually, expect, failed, folder
+from native_cluster import Node, folder
 
 ENTITIES = 30
 GOOD, FINDINGS, USAGE, UNREACHABLE, REFUSED, TIMEOUT, PARTIAL = range(7)
@@ -244,8 +245,7 @@ def main():
     for node in nodes:
         expect(node.end() == 0, "a node ends")
     shutil.rmtree(folder)
-    print("failed:", *failed, sep="\n  ") if failed else print("success")
-    return 1 if failed else 0
+    return verdict()
 
 
 sherd, native_cluster.Node.program = sys.argv[1:]

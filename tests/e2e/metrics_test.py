@@ -8,10 +8,10 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
 import urllib.parse
 import urllib.request
 
+from checks import PATIENCE, eventually, expect, verdict
 from cluster import free_port
 
 try:
@@ -20,31 +20,9 @@ except ImportError:  # another interpreter than Debian's
     sys.path.append("/usr/lib/python3/dist-packages")
     from prometheus_client.openmetrics import parser
 
-PATIENCE = 90  # seconds until a fact must hold
 ENTITIES = 300
 OPEN = "application/openmetrics-text; version=1.0.0"
-failed = []
 folder = tempfile.mkdtemp(prefix="sherd-metrics-")
-
-
-def expect(condition, what):
-    print(f"{'ok' if condition else 'FAILED'}: {what}", flush=True)
-    if not condition:
-        failed.append(what)
-
-
-def eventually(holds, what):
-    """Waits until holds() is true."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        try:
-            if holds():
-                expect(True, what)
-                return
-        except (OSError, KeyError, IndexError):
-            pass  # it does not answer yet
-        time.sleep(0.05)
-    expect(False, what)
 
 
 def get(url, accept="*/*"):
@@ -180,8 +158,7 @@ def main():
                 node.process.kill()
                 node.process.wait()
     shutil.rmtree(folder)
-    print("failed:", *failed, sep="\n  ") if failed else print("success")
-    return 1 if failed else 0
+    return verdict()
 
 
 sys.exit(main())

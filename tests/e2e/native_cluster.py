@@ -5,29 +5,11 @@ import subprocess
 import tempfile
 import time
 
+from checks import PATIENCE
 from cluster import free_port
 
-PATIENCE = 60  # seconds until a fact must hold
 API = "/api/v1"
-failed = []
 folder = tempfile.mkdtemp(prefix="sherd-native-")
-
-
-def expect(condition, what):
-    print(f"{'ok' if condition else 'FAILED'}: {what}", flush=True)
-    if not condition:
-        failed.append(what)
-
-
-def eventually(holds, what):
-    """Waits until holds() is true."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        if holds():
-            expect(True, what)
-            return
-        time.sleep(0.05)
-    expect(False, what)
 
 
 class Node:

@@ -1,18 +1,20 @@
 """Tests the native routes of a cluster of three nodes, and checks each answer by the schema of the OpenAPI document.
 
 usage: native_test.py NATIVE_NODE"""
+import contextlib
 import json
 import os
 import re
 import shutil
 import signal
-import subprocess
+import socket
 import sys
 import time
 import urllib.parse
 
 import native_cluster
-from native_cluster import API, Node, eventually, expect, failed, folder
+from checks import eventually, expect, verdict
+from native_cluster import API, Node, folder
 
 try:
     import jsonschema
@@ -158,10 +160,13 @@ def the_level_falls_back(node):
 
 def requests_that_wait_are_limited(node):
     """A member is silent, so looks wait for their time."""
-    many = [subprocess.Popen(["curl", "-s", "-m", "60", "-o", os.devnull, "-w", "%{http_code}", "--unix-socket", node.socket,
-                              f"http://localhost{API}/lanes?timeout=3000"], stdout=subprocess.PIPE, text=True)
-            for _ in range(HTTPD_LOOKS_MAX + 8)]
-    codes = [one.communicate()[0] for one in many]
+    with contextlib.ExitStack() as stack:
+        many = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(HTTPD_LOOKS_MAX + 8)]
+        for one in many:
+            one.connect(node.socket)
+        for one in many:
+            one.sendall(f"GET {API}/lanes?timeout=3000 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode())
+        codes = [one.makefile("rb").readline().split()[1].decode() for one in many]
     expect(set(codes) <= {"200", "503", "504"} and 8 <= codes.count("503") <= 8 + 16,
            f"requests above the limit are refused: {sorted(codes)}")
     eventually(lambda: node.get("/lanes?timeout=1000")[0] == 200, "and later ones are not")
@@ -302,8 +307,7 @@ def main():
         expect(node.end() == 0, "a node ends")
     an_unreachable_node_is_explained()
     shutil.rmtree(folder)
-    print("failed:", *failed, sep="\n  ") if failed else print("success")
-    return 1 if failed else 0
+    return verdict()
 
 
 native_cluster.Node.program = sys.argv[1]

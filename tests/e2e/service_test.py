@@ -24,29 +24,15 @@ try:
 except ImportError:
     kubernetes_validate = None
 
+from checks import PATIENCE, eventually, expect, failed, verdict
 from cluster import ROOT, free_port
 from dns_server import Dns
 from tls_keys import Keys
 
 PACKAGING = os.path.join(ROOT, "packaging")
-PATIENCE = 60  # seconds until a fact must hold
 NODES = 3
 USER = 10001  # of the image and the manifest
 EXPOSED = 20  # percent of exposure that systemd may find
-failed = []
-
-
-def expect(condition, what):
-    print(f"{'ok' if condition else 'FAILED'}: {what}", flush=True)
-    if not condition:
-        failed.append(what)
-
-
-def eventually(holds, what):
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end and not holds():
-        time.sleep(0.05)
-    expect(holds(), what)
 
 
 def read(*path):
@@ -244,5 +230,4 @@ try:
     three_nodes_run(*the_manifest_fits(list(yaml.safe_load_all(read("kubernetes", "app.yaml")))))
 finally:
     shutil.rmtree(folder)
-print(f"{len(failed)} facts failed" if failed else "all facts hold")
-sys.exit(bool(failed))
+sys.exit(verdict())
