@@ -49,7 +49,7 @@ static enum cmd_exit print_findings(const struct cmd_call *call, struct client *
         char clean[128];
 
         rows_clean(json_is_string(name) ? json_string_value(name) : "?", clean, sizeof clean);
-        (void)printf("not known: %s did not answer\n", clean);
+        (void)printf("not known: %s\n", clean);
     }
     return worst;
 }

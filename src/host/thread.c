@@ -425,8 +425,10 @@ static void take_step(struct sherd_system *system, struct stall *stall,
                "a lane has not ended a turn: a handler blocks%s lane=%u "
                "seconds=%u hint=\"move slow work to a job; when the handler "
                "returns, the line 'handler took long' names its actor\"",
-               words[stall->steps], (unsigned)lane,
+               words[stall->steps], (unsigned)lane - 1,
                (unsigned)((now - stall->turn) / SECOND_NS));
+    if (stall->steps == 0)
+        machine_lane_stalled(system->threads[0].machines[0], now, lane - 1, stall->turn);
     if (stall->steps == 1)
         sherd_leave(system);
     else if (stall->steps == 2)
@@ -453,6 +455,10 @@ static uint64_t watch_others(struct thread *thread)
         uint64_t began = atomic_load_explicit(
             &system->threads[i].turn_began_at, memory_order_relaxed);
 
+        if (began != stall->turn && stall->steps > 0) {
+            machine_lane_stalled(thread->machines[0], thread->now, i - 1, 0);
+            stall->steps = 0;
+        }
         if (began == 0)
             continue;
         if (began != stall->turn)

@@ -29,6 +29,7 @@ static void put_about(struct connection *connection)
     field_text(&body, "dataCenter", access->data_center);
     field_text(&body, "right", right_text(connection->right));
     field_text(&body, "caller", connection->caller);
+    field_flag(&body, "readOnly", connection->door->httpd->settings.mgmt.read_only && !connection->door->is_socket);
     buf_put_u8(&body, '}');
     send_body(connection, 200, &body);
 }

@@ -28,7 +28,10 @@
     X(NODES_UNREACHABLE, "unreachable", NUMBER, PLAIN) \
     X(NODES_LEADER, "leader", TEXT, PLAIN) \
     X(NODES_CONVERGED, "converged", FLAG, PLAIN) \
-    X(NODES_MALFORMED, "malformed", NUMBER, PLAIN)
+    X(NODES_MALFORMED, "malformed", NUMBER, PLAIN) \
+    X(NODES_CORDON, "cordon", TEXT, PLAIN) /* unknown: none */ \
+    X(NODES_STALLED_LANE, "stalledLane", NUMBER, PLAIN) /* its turn does not end; unknown: none */ \
+    X(NODES_STALLED, "stalledMs", MS, PLAIN) /* for so long */
 
 #define LOOK_LANES_COLUMNS(X) \
     X(LANES_LANE, "lane", NUMBER, PLAIN) \
@@ -84,7 +87,9 @@
     X(COORDINATORS_AWAITED, "awaited", NUMBER, PLAIN) /* members */ \
     X(COORDINATORS_BEGINNING, "handoffsBeginning", NUMBER, PLAIN) \
     X(COORDINATORS_STOPPING, "handoffsStopping", NUMBER, PLAIN) \
-    X(COORDINATORS_REGIONS, "regions", NUMBER, PLAIN)
+    X(COORDINATORS_REGIONS, "regions", NUMBER, PLAIN) \
+    X(COORDINATORS_UNPLACED, "unplaced", NUMBER, PLAIN) /* wanted shards without a home */ \
+    X(COORDINATORS_PAUSED, "paused", TEXT, PLAIN) /* the words of the operator who paused rebalances; unknown: they go on */
 
 #define LOOK_REGIONS_COLUMNS(X) \
     X(REGIONS_TYPE, "type", TEXT, PLAIN) \
@@ -92,7 +97,8 @@
     X(REGIONS_SHARDS, "shards", NUMBER, PLAIN) \
     X(REGIONS_LANES, "lanes", NUMBER, PLAIN) /* 0: a JVM node */ \
     X(REGIONS_PROXY, "proxy", FLAG, PLAIN) \
-    X(REGIONS_LEAVING, "shuttingDown", FLAG, PLAIN)
+    X(REGIONS_LEAVING, "shuttingDown", FLAG, PLAIN) \
+    X(REGIONS_CORDON, "cordon", TEXT, PLAIN)
 
 #define LOOK_HOMES_COLUMNS(X) \
     X(HOMES_TYPE, "type", TEXT, PLAIN) \

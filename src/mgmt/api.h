@@ -205,7 +205,7 @@ const char *api_node(const char *name);
  * ms, words (a list of texts), counts (numbers by name), object, `row.KIND` (of a look), or another schema; `*`
  * before: a list; `?` behind: or null; `~` behind the name: may be missing. */
 #define API_SCHEMAS(X) \
-    X("About", "version:text api:text cluster:text protocol:text self:text dataCenter:text right:text caller:text") \
+    X("About", "version:text api:text cluster:text protocol:text self:text dataCenter:text right:text caller:text readOnly:flag") \
     X("Document", "openapi:text info:object paths:object components:object") \
     X("Part", "node:text state:text asOf:time?") \
     X("Accepted", "action:text node:text? before:MemberState?") \
@@ -230,11 +230,11 @@ const char *api_node(const char *name);
     X("Difference", "key:text values:*Setting") \
     X("ConfigDiff", "items:*Difference partial:flag nodes:*Part") \
     X("StatusMembers", "up:count joining:count leaving:count down:count unreachable:count agree:flag") \
-    X("StatusTotals", "undelivered:count waiting:count entities:count shards:count") \
+    X("StatusTotals", "delivered:count undelivered:count waiting:count entities:count shards:count") \
     X("StatusType", "type:text coordinator:text? term:decimal? numberOfShards:count? hosted:count entities:count " \
       "waiting:count wanted:count moving:count?") \
     X("StatusNode", "node:text state:text asOf:time? status:text? reachable:flag? ready:flag? appVersion:text? " \
-      "lanes:count? entities:count? undelivered:count? waiting:count? uptimeMs:ms?") \
+      "lanes:count? shards:count? entities:count? delivered:count? undelivered:count? waiting:count? uptimeMs:ms? cordon:text?") \
     X("Problem", "rule:text severity:text of:text node:text? type:text? text:text cause:text remedy:text") \
     X("Status", "cluster:text health:text self:text leader:text? partial:flag asOf:time members:StatusMembers " \
       "problems:*Problem versions:counts totals:StatusTotals types:*StatusType nodes:*StatusNode") \

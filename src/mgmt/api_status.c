@@ -84,7 +84,7 @@ enum { MEMBERS, NODES, LANES, TYPES, COORDINATORS, LOOKS };
 
 struct status {
     uint64_t up, joining, leaving, down, unreachable;
-    uint64_t undelivered, waiting, entities, shards;
+    uint64_t delivered, undelivered, waiting, entities, shards;
     bool agree, is_partial;
 };
 
@@ -104,6 +104,7 @@ static void count_members(const struct facts *members, struct status *status)
 
 static void count_lane(const struct facts *lanes, uint32_t row, struct status *sums)
 {
+    sums->delivered += fact_number(lanes, row, LOOK_LANES_DELIVERED);
     sums->undelivered += fact_number(lanes, row, LOOK_LANES_UNDELIVERED);
     sums->waiting += fact_number(lanes, row, LOOK_LANES_WAITING) + fact_number(lanes, row, LOOK_LANES_BUFFERED);
     sums->entities += fact_number(lanes, row, LOOK_LANES_ENTITIES);
@@ -180,21 +181,39 @@ static void put_lanes(const struct facts *facts, struct slice address, struct st
     }
     if (count) {
         field_count(body, "entities", sums.entities);
+        field_count(body, "delivered", sums.delivered);
         field_count(body, "undelivered", sums.undelivered);
         field_count(body, "waiting", sums.waiting);
         return;
     }
     field_null(body, "entities");
+    field_null(body, "delivered");
     field_null(body, "undelivered");
     field_null(body, "waiting");
+}
+
+/* Shards of the member's types; null if it did not tell them. */
+static void put_shards(const struct facts *types, struct slice address, struct buf *body)
+{
+    const struct sherd_look_part *part = facts_part_of(types, address);
+    uint64_t shards = 0;
+
+    if (!part || part->state != SHERD_LOOK_OK) {
+        field_null(body, "shards");
+        return;
+    }
+    for (uint32_t i = 0; i < facts_count(types); i++)
+        if (slice_is(address, fact_part(types, i)->address))
+            shards += fact_number(types, i, LOOK_TYPES_HOSTED);
+    field_count(body, "shards", shards);
 }
 
 static void put_node(const struct facts *facts, uint32_t row, struct status *status, struct buf *body)
 {
     struct slice address = fact_text(&facts[MEMBERS], row, LOOK_MEMBERS_ADDRESS);
     uint32_t says = facts_row_of(&facts[NODES], address);
-    static const uint32_t columns[] = { LOOK_NODES_READY, LOOK_NODES_LANES, LOOK_NODES_UPTIME };
-    static const char *const names[] = { "ready", "lanes", "uptimeMs" };
+    static const uint32_t columns[] = { LOOK_NODES_READY, LOOK_NODES_LANES, LOOK_NODES_UPTIME, LOOK_NODES_CORDON };
+    static const char *const names[] = { "ready", "lanes", "uptimeMs", "cordon" };
 
     json_next(body);
     buf_put_u8(body, '{');
@@ -203,12 +222,13 @@ static void put_node(const struct facts *facts, uint32_t row, struct status *sta
     put_column(body, &facts[MEMBERS], row, LOOK_MEMBERS_STATUS);
     put_column(body, &facts[MEMBERS], row, LOOK_MEMBERS_REACHABLE);
     put_column(body, &facts[MEMBERS], row, LOOK_MEMBERS_VERSION);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         if (says < facts_count(&facts[NODES]))
             put_column(body, &facts[NODES], says, columns[i]);
         else
             field_null(body, names[i]);
     }
+    put_shards(&facts[TYPES], address, body);
     put_lanes(facts, address, status, body);
     buf_put_u8(body, '}');
 }
@@ -226,6 +246,7 @@ static void put_counts(const struct status *status, struct buf *body)
     buf_put_u8(body, '}');
     field_name(body, "totals");
     buf_put_u8(body, '{');
+    field_count(body, "delivered", status->delivered);
     field_count(body, "undelivered", status->undelivered);
     field_count(body, "waiting", status->waiting);
     field_count(body, "entities", status->entities);

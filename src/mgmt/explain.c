@@ -62,6 +62,8 @@ static uint32_t plan_node(const struct api_request *request, struct api_ask *ask
     api_ask_add(request, SHERD_LOOK_TYPES, asks, &count)->options.node = node ? node : request->self;
     api_ask_add(request, SHERD_LOOK_CONFIG, asks, &count)->options.node = node ? node : request->self;
     api_ask_add(request, SHERD_LOOK_TIMELINE, asks, &count)->options.count = 0;
+    api_ask_add(request, SHERD_LOOK_NODES, asks, &count)->options.node = node ? node : request->self;
+    api_ask_add(request, SHERD_LOOK_HOT, asks, &count)->options.node = node ? node : request->self;
     return count;
 }
 
@@ -96,6 +98,7 @@ static uint32_t plan_first(const struct api_request *request, enum explain_of of
         if (!request->words[API_TYPE] || !request->words[API_ID])
             return 0;
         (void)api_ask_add(request, SHERD_LOOK_TYPES, asks, &count);
+        (void)api_ask_add(request, SHERD_LOOK_NODES, asks, &count);
         if (strlen(request->words[API_ID]) <= SHERD_ID_MAX) {
             ask = api_ask_add(request, SHERD_LOOK_ENTITY, asks, &count);
             ask->options.type = request->words[API_TYPE];
@@ -109,7 +112,8 @@ static uint32_t plan_first(const struct api_request *request, enum explain_of of
     case EXPLAIN_REBALANCE:
         if (!request->words[API_TYPE] || (of == EXPLAIN_SHARD && !request->words[API_SHARD]))
             return 0;
-        add_type(request, SHERD_LOOK_TYPES, asks, &count);
+        (void)api_ask_add(request, SHERD_LOOK_TYPES, asks, &count);
+        (void)api_ask_add(request, SHERD_LOOK_NODES, asks, &count);
         add_shard(request, of == EXPLAIN_SHARD ? request->words[API_SHARD] : NULL, asks, &count);
         return count;
     case EXPLAIN_READY:
@@ -221,13 +225,19 @@ static void put_finding(struct buf *body, enum explain_rule rule, const struct e
     put_sentence(body, "remedy", row->remedy, explained, words);
 }
 
-/* Rules of the shard explain its entities and messages, too. */
+/* Rules of the shard and the entity explain what belongs to them, too. */
 static bool applies(const struct rule_row *rule, const struct explained *explained)
 {
     bool has_shard = explained->of == EXPLAIN_ENTITY || explained->of == EXPLAIN_MESSAGE;
 
     if (has_shard && rule->of == EXPLAIN_SHARD)
         return rule->severity != EXPLAIN_NOTICE;
+    if (rule->of == EXPLAIN_ENTITY && explained->of == EXPLAIN_MESSAGE)
+        return rule->severity != EXPLAIN_NOTICE;
+    if (rule == &rules[RULE_N10])
+        return has_shard || explained->of == EXPLAIN_NODE;
+    if (rule == &rules[RULE_M1])
+        return explained->of != EXPLAIN_NODE && explained->of != EXPLAIN_READY;
     return rule->of == explained->of;
 }
 

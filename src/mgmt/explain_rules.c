@@ -1,12 +1,16 @@
 /* Decides which rules of `explain` hold. A rule whose facts are missing does not. */
 #include <stdio.h>
 
+#include "base/near.h"
 #include "look/kinds.h"
 #include "mgmt/akka.h"
 #include "mgmt/api_inside.h"
 #include "mgmt/explain.h"
 #include "mgmt/fields.h"
 #include "mgmt/rows.h"
+
+#define NEAR_MOST 3             /* changes of letters by which a name may be another one's */
+#define HOT_LANE_MESSAGES 10000 /* of a lane in the window of a look; below, a share means little */
 
 /* ---- facts ---- */
 
@@ -101,6 +105,77 @@ static bool disagrees(const struct explained *explained, const char *status, str
             !fact_at(members, i, LOOK_MEMBERS_SEEN)->is_known || fact_number(members, i, LOOK_MEMBERS_SEEN))
             continue;
         words->other = fact_text(members, i, LOOK_MEMBERS_ADDRESS);
+        return true;
+    }
+    return false;
+}
+
+static bool is_alone(const struct explained *explained, bool has_seeds, struct explain_words *words)
+{
+    const struct facts *nodes = of_kind(explained, SHERD_LOOK_NODES);
+    const struct facts *config = of_kind(explained, SHERD_LOOK_CONFIG);
+    uint32_t row = facts_row_of(nodes, node_of(explained));
+    uint32_t seeds = type_row(config, LOOK_CONFIG_KEY, slice_text("cluster.seed-nodes"));
+
+    if (row == facts_count(nodes) || fact_at(nodes, row, LOOK_NODES_STATUS)->is_known || !config->parts.count ||
+        config->is_partial)
+        return false;
+    if (seeds < facts_count(config))
+        words->text = fact_text(config, seeds, LOOK_CONFIG_VALUE);
+    return has_seeds == (seeds < facts_count(config));
+}
+
+/* A lane of the node is blocked. */
+static bool is_stalled(const struct explained *explained, struct explain_words *words)
+{
+    const struct facts *nodes = of_kind(explained, SHERD_LOOK_NODES);
+    uint32_t row = facts_row_of(nodes, words->node);
+
+    if (row == facts_count(nodes) || !fact_at(nodes, row, LOOK_NODES_STALLED)->is_known)
+        return false;
+    words->count = fact_number(nodes, row, LOOK_NODES_STALLED_LANE);
+    words->most = fact_number(nodes, row, LOOK_NODES_STALLED) / 1000;
+    return true;
+}
+
+/* The home of an entity is not known, and a member has a blocked lane, so it may be the home. */
+static bool some_node_is_stalled(const struct explained *explained, struct explain_words *words)
+{
+    const struct facts *nodes = of_kind(explained, SHERD_LOOK_NODES);
+
+    for (uint32_t i = 0; !of_kind(explained, SHERD_LOOK_HOMES)->parts.count && i < facts_count(nodes); i++) {
+        words->node = told_by(nodes, i);
+        if (is_stalled(explained, words))
+            return true;
+    }
+    return false;
+}
+
+static bool is_cordoned(const struct explained *explained, struct explain_words *words)
+{
+    const struct facts *nodes = of_kind(explained, SHERD_LOOK_NODES);
+    uint32_t row = facts_row_of(nodes, words->node);
+
+    words->text = row < facts_count(nodes) ? fact_text(nodes, row, LOOK_NODES_CORDON) : slice_of(NULL, 0);
+    return words->text.data != NULL;
+}
+
+/* One entity gets half of the messages of a lane that has many. */
+static bool has_hot_entity(const struct explained *explained, struct explain_words *words)
+{
+    const struct facts *hot = of_kind(explained, SHERD_LOOK_HOT);
+
+    for (uint32_t i = 0; i < facts_count(hot); i++) {
+        uint64_t of = fact_number(hot, i, LOOK_HOT_OF);
+        struct slice type = fact_text(hot, i, LOOK_HOT_TYPE), id = fact_text(hot, i, LOOK_HOT_ID);
+        uint64_t least = fact_number(hot, i, LOOK_HOT_MESSAGES) - fact_number(hot, i, LOOK_HOT_ERROR);
+
+        if (!slice_equal(told_by(hot, i), words->node) || of < HOT_LANE_MESSAGES || least < of / 2)
+            continue;
+        words->count = 100 * least / of;
+        (void)snprintf(words->room, sizeof words->room, "%.*s/%.*s", (int)type.size, (const char *)type.data, (int)id.size,
+                       (const char *)id.data);
+        words->text = slice_text(words->room);
         return true;
     }
     return false;
@@ -276,6 +351,24 @@ static bool runs(const struct explained *explained, struct explain_words *words)
     return true;
 }
 
+/* The newest of the shard's decisions is a failed hand-off. */
+static bool has_failed_to_move(const struct explained *explained, struct explain_words *words)
+{
+    const struct facts *timeline = of_kind(explained, SHERD_LOOK_TIMELINE);
+
+    for (uint32_t i = 0; explained->shard && i < facts_count(timeline); i++) {
+        if (!fact_is(timeline, i, LOOK_TIMELINE_SHARD, slice_text(explained->shard)))
+            continue;
+        words->node = told_by(timeline, i);
+        words->text = fact_text(timeline, i, LOOK_TIMELINE_TEXT);
+        if (!words->text.data)
+            words->text = slice_text("the cause is not known");
+        since(explained, "hand-off failed", LOOK_TIMELINE_SHARD, slice_text(explained->shard), words);
+        return fact_is(timeline, i, LOOK_TIMELINE_EVENT, slice_text("hand-off failed"));
+    }
+    return false;
+}
+
 static bool holds_for_shard(enum explain_rule rule, const struct explained *explained, struct explain_words *words)
 {
     struct type_sums sums;
@@ -305,8 +398,12 @@ static bool holds_for_shard(enum explain_rule rule, const struct explained *expl
             return false;
         words->count = words->most;
         return true;
+    case RULE_S14:
+        return has_failed_to_move(explained, words);
     case RULE_S15:
         return runs(explained, words);
+    case RULE_S17:
+        return has_home(explained, &words->node) && is_stalled(explained, words);
     default:
         return is_above(explained, words);
     }
@@ -314,14 +411,16 @@ static bool holds_for_shard(enum explain_rule rule, const struct explained *expl
 
 /* ---- entities ---- */
 
-static uint32_t lane_recovers(const struct explained *explained, struct slice node, uint64_t lane, uint64_t *count)
+/* A number of the entity's lane; 0: it is not known. */
+static uint64_t of_lane(const struct explained *explained, const struct facts *entity, uint32_t column)
 {
     const struct facts *lanes = of_kind(explained, SHERD_LOOK_LANES);
 
     for (uint32_t i = 0; i < facts_count(lanes); i++)
-        if (slice_equal(told_by(lanes, i), node) && fact_number(lanes, i, LOOK_LANES_LANE) == lane)
-            *count = fact_number(lanes, i, LOOK_LANES_RECOVERING);
-    return facts_count(lanes);
+        if (slice_equal(told_by(lanes, i), told_by(entity, 0)) &&
+            fact_number(lanes, i, LOOK_LANES_LANE) == fact_number(entity, 0, LOOK_ENTITY_LANE))
+            return fact_number(lanes, i, column);
+    return 0;
 }
 
 static bool holds_for_entity(enum explain_rule rule, const struct explained *explained, struct explain_words *words)
@@ -338,8 +437,8 @@ static bool holds_for_entity(enum explain_rule rule, const struct explained *exp
     words->text = fact_text(entity, 0, LOOK_ENTITY_FAULT);
     switch (rule) {
     case RULE_E2:
-        return slice_is(status, "recovering") &&
-               lane_recovers(explained, words->node, fact_number(entity, 0, LOOK_ENTITY_LANE), &words->count);
+        words->count = of_lane(explained, entity, LOOK_LANES_RECOVERING);
+        return slice_is(status, "recovering");
     case RULE_E3:
         words->count = fact_number(entity, 0, LOOK_ENTITY_ATTEMPTS);
         if (!words->text.data)
@@ -349,6 +448,10 @@ static bool holds_for_entity(enum explain_rule rule, const struct explained *exp
         words->count = fact_number(entity, 0, LOOK_ENTITY_HELD);
         words->most = fact_number(entity, 0, LOOK_ENTITY_UNDURABLE);
         return words->count > 0 && words->most > 0;
+    case RULE_E7:
+        words->count = fact_number(entity, 0, LOOK_ENTITY_MAILBOX);
+        words->most = of_lane(explained, entity, LOOK_LANES_RUNNABLE);
+        return slice_is(status, "alive") && words->count > 0;
     case RULE_E9:
         return slice_is(status, "stopping") || slice_is(status, "ending");
     case RULE_E10:
@@ -361,6 +464,29 @@ static bool holds_for_entity(enum explain_rule rule, const struct explained *exp
 
 /* ---- messages ---- */
 
+/* Begins the list of types with the one that was probably meant. Returns the size. */
+static size_t put_nearest(const struct explained *explained, const struct facts *types, struct explain_words *words)
+{
+    const char *wanted_type = explained->request->words[API_TYPE];
+    char name[NEAR_TEXT_SIZE + 1], best[NEAR_TEXT_SIZE + 1] = "";
+    uint32_t distance, least = NEAR_MOST + 1;
+    struct type_sums sums;
+
+    for (uint32_t i = 0; strlen(wanted_type) <= NEAR_TEXT_SIZE && i < facts_count(types); i++) {
+        if (!type_first(types, i, &sums) || sums.type.size > NEAR_TEXT_SIZE)
+            continue;
+        (void)snprintf(name, sizeof name, "%.*s", (int)sums.type.size, (const char *)sums.type.data);
+        distance = near_distance(wanted_type, name);
+        if (distance < least) {
+            least = distance;
+            memcpy(best, name, sizeof name);
+        }
+    }
+    if (*best)
+        return (size_t)snprintf(words->room, sizeof words->room, "did you mean %s? The types are", best);
+    return (size_t)snprintf(words->room, sizeof words->room, "the types are");
+}
+
 static bool is_unknown_type(const struct explained *explained, struct explain_words *words)
 {
     const struct facts *types = of_kind(explained, SHERD_LOOK_TYPES);
@@ -369,7 +495,7 @@ static bool is_unknown_type(const struct explained *explained, struct explain_wo
 
     if (!types->parts.count || types->is_partial || type_of(explained, &sums))
         return false;
-    size = (size_t)snprintf(words->room, sizeof words->room, "the types are");
+    size = put_nearest(explained, types, words);
     for (uint32_t i = 0; i < facts_count(types); i++)
         if (type_first(types, i, &sums) && sums.type.size + 3 < sizeof words->room - size)
             size += (size_t)snprintf(words->room + size, sizeof words->room - size, " %.*s", (int)sums.type.size,
@@ -430,7 +556,7 @@ static bool holds_for_message(enum explain_rule rule, const struct explained *ex
         if (is_moving(explained) || !runs_as(explained, "running", "running", words))
             return false;
         words->count = facts_count(entity) ? fact_number(entity, 0, LOOK_ENTITY_MAILBOX) : 0;
-        return true;
+        return !facts_count(entity) || !fact_is(entity, 0, LOOK_ENTITY_STATUS, slice_text("back-off"));
     case RULE_M8:
         return was_undelivered(explained, words);
     default:
@@ -439,6 +565,27 @@ static bool holds_for_message(enum explain_rule rule, const struct explained *ex
 }
 
 /* ---- rebalance ---- */
+
+static bool is_paused(const struct explained *explained, struct explain_words *words)
+{
+    const struct facts *coordinators = of_kind(explained, SHERD_LOOK_COORDINATORS);
+    uint32_t row = coordinator_row(explained, coordinators);
+
+    words->text = row < facts_count(coordinators) ? fact_text(coordinators, row, LOOK_COORDINATORS_PAUSED) : slice_of(NULL, 0);
+    return words->text.data != NULL;
+}
+
+static bool is_on_the_move(const struct explained *explained, struct explain_words *words)
+{
+    const struct facts *coordinators = of_kind(explained, SHERD_LOOK_COORDINATORS);
+    uint32_t row = coordinator_row(explained, coordinators);
+
+    if (row == facts_count(coordinators))
+        return false;
+    words->count = fact_number(coordinators, row, LOOK_COORDINATORS_BEGINNING) +
+                   fact_number(coordinators, row, LOOK_COORDINATORS_STOPPING);
+    return words->count > 0;
+}
 
 static bool is_not_calm(const struct explained *explained, struct explain_words *words)
 {
@@ -516,6 +663,16 @@ bool explain_holds(enum explain_rule rule, const struct explained *explained, st
 {
     words->node = node_of(explained);
     switch (rule) {
+    case RULE_N1:
+        return is_alone(explained, false, words);
+    case RULE_N2:
+        return is_alone(explained, true, words);
+    case RULE_N10:
+        return explained->of == EXPLAIN_NODE ? is_stalled(explained, words) : some_node_is_stalled(explained, words);
+    case RULE_N12:
+        return is_cordoned(explained, words);
+    case RULE_N13:
+        return has_hot_entity(explained, words);
     case RULE_N3:
         return waits_for_members(explained, words);
     case RULE_N4:
@@ -526,6 +683,10 @@ bool explain_holds(enum explain_rule rule, const struct explained *explained, st
         return is_missed(explained, words);
     case RULE_N14:
         return leaves(explained, words);
+    case RULE_R1:
+        return is_paused(explained, words);
+    case RULE_R5:
+        return is_on_the_move(explained, words);
     case RULE_R2:
         return is_not_calm(explained, words);
     case RULE_R3:

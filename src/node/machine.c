@@ -471,6 +471,13 @@ void machine_lease_forgotten(struct machine *machine, uint64_t now,
     control_lease_forgotten(machine->control, provider, use);
 }
 
+void machine_lane_stalled(struct machine *machine, uint64_t now, uint32_t lane, uint64_t since)
+{
+    check(machine->control != NULL && lane < machine->settings->lanes);
+    machine->now = now;
+    control_lane_stalled(machine->control, lane, since);
+}
+
 void machine_job_done(struct machine *machine, uint64_t now, struct job *job)
 {
     check(machine->lane != NULL);

@@ -483,6 +483,9 @@ void machine_found(struct machine *machine, uint64_t now,
 /* Takes a job after its function, given. For the machine that it names. */
 void machine_job_done(struct machine *machine, uint64_t now, struct job *job);
 
+/* A lane has not ended a turn for long, which began at `since`; 0: it goes on. Control only. */
+void machine_lane_stalled(struct machine *machine, uint64_t now, uint32_t lane, uint64_t since);
+
 /* Reserves the ref of an actor that a thread of the program will spawn (node_mail_spawn). The
  * result is nobody if the lane is at a limit, and for control. */
 struct sherd_ref machine_reserve(struct machine *machine);

@@ -553,6 +553,11 @@ bool coordinator_is_active(const struct coordinator *coordinator)
     return coordinator->is_active;
 }
 
+struct slice coordinator_pause(const struct coordinator *coordinator)
+{
+    return buf_slice(&coordinator->operations.pause);
+}
+
 uint32_t coordinator_unplaced(const struct coordinator *coordinator)
 {
     return coordinator->unplaced;
@@ -573,6 +578,7 @@ bool coordinator_next_region(const struct coordinator *coordinator,
         .lanes = region->lanes,
         .is_proxy = region->is_proxy,
         .is_shutting_down = region->is_shutting_down,
+        .cordon = region->cordon,
     };
     return true;
 }

@@ -263,6 +263,7 @@ struct coordinator_region_view {
     uint32_t lanes; /* 0 = a JVM node */
     bool is_proxy;
     bool is_shutting_down;
+    enum cordon_level cordon;
 };
 
 struct coordinator_shard_view {
@@ -289,6 +290,8 @@ struct coordinator_moves
 coordinator_moves(const struct coordinator *coordinator);
 /* Members that block first allocations. */
 uint32_t coordinator_awaited(const struct coordinator *coordinator);
+/* The words of the operator who paused rebalances, lent; empty: they go on. */
+struct slice coordinator_pause(const struct coordinator *coordinator);
 /* Wanted shards without a home. */
 uint32_t coordinator_unplaced(const struct coordinator *coordinator);
 

@@ -425,6 +425,15 @@ void machine_leased(struct machine *machine, uint64_t now,
     check(!"the fake node asks for no lease");
 }
 
+/* A test sees it in the log. */
+void machine_lane_stalled(struct machine *machine, uint64_t now, uint32_t lane, uint64_t since)
+{
+    (void)machine;
+    (void)now;
+    (void)lane;
+    (void)since;
+}
+
 void machine_lease_forgotten(struct machine *machine, uint64_t now,
                              enum lease_provider_kind provider, enum lease_use use)
 {

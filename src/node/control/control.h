@@ -109,6 +109,7 @@ struct control {
     struct timeline timeline;       /* decisions.c */
     struct timeline shard_timeline; /* those about shards */
     uint64_t decisions;             /* the number of the last one */
+    uint64_t stalled[LANES_MAX];    /* begin of the turn that does not end, by lane; 0: none */
     struct type_calls type_calls;
     struct user_singletons singletons;
     struct control_type *types;

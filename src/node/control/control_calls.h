@@ -25,6 +25,8 @@ void control_fetch(const struct control *control, uint32_t step);
 void control_stored(struct control *control, struct journal_request *request);
 void control_found(struct control *control, const struct seed_list *list);
 void control_leased(struct control *control, struct lease_request *request); /* given */
+/* As machine_lane_stalled. */
+void control_lane_stalled(struct control *control, uint32_t lane, uint64_t since);
 void control_lease_forgotten(struct control *control, enum lease_provider_kind provider,
                              enum lease_use use);
 bool control_turn(struct control *control);

@@ -33,6 +33,13 @@ void decided(struct control *control, const char *event, const struct node_id *m
     put(control, &control->timeline, &decision);
 }
 
+void control_lane_stalled(struct control *control, uint32_t lane, uint64_t since)
+{
+    if (!control->stalled[lane] != !since)
+        decided(control, since ? "lane stalled" : "lane goes on", NULL);
+    control->stalled[lane] = since;
+}
+
 void decided_type(struct control *control, uint32_t type, const char *event)
 {
     struct timeline_event decision = { .event = event,

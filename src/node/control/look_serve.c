@@ -60,6 +60,28 @@ static uint32_t count_unreachable(const struct control *control)
     return count;
 }
 
+/* Null: no cordon. */
+static const char *cordon_text(enum cordon_level level)
+{
+    if (level == CORDON_NOT)
+        return NULL;
+    return level == CORDON_DRAINING ? "draining" : "cordoned";
+}
+
+/* The lane whose turn has lasted longest. */
+static void put_stalled(struct control *control, struct look_rows *rows)
+{
+    uint32_t worst = 0;
+
+    for (uint32_t i = 1; i < control->machine->settings->lanes; i++)
+        if (control->stalled[i] && (!control->stalled[worst] || control->stalled[i] < control->stalled[worst]))
+            worst = i;
+    if (!control->stalled[worst])
+        return;
+    look_put(rows, LOOK_NODES_STALLED_LANE, worst);
+    look_put(rows, LOOK_NODES_STALLED, (control->machine->now - control->stalled[worst]) / MS);
+}
+
 static void put_node(struct control *control, struct part *part)
 {
     struct machine *machine = control->machine;
@@ -86,6 +108,8 @@ static void put_node(struct control *control, struct part *part)
         put_address(rows, LOOK_NODES_LEADER, &PROFILE_NODE(leader->profile)->address);
     look_put(rows, LOOK_NODES_CONVERGED, member_is_converged(control->member));
     look_put(rows, LOOK_NODES_MALFORMED, machine->malformed + control->unknown);
+    look_put_text(rows, LOOK_NODES_CORDON, cordon_text(control->cordon));
+    put_stalled(control, rows);
     look_row_end(rows);
 }
 
@@ -164,6 +188,8 @@ static void put_coordinator(struct control *control, struct part *part, uint32_t
     look_put(rows, LOOK_COORDINATORS_BEGINNING, moves.beginning);
     look_put(rows, LOOK_COORDINATORS_STOPPING, moves.stopping);
     look_put(rows, LOOK_COORDINATORS_REGIONS, regions);
+    look_put(rows, LOOK_COORDINATORS_UNPLACED, coordinator_unplaced(coordinator));
+    look_put_bytes(rows, LOOK_COORDINATORS_PAUSED, coordinator_pause(coordinator));
     look_row_end(rows);
 }
 
@@ -183,6 +209,7 @@ static bool put_regions(struct control *control, struct part *part, uint32_t typ
         look_put(rows, LOOK_REGIONS_LANES, region.lanes);
         look_put(rows, LOOK_REGIONS_PROXY, region.is_proxy);
         look_put(rows, LOOK_REGIONS_LEAVING, region.is_shutting_down);
+        look_put_text(rows, LOOK_REGIONS_CORDON, cordon_text(region.cordon));
         look_row_end(rows);
         part->place.second = at;
     }

@@ -190,6 +190,60 @@ static void nodes_are_explained(void **state)
     clear();
 }
 
+static void a_node_outside_is_explained(void **state)
+{
+    struct facts *of;
+
+    (void)state;
+    ask("node", NULL, NULL, NULL);
+    (void)row(SHERD_LOOK_NODES, "h:1");
+    of = table(SHERD_LOOK_CONFIG, "h:1");
+    assert_rules("N1");
+    (void)row(SHERD_LOOK_CONFIG, "h:1");
+    text(of, LOOK_CONFIG_KEY, "cluster.seed-nodes");
+    text(of, LOOK_CONFIG_VALUE, "[\"h:2\"]");
+    assert_rules("N2");
+    assert_says("cause", "it asks its seed nodes [\"h:2\"]");
+    of->is_partial = true; /* a setting may be missing */
+    assert_rules("");
+    clear();
+}
+
+static void a_busy_node_is_explained(void **state)
+{
+    struct facts *of;
+
+    (void)state;
+    ask("node", NULL, NULL, NULL);
+    of = row(SHERD_LOOK_NODES, "h:1");
+    text(of, LOOK_NODES_STATUS, "up");
+    assert_rules("");
+    number(of, LOOK_NODES_STALLED_LANE, 1);
+    number(of, LOOK_NODES_STALLED, 7200);
+    assert_rules("N10");
+    assert_says("text", "lane 1 of h:1 is blocked");
+    assert_says("cause", "it has not ended a turn for 7 s, because a handler blocks");
+    text(of, LOOK_NODES_CORDON, "draining");
+    assert_rules("N10 N12");
+    last(of, LOOK_NODES_STALLED)->is_known = false;
+    assert_rules("N12");
+    last(of, LOOK_NODES_CORDON)->is_known = false;
+    of = row(SHERD_LOOK_HOT, "h:1");
+    text(of, LOOK_HOT_TYPE, "Cart");
+    text(of, LOOK_HOT_ID, "a");
+    number(of, LOOK_HOT_MESSAGES, 9000);
+    number(of, LOOK_HOT_ERROR, 1000);
+    number(of, LOOK_HOT_OF, 10000);
+    assert_rules("N13");
+    assert_says("text", "one entity gets 80 % of the messages of its lane at h:1");
+    number(of, LOOK_HOT_ERROR, 4001); /* so many may be another one's */
+    assert_rules("");
+    number(of, LOOK_HOT_ERROR, 0);
+    number(of, LOOK_HOT_OF, 9999);
+    assert_rules("");
+    clear();
+}
+
 /* ---- shards ---- */
 
 static struct facts *add_type(const char *node, const char *coordinator)
@@ -294,6 +348,7 @@ static void shards_with_a_home_are_explained(void **state)
         { "draining", true, "S13", "cause", "3 markers are owed; then its entities stop" },
         { "running", false, "S15", "cause", "it has 12 entities" },
     };
+    struct facts *of;
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -309,6 +364,42 @@ static void shards_with_a_home_are_explained(void **state)
     number(add_member("h:1", "h:2", "up"), LOOK_MEMBERS_REACHABLE, 0);
     assert_rules("S7 S8");
     assert_says("text", "the home h:2 of shard 7 is unreachable");
+
+    ask_shard("shard", NULL);
+    (void)add_home("h:2", true, false);
+    add_shard("h:2", "running");
+    of = row(SHERD_LOOK_NODES, "h:2");
+    number(of, LOOK_NODES_STALLED_LANE, 0);
+    number(of, LOOK_NODES_STALLED, 6000);
+    assert_rules("S17 S15");
+    assert_says("text", "the home h:2 of shard 7 has a blocked lane");
+    clear();
+}
+
+static void add_decision(const char *shard, const char *event)
+{
+    struct facts *of = row(SHERD_LOOK_TIMELINE, "h:2");
+
+    text(of, LOOK_TIMELINE_SHARD, shard);
+    text(of, LOOK_TIMELINE_EVENT, event);
+    number(of, LOOK_TIMELINE_TIME, 1796000000123);
+}
+
+/* The newest decision comes first. */
+static void a_failed_handoff_is_explained(void **state)
+{
+    (void)state;
+    ask_shard("shard", NULL);
+    add_decision("8", "shard started");
+    add_decision("7", "hand-off failed");
+    add_decision("7", "shard started");
+    assert_rules("S14 S1");
+    assert_says("text", "the last hand-off of shard 7 of Cart failed at h:2, since 2026-11-30T00:53:20.123Z");
+    assert_says("cause", "the cause is not known");
+    ask_shard("shard", NULL);
+    add_decision("7", "shard started");
+    add_decision("7", "hand-off failed");
+    assert_rules("S1");
     clear();
 }
 
@@ -332,6 +423,7 @@ static void assert_entity(const char *status, uint32_t column, uint64_t value, c
     of = row(SHERD_LOOK_LANES, "h:2");
     number(of, LOOK_LANES_LANE, 1);
     number(of, LOOK_LANES_RECOVERING, 5);
+    number(of, LOOK_LANES_RUNNABLE, 7);
     of = add_entity(status);
     if (column)
         number(of, column, value);
@@ -353,6 +445,7 @@ static void entities_are_explained(void **state)
     assert_entity("recovering", 0, 0, "E2", "5 entities of its lane recover or wait for it");
     assert_entity("back-off", LOOK_ENTITY_ATTEMPTS, 3, "E3", "it failed 3 times: it throws");
     assert_entity("alive", LOOK_ENTITY_HELD, 4, "E4", "4 effects wait for 2 events");
+    assert_entity("alive", LOOK_ENTITY_MAILBOX, 40, "E7", "7 actors of its lane have messages");
     assert_entity("stopping", 0, 0, "E9", NULL);
     assert_entity("restarting", 0, 0, "E10", NULL);
     assert_entity("alive", LOOK_ENTITY_ASKS, 6, "E11", "6 asks or jobs are open");
@@ -376,7 +469,15 @@ static void messages_are_explained(void **state)
     ask("message", "Crat", NULL, "a");
     (void)add_type("h:2", "h:1");
     assert_rules("M1");
-    assert_says("cause", "the types are Cart");
+    assert_says("cause", "did you mean Cart? The types are Cart");
+    for (int i = 0; i < 3; i++) {
+        static const char *const of_names[] = { "shard", "entity", "rebalance" };
+
+        ask(of_names[i], "Order", "7", "a");
+        (void)add_type("h:2", "h:1");
+        assert_rules("M1");
+        assert_says("cause", "the types are Cart");
+    }
 
     memset(id, 'a', sizeof id - 1);
     id[256] = '\0';
@@ -405,6 +506,16 @@ static void messages_are_explained(void **state)
     assert_says("text", "a message of Cart was not delivered at h:3 at 2026-11-30T00:53:20.123Z");
     number(add_member("h:1", "h:1", "up"), LOOK_MEMBERS_JVM, 1);
     assert_rules("M8 M7 M9");
+
+    ask_shard("message", "a");
+    (void)add_home("h:2", true, false);
+    add_shard("h:2", "running");
+    number(add_entity("back-off"), LOOK_ENTITY_ATTEMPTS, 3);
+    assert_rules("E3");
+
+    ask("message", "Cart", NULL, "a"); /* the home does not say how many shards there are */
+    number(row(SHERD_LOOK_NODES, "h:1"), LOOK_NODES_STALLED, 9000);
+    assert_rules("N10");
     clear();
 }
 
@@ -412,6 +523,8 @@ static void messages_are_explained(void **state)
 
 static void rebalance_is_explained(void **state)
 {
+    struct facts *of;
+
     (void)state;
     ask_shard("rebalance", "unused");
     (void)add_region("h:3", 5);
@@ -433,6 +546,14 @@ static void rebalance_is_explained(void **state)
     (void)add_region("h:2", 4);
     (void)add_region("h:3", 5);
     assert_rules("R8 R4");
+    of = &facts[1];
+    assert_int_equal(of->kind, SHERD_LOOK_COORDINATORS);
+    text(of, LOOK_COORDINATORS_PAUSED, "ops: a roll");
+    number(of, LOOK_COORDINATORS_STOPPING, 2);
+    assert_rules("R8 R1 R4 R5");
+    number(of, LOOK_COORDINATORS_ACTIVE, 1);
+    assert_rules("R1 R4 R5");
+    assert_says("text", "rebalances of Cart are paused");
     clear();
 }
 
@@ -553,8 +674,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_are_explained),
+        cmocka_unit_test(a_node_outside_is_explained),
+        cmocka_unit_test(a_busy_node_is_explained),
         cmocka_unit_test(shards_without_a_home_are_explained),
         cmocka_unit_test(shards_with_a_home_are_explained),
+        cmocka_unit_test(a_failed_handoff_is_explained),
         cmocka_unit_test(entities_are_explained),
         cmocka_unit_test(messages_are_explained),
         cmocka_unit_test(rebalance_is_explained),
