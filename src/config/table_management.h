@@ -38,6 +38,7 @@
     TEXT("management.http.client-ca", "", YES, "PEM file of the CAs of clients") \
     TEXT("management.http.client-crl", "", YES, "PEM file of these CAs' revocation lists; empty: no check") \
     LIST("management.http.client-roles", "[]", YES, "`CN = ROLE`: rights of client certificates, such as `CN=ops = operate`") \
+    SWITCH("management.dashboard", "on", YES, "on: browsers get a page at `/`, which shows what the caller may read") \
     LIST("management.http.allowed-hosts", "[]", YES, "further names that requests may give as their host") \
     SWITCH("management.http.open-read", "off", YES, "on: everybody may read, also from other hosts") \
     COUNT("management.http.connections", "64", NULL, 1, 1024, YES, "connections at a time, on TCP and on the socket") \

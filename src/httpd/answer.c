@@ -13,12 +13,17 @@ static void add(struct evhttp_request *request, const char *name, const char *va
     check(evhttp_add_header(evhttp_request_get_output_headers(request), name, value) == 0);
 }
 
-void answer_headers(struct connection *connection)
+void answer_header(struct connection *connection, const char *name, const char *value)
+{
+    add(connection->request, name, value);
+}
+
+void answer_headers(struct connection *connection, const char *cache)
 {
     add(connection->request, "X-Content-Type-Options", "nosniff");
     add(connection->request, "Referrer-Policy", "no-referrer");
     add(connection->request, "Cross-Origin-Resource-Policy", "same-origin");
-    add(connection->request, "Cache-Control", "no-store");
+    add(connection->request, "Cache-Control", cache);
 }
 
 /* Puts the body, compressed if that was asked for. */
@@ -40,13 +45,28 @@ static void put_body(struct connection *connection, struct evbuffer *to, const s
     buf_fini(&packed);
 }
 
+static const char *content_type(const struct connection *connection, enum body_kind kind)
+{
+    switch (kind) {
+    case BODY_JSON:
+        return "application/json";
+    case BODY_METRICS:
+        return metrics_content_type(connection->metrics);
+    case BODY_PAGE:
+        return page_content_type(connection);
+    case BODY_TEXT:
+        break;
+    }
+    return "text/plain; charset=UTF-8";
+}
+
 void answer_send(struct connection *connection, unsigned status, enum body_kind kind, const struct buf *body)
 {
     struct evhttp_request *request = connection->request;
     struct evbuffer *bytes = evbuffer_new();
 
     check(bytes != NULL);
-    answer_headers(connection);
+    answer_headers(connection, kind == BODY_PAGE ? "no-cache" : "no-store");
     connection->door->httpd->answers[status / 100 % METRICS_CODES]++;
     if (connection->decision.allow)
         add(request, "Allow", connection->decision.allow);
@@ -54,10 +74,8 @@ void answer_send(struct connection *connection, unsigned status, enum body_kind 
         add(request, "WWW-Authenticate", "Bearer");
     if (status == 503)
         add(request, "Retry-After", "1");
-    if (status != 204) {
-        add(request, "Content-Type", kind == BODY_JSON   ? "application/json"
-                                     : kind == BODY_TEXT ? "text/plain; charset=UTF-8"
-                                                         : metrics_content_type(connection->metrics));
+    if (status != 204 && status != 304) {
+        add(request, "Content-Type", content_type(connection, kind));
         add(request, "Vary", kind == BODY_METRICS ? "Accept, Accept-Encoding" : "Accept-Encoding");
         put_body(connection, bytes, body);
     }

@@ -162,13 +162,17 @@ void act_level(struct connection *connection, int level, uint64_t ms);
 const char *level_text(int level);
 int level_named(struct slice name); /* in any case of letters; less than 0: none */
 /* answer.c: text/plain if it is Akka's text, JSON else. */
-enum body_kind { BODY_JSON, BODY_TEXT, BODY_METRICS };
+enum body_kind { BODY_JSON, BODY_TEXT, BODY_METRICS, BODY_PAGE };
 void answer_send(struct connection *connection, unsigned status, enum body_kind kind, const struct buf *body);
 void answer_text(struct connection *connection, unsigned status, const char *text);
 void answer_error(struct connection *connection, enum mgmt_error error);
 void answer_hint(struct connection *connection, enum mgmt_error error, const char *hint);
-/* Headers of every answer. */
-void answer_headers(struct connection *connection);
+/* Headers of every answer. cache: the value of Cache-Control. */
+void answer_headers(struct connection *connection, const char *cache);
+void answer_header(struct connection *connection, const char *name, const char *value);
+/* pages.c: answers with a file of the dashboard. */
+void page_answer(struct connection *connection);
+const char *page_content_type(const struct connection *connection);
 
 /* ---- metrics ---- */
 

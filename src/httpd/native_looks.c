@@ -209,7 +209,7 @@ static void send_chunk(struct connection *connection, const struct buf *lines)
 
 static void begin_lines(struct connection *connection)
 {
-    answer_headers(connection);
+    answer_headers(connection, "no-store");
     check(evhttp_add_header(evhttp_request_get_output_headers(connection->request), "Content-Type",
                             "application/x-ndjson") == 0);
     evhttp_send_reply_start(connection->request, 200, "OK");

@@ -268,6 +268,9 @@ static void carry_out(struct connection *connection)
     case ROUTE_METRICS:
         wait_for(connection, work_ask_figures);
         return;
+    case ROUTE_PAGE:
+        page_answer(connection);
+        return;
     case ROUTE_NONE:
     case ROUTE_COUNT:
         break;

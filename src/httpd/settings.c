@@ -165,6 +165,7 @@ int httpd_read_settings(struct httpd *httpd)
         .bootstrap = is_on(httpd, "http.routes.cluster-bootstrap"),
         .health = is_on(httpd, "http.routes.health-checks"),
         .log_level = is_on(httpd, "http.routes.loglevels"),
+        .dashboard = is_switched_on(httpd, "dashboard"),
         .read_only = is_switched_on(httpd, "http.route-providers-read-only"),
     };
     settings->tokens_file = path_or_null(httpd, "http.tokens-file");

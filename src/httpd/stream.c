@@ -116,7 +116,7 @@ static void answer(struct connection *connection)
 {
     struct evkeyvalq *headers = evhttp_request_get_output_headers(connection->request);
 
-    answer_headers(connection);
+    answer_headers(connection, "no-store");
     check(evhttp_add_header(headers, "Content-Type", "text/event-stream") == 0);
     evhttp_send_reply_start(connection->request, 200, "OK");
 }

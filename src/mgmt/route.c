@@ -133,6 +133,23 @@ static enum route cluster_route(struct decision *decision, uint32_t first)
     return ROUTE_SHARDS;
 }
 
+/* `/` and `/ui` lead to the page, whose files are below `/ui/`. */
+static enum route page_route(struct decision *decision, uint32_t from)
+{
+    const struct target *target = &decision->target;
+    struct slice name = target->segments[from];
+
+    if (target->count - from == 1 && (!name.size || slice_is(name, "ui"))) {
+        buf_put_text(&decision->name, "/");
+        buf_put_u8(&decision->name, 0);
+        return ROUTE_PAGE;
+    }
+    if (target->count - from != 2 || !slice_is(name, "ui"))
+        return ROUTE_NONE;
+    take_name(decision, from + 1, target->count);
+    return ROUTE_PAGE;
+}
+
 static enum route find_route(const struct mgmt_settings *settings, struct decision *decision)
 {
     const struct target *target = &decision->target;
@@ -155,6 +172,8 @@ static enum route find_route(const struct mgmt_settings *settings, struct decisi
         return cluster_route(decision, from + 1);
     if (target->count - from == 1 && slice_is(name, "metrics"))
         return ROUTE_METRICS;
+    if (settings->dashboard && (route = page_route(decision, from)) != ROUTE_NONE)
+        return route;
     if (target->count - from != 2)
         return ROUTE_NONE;
     if (slice_is(name, "bootstrap") && settings->bootstrap &&
@@ -182,14 +201,14 @@ static bool is_look(enum method method)
 static bool is_open(enum route route)
 {
     return route == ROUTE_STARTUP || route == ROUTE_READY || route == ROUTE_ALIVE ||
-           route == ROUTE_SEED_NODES;
+           route == ROUTE_SEED_NODES || route == ROUTE_PAGE;
 }
 
 static bool is_health(const struct decision *decision)
 {
     if (decision->route == ROUTE_API)
         return decision->native < API_ROUTE_COUNT && api_row((enum api_route)decision->native)->right == RIGHT_OPEN;
-    return is_open(decision->route) && decision->route != ROUTE_SEED_NODES;
+    return is_open(decision->route) && decision->route != ROUTE_SEED_NODES && decision->route != ROUTE_PAGE;
 }
 
 static enum mgmt_error site_error(const struct mgmt_request *request, const struct decision *decision)

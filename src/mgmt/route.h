@@ -23,6 +23,7 @@
     X(ROUTE_EVENTS, "events", "GET") \
     X(ROUTE_LOG_LEVEL, "log-level", "GET, PUT") \
     X(ROUTE_METRICS, "metrics", "GET") \
+    X(ROUTE_PAGE, "page", "GET") /* a file of the dashboard */ \
     X(ROUTE_API, "native", "") /* api.h lists them */
 
 enum route {
@@ -54,7 +55,7 @@ const char *action_text(enum action action);
 struct mgmt_settings {
     const char *base_path; /* without slashes around it */
     const char *startup, *ready, *alive;
-    bool cluster, bootstrap, health, log_level; /* routes that are on */
+    bool cluster, bootstrap, health, log_level, dashboard; /* routes that are on */
     bool read_only; /* of TCP */
 };
 
@@ -75,7 +76,7 @@ struct decision {
     const char *allow;     /* for the header Allow; or null */
     struct target target;  /* the request's target must stay valid */
     struct params form;
-    struct buf name;       /* of the member, the type or the level; ends with a zero byte */
+    struct buf name;       /* of the member, the type, the level or the page; ends with a zero byte */
     uint32_t native;       /* of ROUTE_API: enum api_route */
     uint32_t first;        /* of ROUTE_API: the segment behind its base */
     char methods[40];      /* likewise: for `allow` */

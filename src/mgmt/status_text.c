@@ -10,6 +10,8 @@ const char *status_phrase(unsigned status)
         { 200, "OK" },
         { 202, "Accepted" },
         { 204, "No Content" },
+        { 302, "Found" },
+        { 304, "Not Modified" },
         { 400, "Bad Request" },
         { 401, "Unauthorized" },
         { 403, "Forbidden" },

@@ -16,28 +16,10 @@ import sys
 import tempfile
 import time
 
-from cluster import free_port
+from checks import PATIENCE, comes_true, eventually, expect, verdict
+from cluster import ROOT, free_port
 
-PATIENCE = 60  # seconds until a fact must hold
-failed = []
 folder = tempfile.mkdtemp(prefix="sherd-management-")
-
-
-def expect(condition, what):
-    print(f"{'ok' if condition else 'FAILED'}: {what}", flush=True)
-    if not condition:
-        failed.append(what)
-
-
-def eventually(holds, what):
-    """Waits until holds() is true."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        if holds():
-            expect(True, what)
-            return
-        time.sleep(0.02)
-    expect(False, what)
 
 
 class Managed:
@@ -74,9 +56,7 @@ class Managed:
 
     def end(self):
         """Ends the node once it is up: before that, its signals may not be handled yet."""
-        until = time.monotonic() + PATIENCE
-        while "msg=self-up" not in self.log() and time.monotonic() < until:
-            time.sleep(0.02)
+        comes_true(lambda: "msg=self-up" in self.log())
         self.process.terminate()
         return self.process.wait(PATIENCE)
 
@@ -237,6 +217,20 @@ def answers_are_compressed(node):
 
 
 # ---- misuse ----
+
+def the_page_is_served(node):
+    code, headers, _ = ask(node, "GET", "/")
+    expect((code, headers["Location"]) == (302, "/ui/"), "/ leads to the dashboard")
+    for name, kind in ("", "text/html"), ("app.js", "text/javascript"), ("app.css", "text/css"), ("icon.svg", "image/svg+xml"):
+        code, headers, body = ask(node, "GET", "/ui/" + name)
+        with open(os.path.join(ROOT, "src", "httpd", "pages", name or "index.html"), "rb") as file:
+            expect(code == 200 and headers["Content-Type"].startswith(kind) and body == file.read(), f"/ui/{name} is the file")
+        expect("default-src 'none'" in headers["Content-Security-Policy"] and "'unsafe" not in headers["Content-Security-Policy"],
+               "and lets nothing foreign run")
+        code, again, body = ask(node, "GET", "/ui/" + name, [("If-None-Match", headers["ETag"])])
+        expect(code == 304 and not body and again["ETag"] == headers["ETag"], "it is not sent twice")
+    expect(status(node, "GET", "/ui/../secret") == 404 and status(node, "GET", "/ui/%2e%2e%2fsecret") == 404, "other files are not there")
+
 
 def malformed_requests_are_refused(node):
     for head, code in [
@@ -563,6 +557,7 @@ def main():
     akka_routes_answer(first, second)
     events_stream(first, second)
     answers_are_compressed(first)
+    the_page_is_served(first)
     malformed_requests_are_refused(first)
     requests_may_be_pipelined(first)
     slow_requests_are_refused(first)
@@ -584,8 +579,7 @@ def main():
     unsafe_settings_are_refused()
     sockets_are_replaced()
     shutil.rmtree(folder)
-    print("failed:", *failed, sep="\n  ") if failed else print("success")
-    return 1 if failed else 0
+    return verdict()
 
 
 program = sys.argv[1]

@@ -14,7 +14,7 @@
 
 static struct mgmt_settings settings = {
     .base_path = "", .startup = "startup", .ready = "ready", .alive = "alive",
-    .cluster = true, .bootstrap = true, .health = true, .log_level = true,
+    .cluster = true, .bootstrap = true, .health = true, .log_level = true, .dashboard = true,
 };
 
 /* Admin on the socket, unless the caller changes it. */
@@ -77,6 +77,12 @@ static void paths_are_akkas(void **state)
     assert_route("/loglevel/akka", ROUTE_LOG_LEVEL, NULL);
     assert_route("/loglevel/pekko", ROUTE_LOG_LEVEL, NULL);
     assert_route("/metrics", ROUTE_METRICS, NULL);
+    assert_route("/", ROUTE_PAGE, "/");
+    assert_route("/ui", ROUTE_PAGE, "/");
+    assert_route("/ui/", ROUTE_PAGE, "");
+    assert_route("/ui/app.js", ROUTE_PAGE, "app.js");
+    assert_status(METHOD_GET, "/ui/app.js/x", NULL, 404, NULL);
+    assert_status(METHOD_POST, "/ui/", NULL, 405, "HTTP method not allowed, supported methods: GET");
     assert_status(METHOD_GET, "/nothing", NULL, 404, "The requested resource could not be found.");
     assert_status(METHOD_GET, "/ready/", NULL, 404, NULL);
     assert_status(METHOD_GET, "/loglevel/logback", NULL, 404, NULL);
@@ -86,7 +92,13 @@ static void paths_are_akkas(void **state)
     assert_route("/a/b/ready", ROUTE_READY, NULL);
     assert_status(METHOD_GET, "/ready", NULL, 404, NULL);
     assert_status(METHOD_GET, "/a/c/ready", NULL, 404, NULL);
+    assert_route("/a/b/", ROUTE_PAGE, "/");
+    assert_route("/a/b/ui/app.css", ROUTE_PAGE, "app.css");
     settings.base_path = "";
+    settings.dashboard = false;
+    assert_status(METHOD_GET, "/", NULL, 404, NULL);
+    assert_status(METHOD_GET, "/ui/", NULL, 404, NULL);
+    settings.dashboard = true;
     settings.cluster = false;
     assert_status(METHOD_GET, "/cluster/members", NULL, 404, NULL);
     settings.cluster = true;
@@ -158,6 +170,8 @@ static void each_right_allows_its_routes(void **state)
         { METHOD_GET, "/cluster/domain-events", NULL, RIGHT_READ },
         { METHOD_GET, "/loglevel/akka", NULL, RIGHT_READ },
         { METHOD_GET, "/metrics", NULL, RIGHT_READ },
+        { METHOD_GET, "/", NULL, RIGHT_OPEN },
+        { METHOD_GET, "/ui/app.js", NULL, RIGHT_OPEN },
         { METHOD_DELETE, "/cluster/members/a", NULL, RIGHT_OPERATE },
         { METHOD_PUT, "/cluster/members/a", "operation=leave", RIGHT_OPERATE },
         { METHOD_PUT, "/loglevel/akka?level=info", NULL, RIGHT_OPERATE },
