@@ -13,6 +13,32 @@ void *conform_open(struct run *run, enum backend_mode mode, char *error)
     return run->ops->open(&run->options, mode, error);
 }
 
+void conform_close(struct run *run)
+{
+    void **stores[] = { &run->reader, &run->other, &run->writer };
+
+    for (int i = 0; i < 3; i++) {
+        if (*stores[i])
+            run->ops->close(*stores[i]);
+        *stores[i] = NULL;
+    }
+}
+
+bool conform_reopen(struct run *run)
+{
+    conform_close(run);
+    run->error[0] = 0;
+    run->writer = run->ops->open(&run->options, BACKEND_WRITER, run->error);
+    if (run->writer)
+        run->other = run->ops->open(&run->options, BACKEND_WRITER, run->error);
+    if (run->other)
+        run->reader = run->ops->open(&run->options, BACKEND_READER, run->error);
+    if (run->reader)
+        return true;
+    conform_close(run);
+    return false;
+}
+
 void conform_id(const struct run *run, const char *id, char text[400])
 {
     (void)snprintf(text, 400, "%s|%s", run->type, id); /* fits */

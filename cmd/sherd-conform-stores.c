@@ -76,21 +76,13 @@ static void other_cluster(struct run *run)
 
 static void stored_after_reopening(struct run *run)
 {
-    char error[BACKEND_ERROR_MAX];
-
     if (run->is_memory) {
         run->skipped = "a journal in memory ends with its last connection";
         return;
     }
     MUST(run, conform_claim(run, run->writer, "s", two) == BACKEND_DONE);
     MUST(run, conform_put(run, run->writer, "s", two, "e", 1, "abc") == BACKEND_DONE);
-    run->ops->close(run->reader);
-    run->ops->close(run->other);
-    run->ops->close(run->writer);
-    run->writer = conform_open(run, BACKEND_WRITER, error);
-    run->other = conform_open(run, BACKEND_WRITER, error);
-    run->reader = conform_open(run, BACKEND_READER, error);
-    MUST(run, run->writer && run->other && run->reader);
+    MUST(run, conform_reopen(run));
     MUST(run, conform_has(run, "e", "abc"));
     MUST(run, conform_claim(run, run->writer, "s", one) == BACKEND_FENCED);
     MUST(run, conform_claim(run, run->writer, "s", two) == BACKEND_DONE);

@@ -38,11 +38,13 @@ static struct {
     const char *store, *library, *cluster, *only;
     const char *settings[SETTINGS_MAX];
     uint32_t setting_count;
+    const char *writes; /* in a process of a case: TYPE:SHARD */
     bool lists, logs;
 } arguments = { .cluster = "conform" };
 
 static const struct conform_case *const suites[] = {
-    conform_replays, conform_appends, conform_fences, conform_stores, conform_snapshots
+    conform_replays, conform_appends,   conform_fences, conform_races,
+    conform_stores,  conform_snapshots, conform_deletions, conform_processes,
 };
 #define SUITES (sizeof suites / sizeof *suites)
 
@@ -120,6 +122,7 @@ static int choose(struct run *run)
     if (run->is_memory)
         return 0;
     run->ops = &backend_sqlite;
+    run->has_one_lock = true;
     if (strcmp(name, "sqlite") == 0)
         return colon && colon[1] ? 0 : fail("sqlite: needs a path", "");
 #ifdef SHERD_WITH_POSTGRES
@@ -132,6 +135,7 @@ static int choose(struct run *run)
             return result;
     }
     run->ops = &backend_plugin;
+    run->has_one_lock = false;
     run->options.plugin = backend_plugin_find(name);
     if (!run->options.plugin)
         return fail("no back end has this name; give its --library: ", name);
@@ -140,37 +144,19 @@ static int choose(struct run *run)
     return 0;
 }
 
-static void close_run(struct run *run)
-{
-    void *stores[] = { run->reader, run->other, run->writer };
-
-    for (int i = 0; i < 3; i++)
-        if (stores[i])
-            run->ops->close(stores[i]);
-}
-
 /* Runs a case on fresh connections. 0 passed, 1 failed, 2 not opened. */
 static int run_case(struct run *run, const struct conform_case *which)
 {
-    char error[BACKEND_ERROR_MAX] = "";
     uint64_t random;
 
     check(getrandom(&random, sizeof random, 0) == sizeof random);
     (void)snprintf(run->type, sizeof run->type, "%.32s-%08llx", which->name,
                    (unsigned long long)(random & 0xffffffff)); /* fits */
     run->failed = run->skipped = NULL;
-    run->reader = run->other = NULL;
-    run->writer = conform_open(run, BACKEND_WRITER, error);
-    if (run->writer)
-        run->other = conform_open(run, BACKEND_WRITER, error);
-    if (run->other)
-        run->reader = conform_open(run, BACKEND_READER, error);
-    if (!run->reader) {
-        close_run(run);
-        return fail("cannot open the store: ", error);
-    }
+    if (!conform_reopen(run))
+        return fail("cannot open the store: ", run->error);
     which->run(run);
-    close_run(run);
+    conform_close(run);
     if (run->failed)
         printf("FAILED: %s: line %d: %s\n", which->name, run->line, run->failed);
     else if (run->skipped)
@@ -231,6 +217,8 @@ static int read_arguments(int count, char **words)
             arguments.cluster = value;
         else if (strcmp(word, "--case") == 0)
             arguments.only = value;
+        else if (strcmp(word, CONFORM_WRITES) == 0)
+            arguments.writes = value;
         else if (strcmp(word, "--set") == 0 && arguments.setting_count < SETTINGS_MAX)
             arguments.settings[arguments.setting_count++] = value;
         else
@@ -241,7 +229,7 @@ static int read_arguments(int count, char **words)
 
 int main(int count, char **words)
 {
-    struct run run = { 0 };
+    struct run run = { .words = words, .word_count = (uint32_t)count };
     int result = read_arguments(count, words);
 
     if (result)
@@ -257,5 +245,7 @@ int main(int count, char **words)
         return 2;
     }
     result = choose(&run);
-    return result ? result : run_all(&run);
+    if (result)
+        return result;
+    return arguments.writes ? conform_write_for_ever(&run, arguments.writes) : run_all(&run);
 }
