@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host/backend_damage.h"
 #include "journal/record.h"
 
 void *conform_open(struct run *run, enum backend_mode mode, char *error)
@@ -22,12 +23,15 @@ void conform_close(struct run *run)
             run->ops->close(*stores[i]);
         *stores[i] = NULL;
     }
+    backend_damage_free(run->options.damage);
+    run->options.damage = NULL;
 }
 
 bool conform_reopen(struct run *run)
 {
     conform_close(run);
     run->error[0] = 0;
+    run->options.damage = backend_damage_new(NULL, NULL);
     run->writer = run->ops->open(&run->options, BACKEND_WRITER, run->error);
     if (run->writer)
         run->other = run->ops->open(&run->options, BACKEND_WRITER, run->error);
@@ -47,6 +51,8 @@ void conform_id(const struct run *run, const char *id, char text[400])
 void conform_do(struct run *run, void *writer, struct journal_request *request)
 {
     run->ops->write(writer, &request, 1);
+    if (run->options.log && request->error[0])
+        run->options.log(run->options.log_user, SHERD_BACKEND_INFO, request->error);
 }
 
 enum backend_result conform_claim(struct run *run, void *writer,

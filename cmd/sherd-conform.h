@@ -14,12 +14,18 @@ struct run {
     struct backend_options options;
     bool is_memory;    /* its contents end with its last connection */
     bool keeps_snapshots;
+    bool tries_writes; /* it has can_write */
     bool has_one_lock; /* a stopped writer of one shard blocks all */
     bool tells_owners; /* of equal fences, the later claim has the shard */
     char type[64];     /* a type of the case's own */
     char **words;      /* the program's arguments, to start another one */
     uint32_t word_count;
     void *writer, *other, *reader; /* `other` is like the writer of another process */
+    const char *name;  /* of the case */
+    const char *breaks, *mends; /* commands; null: none was given */
+    const char *via;   /* another place of the store, which the commands reach; null: none */
+    const char *broken; /* what is to be mended */
+    char told[200];    /* by a command */
     const char *failed;
     int line;
     const char *skipped; /* why the case does not apply */
@@ -53,7 +59,7 @@ struct conform_case {
 
 extern const struct conform_case conform_replays[], conform_appends[],
     conform_fences[], conform_stores[], conform_snapshots[], conform_deletions[],
-    conform_races[], conform_processes[];
+    conform_races[], conform_processes[], conform_faults[], conform_closed[], conform_links[];
 
 #define CONFORM_ALL (1u << 30) /* more bytes than a case stores */
 
@@ -96,6 +102,16 @@ bool conform_reopen(struct run *run);
 void conform_close(struct run *run);
 /* The persistence id of an entity of the case's type. */
 void conform_id(const struct run *run, const char *id, char text[400]);
+
+/* sherd-conform-hooks.c */
+
+/* Breaks the store in a way that the user's command knows. False: the case ends, or does not apply. It is
+ * mended at the latest when the case ends. */
+bool conform_break(struct run *run, const char *fault);
+/* Mends it. False: the command failed, and so did the case. */
+bool conform_mend(struct run *run);
+/* Sets the number of the try for the next command. */
+void conform_round(uint32_t round);
 
 /* sherd-conform-processes.c */
 
