@@ -25,7 +25,7 @@ static const char usage[] =
     "                             sherd_NAME_register, which registers the back end (sherd/backend.h)\n"
     "  --set KEY=VALUE            a setting of the back end, journal.NAME.KEY; a time in ms\n"
     "  --cluster ID               the cluster of the store; default: conform\n"
-    "  --case NAME                runs this case only\n"
+    "  --case NAME                runs this case; several are allowed, else all run\n"
     "  --break COMMAND            breaks the store; --mend COMMAND mends it. Both are run by the shell with\n"
     "                             the name of a fault, and with SHERD_CONFORM_TYPE (the type of the case)\n"
     "                             and SHERD_CONFORM_ROUND (the number of the try) in the environment. Exit\n"
@@ -46,11 +46,12 @@ static const char usage[] =
     "cannot be opened.\n";
 
 #define SETTINGS_MAX 32
+#define CASES_MAX 32
 
 static struct {
-    const char *store, *library, *cluster, *only;
-    const char *settings[SETTINGS_MAX];
-    uint32_t setting_count;
+    const char *store, *library, *cluster;
+    const char *settings[SETTINGS_MAX], *cases[CASES_MAX];
+    uint32_t setting_count, case_count; /* no cases: all */
     const char *breaks, *mends, *via;
     const char *writes; /* in a process of a case: TYPE:SHARD */
     bool lists, logs;
@@ -189,6 +190,15 @@ static int run_case(struct run *run, const struct conform_case *which)
     return run->failed != NULL;
 }
 
+static bool is_wanted(const char *name)
+{
+    bool is_named = false;
+
+    for (uint32_t i = 0; i < arguments.case_count; i++)
+        is_named |= strcmp(arguments.cases[i], name) == 0;
+    return is_named || !arguments.case_count;
+}
+
 static int run_all(struct run *run)
 {
     uint32_t counts[2] = { 0, 0 }, skipped = 0;
@@ -197,7 +207,7 @@ static int run_all(struct run *run)
         for (const struct conform_case *at = suites[i]; at->name; at++) {
             int result;
 
-            if (arguments.only && strcmp(arguments.only, at->name) != 0)
+            if (!is_wanted(at->name))
                 continue;
             result = run_case(run, at);
             if (result == 2)
@@ -206,7 +216,7 @@ static int run_all(struct run *run)
             skipped += run->skipped != NULL;
         }
     if (counts[0] + counts[1] + skipped == 0)
-        return fail("no case has the name ", arguments.only);
+        return fail("no case has the name ", arguments.cases[0]);
     printf("%u cases passed, %u failed, %u skipped\n", (unsigned)counts[0],
            (unsigned)counts[1], (unsigned)skipped);
     return counts[1] ? 1 : 0;
@@ -237,8 +247,8 @@ static int read_arguments(int count, char **words)
             arguments.library = value;
         else if (strcmp(word, "--cluster") == 0)
             arguments.cluster = value;
-        else if (strcmp(word, "--case") == 0)
-            arguments.only = value;
+        else if (strcmp(word, "--case") == 0 && arguments.case_count < CASES_MAX)
+            arguments.cases[arguments.case_count++] = value;
         else if (strcmp(word, "--break") == 0)
             arguments.breaks = value;
         else if (strcmp(word, "--mend") == 0)
