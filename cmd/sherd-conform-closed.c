@@ -36,7 +36,7 @@ static void goes_on(struct run *run)
     MUST_TELL(run, conform_claim(run, run->writer, "s", two) == BACKEND_DONE &&
                        conform_put(run, run->writer, "s", two, "f", 2, "y") == BACKEND_DONE &&
                        conform_has(run, "f", "xy"),
-              "what is intact must be read and written");
+              "intact entities must be read and written");
 }
 
 /* The mark of the case, by which the command finds the bytes. */

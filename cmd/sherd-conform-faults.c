@@ -11,7 +11,7 @@
 #define LARGE (64 * 1024)
 #define LARGE_MAX 4096 /* appends that must fill the store */
 
-static const char kept[] = "what was confirmed must be stored once, and nothing else";
+static const char kept[] = "confirmed events must be stored once, and nothing else";
 
 static double seconds(void)
 {

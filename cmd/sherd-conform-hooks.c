@@ -27,7 +27,7 @@ static int run_command(struct run *run, const char *command, const char *fault)
 
     check(setenv("SHERD_CONFORM_TYPE", run->type, 1) == 0);
     if (snprintf(words, sizeof words, "%s %s", command, fault) >= (int)sizeof words)
-        return 1; /* nobody types such a command */
+        return 1; /* such a command is a mistake */
     (void)fflush(stdout);
     output = popen(words, "r");
     check(output != NULL);

@@ -24,7 +24,7 @@ struct run {
     const char *name;  /* of the case */
     const char *breaks, *mends; /* commands; null: none was given */
     const char *via;   /* another place of the store, which the commands reach; null: none */
-    const char *broken; /* what is to be mended */
+    const char *broken; /* the fault that is not mended yet */
     char told[200];    /* by a command */
     const char *failed;
     int line;
