@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 
+from alone import run_alone
 from cluster import wait
 
 import postgres_server as postgres
@@ -38,9 +39,9 @@ def main():
     if not postgres.programs():
         print("skipped: no PostgreSQL server is installed")
         return 77
-    may_mount()
+    mounts = run_alone("--mount")
     with postgres.Server() as server:
-        faults = Faults(server)
+        faults = Faults(server, mounts)
         code, said = conform(program, server.url(), "--set", "group-timeout=5000", *faults.arguments)
         print(said)
         expect(code == 0, "all cases pass", said[-300:])
@@ -56,15 +57,6 @@ def main():
     with postgres.Server() as server:
         encrypted(program, server)
     return 1 if failed else 0
-
-
-def may_mount():
-    """Starts the test again where it may mount a file system that ends with it, unless that is not allowed."""
-    if "SHERD_CONFORM_ALONE" not in os.environ:
-        allowed = os.getuid() == 0 and subprocess.run(["unshare", "--mount", "true"], stderr=subprocess.DEVNULL).returncode == 0
-        os.environ["SHERD_CONFORM_ALONE"] = "yes" if allowed else "no"
-        if allowed:
-            os.execvp("unshare", ["unshare", "--mount", sys.executable, "-B", *sys.argv])
 
 
 def pooled(program, server):

@@ -34,16 +34,17 @@ class Handler(socketserver.StreamRequestHandler):
 
 
 class Faults:
-    """The faults of a server that runs. `arguments` are those of sherd-conform."""
+    """The faults of a server that runs. mounts: file systems may be mounted, and end with the test.
+    `arguments` are those of sherd-conform."""
 
-    def __init__(self, server):
+    def __init__(self, server, mounts):
         self.server = server
         self.proxy = Proxy(server.port)
         self.session = None
         self.ports = []
         self.sizes = [1, 1]  # bytes of a commit and its answer
         self.store = None
-        self.room = self.mount_small()
+        self.room = self.mount_small(mounts)
         server.sql("CREATE ROLE other SUPERUSER LOGIN")
         self.listener = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
         self.listener.daemon_threads = True
@@ -76,10 +77,10 @@ class Faults:
 
     # a full disk: the events are in a small file system of their own
 
-    def mount_small(self):
+    def mount_small(self, mounts):
         room = os.path.join(self.server.folder, "small")
         os.mkdir(room)
-        if os.environ.get("SHERD_CONFORM_ALONE") != "yes" or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=" + SIZE, "none", room]).returncode:
+        if not mounts or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=" + SIZE, "none", room]).returncode:
             return None
         os.chown(room, self.server.uid, self.server.gid)
         self.server.sql(f"CREATE TABLESPACE small LOCATION '{room}'")
