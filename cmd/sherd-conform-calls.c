@@ -1,12 +1,22 @@
 /* Builds requests for the cases of sherd-conform, runs them, and reads back what is stored. */
+#define _POSIX_C_SOURCE 200809L
 #include "sherd-conform.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "host/backend_damage.h"
 #include "journal/record.h"
+
+double conform_seconds(void)
+{
+    struct timespec now;
+
+    check(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
 
 void *conform_open(struct run *run, enum backend_mode mode, char *error)
 {

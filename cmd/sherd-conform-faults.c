@@ -13,24 +13,16 @@
 
 static const char kept[] = "confirmed events must be stored once, and nothing else";
 
-static double seconds(void)
-{
-    struct timespec now;
-
-    check(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 /* Repeats an append until the store, which was mended, has decided. An outcome that was unknown must be
  * asked for; after a failure nothing was written. */
 static enum backend_result repeat(struct run *run, void *writer, enum backend_result result,
                                   const char *id, uint64_t seq, const char *event)
 {
     const struct timespec pause = { .tv_nsec = 20000000 };
-    double end = seconds() + MEND_SECONDS;
+    double end = conform_seconds() + MEND_SECONDS;
     bool again = false;
 
-    while ((result == BACKEND_FAILED || result == BACKEND_UNKNOWN) && seconds() < end) {
+    while ((result == BACKEND_FAILED || result == BACKEND_UNKNOWN) && conform_seconds() < end) {
         struct journal_request *request = conform_append(run, "s", one, id, seq, event);
 
         again |= result == BACKEND_UNKNOWN;
@@ -111,8 +103,8 @@ static void full(struct run *run)
     MUST_TELL(run, conform_has(run, "e", "a"), "a full store must be read");
     if (!conform_mend(run))
         return;
-    end = seconds() + MEND_SECONDS;
-    while (run->tries_writes && !can_write(run) && seconds() < end)
+    end = conform_seconds() + MEND_SECONDS;
+    while (run->tries_writes && !can_write(run) && conform_seconds() < end)
         ;
     result = repeat(run, run->writer, result == BACKEND_UNKNOWN ? result : BACKEND_FAILED, "e", 2, "b");
     MUST_TELL(run, result == BACKEND_DONE, "the same writer must go on once there is room");
@@ -146,10 +138,10 @@ static void held_shard(struct run *run)
 
     if (!begin(run) || !conform_break(run, run->name))
         return;
-    began = seconds();
+    began = conform_seconds();
     MUST_TELL(run, conform_claim(run, run->other, "s", two) == BACKEND_DONE,
               "a claim must end the transaction of a former owner");
-    MUST_TELL(run, seconds() - began < 30, "a claim must be done within 30 s");
+    MUST_TELL(run, conform_seconds() - began < 30, "a claim must be done within 30 s");
     MUST(run, conform_put(run, run->other, "s", two, "e", 2, "b") == BACKEND_DONE);
     MUST_TELL(run, conform_has(run, "e", "ab"), kept);
 }

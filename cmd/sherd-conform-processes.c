@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -133,14 +132,6 @@ static uint64_t stored(struct run *run, const char *id)
     return count;
 }
 
-static double seconds_since(const struct timespec *began)
-{
-    struct timespec now;
-
-    check(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
-    return (double)(now.tv_sec - began->tv_sec) + (double)(now.tv_nsec - began->tv_nsec) / 1e9;
-}
-
 static const char kept_all[] = "all events that the process reported must be stored, without a gap";
 
 static void kill_one(struct run *run, struct process *process, const char *shard, int round)
@@ -161,12 +152,11 @@ static void kill_one(struct run *run, struct process *process, const char *shard
  * goes on. */
 static void take_over(struct run *run, struct process *process, const char *shard)
 {
-    struct timespec began;
+    double began = conform_seconds();
     enum backend_result result;
 
-    check(clock_gettime(CLOCK_MONOTONIC, &began) == 0);
     result = conform_claim(run, run->writer, shard, two);
-    MUST_TELL(run, seconds_since(&began) < CLAIM_SECONDS,
+    MUST_TELL(run, conform_seconds() - began < CLAIM_SECONDS,
               "a claim of a stopped process's shard must end within 30 s");
     if (run->has_one_lock && result == BACKEND_FAILED) {
         check(kill(process->pid, SIGCONT) == 0);

@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define THREADS 8
 #define PERF_EVENTS 10000
@@ -109,14 +108,6 @@ static void readers_do_not_block(struct run *run)
     }
 }
 
-static double seconds(void)
-{
-    struct timespec now;
-
-    check(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 /* Prints figures, and asserts none. */
 static void perf_10k(struct run *run)
 {
@@ -127,7 +118,7 @@ static void perf_10k(struct run *run)
     for (int i = 0; i < 4; i++) {
         uint32_t events = sizes[i] == 1 ? PERF_EVENTS / 10 : PERF_EVENTS;
         struct journal_request *found;
-        double began = seconds(), wrote;
+        double began = conform_seconds(), wrote;
 
         (void)snprintf(id, sizeof id, "e%d", i);
         for (uint64_t seq = 1; seq <= events; seq += sizes[i]) {
@@ -138,12 +129,12 @@ static void perf_10k(struct run *run)
                 conform_add_record(request, seq + j, slice_text("a payload of 40 bytes, more or less ..."));
             MUST(run, conform_write(run, run->writer, request) == BACKEND_DONE);
         }
-        wrote = seconds();
+        wrote = conform_seconds();
         found = conform_replay(run, run->reader, id, 1, PERF_EVENTS, 1u << 30);
         MUST(run, found->records.count == events);
         journal_request_free(found);
         printf("  groups of %u: %.0f events/s; replay %.0f events/s\n",
-               (unsigned)sizes[i], events / (wrote - began), events / (seconds() - wrote));
+               (unsigned)sizes[i], events / (wrote - began), events / (conform_seconds() - wrote));
     }
 }
 

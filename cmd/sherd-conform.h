@@ -67,6 +67,7 @@ static const struct fence one = { 1, 1 }, two = { 1, 2 }, three = { 2, 1 };
 
 /* sherd-conform-calls.c */
 
+double conform_seconds(void); /* of a clock that never goes back */
 /* Opens a connection. Null: the case failed, or error has the reason. */
 void *conform_open(struct run *run, enum backend_mode mode, char *error);
 enum backend_result conform_claim(struct run *run, void *writer,
