@@ -1,16 +1,56 @@
 /* Builds requests for the cases of sherd-conform, runs them, and reads back what is stored. */
+#define _POSIX_C_SOURCE 200809L
 #include "sherd-conform.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
+#include "host/backend_damage.h"
 #include "journal/record.h"
+
+double conform_seconds(void)
+{
+    struct timespec now;
+
+    check(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
 
 void *conform_open(struct run *run, enum backend_mode mode, char *error)
 {
     error[0] = 0;
     return run->ops->open(&run->options, mode, error);
+}
+
+void conform_close(struct run *run)
+{
+    void **stores[] = { &run->reader, &run->other, &run->writer };
+
+    for (int i = 0; i < 3; i++) {
+        if (*stores[i])
+            run->ops->close(*stores[i]);
+        *stores[i] = NULL;
+    }
+    backend_damage_free(run->options.damage);
+    run->options.damage = NULL;
+}
+
+bool conform_reopen(struct run *run)
+{
+    conform_close(run);
+    run->error[0] = 0;
+    run->options.damage = backend_damage_new(NULL, NULL);
+    run->writer = run->ops->open(&run->options, BACKEND_WRITER, run->error);
+    if (run->writer)
+        run->other = run->ops->open(&run->options, BACKEND_WRITER, run->error);
+    if (run->other)
+        run->reader = run->ops->open(&run->options, BACKEND_READER, run->error);
+    if (run->reader)
+        return true;
+    conform_close(run);
+    return false;
 }
 
 void conform_id(const struct run *run, const char *id, char text[400])
@@ -21,6 +61,8 @@ void conform_id(const struct run *run, const char *id, char text[400])
 void conform_do(struct run *run, void *writer, struct journal_request *request)
 {
     run->ops->write(writer, &request, 1);
+    if (run->options.log && request->error[0])
+        run->options.log(run->options.log_user, SHERD_BACKEND_INFO, request->error);
 }
 
 enum backend_result conform_claim(struct run *run, void *writer,

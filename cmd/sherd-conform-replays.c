@@ -15,21 +15,6 @@ static bool fill(struct run *run, const char *events)
                BACKEND_DONE;
 }
 
-/* Reads a range; true if it has `count` records from `first` on, and `more` is as expected. */
-static bool reads(struct run *run, uint64_t from, uint32_t count_max,
-                  uint32_t size_max, uint32_t count, uint64_t first, bool more)
-{
-    struct journal_request *request =
-        conform_replay(run, run->reader, "e", from, count_max, size_max);
-    bool same = request->result == BACKEND_DONE &&
-                request->records.count == count && request->more == more;
-
-    for (uint32_t i = 0; same && i < count; i++)
-        same = request->records.items[i].seq == first + i;
-    journal_request_free(request);
-    return same;
-}
-
 static void replay_all(struct run *run)
 {
     MUST(run, fill(run, "abcde"));
@@ -39,18 +24,18 @@ static void replay_all(struct run *run)
 static void replay_from(struct run *run)
 {
     MUST(run, fill(run, "abcde"));
-    MUST(run, reads(run, 3, 100, 1u << 30, 3, 3, false));
-    MUST(run, reads(run, 5, 100, 1u << 30, 1, 5, false));
-    MUST(run, reads(run, 6, 100, 1u << 30, 0, 0, false));
+    MUST(run, conform_reads(run, 3, 100, CONFORM_ALL, 3, 3, false));
+    MUST(run, conform_reads(run, 5, 100, CONFORM_ALL, 1, 5, false));
+    MUST(run, conform_reads(run, 6, 100, CONFORM_ALL, 0, 0, false));
 }
 
 static void replay_count(struct run *run)
 {
     MUST(run, fill(run, "abcde"));
-    MUST(run, reads(run, 1, 2, 1u << 30, 2, 1, true));
-    MUST(run, reads(run, 1, 5, 1u << 30, 5, 1, false));
-    MUST(run, reads(run, 4, 2, 1u << 30, 2, 4, false));
-    MUST(run, reads(run, 3, 1, 1u << 30, 1, 3, true));
+    MUST(run, conform_reads(run, 1, 2, CONFORM_ALL, 2, 1, true));
+    MUST(run, conform_reads(run, 1, 5, CONFORM_ALL, 5, 1, false));
+    MUST(run, conform_reads(run, 4, 2, CONFORM_ALL, 2, 4, false));
+    MUST(run, conform_reads(run, 3, 1, CONFORM_ALL, 1, 3, true));
 }
 
 static void replay_size(struct run *run)
@@ -75,10 +60,40 @@ static void replay_size(struct run *run)
     MUST(run, chunks == 8);
 }
 
+/* The count bounds a range from above, as numbers have no gaps. */
+static void replay_to(struct run *run)
+{
+    MUST(run, fill(run, "abcdefgh"));
+    for (uint32_t to = 1; to <= 8; to++)
+        MUST_TELL(run, conform_reads(run, 1, to, CONFORM_ALL, to, 1, to < 8),
+                  "a REPLAY must end at its count, and tell whether more follows");
+}
+
+static void replay_from_to(struct run *run)
+{
+    MUST(run, fill(run, "abcdefgh"));
+    for (uint64_t from = 1; from <= 9; from++)
+        for (uint32_t count = 1; count <= 9; count++) {
+            uint32_t left = (uint32_t)(9 - from);
+            uint32_t found = count < left ? count : left;
+
+            MUST_TELL(run, conform_reads(run, from, count, CONFORM_ALL, found, from, count < left),
+                      "a REPLAY must have the events from its first number on, up to its count");
+        }
+}
+
+static void replay_empty_range(struct run *run)
+{
+    MUST(run, fill(run, "abc"));
+    MUST(run, conform_reads(run, 4, 1, CONFORM_ALL, 0, 0, false));
+    MUST(run, conform_reads(run, 1000, 100, CONFORM_ALL, 0, 0, false));
+    MUST(run, conform_reads(run, INT64_MAX, 100, CONFORM_ALL, 0, 0, false));
+}
+
 static void replay_one(struct run *run)
 {
     MUST(run, fill(run, "a"));
-    MUST(run, reads(run, 1, 1, 1u << 30, 1, 1, false));
+    MUST(run, conform_reads(run, 1, 1, CONFORM_ALL, 1, 1, false));
     MUST(run, conform_has(run, "e", "a"));
 }
 
@@ -91,7 +106,7 @@ static void replay_unknown(struct run *run)
 static void replay_last_only(struct run *run)
 {
     MUST(run, fill(run, "abcde"));
-    MUST(run, reads(run, BACKEND_LAST, 1, 1u << 30, 1, 5, false));
+    MUST(run, conform_reads(run, BACKEND_LAST, 1, CONFORM_ALL, 1, 5, false));
 }
 
 static void replay_many(struct run *run)
@@ -185,13 +200,16 @@ static void record_of_1_mib(struct run *run)
     mem_free(bytes);
     MUST(run, conform_claim(run, run->writer, "s", one) == BACKEND_DONE);
     MUST(run, conform_write(run, run->writer, request) == BACKEND_DONE);
-    MUST(run, reads(run, 1, 10, 1000, 1, 1, true));
-    MUST(run, reads(run, 2, 10, 1000, 1, 2, false));
+    MUST(run, conform_reads(run, 1, 10, 1000, 1, 1, true));
+    MUST(run, conform_reads(run, 2, 10, 1000, 1, 2, false));
 }
 
 const struct conform_case conform_replays[] = {
     { "replay-all", replay_all },
     { "replay-from", replay_from },
+    { "replay-to", replay_to },
+    { "replay-from-to", replay_from_to },
+    { "replay-empty-range", replay_empty_range },
     { "replay-count", replay_count },
     { "replay-size", replay_size },
     { "replay-one", replay_one },

@@ -3,65 +3,14 @@
 
 #include "base/limits.h"
 
-static struct journal_request *by_owner(struct run *run, enum backend_verb verb,
-                                        struct fence fence)
-{
-    char text[400];
-
-    conform_id(run, "e", text);
-    return journal_request_owner(verb, slice_text(run->type), slice_text("s"), fence,
-                                 slice_text(text));
-}
-
-static struct journal_request *save_request(struct run *run, struct fence fence, uint64_t seq,
-                                            struct slice bytes, uint32_t keep)
-{
-    struct journal_request *request = by_owner(run, BACKEND_SAVE, fence);
-    struct backend_record record = { .seq = seq };
-
-    record.bytes = backend_put(request, bytes);
-    vec_push(&request->records, record);
-    request->count_max = keep;
-    return request;
-}
-
-/* Runs a request of the owner and frees it. */
-static enum backend_result settle(struct run *run, struct journal_request *request)
-{
-    enum backend_result result;
-
-    conform_do(run, run->writer, request);
-    result = request->result;
-    journal_request_free(request);
-    return result;
-}
-
 static enum backend_result save(struct run *run, uint64_t seq, const char *text)
 {
-    return settle(run, save_request(run, one, seq, slice_text(text), 100));
-}
-
-/* Tells whether the newest snapshot up to a number is this one; seq 0: there is none. */
-static bool loads(struct run *run, uint64_t up_to, uint64_t seq, struct slice bytes)
-{
-    struct journal_request *request;
-    char text[400];
-    bool same;
-
-    conform_id(run, "e", text);
-    request = journal_request_load(slice_text(text), up_to);
-    run->ops->read(run->reader, &request, 1);
-    same = request->result == BACKEND_DONE && request->records.count == (seq ? 1 : 0);
-    if (same && seq)
-        same = request->records.items[0].seq == seq &&
-               slice_equal(backend_slice(request, request->records.items[0].bytes), bytes);
-    journal_request_free(request);
-    return same;
+    return conform_settle(run, conform_save(run, one, seq, slice_text(text), 100));
 }
 
 static bool has(struct run *run, uint64_t up_to, uint64_t seq, const char *text)
 {
-    return loads(run, up_to, seq, slice_text(text));
+    return conform_loads(run, up_to, seq, slice_text(text));
 }
 
 /* Stores events 1 to 5. False: the case ends, or does not apply. */
@@ -118,7 +67,7 @@ static void keeps_the_newest(struct run *run)
         return;
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         struct journal_request *request =
-            save_request(run, one, steps[i].seq, slice_text("x"), 2);
+            conform_save(run, one, steps[i].seq, slice_text("x"), 2);
 
         conform_do(run, run->writer, request);
         MUST(run, request->result == BACKEND_DONE);
@@ -137,8 +86,8 @@ static void large(struct run *run, size_t size)
 
     for (size_t i = 0; i < size; i++)
         bytes[i] = (uint8_t)(i * 2654435761u >> 13);
-    same = settle(run, save_request(run, one, 5, slice_of(bytes, size), 2)) == BACKEND_DONE &&
-           loads(run, BACKEND_NEWEST, 5, slice_of(bytes, size));
+    same = conform_settle(run, conform_save(run, one, 5, slice_of(bytes, size), 2)) == BACKEND_DONE &&
+           conform_loads(run, BACKEND_NEWEST, 5, slice_of(bytes, size));
     mem_free(bytes);
     MUST(run, same);
 }
@@ -180,11 +129,11 @@ static void owner_fenced(struct run *run)
     MUST(run, save(run, 4, "x") == BACKEND_DONE);
     MUST(run, conform_claim(run, run->other, "s", two) == BACKEND_DONE);
     for (int i = 0; i < 3; i++) {
-        struct journal_request *request = by_owner(run, verbs[i], one);
+        struct journal_request *request = conform_by_owner(run, verbs[i], one);
 
         if (verbs[i] == BACKEND_SAVE) {
             journal_request_free(request);
-            request = save_request(run, one, 5, slice_text("y"), 1);
+            request = conform_save(run, one, 5, slice_text("y"), 1);
         } else {
             request->from = verbs[i] == BACKEND_TRIM ? 4 : 1;
             request->count_max = 100;
@@ -206,7 +155,7 @@ static void with_append(struct run *run)
     if (!fill(run))
         return;
     requests[0] = conform_append(run, "s", one, "e", 6, "f");
-    requests[1] = save_request(run, one, 6, slice_text("x"), 2);
+    requests[1] = conform_save(run, one, 6, slice_text("x"), 2);
     run->ops->write(run->writer, requests, 2);
     done = requests[0]->entities.items[0].result == BACKEND_DONE &&
            requests[1]->result == BACKEND_DONE;
@@ -225,40 +174,26 @@ static void drop(struct run *run)
         return;
     for (uint64_t seq = 2; seq <= 4; seq++)
         MUST(run, save(run, seq, "x") == BACKEND_DONE);
-    request = by_owner(run, BACKEND_DROP, one);
+    request = conform_by_owner(run, BACKEND_DROP, one);
     request->from = 3;
-    MUST(run, settle(run, request) == BACKEND_DONE);
+    MUST(run, conform_settle(run, request) == BACKEND_DONE);
     MUST(run, has(run, BACKEND_NEWEST, 2, "x"));
-    request = by_owner(run, BACKEND_DROP, one);
+    request = conform_by_owner(run, BACKEND_DROP, one);
     request->from = 3; /* they are gone already: no error */
-    MUST(run, settle(run, request) == BACKEND_DONE);
+    MUST(run, conform_settle(run, request) == BACKEND_DONE);
     MUST(run, has(run, BACKEND_NEWEST, 2, "x"));
-}
-
-/* Trims to a number; false unless it is done with this `more`, and deletes so many. */
-static bool trims(struct run *run, uint64_t from, uint32_t count, bool more, uint32_t deleted)
-{
-    struct journal_request *request = by_owner(run, BACKEND_TRIM, one);
-    bool same;
-
-    request->from = from;
-    request->count_max = count;
-    conform_do(run, run->writer, request);
-    same = request->result == BACKEND_DONE && request->more == more && request->deleted == deleted;
-    journal_request_free(request);
-    return same;
 }
 
 static void trim(struct run *run)
 {
     if (!fill(run))
         return;
-    MUST(run, trims(run, 3, 100, false, 2));
+    MUST(run, conform_trims(run, 3, 100, false, 2));
     MUST(run, conform_has(run, "e", "3:cde"));
-    MUST(run, trims(run, 3, 100, false, 0));
-    MUST(run, trims(run, 1, 100, false, 0));
+    MUST(run, conform_trims(run, 3, 100, false, 0));
+    MUST(run, conform_trims(run, 1, 100, false, 0));
     MUST(run, conform_has(run, "e", "3:cde"));
-    MUST(run, trims(run, 100, 100, false, 2));
+    MUST(run, conform_trims(run, 100, 100, false, 2));
     MUST(run, conform_has(run, "e", "5:e"));
     MUST(run, conform_put(run, run->writer, "s", one, "e", 6, "f") == BACKEND_DONE);
     MUST(run, conform_put(run, run->writer, "s", one, "e", 1, "a") == BACKEND_CONFLICT);
@@ -269,9 +204,9 @@ static void trim_bounded(struct run *run)
 {
     if (!fill(run))
         return;
-    MUST(run, trims(run, 5, 2, true, 2));
+    MUST(run, conform_trims(run, 5, 2, true, 2));
     MUST(run, conform_has(run, "e", "3:cde"));
-    MUST(run, trims(run, 5, 2, false, 2));
+    MUST(run, conform_trims(run, 5, 2, false, 2));
     MUST(run, conform_has(run, "e", "5:e"));
 }
 

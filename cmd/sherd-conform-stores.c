@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define THREADS 8
 #define PERF_EVENTS 10000
@@ -76,21 +75,13 @@ static void other_cluster(struct run *run)
 
 static void stored_after_reopening(struct run *run)
 {
-    char error[BACKEND_ERROR_MAX];
-
     if (run->is_memory) {
         run->skipped = "a journal in memory ends with its last connection";
         return;
     }
     MUST(run, conform_claim(run, run->writer, "s", two) == BACKEND_DONE);
     MUST(run, conform_put(run, run->writer, "s", two, "e", 1, "abc") == BACKEND_DONE);
-    run->ops->close(run->reader);
-    run->ops->close(run->other);
-    run->ops->close(run->writer);
-    run->writer = conform_open(run, BACKEND_WRITER, error);
-    run->other = conform_open(run, BACKEND_WRITER, error);
-    run->reader = conform_open(run, BACKEND_READER, error);
-    MUST(run, run->writer && run->other && run->reader);
+    MUST(run, conform_reopen(run));
     MUST(run, conform_has(run, "e", "abc"));
     MUST(run, conform_claim(run, run->writer, "s", one) == BACKEND_FENCED);
     MUST(run, conform_claim(run, run->writer, "s", two) == BACKEND_DONE);
@@ -117,14 +108,6 @@ static void readers_do_not_block(struct run *run)
     }
 }
 
-static double seconds(void)
-{
-    struct timespec now;
-
-    check(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 /* Prints figures, and asserts none. */
 static void perf_10k(struct run *run)
 {
@@ -135,7 +118,7 @@ static void perf_10k(struct run *run)
     for (int i = 0; i < 4; i++) {
         uint32_t events = sizes[i] == 1 ? PERF_EVENTS / 10 : PERF_EVENTS;
         struct journal_request *found;
-        double began = seconds(), wrote;
+        double began = conform_seconds(), wrote;
 
         (void)snprintf(id, sizeof id, "e%d", i);
         for (uint64_t seq = 1; seq <= events; seq += sizes[i]) {
@@ -146,12 +129,12 @@ static void perf_10k(struct run *run)
                 conform_add_record(request, seq + j, slice_text("a payload of 40 bytes, more or less ..."));
             MUST(run, conform_write(run, run->writer, request) == BACKEND_DONE);
         }
-        wrote = seconds();
+        wrote = conform_seconds();
         found = conform_replay(run, run->reader, id, 1, PERF_EVENTS, 1u << 30);
         MUST(run, found->records.count == events);
         journal_request_free(found);
         printf("  groups of %u: %.0f events/s; replay %.0f events/s\n",
-               (unsigned)sizes[i], events / (wrote - began), events / (seconds() - wrote));
+               (unsigned)sizes[i], events / (wrote - began), events / (conform_seconds() - wrote));
     }
 }
 

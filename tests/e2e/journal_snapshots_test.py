@@ -21,6 +21,8 @@ import tempfile
 import termios
 import time
 
+from journal_file import change
+
 PROGRAM, SHERD, LIBRARY, FAULTY = (os.path.abspath(path) for path in sys.argv[1:5])
 ID = "Account|alice"
 LIMIT = 120  # s
@@ -46,19 +48,6 @@ def objects(*words, code=0):
     done = subprocess.run([SHERD, "journal", *words, "--json"], capture_output=True, text=True, timeout=LIMIT)
     expect(done.returncode == code, f"sherd journal {' '.join(words)} ends with {done.returncode}: {done.stdout}{done.stderr}")
     return [json.loads(line) for line in done.stdout.splitlines()]
-
-
-def change(journal, sql):
-    """Changes a file with SQL, as if it had been written so: pages without checksums."""
-    with contextlib.closing(sqlite3.connect(journal)) as database, database:
-        database.execute(sql)
-    with contextlib.closing(sqlite3.connect(journal)) as database:
-        database.execute("PRAGMA journal_mode = DELETE")
-        database.execute("PRAGMA journal_mode = WAL")
-    with open(journal, "r+b") as file:
-        for at in range(4096, os.path.getsize(journal) + 1, 4096):
-            file.seek(at - 8)
-            file.write(bytes(8))
 
 
 def copy_of(journal, name):

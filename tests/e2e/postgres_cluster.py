@@ -44,15 +44,15 @@ class PostgresCluster(Cluster):
         raise NotImplementedError
 
 
-def run(tests, nodes=3, flights=4000, settings=()):
-    """Runs each test(cluster) on a server and a cluster of its own."""
+def run(tests, nodes=3, flights=4000, settings=(), kind=PostgresCluster):
+    """Runs each test(cluster) on a server and a cluster of its own, of that kind."""
     if not postgres_server.programs():
         print("skipped: no PostgreSQL server is installed")
         return 77
     end_on_signals()
     for test in tests:
         with postgres_server.Server(settings=settings) as server:
-            cluster = PostgresCluster(sys.argv[1], server, nodes, flights)
+            cluster = kind(sys.argv[1], server, nodes, flights)
             try:
                 print(f"--- {test.__name__}", flush=True)
                 test(cluster)

@@ -1,6 +1,6 @@
 """Runs the cases of sherd-conform on PostgreSQL, and checks what a node is told that cannot use it.
 
-usage: postgres_conform_test.py CONFORM-POSTGRES"""
+usage: postgres_conform_test.py CONFORM-POSTGRES [--faults]    --faults: only the cases that break the server"""
 import os
 import shutil
 import socket
@@ -8,11 +8,15 @@ import subprocess
 import sys
 import tempfile
 
+from alone import run_alone
 from cluster import wait
 
 import postgres_server as postgres
+from postgres_faults import Faults
 
 failed = []
+FAULTS = set("again-late-first auth-lost commit-lost damaged-event damaged-falls-back fence-late-packet full held-shard open-reader "
+             "opened-read-only opened-without-auth other-store position-lost read-only schema-newer schema-older server-stopped".split())
 
 
 def expect(condition, what, detail=""):
@@ -37,10 +41,13 @@ def main():
     if not postgres.programs():
         print("skipped: no PostgreSQL server is installed")
         return 77
+    if sys.argv[2:] == ["--faults"]:
+        return with_faults(program, run_alone("--mount"))
     with postgres.Server() as server:
         code, said = conform(program, server.url())
         print(said)
         expect(code == 0, "all cases pass", said[-300:])
+        expect(skipped(said) == FAULTS, "all cases without a fault run", str(skipped(said)))
         refusals(program, server)
     if shutil.which("pgbouncer"):
         with postgres.Server() as server:
@@ -49,6 +56,22 @@ def main():
         print("skipped: pgbouncer is not installed")
     with postgres.Server() as server:
         encrypted(program, server)
+    return 1 if failed else 0
+
+
+def skipped(said):
+    return {line.split(":")[1].strip() for line in said.splitlines() if line.startswith("skipped:")}
+
+
+def with_faults(program, mounts):
+    with postgres.Server() as server:
+        faults = Faults(server, mounts)
+        cases = [word for case in sorted(FAULTS) for word in ("--case", case)]
+        code, said = conform(program, server.url(), "--set", "group-timeout=5000", *faults.arguments, *cases)
+        print(said)
+        expect(code == 0, "all cases with a fault pass", said[-300:])
+        expect(skipped(said) == (set() if mounts else {"full"}), "all faults are made", str(skipped(said)))
+        faults.close()
     return 1 if failed else 0
 
 

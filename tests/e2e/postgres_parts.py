@@ -63,6 +63,7 @@ class Proxy:
         self.cut = None       # (direction, bytes left)
         self.closed = False
         self.held = False     # bytes to the server wait
+        self.held_pairs = []  # the same on these connections only
         self.free = threading.Condition(self.lock)
         self.pairs = []
         threading.Thread(target=self.accept, daemon=True).start()
@@ -97,10 +98,21 @@ class Proxy:
             self.held = held
             self.free.notify_all()
 
-    def allowed(self, direction, data):
+    def hold_open(self):
+        """Holds what is sent on the connections that are open now. Returns the ports that the server sees."""
+        with self.lock:
+            self.held_pairs = [client for client, _ in self.pairs]
+            return [server.getsockname()[1] for _, server in self.pairs if server.fileno() >= 0]
+
+    def let_go(self):
+        with self.lock:
+            self.held_pairs = []
+            self.free.notify_all()
+
+    def allowed(self, direction, source, data):
         """Returns the bytes to forward, and whether the connection is cut after them."""
         with self.lock:
-            while self.held and direction == 0:
+            while direction == 0 and (self.held or source in self.held_pairs):
                 self.free.wait()
             self.counts[direction] += len(data)
             if not self.cut or self.cut[0] != direction:
@@ -118,7 +130,7 @@ class Proxy:
                 data = source.recv(65536)
                 if not data:
                     break
-                data, is_cut = self.allowed(direction, data)
+                data, is_cut = self.allowed(direction, source, data)
                 if data:
                     sink.sendall(data)
                 if is_cut:

@@ -86,6 +86,29 @@ def a_writer_without_a_session_is_fenced_by_a_change(server):
     writer.close()
 
 
+def a_writer_without_a_session_is_fenced_by_an_import(server):
+    """It claimed a shard of the empty journal that the import then fills."""
+    place = "postgres:" + server.url()
+    former = Writer(WRITER, server.url())
+    expect(fill(former, "0", "T|x", "abc"), "an entity is stored in the shard of Akka's hash of its id")
+    former.close()
+    code, exported = journal("export", place)
+    expect(code == 0, f"the export: {exported[-200:]}")
+    server.sql("DROP SCHEMA sherd CASCADE")
+    writer = Writer(WRITER, server.url())
+    expect([writer.claim(shard, 1, 1) for shard in "03"] == ["done", "done"], "a writer claims shards without events")
+    server.crash()
+    server.start()
+    code, said = journal("import", place, "--number-of-shards", "10", stdin=exported)
+    expect(code == 0, f"the import: {said}")
+    answers = [writer.append("0", 1, 1, entity, seq, "z") for entity, seq in (("T|x", 4), ("T|x", 1), ("T|y", 1))]
+    expect(answers == ["fenced"] * 3, f"the writer must claim the imported shard again: {answers}")
+    expect(writer.append("3", 1, 1, "T|z", 1, "z") == "done", "other shards go on")
+    expect(writer.claim("0", 1, 2) == "done" and writer.append("0", 1, 2, "T|x", 4, "d") == "done", "the next owner goes on after the import")
+    expect(writer.replay("T|x").strip() == "done abcd" and writer.replay("T|y").strip() == "done", "nothing of the fenced writer is stored")
+    writer.close()
+
+
 def verify_finds_missing_events(server):
     place = "postgres:" + server.url()
     writer = Writer(WRITER, server.url())
@@ -152,6 +175,8 @@ def main():
         no_output_has_a_part_of_a_password(server)
         server.sql("DROP SCHEMA sherd CASCADE")
         a_writer_without_a_session_is_fenced_by_a_change(server)
+        server.sql("DROP SCHEMA sherd CASCADE")
+        a_writer_without_a_session_is_fenced_by_an_import(server)
     print("FAILED" if failed else "ok")
     return 1 if failed else 0
 
