@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/check.h"
+#include "journal/book.h"
 #include "journal/record.h"
 #include "sim/check/check_recovery.h"
 #include "sim/world/verdict.h"
@@ -205,6 +206,50 @@ static void a_start_from_an_earlier_incarnations_replay_is_found(void **state)
     assert_i4(bench, "has had no replay");
 }
 
+/* A replay of T|x behind a snapshot of event 1, which is lost then. It has events 2 and 3. */
+static void replay_behind_a_lost_event(struct bench *bench, bool is_early)
+{
+    struct journal_request *append = journal_request_new(BACKEND_APPEND);
+    struct backend_entity entity = { .result = BACKEND_DONE };
+    struct journal_request *replay = journal_request_replay(slice_text("T|x"), 2, 100, 1 << 20);
+    struct book *empty = book_new("c");
+
+    entity.id = backend_put(append, slice_text("T|x"));
+    vec_push(&append->entities, entity);
+    add_record(append, 1);
+    bench->told.committed(bench->told.user, empty, &append, 1);
+    if (is_early)
+        bench->told.asked(bench->told.user, 1, replay);
+    bench->told.rewound(bench->told.user, empty);
+    if (!is_early)
+        bench->told.asked(bench->told.user, 1, replay);
+    add_record(replay, 2);
+    add_record(replay, 3);
+    replay->result = BACKEND_DONE;
+    bench->told.answered(bench->told.user, 1, replay);
+    started(bench, 1, 3);
+    journal_request_free(append);
+    journal_request_free(replay);
+    book_free(empty);
+}
+
+static void a_replay_of_before_a_loss_may_begin_with_lost_events(void **state)
+{
+    struct bench *bench = *state;
+
+    replay_behind_a_lost_event(bench, true);
+    assert_int_equal(violations(bench), 0);
+}
+
+static void a_snapshot_of_a_lost_event_is_found(void **state)
+{
+    struct bench *bench = *state;
+
+    replay_behind_a_lost_event(bench, false);
+    assert_int_equal(violations(bench), 1);
+    assert_string_equal(verdict_at(bench->verdict, 0)->invariant, "faithful-replay");
+}
+
 #define on_bench(test) \
     cmocka_unit_test_setup_teardown(test, bench_begin, bench_end)
 
@@ -220,6 +265,8 @@ int main(void)
         on_bench(a_recovery_from_a_failed_replay_is_found),
         on_bench(a_second_start_from_one_replay_is_found),
         on_bench(a_start_from_an_earlier_incarnations_replay_is_found),
+        on_bench(a_replay_of_before_a_loss_may_begin_with_lost_events),
+        on_bench(a_snapshot_of_a_lost_event_is_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
