@@ -316,7 +316,7 @@ static bool has_hash(const struct replay *replay, uint64_t hash)
 
 void check_recovery_started(struct check_recovery *check, uint32_t node,
                             const char *type, const char *id, uint64_t events,
-                            uint64_t hash)
+                            uint64_t snapshot, uint64_t hash)
 {
     struct replay *replay;
 
@@ -335,6 +335,11 @@ void check_recovery_started(struct check_recovery *check, uint32_t node,
                   "%s of %s recovered with %" PRIu64 " events, its replay "
                   "had %" PRIu64,
                   id, type, events, replay->events);
+    else if (!has_hash(replay, hash) && snapshot)
+        violation(check->verdict, "snapshot-equals-replay", node,
+                  "%s of %s has another state by its snapshot of event %" PRIu64
+                  " and the rest than by all %" PRIu64 " events",
+                  id, type, snapshot, events);
     else if (!has_hash(replay, hash))
         violation(check->verdict, "faithful-replay", node,
                   "%s of %s was given other events than its replay had, or "
