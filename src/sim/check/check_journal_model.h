@@ -86,8 +86,8 @@ struct slice model_event_key(struct check_journal *check, struct slice id, uint6
  * (fenced-writes). */
 void model_add_event(struct check_journal *check, struct history *history,
                      struct slice bytes);
-/* A server took over that has fewer commits, and promised nothing about the others. What it lacks
- * is lost: nodes and clients may name it, and no more than that. */
+/* A server took over that has fewer commits, and promised nothing about the others. Nodes and clients
+ * may still name the lost events, fences and terms, and no others. */
 void model_rewind(struct check_journal *check, const struct book *book);
 /* Whether a server lost the event with that hash of its record, or of its payload. */
 bool model_is_lost(struct check_journal *check, struct slice id, uint64_t seq, uint64_t hash);
