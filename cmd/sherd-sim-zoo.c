@@ -333,10 +333,10 @@ static const struct kind delivery_kinds[] = {
     { ZOO_NONE, MODE_STORAGE, { "deliveries_load=1", "commands_max=3", "fault_crash=5" } },
 };
 
-/* shards notice the loss while snapshots and starts of remembered entities wait */
-static const struct kind database_kinds[] = {
-    { ZOO_NONE, MODE_SWARM, { "database=3", "snapshot_every=1", "idle_ms=1000", "load=30" } },
-    { ZOO_NONE, MODE_SWARM, { "database=3", "remember=1", "remember_in_data=0", "idle_ms=1000", "load=30" } },
+/* shards notice the loss while starts of remembered entities wait */
+static const struct kind database_kind = {
+    ZOO_NONE, MODE_SWARM,
+    { "database=3", "remember=1", "remember_in_data=0", "idle_ms=1000", "load=30" }
 };
 
 /* nodes that end, are cut off or stand still do not answer */
@@ -353,7 +353,6 @@ static const struct kind operations_kinds[] = {
 
 #define OPERATIONS_KINDS (sizeof operations_kinds / sizeof *operations_kinds)
 #define LOOKS_KINDS (sizeof looks_kinds / sizeof *looks_kinds)
-#define DATABASE_KINDS (sizeof database_kinds / sizeof *database_kinds)
 #define DELIVERY_KINDS (sizeof delivery_kinds / sizeof *delivery_kinds)
 #define SERVICES_KINDS (sizeof services_kinds / sizeof *services_kinds)
 #define CLIENT_KINDS (sizeof client_kinds / sizeof *client_kinds)
@@ -473,7 +472,7 @@ static const struct kind *kind_of(const struct search *search, uint64_t seed)
     case WORLD_OPERATIONS:
         return &operations_kinds[seed % OPERATIONS_KINDS];
     case WORLD_DATABASE:
-        return &database_kinds[seed % DATABASE_KINDS];
+        return &database_kind;
     case WORLD_ALLOCATION:
         return &allocation_kinds[seed % ALLOCATION_KINDS_OF_SEEDS];
     case WORLD_FLOOD:
