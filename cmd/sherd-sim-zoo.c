@@ -333,6 +333,12 @@ static const struct kind delivery_kinds[] = {
     { ZOO_NONE, MODE_STORAGE, { "deliveries_load=1", "commands_max=3", "fault_crash=5" } },
 };
 
+/* shards notice the loss while starts of remembered entities wait */
+static const struct kind database_kind = {
+    ZOO_NONE, MODE_SWARM,
+    { "database=3", "remember=1", "remember_in_data=0", "idle_ms=1000", "load=30" }
+};
+
 /* nodes that end, are cut off or stand still do not answer */
 static const struct kind looks_kinds[] = {
     { ZOO_NONE, MODE_CHURN, { "looks_load=10", "fault_crash=5", "link_mean_us=1000" } },
@@ -465,6 +471,8 @@ static const struct kind *kind_of(const struct search *search, uint64_t seed)
         return &looks_kinds[seed % LOOKS_KINDS];
     case WORLD_OPERATIONS:
         return &operations_kinds[seed % OPERATIONS_KINDS];
+    case WORLD_DATABASE:
+        return &database_kind;
     case WORLD_ALLOCATION:
         return &allocation_kinds[seed % ALLOCATION_KINDS_OF_SEEDS];
     case WORLD_FLOOD:

@@ -27,6 +27,7 @@ void journal_save(struct journal *journal, uint64_t handle,
     saving->handle = handle;
     saving->key = entity->key;
     saving->seq = entity->seq;
+    saving->fence = entity->shard->fence;
     saving->position = entity->events ? journal->status.position : 0;
     saving->type = copy_slice(entity->shard->type);
     saving->shard = copy_slice(entity->shard->name);
@@ -42,19 +43,18 @@ void journal_save(struct journal *journal, uint64_t handle,
 
 /* ---- requests ---- */
 
-static struct journal_request *by_owner(const struct saving *saving, struct fence fence,
-                                        enum backend_verb verb)
+static struct journal_request *by_owner(const struct saving *saving, enum backend_verb verb)
 {
-    struct journal_request *request =
-        journal_request_owner(verb, saving->type, saving->shard, fence, saving->id);
+    struct journal_request *request = journal_request_owner(verb, saving->type, saving->shard,
+                                                            saving->fence, saving->id);
 
     request->tag = SAVING_TAG;
     return request;
 }
 
-static struct journal_request *store(struct saving *saving, struct fence fence)
+static struct journal_request *store(struct saving *saving)
 {
-    struct journal_request *request = by_owner(saving, fence, BACKEND_SAVE);
+    struct journal_request *request = by_owner(saving, BACKEND_SAVE);
     struct backend_record record = { .seq = saving->seq };
 
     record.bytes = backend_put(request, buf_slice(&saving->bytes));
@@ -64,13 +64,23 @@ static struct journal_request *store(struct saving *saving, struct fence fence)
     return request;
 }
 
-static struct journal_request *trim(const struct saving *saving, struct fence fence)
+static struct journal_request *trim(const struct saving *saving)
 {
-    struct journal_request *request = by_owner(saving, fence, BACKEND_TRIM);
+    struct journal_request *request = by_owner(saving, BACKEND_TRIM);
 
     request->from = saving->oldest + 1 - saving->keep_events; /* at least 2 */
     request->count_max = JOURNAL_TRIM_MAX;
     return request;
+}
+
+/* Whether the shard is still the node's by the claim under which the image was taken. After another
+ * claim, the snapshot's event may be one that the store lost, and another one may have its number. */
+static bool is_owned(struct journal *journal, const struct saving *saving)
+{
+    const struct shard *shard = journal_shard_find(journal, saving->type, saving->shard);
+
+    return shard && !shard->released && shard->state == SHARD_CLAIMED &&
+           fence_compare(shard->fence, saving->fence) == 0;
 }
 
 struct journal_request *saving_take_request(struct journal *journal, uint64_t now)
@@ -78,13 +88,11 @@ struct journal_request *saving_take_request(struct journal *journal, uint64_t no
     (void)now;
     while (journal->savings.count && !journal->saving_is_out) {
         struct saving *saving = journal->savings.items[0];
-        struct shard *shard;
         struct journal_request *request;
 
         if (saving->position > journal->status.durable)
             return NULL;
-        shard = journal_shard_find(journal, saving->type, saving->shard);
-        if (!shard || shard->released || shard->state != SHARD_CLAIMED) {
+        if (!is_owned(journal, saving)) {
             SOMETIMES("a shard leaves before a snapshot is stored", saving->step == SAVING_WAITS);
             if (saving->step == SAVING_WAITS)
                 journal->status.snapshots_failed++;
@@ -94,9 +102,9 @@ struct journal_request *saving_take_request(struct journal *journal, uint64_t no
         if (saving->step == SAVING_VERIFIES)
             request = journal_request_load(saving->id, saving->oldest);
         else if (saving->step == SAVING_TRIMS)
-            request = trim(saving, shard->fence);
+            request = trim(saving);
         else
-            request = store(saving, shard->fence);
+            request = store(saving);
         request->tag = SAVING_TAG;
         journal->saving_is_out = true;
         return request;

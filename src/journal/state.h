@@ -254,6 +254,7 @@ struct saving {
     uint64_t seq;
     uint64_t position; /* of its event, or a later one of the lane */
     uint64_t oldest;   /* number of the oldest snapshot that stays */
+    struct fence fence; /* of the shard when the image was taken */
     struct slice type, shard, id; /* own copies */
     struct buf bytes;
     uint32_t keep;

@@ -243,8 +243,9 @@ void lane_remember_changed(struct lane *lane, const struct mail_content *content
                      content->shard, changed->key, buf_slice(changed->own.ids));
 }
 
-/* Forgets open writes. The journal also gives positions to writes that it drops with a shard. */
-static void drop_writes(struct lane *lane, uint32_t type, int32_t shard)
+/* Forgets open writes, and tells whether there were any. The journal also gives positions to writes that
+ * it refuses, or drops with a shard. */
+static bool drop_writes(struct lane *lane, uint32_t type, int32_t shard)
 {
     uint32_t left = 0;
 
@@ -254,15 +255,18 @@ static void drop_writes(struct lane *lane, uint32_t type, int32_t shard)
         if (write->type != type || write->shard != shard)
             lane->remember_writes.items[left++] = *write;
     }
-    SOMETIMES("a shard starts again before a write of its earlier start has ended",
-              left < lane->remember_writes.count);
+    if (left == lane->remember_writes.count)
+        return false;
     lane->remember_writes.count = left;
+    return true;
 }
 
 void lane_remember_claimed(struct lane *lane, uint32_t type, int32_t shard,
                            struct fence fence)
 {
-    drop_writes(lane, type, shard);
+    bool had_writes = drop_writes(lane, type, shard);
+
+    SOMETIMES("a shard starts again before a write of its earlier start has ended", had_writes);
     lane_life(lane, type, shard)->fence = fence;
     remember_begin(&lane->types[type].remember, lane->machine->now, shard);
 }
@@ -300,6 +304,7 @@ void lane_stream_news(struct lane *lane, const struct journal_news *news)
         remember_loaded(remember, lane->machine->now, shard);
         break;
     case JOURNAL_FAILED:
+        (void)drop_writes(lane, type, shard);
         if (news->reason != JOURNAL_FENCED) /* else its shard ends */
             remember_failed(remember, lane->machine->now, shard, news->text);
         break;

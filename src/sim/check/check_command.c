@@ -20,12 +20,18 @@ struct known {
     bool is_touched;
 };
 
+/* The results of a command's lost executions. */
+struct lost_results {
+    VEC(uint64_t) results;
+};
+
 struct check_command {
     struct verdict *verdict;
     uint32_t max;
     uint64_t age_ms;
     struct map known;     /* number -> struct known */
     struct map positions; /* account -> uint64_t: its commands */
+    struct map lost;      /* number -> struct lost_results */
     VEC(struct known *) touched; /* by the present commit */
     struct check_command_counts counts;
 };
@@ -44,12 +50,10 @@ struct check_command *check_command_new(struct verdict *verdict)
     return check;
 }
 
-void check_command_free(struct check_command *check)
+void check_command_forget(struct check_command *check)
 {
     struct map_entry entry;
 
-    if (!check)
-        return;
     for (uint32_t at = 0; map_next(&check->known, &at, &entry);) {
         struct known *known = entry.value;
 
@@ -60,6 +64,24 @@ void check_command_free(struct check_command *check)
         mem_free(entry.value);
     map_fini(&check->known);
     map_fini(&check->positions);
+    check->touched.count = 0;
+    check->counts.stored = check->counts.again = 0;
+}
+
+void check_command_free(struct check_command *check)
+{
+    struct map_entry entry;
+
+    if (!check)
+        return;
+    check_command_forget(check);
+    for (uint32_t at = 0; map_next(&check->lost, &at, &entry);) {
+        struct lost_results *lost = entry.value;
+
+        vec_fini(&lost->results);
+        mem_free(lost);
+    }
+    map_fini(&check->lost);
     vec_fini(&check->touched);
     mem_free(check);
 }
@@ -165,15 +187,31 @@ void check_command_committed(struct check_command *check)
     check->touched.count = 0;
 }
 
+void check_command_lost(struct check_command *check, const struct command_effect *effect)
+{
+    struct slice key = slice_of(&effect->command, sizeof effect->command);
+    struct lost_results *lost = map_get(&check->lost, key);
+
+    if (!lost) {
+        lost = mem_alloc(sizeof *lost);
+        (void)map_put(&check->lost, key, lost); /* was absent */
+    }
+    vec_push(&lost->results, effect->result);
+}
+
 /* ---- replies ---- */
 
 void check_command_answered(struct check_command *check, uint64_t command, uint64_t result)
 {
     const struct known *known = find(check, command);
+    const struct lost_results *lost = map_get(&check->lost, slice_of(&command, sizeof command));
 
     check->counts.answered++;
     for (uint32_t i = 0; known && i < known->results.count; i++)
         if (known->results.items[i] == result)
+            return;
+    for (uint32_t i = 0; lost && i < lost->results.count; i++)
+        if (lost->results.items[i] == result)
             return;
     wrong(check, known ? known->account : 0, command,
           known ? "a reply is not that of its effect" : "a reply came before its effect was durable");
@@ -182,12 +220,13 @@ void check_command_answered(struct check_command *check, uint64_t command, uint6
 void check_command_seen(struct check_command *check, uint64_t command)
 {
     const struct known *known = find(check, command);
+    bool is_lost = map_get(&check->lost, slice_of(&command, sizeof command)) != NULL;
 
     check->counts.seen++;
-    if (!known)
+    if (!known && !is_lost)
         wrong(check, 0, command, "it counts as carried out before its effect is durable");
     else if (check_command_replies(command))
-        wrong(check, known->account, command, "a repetition does not get the reply of the first one");
+        wrong(check, known ? known->account : 0, command, "a repetition does not get the reply of the first one");
 }
 
 struct check_command_counts check_command_counts(const struct check_command *check)

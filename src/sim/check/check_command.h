@@ -41,6 +41,10 @@ void check_command_effect(struct check_command *check, uint64_t account,
                           const struct command_effect *effect);
 void check_command_stored(struct check_command *check, const struct command_fact *fact);
 void check_command_committed(struct check_command *check);
+/* A server lost an execution with that result. Its reply may be on its way. */
+void check_command_lost(struct check_command *check, const struct command_effect *effect);
+/* Forgets all commits. Those that were not lost follow again. */
+void check_command_forget(struct check_command *check);
 /* A client has a reply. */
 void check_command_answered(struct check_command *check, uint64_t command, uint64_t result);
 /* A client has heard that the command was carried out before and that no reply is stored. */

@@ -26,6 +26,12 @@ struct account {
     uint64_t number;
     uint64_t key;
     uint64_t last; /* number of the last event that was read */
+    VEC(struct slice) records; /* those that were read; own copies */
+};
+
+/* Delivery of which a server lost events. */
+struct lost_delivery {
+    bool has_ended; /* the end that its sender stored is lost, and the sender may know it */
 };
 
 struct check_delivery {
@@ -33,6 +39,7 @@ struct check_delivery {
     struct check_command *commands;
     struct map accounts; /* persistence id -> struct account */
     struct map sent;     /* sender and number -> struct sent */
+    struct map lost;     /* the same key -> struct lost_delivery */
     VEC(struct sent *) touched; /* by the present group */
     uint64_t open;
     struct check_delivery_counts counts;
@@ -56,13 +63,28 @@ static void free_all(struct map *map)
     map_fini(map);
 }
 
+static void drop_records(struct account *account, uint64_t kept)
+{
+    while (account->records.count > kept)
+        mem_free((void *)(uintptr_t)account->records.items[--account->records.count].data);
+}
+
 void check_delivery_free(struct check_delivery *check)
 {
+    struct map_entry entry;
+
     if (!check)
         return;
     check_command_free(check->commands);
+    for (uint32_t at = 0; map_next(&check->accounts, &at, &entry);) {
+        struct account *account = entry.value;
+
+        drop_records(account, 0);
+        vec_fini(&account->records);
+    }
     free_all(&check->accounts);
     free_all(&check->sent);
+    free_all(&check->lost);
     vec_fini(&check->touched);
     mem_free(check);
 }
@@ -118,8 +140,18 @@ static struct sent *sent_of(struct check_delivery *check, uint64_t sender, uint6
     return sent;
 }
 
+/* Null: no server lost an event of it. */
+static const struct lost_delivery *lost_of(const struct check_delivery *check, const struct sent *sent)
+{
+    uint64_t key[2] = { sent->sender, sent->number };
+
+    return map_get(&check->lost, slice_of(key, sizeof key));
+}
+
 static void wrong(struct check_delivery *check, const struct sent *sent, const char *why)
 {
+    if (lost_of(check, sent))
+        return;
     violation(check->verdict, "delivery-once", VERDICT_NO_NODE,
               "delivery %" PRIu64 " of account b%" PRIu64 " to b%" PRIu64 ": %s", sent->number,
               sent->sender, sent->receiver, why);
@@ -175,7 +207,7 @@ static void take_outcome(struct check_delivery *check, const struct account *acc
     if (sent->end)
         wrong(check, sent, "it ends twice");
     sent->end = outcome.end;
-    check->open--;
+    check->open -= check->open > 0;
     check->counts.handled += outcome.end == SHERD_DELIVERY_HANDLED;
     check->counts.expired += outcome.end == SHERD_DELIVERY_EXPIRED;
     check->counts.given_up += outcome.end == SHERD_DELIVERY_GIVEN_UP;
@@ -250,8 +282,13 @@ static void read_on(struct check_delivery *check, const struct book *book, struc
 
     if (!account)
         return;
-    for (uint64_t seq = account->last + 1; seq <= last; seq++)
-        take(check, account, pass, book_record(book, id, seq), seq);
+    for (uint64_t seq = account->last + 1; seq <= last; seq++) {
+        struct slice bytes = book_record(book, id, seq);
+
+        take(check, account, pass, bytes, seq);
+        if (is_last)
+            vec_push(&account->records, slice_of(mem_copy(bytes.data, bytes.size), bytes.size));
+    }
     if (is_last && last > account->last)
         account->last = last;
 }
@@ -311,9 +348,99 @@ static void opened(void *user, const struct book *book)
     judge(check);
 }
 
+/* ---- lost commits ---- */
+
+static void lose_delivery(struct check_delivery *check, uint64_t sender, uint64_t number,
+                          bool has_ended)
+{
+    uint64_t key[2] = { sender, number };
+    struct lost_delivery *lost = map_get(&check->lost, slice_of(key, sizeof key));
+
+    if (!lost) {
+        lost = mem_alloc(sizeof *lost);
+        (void)map_put(&check->lost, slice_of(key, sizeof key), lost); /* was absent */
+    }
+    lost->has_ended |= has_ended;
+}
+
+/* An event that a server lost. All of these could be read when they were stored. */
+static void lose(struct check_delivery *check, const struct account *account, struct slice bytes,
+                 uint64_t seq)
+{
+    struct record record;
+    struct parcel parcel;
+    struct receipt mark;
+    struct outcome outcome;
+    struct delivery_effect effect;
+    struct command_effect command;
+    uint64_t sender;
+
+    check(!record_decode(bytes, account->key, seq, &record));
+    if (record.event_type == EVENT_PARCEL && parcel_read(record.payload, &parcel)) {
+        lose_delivery(check, account->number, parcel.number, false);
+    } else if (record.event_type == EVENT_RECEIPT && receipt_read(record.payload, &mark) &&
+               check_delivery_account(mark.id, &sender)) {
+        lose_delivery(check, sender, mark.number, false);
+    } else if (record.event_type == EVENT_OUTCOME && outcome_read(record.payload, &outcome)) {
+        lose_delivery(check, account->number, outcome.number, true);
+    } else if (record.event_type == EFFECT_COMMAND) {
+        memcpy(&command, record.payload.data, sizeof command);
+        check_command_lost(check->commands, &command);
+    } else if (record.event_type < LIBRARY_NUMBERS) {
+        memcpy(&effect, record.payload.data, sizeof effect);
+        lose_delivery(check, effect.sender, effect.number, false);
+    }
+}
+
+static bool lose_tail(struct check_delivery *check, struct account *account, uint64_t kept)
+{
+    if (account->last <= kept)
+        return false;
+    for (uint64_t seq = kept + 1; seq <= account->last; seq++)
+        lose(check, account, account->records.items[seq - 1], seq);
+    drop_records(account, kept);
+    account->last = kept;
+    return true;
+}
+
+/* Reads what is left again, from the beginning: it is the content after an earlier commit. */
+static void read_again(struct check_delivery *check)
+{
+    struct map_entry entry;
+
+    free_all(&check->sent);
+    check->touched.count = 0;
+    check->open = 0;
+    check->counts = (struct check_delivery_counts){ 0 };
+    check_command_forget(check->commands);
+    for (int pass = PASSES; pass-- > 0;)
+        for (uint32_t at = 0; map_next(&check->accounts, &at, &entry);) {
+            const struct account *account = entry.value;
+
+            for (uint32_t i = 0; i < account->records.count; i++)
+                take(check, account, (enum pass)pass, account->records.items[i], i + 1);
+        }
+    check->counts.lost = check->lost.count;
+    judge(check);
+}
+
+/* A server took over that lacks the last commits. */
+static void rewound(void *user, const struct book *book)
+{
+    struct check_delivery *check = user;
+    struct map_entry entry;
+    bool is_changed = false;
+
+    for (uint32_t at = 0; map_next(&check->accounts, &at, &entry);)
+        is_changed |= lose_tail(check, entry.value, book_last(book, entry.key));
+    if (is_changed)
+        read_again(check);
+}
+
 struct disk_backend_observer check_delivery_observer(struct check_delivery *check)
 {
-    return (struct disk_backend_observer){ .user = check, .committed = committed, .opened = opened };
+    return (struct disk_backend_observer){ .user = check, .committed = committed, .opened = opened,
+                                          .rewound = rewound };
 }
 
 /* ---- results ---- */
@@ -322,12 +449,13 @@ bool check_delivery_has_ended(const struct check_delivery *check, char *text, si
 {
     struct map_entry entry;
 
-    if (!check->open)
+    if (!check->open && !check->lost.count)
         return true;
     for (uint32_t at = 0; map_next(&check->sent, &at, &entry);) {
         const struct sent *sent = entry.value;
+        const struct lost_delivery *lost = lost_of(check, sent);
 
-        if (!sent->is_stored || sent->end)
+        if (!sent->is_stored || sent->end || (lost && lost->has_ended))
             continue;
         (void)snprintf(text, size, "%" PRIu64 " are open, the first is number %" PRIu64
                        " of b%" PRIu64 " to b%" PRIu64 "%s", check->open, sent->number,

@@ -4,6 +4,9 @@
  *                  once, together with the mark and after the delivery; its sender learns the end that
  *                  is stored
  *
+ * A delivery of which a server lost an event is no longer judged: its accounts may know what is not
+ * stored, and its number may be given again.
+ *
  * The journal calls it as its observer. */
 #ifndef SHERD_SIM_CHECK_DELIVERY_H
 #define SHERD_SIM_CHECK_DELIVERY_H
@@ -39,6 +42,7 @@ struct check_delivery_counts {
     uint64_t handled;    /* ended so, and known to the sender; so the next two */
     uint64_t expired;
     uint64_t given_up;
+    uint64_t lost;       /* a server lost events of so many */
 };
 
 struct check_delivery *check_delivery_new(struct verdict *verdict); /* lent for life */

@@ -44,6 +44,7 @@ void check_journal_free(struct check_journal *check)
     free_values(&check->fences);
     free_values(&check->terms);
     map_fini(&check->refused);
+    map_fini(&check->lost);
     vec_fini(&check->replays);
     buf_fini(&check->key);
     mem_free(check);
@@ -94,22 +95,12 @@ static void asked(void *user, uint32_t node,
             map_get(&check->histories, backend_slice(request, request->id));
 
         vec_push(&check->replays,
-                 ((struct replaying){
-                     request, node, history ? history->events.count : 0 }));
+                 ((struct replaying){ .request = request, .node = node,
+                                      .last = history ? history->events.count : 0 }));
     }
 }
 
 /* ---- answers ---- */
-
-static struct slice refused_key(struct check_journal *check, struct slice id,
-                                uint64_t seq, uint64_t payload)
-{
-    buf_clear(&check->key);
-    buf_put_u64(&check->key, seq);
-    buf_put_u64(&check->key, payload);
-    buf_put_slice(&check->key, id);
-    return buf_slice(&check->key);
-}
 
 static void refuse(struct check_journal *check,
                    const struct journal_request *request, uint32_t entity)
@@ -122,7 +113,7 @@ static void refuse(struct check_journal *check,
     uncertain_records(request, entity, record_key(id), &events);
     for (uint32_t i = 0; i < events.events.count; i++)
         (void)map_put(&check->refused,
-                      refused_key(check, id, events.first + i,
+                      model_event_key(check, id, events.first + i,
                                   events.events.items[i].payload),
                       check); /* a set */
     vec_fini(&events.events);
@@ -138,10 +129,12 @@ static void stored(struct check_journal *check, uint32_t node,
     for (uint32_t i = 0; i < request->records.count; i++) {
         const struct backend_record *record = &request->records.items[i];
 
-        if (record->entity == entity && record->seq > history->rewound &&
+        uint64_t hash = hash_bytes(backend_slice(request, record->bytes));
+
+        if (record->entity == entity &&
             (record->seq == 0 || record->seq > history->events.count ||
-             history->events.items[record->seq - 1].bytes !=
-                 hash_bytes(backend_slice(request, record->bytes))))
+             history->events.items[record->seq - 1].bytes != hash) &&
+            !model_is_lost(check, id, record->seq, hash))
             violation(check->verdict, "no-lost-ack", node,
                       "event %" PRIu64 " of %.*s is answered as stored and "
                       "is not durable",
@@ -188,7 +181,7 @@ static void append_answered(struct check_journal *check, uint32_t node,
  * shard's stream may begin later, where a newer owner deleted what its base replaces, and an entity's
  * where events behind a snapshot were deleted. */
 static uint64_t first_wanted(const struct check_journal *check,
-                             const struct journal_request *request)
+                             const struct journal_request *request, uint64_t trimmed)
 {
     const struct history *history =
         map_get(&check->histories, backend_slice(request, request->id));
@@ -197,7 +190,9 @@ static uint64_t first_wanted(const struct check_journal *check,
         request->records.count ? request->records.items[0].seq : 1;
     bool is_stream = backend_slice(request, request->id).data[0] == '|';
 
-    if (first > from && history && first <= history->trimmed)
+    if (history && trimmed < history->trimmed)
+        trimmed = history->trimmed;
+    if (first > from && first <= trimmed)
         return first;
     return from == BACKEND_LAST || (is_stream && first > from) ? first : from;
 }
@@ -205,12 +200,12 @@ static uint64_t first_wanted(const struct check_journal *check,
 /* A replay has consecutive records, as stored. */
 static void compare_replay(struct check_journal *check, uint32_t node,
                            const struct journal_request *request,
-                           const struct history *history)
+                           const struct history *history, uint64_t seq)
 {
-    uint64_t seq = first_wanted(check, request);
-
     for (uint32_t i = 0; i < request->records.count; i++, seq++) {
         const struct backend_record *record = &request->records.items[i];
+        uint64_t hash = hash_bytes(backend_slice(request, record->bytes));
+        bool is_durable = seq <= history->events.count;
 
         if (record->seq != seq) {
             violation(check->verdict, "gapless-sequence", node,
@@ -219,15 +214,16 @@ static void compare_replay(struct check_journal *check, uint32_t node,
                       ID(history->id), record->seq, seq);
             return;
         }
-        if (seq <= history->rewound)
-            continue; /* it may have been read before */
-        if (seq > history->events.count)
+        if (is_durable && history->events.items[seq - 1].bytes == hash)
+            continue;
+        if (model_is_lost(check, history->id, seq, hash))
+            continue; /* it was read before */
+        if (!is_durable)
             violation(check->verdict, "faithful-replay", node,
                       "a replay of %.*s has event %" PRIu64
                       ", which is not durable",
                       ID(history->id), seq);
-        else if (history->events.items[seq - 1].bytes !=
-                 hash_bytes(backend_slice(request, record->bytes)))
+        else
             violation(check->verdict, "faithful-replay", node,
                       "a replay of %.*s has another event %" PRIu64
                       " than was stored",
@@ -257,27 +253,29 @@ static void replay_answered(struct check_journal *check, uint32_t node,
                             const struct journal_request *request)
 {
     struct slice id = backend_slice(request, request->id);
-    uint64_t known = 0;
-    uint64_t next = first_wanted(check, request) + request->records.count;
+    struct replaying known = { 0 };
+    uint64_t first, next;
 
     for (uint32_t i = 0; i < check->replays.count; i++)
         if (check->replays.items[i].request == request) {
-            known = check->replays.items[i].last;
+            known = check->replays.items[i];
             vec_remove(&check->replays, i);
             break;
         }
+    first = first_wanted(check, request, known.trimmed);
+    next = first + request->records.count;
     if (request->result != BACKEND_DONE)
         return;
     check->counts.replays++;
     if (request->records.count) /* most entities have no events and get no history */
-        compare_replay(check, node, request, model_history(check, id));
+        compare_replay(check, node, request, model_history(check, id), first);
     if (request->more)
         return;
-    if (next <= known)
+    if (next <= known.last)
         violation(check->verdict, "gapless-sequence", node,
                   "a replay of %.*s ends before event %" PRIu64
                   ", %" PRIu64 " were durable",
-                  ID(id), next, known);
+                  ID(id), next, known.last);
     outcome_read(check, node, id, next - 1);
 }
 
@@ -294,26 +292,27 @@ static void answered(void *user, uint32_t node,
         replay_answered(check, node, request);
     } else if (request->result == BACKEND_DONE &&
                request->verb == BACKEND_CLAIM) {
-        const struct fence *fence =
+        const struct shard_fence *fence =
             model_fence(check, backend_slice(request, request->type),
                         backend_slice(request, request->shard));
 
-        if (fence_compare(*fence, request->fence) < 0 &&
-            fence_compare(check->rewound_fence, request->fence) < 0)
+        if (fence_compare(fence->now, request->fence) < 0 &&
+            fence_compare(fence->lost, request->fence) < 0)
             violation(check->verdict, "fenced-writes", node,
                       "fence %" PRIu64 ".%" PRIu64
                       " of shard %.*s is answered as claimed and is not "
                       "durable",
                       request->fence.term, request->fence.epoch,
                       ID(backend_slice(request, request->shard)));
-    } else if (request->verb == BACKEND_TAKE_TERM && request->result == BACKEND_DONE &&
-               request->fence.term > check->rewound_term &&
-               *model_term(check, backend_slice(request, request->type)) <
-                   request->fence.term) {
-        violation(check->verdict, "coordinator-state", node,
-                  "term %" PRIu64 " of %.*s is given and is not durable",
-                  request->fence.term,
-                  ID(backend_slice(request, request->type)));
+    } else if (request->verb == BACKEND_TAKE_TERM && request->result == BACKEND_DONE) {
+        const struct type_term *term =
+            model_term(check, backend_slice(request, request->type));
+
+        if (term->now < request->fence.term && term->lost < request->fence.term)
+            violation(check->verdict, "coordinator-state", node,
+                      "term %" PRIu64 " of %.*s is given and is not durable",
+                      request->fence.term,
+                      ID(backend_slice(request, request->type)));
     }
 }
 
@@ -344,7 +343,7 @@ static void record_committed(struct check_journal *check,
     struct history *history =
         model_history(check, backend_slice(request, entity->id));
     struct slice bytes = backend_slice(request, record->bytes);
-    const struct fence *fence;
+    struct fence fence;
     uint64_t last = history->events.count;
 
     if (record->seq > 0 && record->seq <= last) {
@@ -360,13 +359,13 @@ static void record_committed(struct check_journal *check,
                   "event %" PRIu64 " of %.*s is stored after event %" PRIu64,
                   record->seq, ID(history->id), last);
     fence = model_fence(check, backend_slice(request, shard->type),
-                        backend_slice(request, shard->shard));
-    if (fence_compare(shard->fence, *fence) < 0)
+                        backend_slice(request, shard->shard))->now;
+    if (fence_compare(shard->fence, fence) < 0)
         violation(check->verdict, "fenced-writes", VERDICT_NO_NODE,
                   "event %" PRIu64 " of %.*s is stored under fence %" PRIu64
                   ".%" PRIu64 ", its shard has %" PRIu64 ".%" PRIu64,
                   record->seq, ID(history->id), shard->fence.term,
-                  shard->fence.epoch, fence->term, fence->epoch);
+                  shard->fence.epoch, fence.term, fence.epoch);
     model_add_event(check, history, bytes);
 }
 
@@ -375,7 +374,7 @@ static void claim_committed(struct check_journal *check,
 {
     struct slice shard = backend_slice(request, request->shard);
     struct fence *fence =
-        model_fence(check, backend_slice(request, request->type), shard);
+        &model_fence(check, backend_slice(request, request->type), shard)->now;
 
     if (request->result != BACKEND_DONE)
         return;
@@ -392,7 +391,7 @@ static void term_committed(struct check_journal *check,
                            const struct journal_request *request)
 {
     struct slice type = backend_slice(request, request->type);
-    uint64_t *term = model_term(check, type);
+    uint64_t *term = &model_term(check, type)->now;
 
     if (request->fence.term <= *term)
         violation(check->verdict, "coordinator-state", VERDICT_NO_NODE,
@@ -554,13 +553,12 @@ static void scan_fences(struct check_journal *check, const struct book *book)
     struct map_entry entry;
 
     for (uint32_t at = 0; map_next(&check->fences, &at, &entry);) {
-        struct cursor cursor = cursor_of(entry.key);
-        uint32_t size = cursor_u32(&cursor);
-        struct slice type = cursor_slice(&cursor, size);
-        struct slice shard = cursor_slice(&cursor, cursor_left(&cursor));
-        struct fence *fence = entry.value;
-        struct fence held = book_fence(book, type, shard);
+        struct fence *fence = &((struct shard_fence *)entry.value)->now;
+        struct slice type, shard;
+        struct fence held;
 
+        model_fence_key(entry.key, &type, &shard);
+        held = book_fence(book, type, shard);
         if (fence_compare(held, *fence) < 0)
             violation(check->verdict, "fenced-writes", VERDICT_NO_NODE,
                       "the fence of shard %.*s of %.*s goes back from "
@@ -570,7 +568,7 @@ static void scan_fences(struct check_journal *check, const struct book *book)
         *fence = held;
     }
     for (uint32_t at = 0; map_next(&check->terms, &at, &entry);) {
-        uint64_t *term = entry.value;
+        uint64_t *term = &((struct type_term *)entry.value)->now;
         uint64_t held = book_term(book, entry.key);
 
         if (held < *term)
@@ -601,42 +599,9 @@ static void opened(void *user, const struct book *book)
     check_journal_scan(user, book);
 }
 
-/* A server took over that promised nothing about the last commits. */
 static void rewound(void *user, const struct book *book)
 {
-    struct check_journal *check = user;
-    struct map_entry entry;
-
-    for (uint32_t at = 0; map_next(&check->histories, &at, &entry);) {
-        struct history *history = entry.value;
-        uint64_t last = book_last(book, history->id);
-
-        if (history->events.count <= last)
-            continue;
-        if (history->rewound < history->events.count)
-            history->rewound = history->events.count;
-        check->counts.events -= history->events.count - last;
-        history->events.count = (uint32_t)last;
-        history->fence = (struct fence){ 0, 0 };
-        history->trimmed = 0;
-    }
-    for (uint32_t at = 0; map_next(&check->fences, &at, &entry);) {
-        struct fence *fence = entry.value;
-
-        if (fence_compare(check->rewound_fence, *fence) < 0)
-            check->rewound_fence = *fence;
-        *fence = (struct fence){ 0, 0 };
-    }
-    for (uint32_t at = 0; map_next(&check->terms, &at, &entry);) {
-        uint64_t *term = entry.value;
-
-        if (check->rewound_term < *term)
-            check->rewound_term = *term;
-        *term = 0;
-    }
-    for (uint32_t i = 0; i < check->replays.count; i++)
-        check->replays.items[i].last = 0;
-    scan_fences(check, book);
+    model_rewind(user, book);
 }
 
 /* ---- clients ---- */
@@ -683,10 +648,10 @@ void check_journal_acknowledged(void *user, const char *type, const char *id,
     if (seq > 0 && seq <= history->events.count &&
         history->events.items[seq - 1].payload == payload)
         return;
-    if (seq <= history->rewound)
+    if (model_is_lost(check, history->id, seq, payload))
         return;
     if (map_get(&check->refused,
-                refused_key(check, history->id, seq, payload)))
+                model_event_key(check, history->id, seq, payload)))
         violation(check->verdict, "fenced-writes", VERDICT_NO_NODE,
                   "event %" PRIu64 " of %.*s is acknowledged, and was refused",
                   seq, ID(history->id));

@@ -43,6 +43,7 @@ struct check_journal_counts {
     uint64_t refused;       /* entities in appends: fenced, conflicting or failed */
     uint64_t fenced;        /* entities in appends, and claims: a newer owner has the shard */
     uint64_t unknown;       /* the same, with unknown outcome */
+    uint64_t lost;          /* events that a server lost, and that were durable before */
     uint64_t found;         /* events of unknown outcome that a scan found */
     uint64_t replays;
     uint64_t scans;

@@ -29,10 +29,10 @@ struct history *model_history(struct check_journal *check,
     return history;
 }
 
-struct fence *model_fence(struct check_journal *check, struct slice type,
-                          struct slice shard)
+struct shard_fence *model_fence(struct check_journal *check, struct slice type,
+                                struct slice shard)
 {
-    struct fence *fence;
+    struct shard_fence *fence;
 
     buf_clear(&check->key);
     buf_put_u32(&check->key, (uint32_t)type.size);
@@ -47,9 +47,9 @@ struct fence *model_fence(struct check_journal *check, struct slice type,
     return fence;
 }
 
-uint64_t *model_term(struct check_journal *check, struct slice type)
+struct type_term *model_term(struct check_journal *check, struct slice type)
 {
-    uint64_t *term = map_get(&check->terms, type);
+    struct type_term *term = map_get(&check->terms, type);
 
     if (!term) {
         term = mem_alloc(sizeof *term);
@@ -94,6 +94,106 @@ void model_add_event(struct check_journal *check, struct history *history,
     }
     vec_push(&history->events, event);
     check->counts.events++;
+}
+
+/* ---- lost commits ---- */
+
+struct slice model_event_key(struct check_journal *check, struct slice id, uint64_t seq,
+                             uint64_t hash)
+{
+    buf_clear(&check->key);
+    buf_put_u64(&check->key, seq);
+    buf_put_u64(&check->key, hash);
+    buf_put_slice(&check->key, id);
+    return buf_slice(&check->key);
+}
+
+bool model_is_lost(struct check_journal *check, struct slice id, uint64_t seq, uint64_t hash)
+{
+    return map_get(&check->lost, model_event_key(check, id, seq, hash)) != NULL;
+}
+
+static void lose(struct check_journal *check, struct slice id, uint64_t seq, uint64_t hash)
+{
+    (void)map_put(&check->lost, model_event_key(check, id, seq, hash), check); /* a set */
+}
+
+static void rewind_history(struct check_journal *check, const struct book *book,
+                           struct history *history)
+{
+    uint64_t last = book_last(book, history->id);
+    uint64_t first = book_first(book, history->id);
+    struct record record;
+
+    history->trimmed = first > 1 ? first : 0;
+    if (history->events.count <= last)
+        return;
+    for (uint64_t seq = last + 1; seq <= history->events.count; seq++) {
+        const struct event *event = &history->events.items[seq - 1];
+
+        lose(check, history->id, seq, event->bytes);
+        lose(check, history->id, seq, event->payload);
+    }
+    check->counts.events -= history->events.count - last;
+    check->counts.lost += history->events.count - last;
+    history->events.count = (uint32_t)last;
+    history->fence = (struct fence){ 0, 0 };
+    if (last && !record_decode(book_record(book, history->id, last), history->key, last, &record))
+        history->fence = record.fence;
+}
+
+void model_fence_key(struct slice key, struct slice *type, struct slice *shard)
+{
+    struct cursor cursor = cursor_of(key);
+    uint32_t size = cursor_u32(&cursor);
+
+    *type = cursor_slice(&cursor, size);
+    *shard = cursor_slice(&cursor, cursor_left(&cursor));
+}
+
+static void rewind_fences(struct check_journal *check, const struct book *book)
+{
+    struct map_entry entry;
+
+    for (uint32_t at = 0; map_next(&check->fences, &at, &entry);) {
+        struct shard_fence *fence = entry.value;
+        struct slice type, shard;
+        struct fence kept;
+
+        model_fence_key(entry.key, &type, &shard);
+        kept = book_fence(book, type, shard);
+        if (fence_compare(kept, fence->now) < 0 && fence_compare(fence->lost, fence->now) < 0)
+            fence->lost = fence->now;
+        fence->now = kept;
+    }
+    for (uint32_t at = 0; map_next(&check->terms, &at, &entry);) {
+        struct type_term *term = entry.value;
+        uint64_t kept = book_term(book, entry.key);
+
+        if (kept < term->now && term->lost < term->now)
+            term->lost = term->now;
+        term->now = kept;
+    }
+}
+
+void model_rewind(struct check_journal *check, const struct book *book)
+{
+    struct map_entry entry;
+
+    for (uint32_t i = 0; i < check->replays.count; i++) {
+        struct replaying *replaying = &check->replays.items[i];
+        struct slice id = backend_slice(replaying->request, replaying->request->id);
+        const struct history *history = map_get(&check->histories, id);
+        uint64_t last = book_last(book, id);
+
+        if (replaying->last > last)
+            replaying->last = last;
+        if (history && replaying->trimmed < history->trimmed)
+            replaying->trimmed = history->trimmed;
+    }
+    for (uint32_t at = 0; map_next(&check->histories, &at, &entry);)
+        rewind_history(check, book, entry.value);
+    rewind_fences(check, book);
 }
 
 /* ---- unknown outcomes ---- */

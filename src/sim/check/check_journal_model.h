@@ -17,7 +17,6 @@ struct history {
     struct slice id;      /* own copy */
     uint64_t key;         /* record_key */
     struct fence fence;   /* of the last record */
-    uint64_t rewound;     /* highest event that a server lost, as nothing promised to keep it */
     uint64_t trimmed;     /* lowest event that stays behind a snapshot; 0: all do */
     VEC(struct event) events;
 };
@@ -42,18 +41,29 @@ struct uncertain_write {
 struct replaying {
     const struct journal_request *request;
     uint32_t node;
-    uint64_t last; /* durable at the request */
+    uint64_t last; /* durable at the request, and not lost since */
+    uint64_t trimmed; /* of the history, when its server lost commits; else 0 */
+};
+
+/* A shard's fence. */
+struct shard_fence {
+    struct fence now;
+    struct fence lost; /* the highest one that a server lost, as nothing promised to keep it */
+};
+
+/* A type's term, likewise. */
+struct type_term {
+    uint64_t now, lost;
 };
 
 struct check_journal {
     struct verdict *verdict;
     struct map histories; /* persistence id -> struct history */
-    struct map fences;    /* type and shard -> struct fence */
-    struct map terms;     /* type -> uint64_t */
+    struct map fences;    /* type and shard -> struct shard_fence */
+    struct map terms;     /* type -> struct type_term */
     struct map uncertain_writes;    /* node and persistence id -> struct uncertain_write */
-    struct fence rewound_fence; /* the highest one at the last loss of a server that promised nothing */
-    uint64_t rewound_term;
     struct map refused;   /* persistence id, seq, payload's hash -> itself */
+    struct map lost;      /* the same, and with the record's hash: events that a server lost */
     VEC(struct replaying) replays;
     struct buf key;
     struct check_journal_counts counts;
@@ -64,13 +74,23 @@ struct check_journal {
 uint64_t model_payload_hash(uint32_t event_type, struct slice payload);
 /* The entry of that name, made if missing; the check owns it. */
 struct history *model_history(struct check_journal *check, struct slice id);
-struct fence *model_fence(struct check_journal *check, struct slice type,
-                          struct slice shard);
-uint64_t *model_term(struct check_journal *check, struct slice type);
+struct shard_fence *model_fence(struct check_journal *check, struct slice type,
+                                struct slice shard);
+/* The parts of a key of check->fences. */
+void model_fence_key(struct slice key, struct slice *type, struct slice *shard);
+struct type_term *model_term(struct check_journal *check, struct slice type);
+/* Key of an event with that hash, lent until the next key. */
+struct slice model_event_key(struct check_journal *check, struct slice id, uint64_t seq,
+                             uint64_t hash);
 /* Adds the next durable event. It can be read (faithful-replay), and fences do not decrease
  * (fenced-writes). */
 void model_add_event(struct check_journal *check, struct history *history,
                      struct slice bytes);
+/* A server took over that has fewer commits, and promised nothing about the others. Nodes and clients
+ * may still name the lost events, fences and terms, and no others. */
+void model_rewind(struct check_journal *check, const struct book *book);
+/* Whether a server lost the event with that hash of its record, or of its payload. */
+bool model_is_lost(struct check_journal *check, struct slice id, uint64_t seq, uint64_t hash);
 
 /* Null if the node knows all outcomes of that entity. */
 struct uncertain_write *uncertain_find(struct check_journal *check, uint32_t node,

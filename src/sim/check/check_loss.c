@@ -35,6 +35,7 @@ struct check_loss {
     struct verdict *verdict;
     struct map confirmed; /* node and persistence id -> struct confirmed */
     struct map lost;      /* node, type and shard -> struct lost_shard */
+    struct map durable;   /* persistence id -> uint64_t: its last event */
     VEC(struct asked) asked; /* without an answer */
     struct buf key;
     struct check_loss_counts counts;
@@ -67,6 +68,9 @@ void check_loss_free(struct check_loss *check)
     for (uint32_t at = 0; map_next(&check->lost, &at, &entry);)
         mem_free(entry.value);
     map_fini(&check->lost);
+    for (uint32_t at = 0; map_next(&check->durable, &at, &entry);)
+        mem_free(entry.value);
+    map_fini(&check->durable);
     vec_fini(&check->asked);
     buf_fini(&check->key);
     mem_free(check);
@@ -96,8 +100,32 @@ static struct slice shard_key(struct check_loss *check, uint32_t node,
                   backend_slice(request, shard->shard));
 }
 
+static uint64_t *durable_of(struct check_loss *check, struct slice id)
+{
+    uint64_t *last = map_get(&check->durable, id);
+
+    if (!last) {
+        last = mem_alloc(sizeof *last);
+        (void)map_put(&check->durable, id, last); /* was absent */
+    }
+    return last;
+}
+
+/* The node must notice a loss of the shard. */
+static struct lost_shard *must_notice(struct check_loss *check, struct slice shard)
+{
+    struct lost_shard *lost = map_get(&check->lost, shard);
+
+    if (!lost) {
+        lost = mem_alloc(sizeof *lost);
+        (void)map_put(&check->lost, shard, lost); /* was absent */
+    }
+    return lost;
+}
+
+/* An event that was lost while its confirmation was on its way is one of the lost ones. */
 static void confirm(struct check_loss *check, uint32_t node, const struct journal_request *request,
-                    const struct backend_record *record)
+                    const struct backend_record *record, bool is_old)
 {
     const struct backend_entity *entity = &request->entities.items[record->entity];
     struct slice id = backend_slice(request, entity->id);
@@ -114,6 +142,10 @@ static void confirm(struct check_loss *check, uint32_t node, const struct journa
     key = shard_key(check, node, request, &request->shards.items[entity->shard]);
     confirmed->shard = slice_of(mem_copy(key.data, key.size), key.size);
     confirmed->last = record->seq;
+    if (is_old && *durable_of(check, id) < record->seq) {
+        confirmed->last = *durable_of(check, id);
+        (void)must_notice(check, confirmed->shard); /* others may have written since */
+    }
 }
 
 /* Another node may write these records, so the positions of the shards may rise by their number. */
@@ -168,12 +200,6 @@ static void append_answered(struct check_loss *check, uint32_t node,
 {
     bool is_old = take_asked(check, request);
 
-    for (uint32_t i = 0; i < request->records.count; i++) {
-        const struct backend_record *record = &request->records.items[i];
-
-        if (request->entities.items[record->entity].result == BACKEND_DONE)
-            confirm(check, node, request, record);
-    }
     for (uint32_t i = 0; i < request->shards.count; i++) {
         const struct backend_shard *shard = &request->shards.items[i];
         const struct lost_shard *lost = map_get(&check->lost, shard_key(check, node, request, shard));
@@ -195,6 +221,12 @@ static void append_answered(struct check_loss *check, uint32_t node,
                       "it had confirmed",
                       (int)name.size, (const char *)name.data);
         mem_free(map_take(&check->lost, shard_key(check, node, request, shard)));
+    }
+    for (uint32_t i = 0; i < request->records.count; i++) {
+        const struct backend_record *record = &request->records.items[i];
+
+        if (request->entities.items[record->entity].result == BACKEND_DONE)
+            confirm(check, node, request, record, is_old);
     }
 }
 
@@ -235,6 +267,19 @@ static void node_gone(void *user, uint32_t node)
     }
 }
 
+static void committed(void *user, const struct book *book, struct journal_request *const *requests,
+                      uint32_t count)
+{
+    struct check_loss *check = user;
+
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = 0; requests[i]->verb == BACKEND_APPEND && k < requests[i]->entities.count; k++) {
+            struct slice id = backend_slice(requests[i], requests[i]->entities.items[k].id);
+
+            *durable_of(check, id) = book_last(book, id);
+        }
+}
+
 static void rewound(void *user, const struct book *book)
 {
     struct check_loss *check = user;
@@ -245,18 +290,15 @@ static void rewound(void *user, const struct book *book)
     for (uint32_t at = 0; map_next(&check->confirmed, &at, &entry);) {
         struct confirmed *confirmed = entry.value;
         uint64_t found = book_last(book, confirmed->id);
-        struct lost_shard *lost = map_get(&check->lost, confirmed->shard);
 
         if (confirmed->last <= found)
             continue;
-        if (!lost) {
-            lost = mem_alloc(sizeof *lost);
-            (void)map_put(&check->lost, confirmed->shard, lost); /* was absent */
-        }
-        lost->missing += confirmed->last - found;
+        must_notice(check, confirmed->shard)->missing += confirmed->last - found;
         confirmed->last = found;
         check->counts.lost++;
     }
+    for (uint32_t at = 0; map_next(&check->durable, &at, &entry);)
+        *(uint64_t *)entry.value = book_last(book, entry.key);
     for (uint32_t i = 0; i < check->asked.count; i++)
         count_written(check, check->asked.items[i].node, check->asked.items[i].request);
 }
@@ -264,5 +306,6 @@ static void rewound(void *user, const struct book *book)
 struct disk_backend_observer check_loss_observer(struct check_loss *check)
 {
     return (struct disk_backend_observer){
-        .user = check, .asked = asked, .answered = answered, .node_gone = node_gone, .rewound = rewound };
+        .user = check, .asked = asked, .answered = answered, .committed = committed, .node_gone = node_gone,
+        .rewound = rewound };
 }

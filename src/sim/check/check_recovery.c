@@ -13,19 +13,35 @@
 struct replay {
     uint32_t node;
     uint64_t events; /* so far */
-    uint64_t hash;   /* of the events */
+    /* Hashes of the events. The first one counts for a replay of what is durable. The others begin with
+     * events that a server lost, and count for a replay that began before. */
+    VEC(uint64_t) hashes;
     bool is_whole;   /* false: more chunks follow */
+};
+
+/* The first events of one persistence id, before a server lost the last one of them. */
+struct lost_prefix {
+    uint64_t events, hash;
 };
 
 /* The durable events of one persistence id. */
 struct prefixes {
     VEC(uint64_t) hashes; /* of the first n + 1 events */
+    VEC(struct lost_prefix) lost;
+};
+
+/* A replay on its way that began before a server lost commits. */
+struct early_replay {
+    const struct journal_request *request;
+    uint32_t node;
+    bool is_early;
 };
 
 struct check_recovery {
     struct verdict *verdict;
     struct map prefixes; /* persistence id -> struct prefixes */
     struct map replays; /* node and persistence id -> struct replay */
+    VEC(struct early_replay) asked; /* without an answer */
     struct buf key;
 };
 
@@ -37,6 +53,13 @@ struct check_recovery *check_recovery_new(struct verdict *verdict)
     return check;
 }
 
+static void free_replay(struct replay *replay)
+{
+    if (replay)
+        vec_fini(&replay->hashes);
+    mem_free(replay);
+}
+
 void check_recovery_free(struct check_recovery *check)
 {
     struct map_entry entry;
@@ -44,13 +67,17 @@ void check_recovery_free(struct check_recovery *check)
     if (!check)
         return;
     for (uint32_t at = 0; map_next(&check->replays, &at, &entry);)
-        mem_free(entry.value);
+        free_replay(entry.value);
     map_fini(&check->replays);
     for (uint32_t at = 0; map_next(&check->prefixes, &at, &entry);) {
-        vec_fini(&((struct prefixes *)entry.value)->hashes);
-        mem_free(entry.value);
+        struct prefixes *prefixes = entry.value;
+
+        vec_fini(&prefixes->hashes);
+        vec_fini(&prefixes->lost);
+        mem_free(prefixes);
     }
     map_fini(&check->prefixes);
+    vec_fini(&check->asked);
     buf_fini(&check->key);
     mem_free(check);
 }
@@ -144,14 +171,20 @@ static uint64_t hash_before(const struct check_recovery *check, struct slice id,
 /* A replay behind a snapshot begins with the snapshot's event, or the one after it. The events before
  * it count as in a replay of all events. */
 static struct replay *begin(const struct check_recovery *check,
-                            const struct journal_request *request)
+                            const struct journal_request *request, bool is_early)
 {
+    const struct prefixes *prefixes =
+        map_get(&check->prefixes, backend_slice(request, request->id));
     struct replay *replay = mem_alloc(sizeof *replay);
 
     replay->events = request->from - 1;
     if (request->records.count)
         replay->events = request->records.items[0].seq - 1;
-    replay->hash = hash_before(check, backend_slice(request, request->id), replay->events);
+    vec_push(&replay->hashes,
+             hash_before(check, backend_slice(request, request->id), replay->events));
+    for (uint32_t i = 0; is_early && prefixes && i < prefixes->lost.count; i++)
+        if (prefixes->lost.items[i].events == replay->events)
+            vec_push(&replay->hashes, prefixes->lost.items[i].hash);
     return replay;
 }
 
@@ -166,11 +199,34 @@ static void take_in(struct replay *replay, const struct journal_request *request
         (void)record_decode(backend_slice(request, stored->bytes), key,
                             stored->seq,
                             &record); /* another check finds a wrong record */
-        replay->hash = check_recovery_fold(replay->hash, record.event_type,
-                                           record.payload);
+        for (uint32_t k = 0; k < replay->hashes.count; k++)
+            replay->hashes.items[k] =
+                check_recovery_fold(replay->hashes.items[k], record.event_type, record.payload);
     }
     replay->events += request->records.count;
     replay->is_whole = !request->more;
+}
+
+static void asked(void *user, uint32_t node, const struct journal_request *request)
+{
+    struct check_recovery *check = user;
+
+    if (request->verb == BACKEND_REPLAY)
+        vec_push(&check->asked, ((struct early_replay){ request, node, false }));
+}
+
+/* Whether the request began before a server lost commits. */
+static bool take_asked(struct check_recovery *check, const struct journal_request *request)
+{
+    bool is_early = false;
+
+    for (uint32_t i = 0; i < check->asked.count; i++)
+        if (check->asked.items[i].request == request) {
+            is_early = check->asked.items[i].is_early;
+            vec_remove(&check->asked, i);
+            break;
+        }
+    return is_early;
 }
 
 /* The first chunk has another number than the one after an earlier replay. A failed replay proves
@@ -180,21 +236,23 @@ static void answered(void *user, uint32_t node,
 {
     struct check_recovery *check = user;
     struct replay *replay;
+    bool is_early;
 
     if (request->verb != BACKEND_REPLAY)
         return;
+    is_early = take_asked(check, request);
     begin_key(check, node);
     buf_put_slice(&check->key, backend_slice(request, request->id));
     replay = take(check);
     if (replay && (replay->is_whole || request->from != replay->events + 1 ||
                    request->result != BACKEND_DONE)) {
-        mem_free(replay); /* no entity starts from an earlier one */
+        free_replay(replay); /* no entity starts from an earlier one */
         replay = NULL;
     }
     if (request->result != BACKEND_DONE)
         return;
     if (!replay)
-        replay = begin(check, request);
+        replay = begin(check, request, is_early);
     replay->node = node;
     take_in(replay, request);
     (void)map_put(&check->replays, buf_slice(&check->key),
@@ -208,21 +266,57 @@ static void node_gone(void *user, uint32_t node)
 
     for (uint32_t at = 0; map_next(&check->replays, &at, &entry);)
         if (((struct replay *)entry.value)->node == node)
-            mem_free(map_take(&check->replays, entry.key));
+            free_replay(map_take(&check->replays, entry.key));
+    for (uint32_t i = 0; i < check->asked.count;)
+        if (check->asked.items[i].node == node)
+            vec_remove(&check->asked, i);
+        else
+            i++;
+}
+
+/* A server took over that lacks the last commits. Replays on their way may have read them. */
+static void rewound(void *user, const struct book *book)
+{
+    struct check_recovery *check = user;
+    struct map_entry entry;
+
+    for (uint32_t i = 0; i < check->asked.count; i++)
+        check->asked.items[i].is_early = true;
+    for (uint32_t at = 0; map_next(&check->prefixes, &at, &entry);) {
+        struct prefixes *prefixes = entry.value;
+        uint64_t last = book_last(book, entry.key);
+
+        while (prefixes->hashes.count > last) {
+            uint32_t events = prefixes->hashes.count--;
+
+            vec_push(&prefixes->lost,
+                     ((struct lost_prefix){ events, prefixes->hashes.items[events - 1] }));
+        }
+    }
 }
 
 struct disk_backend_observer check_recovery_observer(struct check_recovery *check)
 {
     return (struct disk_backend_observer){ .user = check,
+                                         .asked = asked,
                                          .answered = answered,
                                          .committed = committed,
                                          .opened = opened,
-                                         .node_gone = node_gone };
+                                         .node_gone = node_gone,
+                                         .rewound = rewound };
+}
+
+static bool has_hash(const struct replay *replay, uint64_t hash)
+{
+    for (uint32_t i = 0; i < replay->hashes.count; i++)
+        if (replay->hashes.items[i] == hash)
+            return true;
+    return false;
 }
 
 void check_recovery_started(struct check_recovery *check, uint32_t node,
                             const char *type, const char *id, uint64_t events,
-                            uint64_t hash)
+                            uint64_t snapshot, uint64_t hash)
 {
     struct replay *replay;
 
@@ -241,10 +335,15 @@ void check_recovery_started(struct check_recovery *check, uint32_t node,
                   "%s of %s recovered with %" PRIu64 " events, its replay "
                   "had %" PRIu64,
                   id, type, events, replay->events);
-    else if (replay->hash != hash)
+    else if (!has_hash(replay, hash) && snapshot)
+        violation(check->verdict, "snapshot-equals-replay", node,
+                  "%s of %s has another state by its snapshot of event %" PRIu64
+                  " and the rest than by all %" PRIu64 " events",
+                  id, type, snapshot, events);
+    else if (!has_hash(replay, hash))
         violation(check->verdict, "faithful-replay", node,
                   "%s of %s was given other events than its replay had, or "
                   "in another order; there are %" PRIu64,
                   id, type, events);
-    mem_free(replay);
+    free_replay(replay);
 }

@@ -38,6 +38,7 @@ struct row {
     uint32_t type;
     int32_t shard;
     bool is_stored;
+    bool is_lost; /* a server lost its last start or stop, and its owner may not know that yet */
     VEC(uint32_t) nodes; /* where it lives */
     /* had the start at its confirmation; other disks may have an earlier one, whose stop they
      * missed */
@@ -169,7 +170,7 @@ static void clear_shard(struct check_remember *check, uint32_t type,
         struct row *row = entry.value;
 
         if (row->type == type && row->shard == shard)
-            row->is_stored = false;
+            row->is_stored = row->is_lost = false;
     }
     check->counts.bases++;
 }
@@ -186,8 +187,10 @@ static bool read_ids(struct check_remember *check, uint32_t type,
         if (cursor->failed)
             break;
         row = row_of(check, type, shard, id);
-        if (takes(check, row, shard))
-            row->is_stored = is_stored;
+        if (!takes(check, row, shard))
+            continue;
+        row->is_stored = is_stored;
+        row->is_lost = false;
     }
     return !cursor->failed;
 }
@@ -272,11 +275,43 @@ static void opened(void *user, const struct book *book)
     }
 }
 
+/* A server took over that lacks the last commits. Starts and stops among them are undone. */
+static void rewound(void *user, const struct book *book)
+{
+    struct check_remember *check = user;
+    struct check_remember_counts counts = check->counts;
+    struct map_entry entry;
+    VEC(struct row) before = { 0 };
+    uint32_t i = 0;
+
+    for (uint32_t at = 0; map_next(&check->rows, &at, &entry);) {
+        struct row *row = entry.value;
+
+        vec_push(&before, *row);
+        row->is_stored = false;
+    }
+    for (uint32_t at = 0; map_next(&check->streams, &at, &entry);) {
+        uint64_t first = book_first(book, entry.key);
+
+        ((struct stream *)entry.value)->last = first ? first - 1 : 0;
+    }
+    opened(check, book);
+    for (uint32_t at = 0; map_next(&check->rows, &at, &entry); i++) {
+        struct row *row = entry.value;
+
+        row->is_lost = i < before.count && (before.items[i].is_lost ||
+                                            before.items[i].is_stored != row->is_stored);
+    }
+    vec_fini(&before);
+    check->counts = counts;
+}
+
 struct disk_backend_observer check_remember_observer(struct check_remember *check)
 {
     return (struct disk_backend_observer){ .user = check,
                                          .committed = committed,
-                                         .opened = opened };
+                                         .opened = opened,
+                                         .rewound = rewound };
 }
 
 /* ---- stored in distributed data ---- */
@@ -405,7 +440,7 @@ static bool may_start(const struct check_remember *check, uint32_t node,
     const struct kept *kept = &row->kept;
 
     if (!is_in_data(check))
-        return row->is_stored && (!check->shards || row->shard == shard);
+        return (row->is_stored || row->is_lost) && (!check->shards || row->shard == shard);
     return has(check, node, row) ||
            (kept->is_removed && kept->stopper != node &&
             !(kept->is_start && kept->writer == node));
@@ -510,7 +545,7 @@ static const char *lives_as_stored(const struct check_remember *check,
     if (row->is_stored && check->shards &&
         hash_shard(buf_slice(&row->id), check->shards) != row->shard)
         return "stored in a shard to which it does not belong any more";
-    if (row->is_stored == (row->nodes.count > 0))
+    if (row->is_stored == (row->nodes.count > 0) || row->is_lost)
         return NULL;
     return row->is_stored ? "stored, and does not live"
                           : "alive, and not stored";

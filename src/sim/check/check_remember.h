@@ -1,7 +1,8 @@
 /* Checks remembered-entities against a model of the stored entities and the live ones.
  *
  * In the journal an entity of a remembering type starts after its start is stored, without a later
- * stored stop. In the quiet phase exactly the stored ones live.
+ * stored stop. In the quiet phase exactly the stored ones live. Both hold apart from entities of which a
+ * server lost the last start or stop, until the next one is stored.
  *
  * In distributed data (docs/decisions/015-remembered-entities-in-distributed-data.md) there is no
  * single journal and no fence:

@@ -107,6 +107,8 @@ static bool mode_is_unusual(enum sim_mode mode, enum sim_option option)
                mode == MODE_SBR;
     if (option == OPTION_STORES_MUCH)
         return mode == MODE_SWARM || mode == MODE_STORAGE;
+    if (option == OPTION_DATABASE)
+        return mode == MODE_SWARM;
     if (option >= OPTION_RESOLVER_PLAIN && option <= OPTION_MARGIN)
         return mode == MODE_SWARM || mode == MODE_SBR || mode == MODE_CENTERS;
     return mode != MODE_LITE && mode != MODE_SCALE && mode != MODE_MEMBER;
@@ -472,6 +474,7 @@ static void keep_rolling(uint64_t *value)
     value[OPTION_PHASE] = 0;
     value[OPTION_STUBBORN] = 0;
     value[OPTION_STORES_MUCH] = 0;
+    value[OPTION_DATABASE] = 0;
     value[OPTION_SHARDS_AFTER] = 0;
     value[OPTION_EVENT_REJECTIONS] = 0;
     value[OPTION_RECOVERIES] = choices[OPTION_RECOVERIES].usual;
@@ -552,6 +555,7 @@ static void store_much(uint64_t *value)
     at_least(&value[OPTION_FAULTS], 60);
     at_least(&value[OPTION_POWER], 10);
     value[OPTION_POWER_WAITS] = 1;
+    value[OPTION_DATABASE] = 0; /* it has no disk */
     value[OPTION_OPS] |= 1u << WORKLOAD_COUNT;
 }
 
@@ -624,8 +628,6 @@ static uint64_t largest(enum sim_option option)
             most = choices[option].values[i];
     if (option_is_fault(option))
         return WEIGHT_MAX;
-    if (option == OPTION_DATABASE)
-        return 3; /* enum database_servers */
     if (option == OPTION_OPERATIONS)
         return 1000;
     if (option == OPTION_RESOLVER || option == OPTION_RESOLVER_PLAIN)

@@ -274,7 +274,7 @@ enum sim_resolver {
     X(DELIVERIES, "deliveries_load", 0, 0, 0, 1)                               \
     X(COMMANDS_MAX, "commands_max", 1000, SELDOM(1000, 1, 3, 10))              \
     X(COMMANDS_AGE, "commands_age_ms", 3600000, SELDOM(3600000, 5000, 30000, 120000)) \
-    X(DATABASE, "database", 0, 0)                                              \
+    X(DATABASE, "database", 0, SELDOM(0, 0, 0, 0, 0, 0, 1, 2, 3))              \
     X(LOOKS, "looks_load", 0, 0, 0, 0, 2, 10)                                  \
     X(OPERATIONS, "operations_load", 0, 0)
 
@@ -339,7 +339,8 @@ enum sim_resolver {
  *     moves of shards, pauses of rebalances.
  *   - database: 0 = the journal is on a disk that all nodes share, else in a simulated PostgreSQL
  *     server, with the store that real nodes use: 1 = alone, 2 = with a synchronous standby, 3 = with
- *     one that may lack the last commits. With faults the server has its own, too.
+ *     one that may lack the last commits. With faults the server has its own, too. Not drawn with
+ *     rolling_restarts or stores_much.
  *   - text_shards: the types have an extractor: shards have texts as ids, every other tell goes to
  *     the region, and starts of entities are acknowledged. The number of shards stays. Not with
  *     allocation.

@@ -98,10 +98,10 @@ struct workload_hooks {
                          struct slice event);
     /* An entity has handled something. */
     void (*runs)(void *user, uint32_t node, const char *type, struct slice id);
-    /* A persistent entity started with that many stored events, of that hash (check_recovery_fold).
-     * As above. */
+    /* A persistent entity started with that many stored events, of that hash (check_recovery_fold),
+     * and from the snapshot with that number (0: none). As above. */
     void (*recovered)(void *user, uint32_t node, const char *type,
-                      const char *id, uint64_t events, uint64_t hash);
+                      const char *id, uint64_t events, uint64_t snapshot, uint64_t hash);
 };
 
 struct workload_counts {

@@ -129,7 +129,9 @@ static void started(struct workload *workload, struct sherd_ctx *ctx,
         return;
     }
     if (sherd_sequence(ctx) != entity->events)
-        workload_violation(workload, "faithful-replay", entity->node,
+        workload_violation(workload,
+                           sherd_snapshot_sequence(ctx) ? "snapshot-equals-replay" : "faithful-replay",
+                           entity->node,
                            "k%u of %s recovered with %llu events applied, %llu are stored",
                            entity->id, sherd_type(ctx),
                            (unsigned long long)entity->events,
@@ -137,7 +139,7 @@ static void started(struct workload *workload, struct sherd_ctx *ctx,
     if (workload->hooks.recovered)
         workload->hooks.recovered(workload->hooks.user, entity->node,
                                   sherd_type(ctx), workload_id(text, entity->id),
-                                  sherd_sequence(ctx), entity->hash);
+                                  sherd_sequence(ctx), sherd_snapshot_sequence(ctx), entity->hash);
 }
 
 /* Only messages that leave at once keep an order; one that waits for an event leaves later. */

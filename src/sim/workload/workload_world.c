@@ -188,12 +188,12 @@ static void acknowledged(void *user, uint32_t node, const char *type,
 }
 
 static void recovered(void *user, uint32_t node, const char *type,
-                      const char *id, uint64_t events, uint64_t hash)
+                      const char *id, uint64_t events, uint64_t snapshot, uint64_t hash)
 {
     struct workload_world *of = user;
 
     check_recovery_started(of->recoveries[store_of(of, node)], node, type, id,
-                           events, hash);
+                           events, snapshot, hash);
 }
 
 static void runs(void *user, uint32_t node, const char *type, struct slice id)

@@ -29,6 +29,7 @@ enum zoo_world {
     WORLD_DELIVERY,      /* accounts deliver to each other */
     WORLD_LOOKS,         /* all nodes look at each other */
     WORLD_OPERATIONS,    /* operators cordon nodes and move shards */
+    WORLD_DATABASE,      /* the journal's server may lose the last commits */
 };
 
 struct zoo_entry {

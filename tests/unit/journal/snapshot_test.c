@@ -194,6 +194,26 @@ static void a_snapshot_of_an_event_that_was_not_stored_is_dropped(void **state)
     lane_close(&lane);
 }
 
+/* The store may have lost the event meanwhile, and then the next one has its number. */
+static void a_snapshot_of_before_another_claim_is_dropped(void **state)
+{
+    struct journal_status status;
+    struct lane lane;
+    (void)state;
+
+    open_x(&lane, "claimed");
+    lane_append(&lane, 1, "a");
+    save(&lane, 1, "i1", 2, false);
+    lane_answer(&lane, journal_take_request(lane.journal, lane.now));
+    journal_forget(lane.journal, 1);
+    lane_claim(&lane, "7", 1, 2);
+    lane_settle(&lane);
+    assert_string_equal(stored(&lane), "1 |");
+    journal_status(lane.journal, &status);
+    assert_int_equal(status.snapshots_failed, 1);
+    lane_close(&lane);
+}
+
 static void the_newest_ones_are_kept(void **state)
 {
     struct lane lane;
@@ -543,6 +563,7 @@ int main(void)
         cmocka_unit_test(an_entity_without_a_snapshot_reads_all_events),
         cmocka_unit_test(a_snapshot_is_sent_after_its_event_is_durable),
         cmocka_unit_test(a_snapshot_of_an_event_that_was_not_stored_is_dropped),
+        cmocka_unit_test(a_snapshot_of_before_another_claim_is_dropped),
         cmocka_unit_test(the_newest_ones_are_kept),
         cmocka_unit_test(events_go_behind_the_oldest_kept_snapshot),
         cmocka_unit_test(the_last_event_is_never_deleted),

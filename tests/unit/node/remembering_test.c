@@ -213,6 +213,21 @@ static void a_write_of_an_earlier_start_confirms_no_later_one(void **state)
     node_free(fixture.node);
 }
 
+static void a_refused_start_confirms_nothing(void **state)
+{
+    struct fixture fixture;
+    (void)state;
+
+    begin(&fixture, false);
+    host(&fixture, 1, (struct fence){ 1, 1 });
+    tell(&fixture, 1, 1);
+    claim_elsewhere(&fixture, 1, (struct fence){ 2, 1 });
+    release(&fixture);
+    assert_int_equal(kept_starts(&fixture), 0);
+    book_free(fixture.book);
+    node_free(fixture.node);
+}
+
 /* Returns the ticket of the last request; 0: none. */
 static uint64_t asked(struct fixture *fixture, enum remember_verb verb)
 {
@@ -527,6 +542,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_write_of_an_earlier_start_confirms_no_later_one),
+        cmocka_unit_test(a_refused_start_confirms_nothing),
         cmocka_unit_test(an_answer_to_an_earlier_start_starts_no_entity),
         cmocka_unit_test(an_entity_removed_during_its_read_is_stored_again),
         cmocka_unit_test(a_read_is_taken_in_parts),

@@ -169,6 +169,23 @@ static void a_command_that_counts_before_it_is_durable_is_found(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+static void a_reply_of_a_lost_execution_may_arrive(void **state)
+{
+    (void)state;
+    carried_out(1, 11, 5);
+    carried_out(2, 12, 5);
+    check_command_lost(check, &(struct command_effect){ 1, 11 });
+    check_command_forget(check);
+    carried_out(2, 12, 5); /* follows again */
+    check_command_answered(check, 1, 11);
+    carried_out(1, 13, 6);
+    check_command_answered(check, 1, 13);
+    check_command_answered(check, 1, 11);
+    expect_only(NULL);
+    check_command_answered(check, 2, 11);
+    expect_only("command-once");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +202,7 @@ int main(void)
         TEST(a_reply_before_the_effect_is_durable_is_found),
         TEST(a_repetition_without_the_stored_reply_is_found),
         TEST(a_command_that_counts_before_it_is_durable_is_found),
+        TEST(a_reply_of_a_lost_execution_may_arrive),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,11 +92,15 @@ static void outcome(uint32_t account, uint64_t number, enum sherd_delivery_end e
     buf_fini(&bytes);
 }
 
+static bool is_silent; /* the checker does not hear of commits */
+
 /* All that was put is durable. */
 static void commit(void)
 {
     struct disk_backend_observer observer = check_delivery_observer(check);
 
+    if (is_silent)
+        return;
     observer.opened(observer.user, book);
 }
 
@@ -197,6 +201,66 @@ static void an_end_without_its_effect_is_found(void **state)
     expect_only("delivery-once");
 }
 
+/* A server takes over that has only what this function puts into its journal. */
+static void lose(void (*puts)(void))
+{
+    struct disk_backend_observer observer = check_delivery_observer(check);
+
+    book_free(book);
+    book = book_new("x");
+    memset(seqs, 0, sizeof seqs);
+    is_silent = true;
+    puts();
+    is_silent = false;
+    observer.rewound(observer.user, book);
+}
+
+static void nothing(void)
+{
+}
+
+static void sent_and_handled(void)
+{
+    sent();
+    handled();
+}
+
+static void a_delivery_that_the_server_lost_may_be_handled(void **state)
+{
+    char text[160];
+
+    (void)state;
+    sent();
+    lose(nothing);
+    handled(); /* its message was on its way */
+    parcel(1, "b3", 1); /* the number is given again */
+    effect(1, EFFECT_TAKEN, 1, 1);
+    commit();
+    expect_only(NULL);
+    assert_int_equal(check_delivery_counts(check).lost, 1);
+    assert_false(check_delivery_has_ended(check, text, sizeof text));
+}
+
+static void a_delivery_of_which_nothing_was_lost_is_still_judged(void **state)
+{
+    (void)state;
+    sent();
+    handled();
+    outcome(1, 1, SHERD_DELIVERY_HANDLED);
+    commit();
+    parcel(1, "b3", 2);
+    effect(1, EFFECT_TAKEN, 1, 2);
+    commit();
+    lose(sent_and_handled);
+    expect_only(NULL);
+    effect(2, EFFECT_GIVEN, 1, 1);
+    commit();
+    expect_only(NULL); /* of this one the sender's end was lost */
+    effect(2, EFFECT_GIVEN, 1, 3);
+    commit();
+    expect_only("delivery-once");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -210,6 +274,8 @@ int main(void)
         TEST(a_cause_without_its_delivery_is_found),
         TEST(an_end_that_the_receiver_has_not_stored_is_found),
         TEST(an_end_without_its_effect_is_found),
+        TEST(a_delivery_that_the_server_lost_may_be_handled),
+        TEST(a_delivery_of_which_nothing_was_lost_is_still_judged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

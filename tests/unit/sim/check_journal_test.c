@@ -686,6 +686,70 @@ static void unknown_outcome_an_acknowledged_event_is_found(void **state)
     assert_broken(bench, "unknown-outcome");
 }
 
+/* A server takes over that has the events of T|x with these letters, and no fence above `one`. */
+static void lose(struct bench *bench, const char *letters)
+{
+    struct journal_request *kept[2] = {
+        journal_request_claim(slice_text("T"), slice_text("s"), one),
+        append_of(one, "T|x", 1, letters),
+    };
+
+    book_free(bench->book);
+    bench->book = book_new("c");
+    for (int i = 0; i < 2; i++) {
+        book_write(bench->book, kept[i]);
+        book_keep(bench->book);
+        journal_request_free(kept[i]);
+    }
+    bench->told.rewound(bench->told.user, bench->book);
+}
+
+static void lost_events_and_fences_may_still_be_named(void **state)
+{
+    struct bench *bench = *state;
+    struct journal_request *read = journal_request_replay(slice_text("T|x"), 1, 9, 1 << 20);
+    struct journal_request *late = journal_request_claim(slice_text("T"), slice_text("s"), two);
+
+    claim(bench, one);
+    assert_int_equal(append(bench, 1, one, "T|x", 1, "abc"), BACKEND_DONE);
+    asked(bench, 1, read);
+    book_read(bench->book, read);
+    claim(bench, two);
+    lose(bench, "ab");
+    answered(bench, 1, read); /* with event 3 */
+    answer_with(bench, 1, late, BACKEND_DONE);
+    acknowledged(bench, "x", 3, "c");
+    assert_int_equal(append(bench, 1, one, "T|x", 3, "d"), BACKEND_DONE);
+    acknowledged(bench, "x", 3, "d");
+    replay(bench, 1, "T|x");
+    assert_broken(bench, NULL);
+    assert_int_equal(check_journal_counts(bench->check)->lost, 1);
+    journal_request_free(read);
+    journal_request_free(late);
+}
+
+static void no_lost_ack_another_event_than_the_lost_one_is_found(void **state)
+{
+    struct bench *bench = *state;
+
+    assert_int_equal(append(bench, 1, one, "T|x", 1, "ab"), BACKEND_DONE);
+    lose(bench, "a");
+    acknowledged(bench, "x", 2, "c");
+    assert_broken(bench, "no-lost-ack");
+}
+
+static void no_lost_ack_an_event_that_the_server_kept_must_stay(void **state)
+{
+    struct bench *bench = *state;
+    struct book *empty = book_new("c");
+
+    assert_int_equal(append(bench, 1, one, "T|x", 1, "abc"), BACKEND_DONE);
+    lose(bench, "ab");
+    bench->told.opened(bench->told.user, empty);
+    assert_string_equal(verdict_at(bench->verdict, 0)->invariant, "no-lost-ack");
+    book_free(empty);
+}
+
 #define on_bench(test) cmocka_unit_test_setup_teardown(test, bench_begin, bench_end)
 
 int main(void)
@@ -726,6 +790,9 @@ int main(void)
         on_bench(unknown_outcome_a_missing_replay_after_a_failed_repetition_is_found),
         on_bench(an_unknown_outcome_of_no_event_changes_nothing),
         on_bench(unknown_outcome_an_acknowledged_event_is_found),
+        on_bench(lost_events_and_fences_may_still_be_named),
+        on_bench(no_lost_ack_another_event_than_the_lost_one_is_found),
+        on_bench(no_lost_ack_an_event_that_the_server_kept_must_stay),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

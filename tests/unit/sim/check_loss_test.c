@@ -152,6 +152,22 @@ static void an_append_of_before_the_loss_proves_nothing(void **state)
     end();
 }
 
+static void an_event_that_was_lost_on_its_way_must_be_noticed_too(void **state)
+{
+    struct journal_request *request;
+
+    (void)state;
+    begin();
+    request = ask(0, 1);
+    lose_all();
+    answer(0, request, BACKEND_DONE);
+    lose_all(); /* it is not lost twice */
+    expect_only(NULL);
+    answer(0, ask(0, 2), BACKEND_DONE);
+    expect_only("loss-detected");
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +177,7 @@ int main(void)
         cmocka_unit_test(a_refusal_proves_nothing_once_another_node_wrote_as_much),
         cmocka_unit_test(a_claim_and_the_end_of_a_node_forget_its_events),
         cmocka_unit_test(an_append_of_before_the_loss_proves_nothing),
+        cmocka_unit_test(an_event_that_was_lost_on_its_way_must_be_noticed_too),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

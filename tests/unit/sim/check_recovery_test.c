@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/check.h"
+#include "journal/book.h"
 #include "journal/record.h"
 #include "sim/check/check_recovery.h"
 #include "sim/world/verdict.h"
@@ -93,7 +94,7 @@ static uint64_t hash_of(uint64_t events, uint64_t swapped)
 
 static void started(struct bench *bench, uint32_t node, uint64_t events)
 {
-    check_recovery_started(bench->check, node, "T", "x", events,
+    check_recovery_started(bench->check, node, "T", "x", events, 0,
                            hash_of(events, NONE));
 }
 
@@ -146,7 +147,7 @@ static void assert_i29(struct bench *bench, uint64_t hash)
 {
     answered(bench, 1, 1, 100, true, BACKEND_DONE);
     answered(bench, 1, 101, 7, false, BACKEND_DONE);
-    check_recovery_started(bench->check, 1, "T", "x", 107, hash);
+    check_recovery_started(bench->check, 1, "T", "x", 107, 0, hash);
     assert_int_equal(violations(bench), 1);
     assert_string_equal(verdict_at(bench->verdict, 0)->invariant, "faithful-replay");
 }
@@ -205,6 +206,85 @@ static void a_start_from_an_earlier_incarnations_replay_is_found(void **state)
     assert_i4(bench, "has had no replay");
 }
 
+/* Makes the first events of T|x durable. */
+static void stored(struct bench *bench, uint64_t count)
+{
+    struct journal_request *append = journal_request_new(BACKEND_APPEND);
+    struct backend_entity entity = { .result = BACKEND_DONE };
+
+    entity.id = backend_put(append, slice_text("T|x"));
+    vec_push(&append->entities, entity);
+    for (uint64_t seq = 1; seq <= count; seq++)
+        add_record(append, seq);
+    bench->told.committed(bench->told.user, NULL, &append, 1);
+    journal_request_free(append);
+}
+
+/* Four events, of which a snapshot replaces the first two. */
+static void snapshot_and_rest(struct bench *bench)
+{
+    stored(bench, 4);
+    answered(bench, 1, 3, 2, false, BACKEND_DONE);
+}
+
+static void a_snapshot_with_the_state_of_its_events_passes(void **state)
+{
+    struct bench *bench = *state;
+
+    snapshot_and_rest(bench);
+    check_recovery_started(bench->check, 1, "T", "x", 4, 2, hash_of(4, NONE));
+    assert_int_equal(violations(bench), 0);
+}
+
+static void a_snapshot_with_another_state_is_found(void **state)
+{
+    struct bench *bench = *state;
+
+    snapshot_and_rest(bench);
+    check_recovery_started(bench->check, 1, "T", "x", 4, 2, hash_of(4, 1));
+    assert_int_equal(violations(bench), 1);
+    assert_string_equal(verdict_at(bench->verdict, 0)->invariant, "snapshot-equals-replay");
+    assert_non_null(strstr(verdict_at(bench->verdict, 0)->text, "snapshot of event 2"));
+}
+
+/* A replay of T|x behind a snapshot of event 1, which is lost then. It has events 2 and 3. */
+static void replay_behind_a_lost_event(struct bench *bench, bool is_early)
+{
+    struct journal_request *replay = journal_request_replay(slice_text("T|x"), 2, 100, 1 << 20);
+    struct book *empty = book_new("c");
+
+    stored(bench, 1);
+    if (is_early)
+        bench->told.asked(bench->told.user, 1, replay);
+    bench->told.rewound(bench->told.user, empty);
+    if (!is_early)
+        bench->told.asked(bench->told.user, 1, replay);
+    add_record(replay, 2);
+    add_record(replay, 3);
+    replay->result = BACKEND_DONE;
+    bench->told.answered(bench->told.user, 1, replay);
+    check_recovery_started(bench->check, 1, "T", "x", 3, 1, hash_of(3, NONE));
+    journal_request_free(replay);
+    book_free(empty);
+}
+
+static void a_replay_of_before_a_loss_may_begin_with_lost_events(void **state)
+{
+    struct bench *bench = *state;
+
+    replay_behind_a_lost_event(bench, true);
+    assert_int_equal(violations(bench), 0);
+}
+
+static void a_snapshot_of_a_lost_event_is_found(void **state)
+{
+    struct bench *bench = *state;
+
+    replay_behind_a_lost_event(bench, false);
+    assert_int_equal(violations(bench), 1);
+    assert_string_equal(verdict_at(bench->verdict, 0)->invariant, "snapshot-equals-replay");
+}
+
 #define on_bench(test) \
     cmocka_unit_test_setup_teardown(test, bench_begin, bench_end)
 
@@ -220,6 +300,10 @@ int main(void)
         on_bench(a_recovery_from_a_failed_replay_is_found),
         on_bench(a_second_start_from_one_replay_is_found),
         on_bench(a_start_from_an_earlier_incarnations_replay_is_found),
+        on_bench(a_snapshot_with_the_state_of_its_events_passes),
+        on_bench(a_snapshot_with_another_state_is_found),
+        on_bench(a_replay_of_before_a_loss_may_begin_with_lost_events),
+        on_bench(a_snapshot_of_a_lost_event_is_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

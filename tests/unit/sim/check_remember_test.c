@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "journal/book.h"
 #include "journal/record.h"
 #include "sim/check/check_remember.h"
 #include "judged.h"
@@ -152,6 +153,24 @@ static void a_forgotten_entity_that_starts_is_found(void **state)
     kept(true, "a", "");
     kept(false, "", "a");
     starts(0, "a");
+    expect_only("remembered-entities");
+}
+
+static void a_start_that_a_server_lost_is_not_judged_until_the_next_one(void **state)
+{
+    struct book *empty = book_new("c");
+
+    (void)state;
+    kept(true, "a", "");
+    told.rewound(told.user, empty);
+    book_free(empty);
+    starts(0, "a");
+    expect_quiet(NULL);
+    expect_only(NULL);
+    seq = 0;
+    kept(true, "", "");
+    expect_quiet("a of Kept, shard 4, is alive, and not stored");
+    starts(0, "b");
     expect_only("remembered-entities");
 }
 
@@ -624,6 +643,7 @@ int main(void)
         CASE(a_start_before_it_is_stored_is_found),
         CASE(a_forgotten_entity_that_starts_is_found),
         CASE(a_failed_write_stores_no_start),
+        CASE(a_start_that_a_server_lost_is_not_judged_until_the_next_one),
         CASE(a_base_without_an_id_is_found),
         CASE(a_base_is_of_its_shard_alone),
         CASE(with_other_shards_entities_are_stored_where_they_belong),

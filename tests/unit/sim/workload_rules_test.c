@@ -432,12 +432,12 @@ static void an_event_that_is_given_without_its_bytes_is_found(void **state)
 }
 
 static void (*truth)(void *user, uint32_t node, const char *type,
-                     const char *id, uint64_t events, uint64_t hash);
+                     const char *id, uint64_t events, uint64_t snapshot, uint64_t hash);
 
 static void one_less(void *user, uint32_t node, const char *type,
-                     const char *id, uint64_t events, uint64_t hash)
+                     const char *id, uint64_t events, uint64_t snapshot, uint64_t hash)
 {
-    truth(user, node, type, id, events ? events - 1 : 0, hash);
+    truth(user, node, type, id, events ? events - 1 : 0, snapshot, hash);
 }
 
 static void an_event_that_a_recovery_leaves_out_is_found(void **state)
