@@ -124,7 +124,7 @@ function(sherd_http_library)
     set(objects $<TARGET_OBJECTS:core_mgmt> $<TARGET_OBJECTS:core_httpd>)
     add_library(http_inside STATIC ${objects})
     target_link_libraries(http_inside PUBLIC sherd_inside PkgConfig::EVENT PkgConfig::JANSSON OpenSSL::SSL OpenSSL::Crypto)
-    sherd_module_library(http "bytes;check;gzip;url" PkgConfig::EVENT PkgConfig::JANSSON OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB Threads::Threads
+    sherd_module_library(http "bytes;check;gzip;near;url" PkgConfig::EVENT PkgConfig::JANSSON OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB Threads::Threads
         OBJECTS ${objects})
 endfunction()
 
