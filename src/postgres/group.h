@@ -65,7 +65,7 @@ struct pg_group {
     struct pg_known *known;
     struct pg_ids *ids;
     uint64_t claim; /* this writer's number */
-    uint64_t generation, position; /* of this writer; 0: it has no row */
+    uint64_t generation, position; /* those of this writer; 0: it has no row */
     uint32_t added; /* records among the parameters */
     uint8_t numbers[3][8];
     const struct map *halted; /* types that write nothing; null: none */

@@ -35,7 +35,7 @@ struct pg_known_entity {
 
 /* Zero is empty. */
 struct pg_known {
-    uint64_t generation; /* of this writer; 0: not known */
+    uint64_t generation; /* the one of this writer; 0: not known */
     uint64_t position;   /* with it: records of this writer */
     struct map shards;   /* key of pg_shard_key -> struct pg_known_shard */
     struct map entities; /* persistence id -> struct pg_known_entity */
