@@ -96,8 +96,7 @@ void pg_group_begin(struct pg_group *group, struct pg_known *known,
                     uint32_t count)
 {
     *group = (struct pg_group){ .requests = requests, .count = count, .known = known, .ids = ids,
-                                .claim = claim, .generation = known->generation,
-                                .position = known->position };
+                                .claim = claim };
     for (uint32_t i = 0; i < count; i++) {
         const struct sherd_backend_request *request = requests[i];
 
@@ -293,6 +292,8 @@ static void put_requests(struct pg_group *group)
 
 enum pg_way pg_group_plan(struct pg_group *group)
 {
+    group->generation = group->known->generation; /* a new connection forgets it */
+    group->position = group->known->position;
     if (!are_claimed(group))
         return PG_WAY_SLOW;
     if (!are_known(group))

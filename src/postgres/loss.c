@@ -75,6 +75,7 @@ static void note_lost(struct pg_store *store, struct slice key, struct pg_known_
     if (known->is_lost)
         return;
     known->is_lost = true;
+    pg_forget_entities(&store->known);
     pg_store_lost(store, type, shard, known->last, found);
 }
 

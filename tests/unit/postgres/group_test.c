@@ -112,7 +112,7 @@ static void the_first_group_of_a_connection_looks_first(void **state)
     set_up(&one, 4, 1);
     know_shard(&one, 9);
     begin(&one);
-    one.group.generation = 0;
+    one.known.generation = 0;
     assert_int_equal(pg_group_plan(&one.group), PG_WAY_SLOW);
     tear_down(&one);
 }
