@@ -80,7 +80,7 @@ static const struct {
      * one, and its generation is raised. A shard's row that another claim made meanwhile is not visible
      * to this statement: nothing is written, and the claim runs again. */
     [PG_CLAIM] = { "claim",
-        "WITH old AS MATERIALIZED (SELECT term, epoch, claim FROM @shard"
+        "WITH old AS MATERIALIZED (SELECT claim FROM @shard"
         " WHERE type = $1::bytea AND shard = $2::bytea FOR NO KEY UPDATE),"
         " p AS MATERIALIZED (SELECT (SELECT count(*) FROM old) AS found,"
         " coalesce((SELECT last FROM @term WHERE type = $1), 0) AS last,"

@@ -40,8 +40,8 @@ CREATE TABLE IF NOT EXISTS sherd.writer (
     owner text NOT NULL
 ) WITH (fillfactor = 10);
 
--- A shard's fence (term, epoch), and the writer that claimed it (claim); 0: none. Whoever changes
--- claim, or raises a fence, raises the generation of the former writer in the same transaction.
+-- A shard's fence (term, epoch), and the writer that claimed it (claim); 0: none. A transaction that
+-- changes claim or raises a fence also raises the generation of the former writer.
 CREATE TABLE IF NOT EXISTS sherd.shard (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     type bytea NOT NULL,
