@@ -267,7 +267,7 @@ static double node_write(uint32_t entities, double *wait_us)
 {
     char journal[500];
 
-    run_sql("TRUNCATE sherd.event, sherd.entity, sherd.shard, sherd.term, sherd.proof, sherd.snapshot");
+    run_sql("TRUNCATE sherd.event, sherd.entity, sherd.shard, sherd.writer, sherd.term, sherd.proof, sherd.snapshot");
     run_sql("UPDATE sherd.meta SET cluster = 'ClusterSystem'"); /* the node's */
     (void)snprintf(journal, sizeof journal, "postgres:%s", url); /* the open fails if it was cut off */
     return entities_write(journal, entities, seconds, wait_us);

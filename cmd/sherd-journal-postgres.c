@@ -9,7 +9,7 @@
 #include "pgdriver/schema_001.h" /* generated from postgres/schema/001.sql */
 #include "postgres/sql.h"
 
-#define VERSION_MAX 1
+#define VERSION_MAX 2
 #define PAGE_BYTES "1048576"
 #define PARAMETERS 5
 #define KEYWORDS 12
@@ -212,8 +212,9 @@ static bool read_fences(struct journal *journal,
     return result != NULL;
 }
 
-/* The highest position of each shard's events. */
-#define POSITIONS "(SELECT shard, max(pos) AS pos FROM @event GROUP BY shard) m ON m.shard = s.id"
+/* The highest position of each writer's events. */
+#define POSITIONS "(SELECT writer, max(pos) AS pos FROM @event GROUP BY writer) m"
+#define NAME "convert_to('writer ' || w.id, 'UTF8')"
 
 /* Compares the tables with each other: what a node relies on when it writes. */
 static bool read_faults(struct journal *journal, void (*found)(void *context, struct slice part, const char *why),
@@ -222,17 +223,17 @@ static bool read_faults(struct journal *journal, void (*found)(void *context, st
     static const struct {
         const char *text, *why;
     } checks[] = {
-        { "SELECT type || '\\x7c'::bytea || s.shard FROM @shard s JOIN " POSITIONS " WHERE s.last < m.pos",
-          "the shard's position is below that of an event" },
-        /* Nodes never delete an entity's last event, so a shard's last one is there, unless remove-sharding
-         * deleted its stream, or the entity went on in another shard under another number of shards. */
-        { "SELECT type || '\\x7c'::bytea || s.shard FROM @shard s LEFT JOIN " POSITIONS
-          " WHERE s.last > coalesce(m.pos, 0)"
-          " AND NOT EXISTS (SELECT 1 FROM @entity e WHERE e.shard = s.id AND substr(e.pid, 1, 1) = '\\x7c'::bytea"
-          " AND NOT EXISTS (SELECT 1 FROM @event ev WHERE ev.entity = e.id))"
-          " AND NOT EXISTS (SELECT 1 FROM @entity e JOIN @event ev ON ev.entity = e.id WHERE e.shard = s.id"
-          " AND ev.shard <> s.id)",
-          "the shard's position is above that of its last event: its newest events are missing" },
+        { "SELECT " NAME " FROM @writer w JOIN " POSITIONS " ON m.writer = w.id WHERE w.last < m.pos",
+          "the writer's position is below that of an event" },
+        /* Nodes never delete an entity's last event, so a writer's last one is there, unless another one has
+         * a shard of it by now, or the entity went on in another shard under another number of shards. */
+        { "SELECT " NAME " FROM @writer w LEFT JOIN " POSITIONS " ON m.writer = w.id"
+          " WHERE w.last > coalesce(m.pos, 0) AND w.taken = 0"
+          " AND NOT EXISTS (SELECT 1 FROM @shard s JOIN @entity e ON e.shard = s.id JOIN @event ev ON ev.entity = e.id"
+          " WHERE s.claim = w.id AND ev.shard <> s.id)",
+          "the writer's position is above that of its last event: its newest events are missing" },
+        { "SELECT DISTINCT convert_to('writer ' || writer, 'UTF8') FROM @event ev"
+          " WHERE NOT EXISTS (SELECT 1 FROM @writer w WHERE w.id = ev.writer)", "events without a row of their writer" },
         { "SELECT DISTINCT convert_to(entity::text, 'UTF8') FROM @event ev"
           " WHERE NOT EXISTS (SELECT 1 FROM @entity e WHERE e.id = ev.entity)", "events without a row of their entity" },
         { "SELECT DISTINCT convert_to(entity::text, 'UTF8') FROM @snapshot s"
@@ -284,8 +285,11 @@ bool journal_remote_execute(struct journal *journal, const char *text)
  * fenced at its next write, and its successor reads anew. */
 #define UNCLAIM                                                                                          \
     "WITH e AS (SELECT id, shard FROM @entity WHERE pid = $1::bytea),"                                   \
-    " freed AS (UPDATE @shard SET claim = 0, owner = 'sherd journal' WHERE id IN (SELECT shard FROM e"    \
-    " UNION (SELECT v.shard FROM @event v JOIN e ON v.entity = e.id ORDER BY v.seq DESC LIMIT 1))),"
+    " s AS (SELECT id, claim FROM @shard WHERE id IN (SELECT shard FROM e"                                \
+    " UNION (SELECT v.shard FROM @event v JOIN e ON v.entity = e.id ORDER BY v.seq DESC LIMIT 1))),"     \
+    " freed AS (UPDATE @shard SET claim = 0, owner = 'sherd journal' WHERE id IN (SELECT id FROM s)),"   \
+    " ended AS (UPDATE @writer SET generation = generation + 1, taken = taken + 1"                       \
+    " WHERE id IN (SELECT claim FROM s)),"
 
 static bool change_one(struct journal *journal, const struct journal_change *change)
 {
@@ -318,8 +322,8 @@ static bool change_all(struct journal *journal, const struct journal_changes *ch
 {
     struct postgres_journal *own = own_of(journal);
     struct journal_info info = { .version = 0 };
-    /* No node can claim or write for a shard until the transaction ends. */
-    bool good = journal_remote_execute(journal, "BEGIN READ WRITE; LOCK TABLE @shard IN EXCLUSIVE MODE") &&
+    /* No node can claim a shard or write events until the transaction ends: both change a row of a writer. */
+    bool good = journal_remote_execute(journal, "BEGIN READ WRITE; LOCK TABLE @writer IN EXCLUSIVE MODE") &&
                 read_info(journal, &info);
 
     buf_fini(&info.cluster);
@@ -414,6 +418,17 @@ static bool connect_to(struct postgres_journal *own, const char *url)
     return good;
 }
 
+/* Nothing upgrades tables of version 1. */
+static bool refuse_old(struct postgres_journal *own)
+{
+    PGresult *result = journal_remote_run(
+        &own->base, "SELECT to_regclass('@meta') IS NOT NULL AND to_regclass('@writer') IS NULL", NULL, 0, 1);
+    bool good = result && !journal_remote_cell(result, 0, 0).data[0];
+
+    PQclear(result);
+    return good || (result && refuse(own, PG_TABLES_OLD));
+}
+
 static bool check_version(struct postgres_journal *own)
 {
     PGresult *result = journal_remote_run(&own->base, "SELECT min_reader::int8 FROM @meta", NULL, 0, 1);
@@ -443,7 +458,7 @@ struct journal *journal_remote_connect(const char *url, const char *schema, bool
     if (!pg_schema_is_valid(schema))
         (void)refuse(own, "--schema: use lower-case letters, digits and _, at most 63");
     else
-        *is_connected = connect_to(own, url);
+        *is_connected = connect_to(own, url) && refuse_old(own);
     return &own->base;
 }
 

@@ -1,4 +1,4 @@
-/* Imports a journal into PostgreSQL. Events get positions in the order of the export. */
+/* Imports a journal into PostgreSQL. Events get positions in the order of the export, of writer 0. */
 #include "sherd-journal-remote.h"
 #include "sherd-journal-target.h"
 
@@ -14,9 +14,9 @@
 #define BATCH_RECORDS 1000
 #define BATCH_BYTES (4 * 1024 * 1024)
 
-/* A shard's row, and how many records it has. */
+/* A shard's row. */
 struct target_shard {
-    uint64_t id, last;
+    uint64_t id;
 };
 
 struct target {
@@ -26,6 +26,7 @@ struct target {
     struct map rows; /* type, a zero byte and shard -> struct target_shard */
     struct target_shard *shard; /* of the entity */
     uint64_t entity, entity_end; /* its number, and the end of the reserved ones */
+    uint64_t last; /* the position of the last event */
     struct pg_array entities, seqs, owners, positions, records;
 };
 
@@ -67,8 +68,8 @@ static bool do_run(struct target *target, const char *text, const struct slice *
 static bool flush_batch(struct target *target)
 {
     static const char text[] =
-        "WITH added AS (INSERT INTO @event (entity, seq, shard, pos, at, record)"
-        " SELECT r.entity, r.seq, r.shard, r.pos, clock_timestamp(), r.record"
+        "WITH added AS (INSERT INTO @event (entity, seq, shard, writer, pos, at, record)"
+        " SELECT r.entity, r.seq, r.shard, 0, r.pos, clock_timestamp(), r.record"
         " FROM unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[], $5::bytea[])"
         " AS r (entity, seq, shard, pos, record) RETURNING 1) SELECT count(*) FROM added";
     struct slice parameters[] = { pg_array_value(&target->entities), pg_array_value(&target->seqs),
@@ -109,7 +110,7 @@ bool target_begin(struct target *target, struct slice cluster)
 {
     static const char name[] =
         "WITH added AS (INSERT INTO @meta (store_id, cluster, schema, min_reader)"
-        " VALUES (gen_random_uuid(), convert_from($1::bytea, 'UTF8'), 1, 1) ON CONFLICT DO NOTHING RETURNING 1)"
+        " VALUES (gen_random_uuid(), convert_from($1::bytea, 'UTF8'), 2, 2) ON CONFLICT DO NOTHING RETURNING 1)"
         " SELECT 1 FROM @meta WHERE cluster = convert_from($1::bytea, 'UTF8') UNION ALL SELECT 1 FROM added";
     PGresult *result;
     bool is_own;
@@ -117,7 +118,7 @@ bool target_begin(struct target *target, struct slice cluster)
     if (target->journal->error[0] || !journal_remote_execute(target->journal, "BEGIN READ WRITE") ||
         !journal_remote_execute(target->journal, "SET LOCAL client_min_messages = warning") ||
         !journal_remote_execute(target->journal, journal_remote_schema) ||
-        !journal_remote_execute(target->journal, "LOCK TABLE @shard IN EXCLUSIVE MODE"))
+        !journal_remote_execute(target->journal, "LOCK TABLE @writer IN EXCLUSIVE MODE"))
         return false;
     result = journal_remote_run(target->journal, name, &cluster, 1, 1);
     is_own = result && PQntuples(result) > 0;
@@ -131,9 +132,9 @@ bool target_begin(struct target *target, struct slice cluster)
 static struct target_shard *shard_of(struct target *target, struct slice type, struct slice shard)
 {
     static const char text[] =
-        "WITH added AS (INSERT INTO @shard (type, shard, term, epoch, claim, last, owner)"
-        " VALUES ($1::bytea, $2::bytea, 0, 0, 0, 0, 'import') ON CONFLICT DO NOTHING RETURNING id, last)"
-        " SELECT id, last FROM added UNION ALL SELECT id, last FROM @shard WHERE type = $1 AND shard = $2";
+        "WITH added AS (INSERT INTO @shard (type, shard, term, epoch, claim, owner)"
+        " VALUES ($1::bytea, $2::bytea, 0, 0, 0, 'import') ON CONFLICT DO NOTHING RETURNING id)"
+        " SELECT id FROM added UNION ALL SELECT id FROM @shard WHERE type = $1 AND shard = $2";
     struct slice parameters[] = { type, shard };
     struct buf key = { 0 };
     struct target_shard *row;
@@ -143,12 +144,11 @@ static struct target_shard *shard_of(struct target *target, struct slice type, s
     buf_put_slice(&key, shard);
     row = map_get(&target->rows, buf_slice(&key));
     if (!row) {
-        PGresult *result = journal_remote_run(target->journal, text, parameters, 2, 2);
+        PGresult *result = journal_remote_run(target->journal, text, parameters, 2, 1);
 
         if (result && PQntuples(result) > 0) {
             row = mem_alloc(sizeof *row);
             row->id = journal_remote_number(result, 0, 0);
-            row->last = journal_remote_number(result, 0, 1);
             mem_free(map_put(&target->rows, buf_slice(&key), row));
         }
         PQclear(result);
@@ -206,7 +206,7 @@ bool target_event(struct target *target, uint64_t seq, struct slice record)
     pg_array_add(&target->entities, target->entity);
     pg_array_add(&target->seqs, seq);
     pg_array_add(&target->owners, target->shard->id);
-    pg_array_add(&target->positions, ++target->shard->last);
+    pg_array_add(&target->positions, ++target->last);
     pg_array_add_bytes(&target->records, record);
     return (target->records.count < BATCH_RECORDS && target->records.bytes.size < BATCH_BYTES) || flush_batch(target);
 }
@@ -266,31 +266,24 @@ static bool check_shards(struct target *target)
                                              "is not that of the nodes, or the type has another extractor"));
 }
 
-/* Takes the claims away, too: a node that lives is fenced at its next write. */
-static bool put_positions(struct target *target)
+/* Takes all claims away, too: a node that lives is fenced at its next write. */
+static bool put_position(struct target *target)
 {
+    static const char unclaim[] = "UPDATE @shard SET claim = 0;"
+                                  " UPDATE @writer SET generation = generation + 1, taken = taken + 1";
     static const char text[] =
-        "WITH moved AS (UPDATE @shard s SET last = r.last, claim = 0 FROM unnest($1::int8[], $2::int8[]) AS r (id, last)"
-        " WHERE s.id = r.id RETURNING 1) SELECT count(*) FROM moved";
-    struct slice parameters[2];
-    struct map_entry entry;
+        "WITH made AS (INSERT INTO @writer (id, generation, last, taken, owner) VALUES (0, 1, $1::int8, 1, 'import')"
+        " ON CONFLICT (id) DO UPDATE SET last = excluded.last RETURNING 1) SELECT count(*) FROM made";
+    uint8_t number[8];
+    struct slice parameters[] = { { number, 8 } };
 
-    pg_array_clear(&target->owners, false);
-    pg_array_clear(&target->positions, false);
-    for (uint32_t at = 0; map_next(&target->rows, &at, &entry);) {
-        const struct target_shard *row = entry.value;
-
-        pg_array_add(&target->owners, row->id);
-        pg_array_add(&target->positions, row->last);
-    }
-    parameters[0] = pg_array_value(&target->owners);
-    parameters[1] = pg_array_value(&target->positions);
-    return do_run(target, text, parameters, 2);
+    pg_put_int8(number, target->last);
+    return journal_remote_execute(target->journal, unclaim) && do_run(target, text, parameters, 1);
 }
 
 bool target_commit(struct target *target)
 {
-    return flush_batch(target) && put_positions(target) && check_shards(target) &&
+    return flush_batch(target) && put_position(target) && check_shards(target) &&
            journal_remote_execute(target->journal, "COMMIT");
 }
 

@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "pgdriver/schema_001.h" /* generated from postgres/schema/001.sql */
 
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 #define VERSION_MIN 130000
 #define TABLES_LOCK "7307481216" /* nodes create the tables one after the other */
 
@@ -74,7 +74,7 @@ static bool name_store(struct pg_driver *driver, uint64_t deadline)
 {
     return ask(driver,
                "INSERT INTO @meta (store_id, cluster, schema, min_reader)"
-               " VALUES (gen_random_uuid(), ?, 1, 1) ON CONFLICT DO NOTHING",
+               " VALUES (gen_random_uuid(), ?, 2, 2) ON CONFLICT DO NOTHING",
                deadline, NULL, 0);
 }
 
@@ -106,12 +106,19 @@ static bool check_owner(struct pg_driver *driver, uint64_t deadline)
 
 static bool check_tables(struct pg_driver *driver, uint64_t deadline)
 {
-    char found[64], sql[160];
+    char found[64], sql[300];
 
-    (void)snprintf(sql, sizeof sql, "SELECT to_regclass('%s.snapshot')", driver->options->schema); /* fits */
+    (void)snprintf(sql, sizeof sql,
+                   "SELECT CASE WHEN to_regclass('%s.meta') IS NULL THEN 'none'"
+                   " WHEN to_regclass('%s.writer') IS NULL THEN 'old'"
+                   " WHEN to_regclass('%s.snapshot') IS NULL THEN 'none' END",
+                   driver->options->schema, driver->options->schema, driver->options->schema); /* fits */
     if (!pg_connection_query(driver->connection, sql, deadline, found, sizeof found))
         return false;
-    return (found[0] || create_tables(driver, deadline)) && check_owner(driver, deadline);
+    if (strcmp(found, "old") == 0)
+        return pg_connection_refuse(driver->connection,
+                                    "schema \"%.63s\" is not used: " PG_TABLES_OLD, driver->options->schema);
+    return (!found[0] || create_tables(driver, deadline)) && check_owner(driver, deadline);
 }
 
 /* ---- durability and history ---- */

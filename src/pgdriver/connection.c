@@ -483,8 +483,8 @@ static bool send_prepare(struct pg_connection *connection, enum pg_statement whi
 
 static bool send_call(struct pg_connection *connection, const struct pg_call *call)
 {
-    static const int formats[PG_CALL_PARAMETERS] = { 1, 1, 1, 1, 1, 1, 1, 1, 1,
-                                                     1, 1, 1, 1, 1, 1, 1, 1 };
+    static const int formats[PG_CALL_PARAMETERS] = { 1, 1, 1, 1, 1, 1,
+                                                     1, 1, 1, 1, 1, 1 };
     const char *values[PG_CALL_PARAMETERS];
     int sizes[PG_CALL_PARAMETERS];
 

@@ -9,7 +9,7 @@ enum stage {
     STAGE_ENTITIES,
     STAGE_IDS,
     STAGE_WRITE,
-    STAGE_SLOW_LOCK,
+    STAGE_SLOW_SHARDS,
     STAGE_SLOW_ENTITIES,
     STAGE_SLOW_RECORDS,
     STAGE_SLOW_IDS,
@@ -114,17 +114,14 @@ static void put_append(struct pg_store *store, uint32_t index)
     call->which = pg_group_statement(&append->group, call->parameters, &call->count);
 }
 
-static bool read_written(const struct pg_store *store, struct pg_group *group)
+/* The statement's row names the writer. */
+static bool is_written(const struct pg_store *store, const struct pg_group *group)
 {
-    for (uint32_t i = 0; i < pg_rows(store, 0); i++) {
-        struct pg_cell cell;
-        uint64_t shard;
+    struct pg_cell cell;
+    uint64_t writer;
 
-        if (!pg_row(store, 0, i, &cell, 1) || !pg_cell_number(cell, &shard) ||
-            !pg_group_written(group, shard))
-            return false;
-    }
-    return true;
+    return pg_rows(store, 0) == 1 && pg_row(store, 0, 0, &cell, 1) &&
+           pg_cell_number(cell, &writer) && writer == group->claim;
 }
 
 static enum pg_next go_slowly(struct pg_store *store)
@@ -137,9 +134,11 @@ static enum pg_next took_write(struct pg_store *store, bool is_good)
 {
     struct append *append = store->work;
 
-    if (is_good && read_written(store, &append->group))
-        return pg_group_settle(&append->group) ? go_slowly(store) : PG_NEXT_OVER;
-    if (store->class == PG_CONFLICT)
+    if (is_good && is_written(store, &append->group)) {
+        pg_group_settle(&append->group);
+        return PG_NEXT_OVER;
+    }
+    if (is_good || store->class == PG_CONFLICT)
         return go_slowly(store);
     append->is_unknown |= store->class == PG_UNKNOWN || store->class == PG_NONE;
     return PG_NEXT_RETRY;
@@ -174,31 +173,48 @@ static enum pg_next try_at_once(struct pg_store *store)
 
 /* ---- looking first ---- */
 
-/* Locks the shards until the end of the transaction. */
-static enum pg_next lock_shards(struct pg_store *store)
+/* Takes a new generation, which ends all earlier tries, and reads all known shards and those of the group.
+ * The writer's row is locked until the end of the transaction, so no claim of its shards is committed. */
+static enum pg_next renew(struct pg_store *store)
 {
     struct append *append = store->work;
     struct pg_group *group = &append->group;
-    struct pg_call *lock;
+    struct pg_call *named;
 
+    store->known.generation = 0;
     if (append->is_unknown)
         for (uint32_t i = 0; i < group->count; i++)
             group->requests[i]->again = 1;
     pg_group_ask_shards(group);
     (void)pg_call_put(store, 0, PG_BEGIN, 0);
-    lock = pg_call_put(store, 1, PG_LOCK, 2);
-    lock->parameters[0] = pg_array_value(&group->questions[0]);
-    lock->parameters[1] = pg_array_value(&group->questions[1]);
-    return send(store, STAGE_SLOW_LOCK, 2);
+    pg_call_put(store, 1, PG_RENEW, 1)->parameters[0] = pg_own_number(store);
+    pg_ask_owned(store, 2);
+    named = pg_call_put(store, 3, PG_NAMED, 3);
+    named->parameters[0] = pg_array_value(&group->questions[0]);
+    named->parameters[1] = pg_array_value(&group->questions[1]);
+    named->parameters[2] = pg_own_number(store);
+    return send(store, STAGE_SLOW_SHARDS, 4);
 }
 
-static bool read_shards(const struct pg_store *store, struct pg_group *group)
+static bool read_generation(const struct pg_store *store, struct pg_group *group)
 {
-    for (uint32_t i = 0; i < pg_rows(store, 1); i++) {
+    struct pg_cell cells[2];
+
+    group->generation = group->position = 0;
+    return !pg_rows(store, 1) ||
+           (pg_row(store, 1, 0, cells, 2) && pg_cell_number(cells[0], &group->generation) &&
+            pg_cell_number(cells[1], &group->position));
+}
+
+static bool read_shards(struct pg_store *store, struct pg_group *group)
+{
+    if (!read_generation(store, group) || !pg_read_owned(store, 2))
+        return false;
+    for (uint32_t i = 0; i < pg_rows(store, 3); i++) {
         struct pg_cell cells[PG_SHARD_CELLS];
         struct pg_shard_row row;
 
-        if (!pg_row(store, 1, i, cells, PG_SHARD_CELLS) || !pg_shard_decode(cells, &row))
+        if (!pg_row(store, 3, i, cells, PG_SHARD_CELLS) || !pg_shard_decode(cells, &row))
             return false;
         pg_group_shard_row(group, &row);
     }
@@ -229,7 +245,7 @@ static void learn(struct pg_store *store, struct pg_group *group)
         const struct pg_shard_plan *plan = &group->shards.items[i];
         struct slice key = pg_shard_key(&group->key, plan->type, plan->shard);
         const struct pg_known_shard *known = pg_known_shard(&store->known, key);
-        bool is_gone = !plan->is_written && known &&
+        bool is_gone = known &&
                        (!plan->is_found || plan->is_lost ||
                         fence_compare(plan->fence, known->fence) < 0);
 
@@ -245,7 +261,7 @@ static void learn(struct pg_store *store, struct pg_group *group)
         pg_forget_entities(&store->known);
 }
 
-/* Also without a write: locking the rows was one, so the commit waits for synchronous standbys, which
+/* Also without a write: the new generation was one, so the commit waits for synchronous standbys, which
  * then have the records that were found. */
 static enum pg_next judge_and_commit(struct pg_store *store)
 {
@@ -302,7 +318,7 @@ static enum pg_next took_slow(struct pg_store *store, bool is_good)
     struct append *append = store->work;
     struct pg_group *group = &append->group;
 
-    if (append->stage == STAGE_SLOW_LOCK && is_good && read_shards(store, group)) {
+    if (append->stage == STAGE_SLOW_SHARDS && is_good && read_shards(store, group)) {
         pg_group_ask_entities(group);
         return ask_entities(store, STAGE_SLOW_ENTITIES);
     }
@@ -312,7 +328,8 @@ static enum pg_next took_slow(struct pg_store *store, bool is_good)
         return judge_and_commit(store);
     if (append->stage == STAGE_SLOW_IDS && is_good && read_ids(store))
         return judge_and_commit(store);
-    if (append->stage == STAGE_SLOW_COMMIT && is_good) {
+    if (append->stage == STAGE_SLOW_COMMIT && is_good &&
+        (!append->writes || is_written(store, group))) {
         learn(store, group);
         return PG_NEXT_OVER;
     }
@@ -328,7 +345,7 @@ static enum pg_next begin(struct pg_store *store)
     struct append *append = store->work;
 
     append->is_slow |= append->is_unknown;
-    return append->is_slow ? lock_shards(store) : try_at_once(store);
+    return append->is_slow ? renew(store) : try_at_once(store);
 }
 
 static enum pg_next took(struct pg_store *store, bool is_good)

@@ -22,7 +22,7 @@ bool pg_cell_number(struct pg_cell cell, uint64_t *number);
 bool pg_cell_flag(struct pg_cell cell, bool *flag);
 bool pg_cell_bytes(struct pg_cell cell, size_t max, struct slice *bytes);
 
-/* A shard's row: type, shard, id, term, epoch, claim, last. */
+/* A shard's row: type, shard, id, term, epoch, claim; and the position of the writer that asks. */
 struct pg_shard_row {
     struct slice type, shard;
     uint64_t id;
@@ -36,7 +36,7 @@ struct pg_entity_row {
 };
 
 /* The answer to a claim: the type's terms and proof, the written row if there is one, and the row
- * before. */
+ * before. `last` is the position of the writer that claims. */
 struct pg_claim_row {
     uint64_t last_term, lowest_term, proof;
     bool is_written;

@@ -47,7 +47,7 @@ static struct sherd_fence fence_of(struct fence fence)
     return (struct sherd_fence){ fence.term, fence.epoch };
 }
 
-/* The shard is this writer's. A position below the one that it confirmed is a loss. */
+/* The shard is this writer's. A position of it below the one that it confirmed is a loss. */
 static void take_shard(struct pg_store *store, struct sherd_backend_request *request,
                        const struct pg_claim_row *row)
 {
@@ -61,7 +61,7 @@ static void take_shard(struct pg_store *store, struct sherd_backend_request *req
         pg_forget_entities(&store->known);
     }
     pg_know_shard(&store->known, key,
-                  (struct pg_known_shard){ .id = row->id, .fence = row->fence, .last = row->last });
+                  (struct pg_known_shard){ .id = row->id, .fence = row->fence });
     request->fence = fence_of(row->fence);
     sherd_backend_settle(request, SHERD_BACKEND_DONE, "");
     buf_fini(&buf);
@@ -179,6 +179,14 @@ static enum pg_next took_claims(struct pg_store *store, bool is_good)
     return pg_run(store, refused, true);
 }
 
+/* Otherwise a claim that ran at the same time made a row that this one could not read. */
+static bool is_refused(const struct sherd_backend_request *request, struct sherd_fence stored)
+{
+    struct fence own = { request->fence.term, request->fence.epoch };
+
+    return !request->next && fence_compare((struct fence){ stored.term, stored.epoch }, own) > 0;
+}
+
 static enum pg_next took_stored(struct pg_store *store)
 {
     struct claims *claims = store->work;
@@ -188,7 +196,7 @@ static enum pg_next took_stored(struct pg_store *store)
         struct sherd_fence stored;
 
         if (!pg_is_answered(store, i) || !pg_read_stored(store, i, &stored) ||
-            (!stored.term && !stored.epoch))
+            !is_refused(pg_request(store, place), stored))
             continue; /* it is claimed again */
         pg_request(store, place)->fence = stored;
         sherd_backend_settle(pg_request(store, place), SHERD_BACKEND_FENCED, "");

@@ -3,11 +3,11 @@
 
 #include "base/check.h"
 
+/* In the order of PG_APPEND, after three numbers. */
 enum parameter {
-    SHARD_ID, SHARD_TERM, SHARD_EPOCH, SHARD_CLAIM, SHARD_LAST, SHARD_ADDED,
+    EVENT_ENTITY, EVENT_SEQ, EVENT_SHARD, EVENT_RECORD,
     NEW_ID, NEW_SHARD, NEW_PID,
-    EVENT_ENTITY, EVENT_SEQ, EVENT_SHARD, EVENT_POS, EVENT_RECORD,
-    CUT_ENTITY, CUT_SHARD, CUT_BELOW,
+    CUT_ENTITY, CUT_BELOW,
 };
 
 static struct slice slice_from(struct sherd_bytes bytes)
@@ -67,7 +67,7 @@ static void add_shard(struct pg_group *group, const struct sherd_backend_shard *
     if (map_get(&group->shard_table, key))
         return;
     known = pg_known_shard(group->known, key);
-    if (known && !known->is_lost) {
+    if (known && !known->is_lost && !known->is_taken) {
         plan.is_found = true;
         plan.id = known->id;
         plan.fence = known->fence;
@@ -95,8 +95,8 @@ void pg_group_begin(struct pg_group *group, struct pg_known *known,
                     struct sherd_backend_request *const *requests,
                     uint32_t count)
 {
-    *group = (struct pg_group){ .requests = requests, .count = count,
-                                .known = known, .ids = ids, .claim = claim };
+    *group = (struct pg_group){ .requests = requests, .count = count, .known = known, .ids = ids,
+                                .claim = claim };
     for (uint32_t i = 0; i < count; i++) {
         const struct sherd_backend_request *request = requests[i];
 
@@ -117,7 +117,7 @@ void pg_group_fini(struct pg_group *group)
     map_fini(&group->shard_table);
     map_fini(&group->entity_table);
     buf_fini(&group->key);
-    for (uint32_t i = 0; i < PG_APPEND_PARAMETERS; i++)
+    for (uint32_t i = 0; i < PG_APPEND_ARRAYS; i++)
         pg_array_fini(&group->parameters[i]);
     for (uint32_t i = 0; i < 4; i++)
         pg_array_fini(&group->questions[i]);
@@ -168,6 +168,8 @@ bool pg_group_is_halted(const struct pg_group *group, const struct pg_shard_plan
 /* All shards are claimed with the fence of each request, and none is halted. */
 static bool are_claimed(struct pg_group *group)
 {
+    if (!group->generation)
+        return false;
     for (uint32_t i = 0; i < group->count; i++) {
         const struct sherd_backend_request *request = group->requests[i];
 
@@ -235,8 +237,9 @@ static bool are_next(struct pg_group *group)
 
 void pg_group_clear_parameters(struct pg_group *group)
 {
-    for (uint32_t i = 0; i < PG_APPEND_PARAMETERS; i++)
+    for (uint32_t i = 0; i < PG_APPEND_ARRAYS; i++)
         pg_array_clear(&group->parameters[i], i == NEW_PID || i == EVENT_RECORD);
+    group->added = 0;
 }
 
 void pg_group_put_record(struct pg_group *group, uint32_t entity,
@@ -257,7 +260,8 @@ void pg_group_put_record(struct pg_group *group, uint32_t entity,
     pg_array_add(&to[EVENT_ENTITY], plan->id);
     pg_array_add(&to[EVENT_SEQ], record->seq);
     pg_array_add(&to[EVENT_SHARD], shard->id);
-    pg_array_add(&to[EVENT_POS], shard->last + ++shard->added);
+    group->added++;
+    shard->is_added = true;
     pg_array_add_bytes(&to[EVENT_RECORD], slice_from(record->bytes));
 }
 
@@ -268,26 +272,7 @@ void pg_group_put_cut(struct pg_group *group, const struct sherd_backend_entity 
     if (entity->cut < 2 || !plan->id)
         return;
     pg_array_add(&group->parameters[CUT_ENTITY], plan->id);
-    pg_array_add(&group->parameters[CUT_SHARD], group->shards.items[plan->shard].id);
     pg_array_add(&group->parameters[CUT_BELOW], entity->cut);
-}
-
-void pg_group_put_shards(struct pg_group *group)
-{
-    struct pg_array *to = group->parameters;
-
-    for (uint32_t i = 0; i < group->shards.count; i++) {
-        const struct pg_shard_plan *plan = &group->shards.items[i];
-
-        if (!plan->is_found || plan->is_written || plan->is_lost || pg_group_is_halted(group, plan))
-            continue;
-        pg_array_add(&to[SHARD_ID], plan->id);
-        pg_array_add(&to[SHARD_TERM], plan->fence.term);
-        pg_array_add(&to[SHARD_EPOCH], plan->fence.epoch);
-        pg_array_add(&to[SHARD_CLAIM], plan->claim);
-        pg_array_add(&to[SHARD_LAST], plan->last);
-        pg_array_add(&to[SHARD_ADDED], plan->added);
-    }
 }
 
 static void put_requests(struct pg_group *group)
@@ -307,6 +292,8 @@ static void put_requests(struct pg_group *group)
 
 enum pg_way pg_group_plan(struct pg_group *group)
 {
+    group->generation = group->known->generation; /* a new connection forgets it */
+    group->position = group->known->position;
     if (!are_claimed(group))
         return PG_WAY_SLOW;
     if (!are_known(group))
@@ -317,112 +304,69 @@ enum pg_way pg_group_plan(struct pg_group *group)
         return PG_WAY_ONE; /* the caller reserves ids first, and calls again */
     pg_group_clear_parameters(group);
     put_requests(group);
-    pg_group_put_shards(group);
     return PG_WAY_ONE;
-}
-
-static uint32_t put_all(struct pg_group *group, struct slice *parameters,
-                        const enum parameter *wanted, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        parameters[i] = pg_array_value(&group->parameters[wanted[i]]);
-    return count;
 }
 
 enum pg_statement pg_group_statement(struct pg_group *group,
                                      struct slice parameters[PG_APPEND_PARAMETERS],
                                      uint32_t *count)
 {
-    static const enum parameter records[] = { EVENT_ENTITY, EVENT_SEQ, EVENT_SHARD, EVENT_POS,
-                                              EVENT_RECORD };
-    static const enum parameter records_of_one[] = { EVENT_ENTITY, EVENT_SEQ, EVENT_POS,
-                                                     EVENT_RECORD };
-    uint32_t shards = SHARD_ADDED + 1;
+    const uint64_t numbers[] = { group->claim, group->generation, group->position };
+    const uint32_t records = 3 + EVENT_RECORD + 1;
 
-    for (uint32_t i = 0; i < PG_APPEND_PARAMETERS; i++)
-        parameters[i] = pg_array_value(&group->parameters[i]);
+    for (uint32_t i = 0; i < 3; i++) {
+        pg_put_int8(group->numbers[i], numbers[i]);
+        parameters[i] = slice_of(group->numbers[i], 8);
+    }
+    for (uint32_t i = 0; i < PG_APPEND_ARRAYS; i++)
+        parameters[3 + i] = pg_array_value(&group->parameters[i]);
     *count = PG_APPEND_PARAMETERS;
     if (group->parameters[NEW_ID].count || group->parameters[CUT_ENTITY].count)
         return PG_APPEND;
-    if (group->parameters[SHARD_ID].count != 1) {
-        *count = shards + put_all(group, parameters + shards, records, 5);
+    *count = records;
+    if (group->added != 1)
         return PG_APPEND_KNOWN;
-    }
-    for (uint32_t i = 0; i < shards; i++)
-        parameters[i] = pg_array_first(&group->parameters[i]);
-    *count = shards + put_all(group, parameters + shards, records_of_one, 4);
-    if (group->parameters[EVENT_SEQ].count != 1)
-        return PG_APPEND_ONE;
-    for (uint32_t i = 0; i < 4; i++)
-        parameters[shards + i] = pg_array_first(&group->parameters[records_of_one[i]]);
+    for (uint32_t i = 3; i < records; i++)
+        parameters[i] = pg_array_first(&group->parameters[i - 3]);
     return PG_APPEND_RECORD;
-}
-
-bool pg_group_written(struct pg_group *group, uint64_t shard)
-{
-    for (uint32_t i = 0; i < group->shards.count; i++)
-        if (group->shards.items[i].id == shard) {
-            group->shards.items[i].is_written = true;
-            return true;
-        }
-    return false;
-}
-
-static void learn_entities(struct pg_group *group, bool only_written)
-{
-    for (uint32_t i = 0; i < group->entities.count; i++) {
-        const struct pg_entity_plan *plan = &group->entities.items[i];
-        const struct pg_shard_plan *shard = &group->shards.items[plan->shard];
-
-        if (plan->is_found && plan->id && shard->is_found &&
-            shard->is_written == only_written)
-            pg_know_entity(group->known, plan->pid,
-                           (struct pg_known_entity){ plan->id, plan->last, shard->fence });
-    }
-}
-
-static void learn_shard(struct pg_group *group, struct pg_shard_plan *plan)
-{
-    struct slice key = pg_shard_key(&group->key, plan->type, plan->shard);
-    struct pg_known_shard *known = pg_known_shard(group->known, key);
-
-    /* Another owner's position is not what this writer confirmed. */
-    if (known && known->id == plan->id && plan->claim == group->claim)
-        known->last = plan->last + plan->added;
-}
-
-uint32_t pg_group_settle(struct pg_group *group)
-{
-    uint32_t left = 0;
-
-    learn_entities(group, true);
-    for (uint32_t i = 0; i < group->shards.count; i++) {
-        if (group->shards.items[i].is_written)
-            learn_shard(group, &group->shards.items[i]);
-        else
-            left++;
-    }
-    for (uint32_t i = 0; i < group->count; i++) {
-        struct sherd_backend_request *request = group->requests[i];
-
-        for (uint32_t j = 0; j < request->shard_count; j++)
-            if (group->shards.items[pg_group_shard_of(group, &request->shards[j])].is_written)
-                request->shards[j].result = SHERD_BACKEND_DONE;
-        for (uint32_t j = 0; j < request->entity_count; j++)
-            request->entities[j].result = request->shards[request->entities[j].shard].result;
-        if (!left)
-            request->result = SHERD_BACKEND_DONE;
-    }
-    return left;
 }
 
 void pg_group_learn(struct pg_group *group)
 {
-    learn_entities(group, false);
-    for (uint32_t i = 0; i < group->shards.count; i++) {
-        struct pg_shard_plan *plan = &group->shards.items[i];
+    uint64_t position = group->position + group->added;
 
-        if (!plan->is_written && plan->is_found && !plan->is_lost)
-            learn_shard(group, plan);
+    group->known->generation = group->generation;
+    group->known->position = position;
+    for (uint32_t i = 0; i < group->entities.count; i++) {
+        const struct pg_entity_plan *plan = &group->entities.items[i];
+        const struct pg_shard_plan *shard = &group->shards.items[plan->shard];
+
+        if (plan->is_found && plan->id && shard->is_found)
+            pg_know_entity(group->known, plan->pid,
+                           (struct pg_known_entity){ plan->id, plan->last, shard->fence });
+    }
+    for (uint32_t i = 0; i < group->shards.count; i++) {
+        const struct pg_shard_plan *plan = &group->shards.items[i];
+        struct pg_known_shard *known =
+            pg_known_shard(group->known, pg_shard_key(&group->key, plan->type, plan->shard));
+
+        /* Another owner's records are not what this writer confirmed. */
+        if (plan->is_added && !plan->is_lost && plan->claim == group->claim && known &&
+            known->id == plan->id)
+            known->last = position;
+    }
+}
+
+void pg_group_settle(struct pg_group *group)
+{
+    pg_group_learn(group);
+    for (uint32_t i = 0; i < group->count; i++) {
+        struct sherd_backend_request *request = group->requests[i];
+
+        for (uint32_t j = 0; j < request->shard_count; j++)
+            request->shards[j].result = SHERD_BACKEND_DONE;
+        for (uint32_t j = 0; j < request->entity_count; j++)
+            request->entities[j].result = SHERD_BACKEND_DONE;
+        request->result = SHERD_BACKEND_DONE;
     }
 }

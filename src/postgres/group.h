@@ -1,9 +1,9 @@
-/* Plans how a group of appends is written: by one statement that checks every shard's fence and
- * position, or, where that writes nothing, by looking first.
+/* Plans how a group of appends is written: by one statement that checks the generation and the position
+ * of this writer, or, where that writes nothing, by looking first.
  *
- * The one statement needs all shards claimed by this writer, all entities known, and all records next
- * in order. For a repetition, and for shards that the statement did not write, the store is read under
- * locks, and each entity is judged. */
+ * The one statement needs a known generation, all shards claimed by this writer, all entities known, and
+ * all records next in order. Otherwise, and for a repetition, the store is read while the writer's row
+ * is locked, and each entity is judged. */
 #ifndef SHERD_POSTGRES_GROUP_H
 #define SHERD_POSTGRES_GROUP_H
 
@@ -19,7 +19,8 @@
 #include "postgres/known.h"
 #include "postgres/sql.h"
 
-#define PG_APPEND_PARAMETERS 17
+#define PG_APPEND_ARRAYS 9
+#define PG_APPEND_PARAMETERS (3 + PG_APPEND_ARRAYS)
 #define PG_ERROR_MAX SHERD_BACKEND_ERROR_MAX
 #define PG_HALTED                                            \
     "the server lost confirmed events of this type, and " \
@@ -40,11 +41,11 @@ void pg_ids_add(struct pg_ids *ids, uint64_t first, uint64_t count);
 struct pg_shard_plan {
     struct slice type, shard; /* lent by a request */
     bool is_found;            /* its row is known, or was read */
-    uint64_t id, claim, last;
+    uint64_t id, claim;
+    uint64_t last; /* the writer's position, read with the row */
     struct fence fence;
-    uint64_t added;  /* new records */
-    bool is_written; /* settled by the one statement */
-    bool is_lost;    /* confirmed records are gone */
+    bool is_added; /* has new records, or repeated ones */
+    bool is_lost;  /* confirmed records are gone */
     uint64_t confirmed; /* if lost: the last position that was confirmed */
 };
 
@@ -63,7 +64,10 @@ struct pg_group {
     uint32_t count;
     struct pg_known *known;
     struct pg_ids *ids;
-    uint64_t claim; /* this writer's */
+    uint64_t claim; /* this writer's number */
+    uint64_t generation, position; /* those of this writer; 0: it has no row */
+    uint32_t added; /* records among the parameters */
+    uint8_t numbers[3][8];
     const struct map *halted; /* types that write nothing; null: none */
     VEC(struct pg_shard_plan) shards;
     VEC(struct pg_entity_plan) entities;
@@ -73,7 +77,7 @@ struct pg_group {
     /* in order of the requests' records, for those that are compared: 1 + whether the stored one is
      * equal; 0: none is stored */
     VEC(uint8_t) same;
-    struct pg_array parameters[PG_APPEND_PARAMETERS]; /* of PG_APPEND; see pg_group_statement */
+    struct pg_array parameters[PG_APPEND_ARRAYS]; /* of PG_APPEND; see pg_group_statement */
     struct pg_array questions[4]; /* types, names; persistence ids; see pg_group_* */
     VEC(uint32_t) asked;           /* entities of the last question */
 };
@@ -103,14 +107,12 @@ void pg_group_looked(struct pg_group *group);
 enum pg_statement pg_group_statement(struct pg_group *group,
                                      struct slice parameters[PG_APPEND_PARAMETERS],
                                      uint32_t *count);
-/* The statement wrote this shard. False: an unknown one. */
-bool pg_group_written(struct pg_group *group, uint64_t shard);
-/* Settles what was written. Returns the number of shards that were not. */
-uint32_t pg_group_settle(struct pg_group *group);
+/* The one statement wrote everything. */
+void pg_group_settle(struct pg_group *group);
 
-/* ---- judge.c: looking first, in one transaction, for all shards that are not written ---- */
+/* ---- judge.c: looking first, in one transaction ---- */
 
-/* Fills questions: 0 types and 1 names for PG_LOCK. */
+/* Fills questions: 0 types and 1 names for PG_NAMED. */
 void pg_group_ask_shards(struct pg_group *group);
 /* 0 persistence ids for PG_ENTITIES; the answer goes to pg_group_entity and pg_group_looked. */
 void pg_group_ask_entities(struct pg_group *group);
@@ -129,12 +131,10 @@ bool pg_group_is_halted(const struct pg_group *group, const struct pg_shard_plan
 /* Index of a request's shard, or entity, in the group. */
 uint32_t pg_group_shard_of(struct pg_group *group, const struct sherd_backend_shard *shard);
 uint32_t pg_group_entity_of(struct pg_group *group, const struct sherd_backend_entity *entity);
-/* Add to the parameters: a new record, with its entity's row if that is new; an entity's deletions; all
- * shards that are not written. */
+/* Add to the parameters: a new record, with its entity's row if that is new; an entity's deletions. */
 void pg_group_put_record(struct pg_group *group, uint32_t entity,
                          const struct sherd_backend_record *record);
 void pg_group_put_cut(struct pg_group *group, const struct sherd_backend_entity *entity);
-void pg_group_put_shards(struct pg_group *group);
 void pg_group_clear_parameters(struct pg_group *group);
 
 #endif

@@ -1,5 +1,4 @@
-/* Judges a group by what the store has: for repetitions, and for shards that the one statement did not
- * write. */
+/* Judges a group by what the store has: for repetitions, and where the one statement wrote nothing. */
 #include "postgres/group.h"
 
 #include <inttypes.h>
@@ -22,10 +21,7 @@ void pg_group_ask_shards(struct pg_group *group)
     for (uint32_t i = 0; i < group->shards.count; i++) {
         struct pg_shard_plan *plan = &group->shards.items[i];
 
-        if (plan->is_written)
-            continue;
-        plan->is_found = false;
-        plan->added = 0;
+        plan->is_found = plan->is_added = false;
         pg_array_add_bytes(&group->questions[0], plan->type);
         pg_array_add_bytes(&group->questions[1], plan->shard);
     }
@@ -38,22 +34,11 @@ void pg_group_ask_entities(struct pg_group *group)
     for (uint32_t i = 0; i < group->entities.count; i++) {
         struct pg_entity_plan *plan = &group->entities.items[i];
 
-        if (group->shards.items[plan->shard].is_written)
-            continue;
         plan->is_found = plan->is_added = false;
         plan->id = plan->last = 0;
         vec_push(&group->asked, i);
         pg_array_add_bytes(&group->questions[0], plan->pid);
     }
-}
-
-static bool is_left(struct pg_group *group, const struct sherd_backend_request *request,
-                    const struct sherd_backend_record *record)
-{
-    const struct sherd_backend_entity *entity = &request->entities[record->entity];
-    uint32_t shard = pg_group_shard_of(group, &request->shards[entity->shard]);
-
-    return !group->shards.items[shard].is_written;
 }
 
 uint32_t pg_group_ask_records(struct pg_group *group)
@@ -67,8 +52,6 @@ uint32_t pg_group_ask_records(struct pg_group *group)
         for (uint32_t j = 0; request->again && j < request->record_count; j++) {
             const struct sherd_backend_record *record = &request->records[j];
 
-            if (!is_left(group, request, record))
-                continue;
             pg_array_add_bytes(&group->questions[0],
                                slice_from(request->entities[record->entity].id));
             pg_array_add(&group->questions[1], record->seq);
@@ -96,7 +79,7 @@ void pg_group_shard_row(struct pg_group *group, const struct pg_shard_row *row)
     plan->fence = row->fence;
     plan->claim = row->claim;
     plan->last = row->last;
-    /* A shard's position never falls, so a lower one proves a loss under any claim. */
+    /* A writer's position never falls, so a lower one proves a loss under any claim. */
     if (known && (known->is_lost || row->last < known->last)) {
         plan->is_lost = true;
         plan->confirmed = known->last;
@@ -139,7 +122,7 @@ static void explain_loss(struct sherd_backend_request *request,
     if (plan->is_lost)
         (void)snprintf(request->error, sizeof request->error,
                        "the server lost confirmed events of shard %.*s of %.*s: it has %" PRIu64
-                       " of %" PRIu64,
+                       " of this node's %" PRIu64,
                        (int)shard->shard.size, (const char *)shard->shard.data,
                        (int)shard->type.size, (const char *)shard->type.data,
                        plan->last, plan->confirmed); /* may be cut */
@@ -154,7 +137,6 @@ static void explain_loss(struct sherd_backend_request *request,
 struct judged {
     struct sherd_backend_found found;
     uint64_t before, last;
-    bool is_left;
 };
 
 static void judge_record(const struct sherd_backend_request *request,
@@ -185,7 +167,7 @@ static bool put(struct pg_group *group, const struct sherd_backend_request *requ
         const struct sherd_backend_record *record = &request->records[i];
         const struct sherd_backend_entity *entity = &request->entities[record->entity];
 
-        if (!judged[record->entity].is_left || entity->result != SHERD_BACKEND_DONE ||
+        if (entity->result != SHERD_BACKEND_DONE ||
             request->shards[entity->shard].result != SHERD_BACKEND_DONE ||
             record->seq <= judged[record->entity].before)
             continue;
@@ -195,7 +177,7 @@ static bool put(struct pg_group *group, const struct sherd_backend_request *requ
     for (uint32_t i = 0; i < request->entity_count; i++) {
         const struct sherd_backend_entity *entity = &request->entities[i];
 
-        if (judged[i].is_left && entity->result == SHERD_BACKEND_DONE && entity->cut > 1 &&
+        if (entity->result == SHERD_BACKEND_DONE && entity->cut > 1 &&
             request->shards[entity->shard].result == SHERD_BACKEND_DONE) {
             pg_group_put_cut(group, entity);
             puts = true;
@@ -208,10 +190,9 @@ static void judge_shards(struct pg_group *group, struct sherd_backend_request *r
 {
     for (uint32_t i = 0; i < request->shard_count; i++) {
         struct sherd_backend_shard *shard = &request->shards[i];
-        const struct pg_shard_plan *plan = &group->shards.items[pg_group_shard_of(group, shard)];
+        struct pg_shard_plan *plan = &group->shards.items[pg_group_shard_of(group, shard)];
 
-        if (plan->is_written)
-            continue;
+        plan->is_added |= request->again != 0; /* an own try may have written them */
         shard->result = judge_shard(group, shard, plan);
         if (shard->result == SHERD_BACKEND_LOST || plan->is_lost)
             explain_loss(request, shard, plan);
@@ -232,18 +213,15 @@ static bool judge_request(struct pg_group *group, struct sherd_backend_request *
             &group->entities.items[pg_group_entity_of(group, &request->entities[i])];
 
         judged[i].before = judged[i].last = plan->last;
-        judged[i].is_left = !group->shards.items[plan->shard].is_written;
     }
     for (uint32_t i = 0; i < request->record_count; i++) {
         const struct sherd_backend_record *record = &request->records[i];
 
-        if (judged[record->entity].is_left)
-            judge_record(request, record, &judged[record->entity],
-                         request->again ? group->same.items[(*compared)++] : 0);
+        judge_record(request, record, &judged[record->entity],
+                     request->again ? group->same.items[(*compared)++] : 0);
     }
     for (uint32_t i = 0; i < request->entity_count; i++)
-        if (judged[i].is_left)
-            request->entities[i].result = sherd_backend_decide(request, i, &judged[i].found);
+        request->entities[i].result = sherd_backend_decide(request, i, &judged[i].found);
     request->result = SHERD_BACKEND_DONE;
     puts = put(group, request, judged);
     mem_free(judged);
@@ -258,6 +236,5 @@ bool pg_group_judge(struct pg_group *group)
     pg_group_clear_parameters(group);
     for (uint32_t i = 0; i < group->count; i++)
         writes |= judge_request(group, group->requests[i], &compared);
-    pg_group_put_shards(group);
     return writes;
 }

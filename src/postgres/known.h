@@ -1,8 +1,11 @@
 /* Remembers what a writer knows of its shards and of entities, so that a group needs one statement.
  *
- * A shard is known from its claim on. `last` is the highest position that was confirmed: a lower one in
- * the store means that confirmed records are gone. An entity's last number is valid while the shard's
- * fence is the one under which it was read: every other writer has a higher one. */
+ * A shard is known from its claim on. `last` is the writer's highest position that was confirmed with
+ * records of the shard: a lower one in the store means that some of these are gone. The generation is
+ * valid within one connection, since a store may only go back between two. It was read together with
+ * the shards: those that are not `is_taken` were the writer's then, and a claim of one raises it. An
+ * entity's last number is valid while the shard's fence is the one under which it was read: every other
+ * writer has a higher one. */
 #ifndef SHERD_POSTGRES_KNOWN_H
 #define SHERD_POSTGRES_KNOWN_H
 
@@ -20,7 +23,8 @@ struct pg_known_shard {
     uint64_t id;
     struct fence fence;
     uint64_t last;
-    bool is_lost; /* confirmed records are gone, and its owner was not told yet */
+    bool is_lost;  /* confirmed records are gone, and its owner was not told yet */
+    bool is_taken; /* the store has not this writer's claim */
 };
 
 struct pg_known_entity {
@@ -31,6 +35,8 @@ struct pg_known_entity {
 
 /* Zero is empty. */
 struct pg_known {
+    uint64_t generation; /* the one of this writer; 0: not known */
+    uint64_t position;   /* with it: records of this writer */
     struct map shards;   /* key of pg_shard_key -> struct pg_known_shard */
     struct map entities; /* persistence id -> struct pg_known_entity */
 };

@@ -14,7 +14,7 @@
 #include "postgres/error_class.h"
 #include "postgres/sql.h"
 
-#define PG_CALL_PARAMETERS 17
+#define PG_CALL_PARAMETERS 12
 #define PG_RUN_MAX 64 /* statements of one run */
 #define PG_ERROR_SIZE 200
 #define PG_TIMELINE_SIZE 16

@@ -27,7 +27,6 @@ void pg_store_lost(struct pg_store *store, struct slice type, struct slice shard
 bool pg_store_must_compare(struct pg_store *store, const char *timeline)
 {
     bool is_other = store->timeline[0] && strcmp(timeline, store->timeline) != 0;
-    struct map_entry entry;
 
     (void)snprintf(store->next_timeline, sizeof store->next_timeline, "%s", timeline); /* fits */
     if (is_other) { /* the sequence may have gone back with the rest */
@@ -42,11 +41,26 @@ bool pg_store_must_compare(struct pg_store *store, const char *timeline)
         memcpy(store->timeline, store->next_timeline, sizeof store->timeline);
         return false;
     }
+    pg_ask_owned(store, 0);
+    return true;
+}
+
+struct slice pg_own_number(struct pg_store *store)
+{
+    pg_put_int8(store->number, store->settings.claim);
+    return slice_of(store->number, 8);
+}
+
+void pg_ask_owned(struct pg_store *store, uint32_t index)
+{
+    struct pg_call *call = pg_call_put(store, index, PG_OWNED, 2);
+    struct map_entry entry;
+
     pg_array_clear(&store->owned, false);
     for (uint32_t at = 0; map_next(&store->known.shards, &at, &entry);)
         pg_array_add(&store->owned, ((const struct pg_known_shard *)entry.value)->id);
-    pg_call_put(store, 0, PG_OWNED, 1)->parameters[0] = pg_array_value(&store->owned);
-    return true;
+    call->parameters[0] = pg_array_value(&store->owned);
+    call->parameters[1] = pg_own_number(store);
 }
 
 /* One known shard that the server has not, or has less of. */
@@ -61,17 +75,18 @@ static void note_lost(struct pg_store *store, struct slice key, struct pg_known_
     if (known->is_lost)
         return;
     known->is_lost = true;
+    pg_forget_entities(&store->known);
     pg_store_lost(store, type, shard, known->last, found);
 }
 
 /* Rows of PG_OWNED as a table from the shard's number. */
-static bool read_rows(const struct pg_store *store, struct map *table)
+static bool read_rows(const struct pg_store *store, uint32_t index, struct map *table)
 {
-    for (uint32_t i = 0; i < pg_rows(store, 0); i++) {
+    for (uint32_t i = 0; i < pg_rows(store, index); i++) {
         struct pg_cell cells[PG_SHARD_CELLS];
         struct pg_shard_row *row = mem_alloc(sizeof *row);
 
-        if (!pg_row(store, 0, i, cells, PG_SHARD_CELLS) || !pg_shard_decode(cells, row)) {
+        if (!pg_row(store, index, i, cells, PG_SHARD_CELLS) || !pg_shard_decode(cells, row)) {
             mem_free(row);
             return false;
         }
@@ -88,24 +103,34 @@ static void compare_rows(struct pg_store *store, struct map *table)
         struct pg_known_shard *known = entry.value;
         const struct pg_shard_row *row = map_get(table, map_u64(&known->id));
 
+        known->is_taken = !row || row->claim != store->settings.claim ||
+                          fence_compare(row->fence, known->fence) != 0;
         if (!row || fence_compare(row->fence, known->fence) < 0 || row->last < known->last)
             note_lost(store, entry.key, known, row ? row->last : 0);
     }
 }
 
-void pg_store_compared(struct pg_store *store, bool is_good)
+bool pg_read_owned(struct pg_store *store, uint32_t index)
 {
     struct map table = { 0 };
     struct map_entry entry;
+    bool is_good = read_rows(store, index, &table);
 
-    if (is_good && read_rows(store, &table))
-        compare_rows(store, &table);
     if (is_good)
-        memcpy(store->timeline, store->next_timeline, sizeof store->timeline);
-    pg_forget_entities(&store->known);
+        compare_rows(store, &table);
     for (uint32_t at = 0; map_next(&table, &at, &entry);)
         mem_free(entry.value);
     map_fini(&table);
+    return is_good;
+}
+
+void pg_store_compared(struct pg_store *store, bool is_good)
+{
+    if (is_good)
+        is_good = pg_read_owned(store, 0);
+    if (is_good)
+        memcpy(store->timeline, store->next_timeline, sizeof store->timeline);
+    pg_forget_entities(&store->known);
 }
 
 static bool is_halted(const struct pg_store *store, const struct sherd_backend_request *request)

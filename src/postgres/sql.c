@@ -7,10 +7,15 @@
     "WITH held AS (SELECT id FROM @shard WHERE type = $1::bytea AND shard = $2::bytea" \
     " AND term = $3::int8 AND epoch = $4::int8 AND claim = $5::int8 FOR NO KEY UPDATE)"
 
-#define OWNED                                                                               \
-    " owned AS (UPDATE @shard s SET last = s.last + w.n FROM want w WHERE s.id = w.shard"    \
-    " AND s.term = w.term AND s.epoch = w.epoch AND s.claim = w.claim AND s.last = w.last" \
-    " RETURNING s.id)"
+#define OWN                                                                      \
+    "WITH own AS (UPDATE @writer SET last = last + cardinality($5::int8[])"       \
+    " WHERE id = $1::int8 AND generation = $2::int8 AND last = $3::int8 RETURNING id),"
+
+#define ADDED                                                                                  \
+    " added AS (INSERT INTO @event (entity, seq, shard, writer, pos, at, record)"              \
+    " SELECT r.entity, r.seq, r.shard, own.id, $3 + r.n, clock_timestamp(), r.record FROM own," \
+    " unnest($4::int8[], $5::int8[], $6::int8[], $7::bytea[]) WITH ORDINALITY"                  \
+    " AS r (entity, seq, shard, record, n))"
 
 static const struct {
     const char *name, *text;
@@ -18,62 +23,46 @@ static const struct {
     [PG_BEGIN] = { "begin", "BEGIN ISOLATION LEVEL READ COMMITTED" },
     [PG_COMMIT] = { "commit", "COMMIT" },
     [PG_ROLLBACK] = { "rollback", "ROLLBACK" },
-    /* Shards: $1 number, $2 term, $3 epoch, $4 claim, $5 position, $6 new records. New entities: $7
-     * number, $8 shard, $9 persistence id. Records: $10 entity, $11 number, $12 shard, $13 position,
-     * $14 bytes. Deletions: $15 entity, $16 shard, $17 below; at
-     * most BACKEND_CUT_MAX of an entity, lowest first. Returns the shards that were written.
+    /* $1 writer, $2 its generation, $3 its position. Records: $4 entity, $5 number, $6 shard, $7 bytes.
+     * New entities: $8 number, $9 shard, $10 persistence id. Deletions: $11 entity, $12 below; at most
+     * BACKEND_CUT_MAX of an entity, lowest first. Returns the writer, or no row: nothing was written.
      *
-     * A shard's row is written only if it is as expected, also after a wait for another transaction,
-     * and everything else only with its shard. Rows are locked in any order: a group locks rows of its
-     * own writer's claim only, and a writer has one group at a time, so no two groups wait for each
-     * other. After a lost connection they may, and the server then ends one. */
+     * Everything is written only if the writer's row is as expected, also after a wait for another
+     * transaction. A claim of any of its shards raises the generation, so all shards of the group are
+     * still the writer's.
+     *
+     * Transactions lock rows in this order, so none waits in a circle: a shard, then a writer. A group
+     * locks its own writer only; a claim its shard, then the shard's former writer; a snapshot its
+     * shard only. The row of a new writer is inserted by its own claims, and no other one waits for
+     * it: no shard names it before they commit. */
     [PG_APPEND] = { "append",
-        "WITH want AS (SELECT * FROM unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[], $5::int8[], $6::int8[])"
-        " AS w (shard, term, epoch, claim, last, n)),"
-        OWNED ","
+        OWN
         " named AS (INSERT INTO @entity (id, shard, pid) SELECT r.id, r.shard, r.pid"
-        " FROM unnest($7::int8[], $8::int8[], $9::bytea[]) AS r (id, shard, pid) JOIN owned o ON o.id = r.shard),"
-        " added AS (INSERT INTO @event (entity, seq, shard, pos, at, record)"
-        " SELECT r.entity, r.seq, r.shard, r.pos, clock_timestamp(), r.record"
-        " FROM unnest($10::int8[], $11::int8[], $12::int8[], $13::int8[], $14::bytea[])"
-        " AS r (entity, seq, shard, pos, record) JOIN owned o ON o.id = r.shard),"
+        " FROM own, unnest($8::int8[], $9::int8[], $10::bytea[]) AS r (id, shard, pid)),"
+        ADDED ","
         " cut AS (DELETE FROM @event e USING (SELECT c.entity,"
         " least(c.below, (SELECT min(f.seq) FROM @event f WHERE f.entity = c.entity) + 10000) AS below"
-        " FROM unnest($15::int8[], $16::int8[], $17::int8[]) AS c (entity, shard, below)"
-        " JOIN owned o ON o.id = c.shard) d WHERE e.entity = d.entity AND e.seq < d.below)"
-        " SELECT id FROM owned" },
-    /* The same without new entities and deletions, whose parts take time also if they are empty: $7
-     * entity, $8 number, $9 shard, $10 position, $11 bytes. */
-    [PG_APPEND_KNOWN] = { "append_known",
-        "WITH want AS (SELECT * FROM unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[], $5::int8[], $6::int8[])"
-        " AS w (shard, term, epoch, claim, last, n)),"
-        OWNED ","
-        " added AS (INSERT INTO @event (entity, seq, shard, pos, at, record)"
-        " SELECT r.entity, r.seq, r.shard, r.pos, clock_timestamp(), r.record"
-        " FROM unnest($7::int8[], $8::int8[], $9::int8[], $10::int8[], $11::bytea[])"
-        " AS r (entity, seq, shard, pos, record) JOIN owned o ON o.id = r.shard)"
-        " SELECT id FROM owned" },
-    /* The same for one shard: $1 to $6 are numbers, and $7 entity, $8 number, $9 position, $10 bytes. */
-    [PG_APPEND_ONE] = { "append_one",
-        "WITH owned AS (UPDATE @shard SET last = last + $6::int8 WHERE id = $1::int8"
-        " AND term = $2::int8 AND epoch = $3::int8 AND claim = $4::int8 AND last = $5::int8 RETURNING id),"
-        " added AS (INSERT INTO @event (entity, seq, shard, pos, at, record)"
-        " SELECT r.entity, r.seq, o.id, r.pos, clock_timestamp(), r.record"
-        " FROM owned o, unnest($7::int8[], $8::int8[], $9::int8[], $10::bytea[])"
-        " AS r (entity, seq, pos, record))"
-        " SELECT id FROM owned" },
-    /* The same for one record: also $7 to $10 are no arrays. */
+        " FROM own, unnest($11::int8[], $12::int8[]) AS c (entity, below)) d"
+        " WHERE e.entity = d.entity AND e.seq < d.below)"
+        " SELECT id FROM own" },
+    /* The same without new entities and deletions, whose parts take time also if they are empty. */
+    [PG_APPEND_KNOWN] = { "append_known", OWN ADDED " SELECT id FROM own" },
+    /* The same for one record: $4 to $7 are no arrays. */
     [PG_APPEND_RECORD] = { "append_record",
-        "WITH owned AS (UPDATE @shard SET last = last + $6::int8 WHERE id = $1::int8"
-        " AND term = $2::int8 AND epoch = $3::int8 AND claim = $4::int8 AND last = $5::int8 RETURNING id)"
-        " INSERT INTO @event (entity, seq, shard, pos, at, record)"
-        " SELECT $7::int8, $8::int8, id, $9::int8, clock_timestamp(), $10::bytea FROM owned"
-        " RETURNING shard" },
-    /* $1 types, $2 names. Returns struct pg_shard_row. */
-    [PG_LOCK] = { "lock",
-        "SELECT s.type, s.shard, s.id, s.term, s.epoch, s.claim, s.last FROM @shard s"
-        " JOIN unnest($1::bytea[], $2::bytea[]) AS w (type, shard) ON s.type = w.type AND s.shard = w.shard"
-        " ORDER BY s.id FOR NO KEY UPDATE OF s" },
+        "WITH own AS (UPDATE @writer SET last = last + 1"
+        " WHERE id = $1::int8 AND generation = $2::int8 AND last = $3::int8 RETURNING id)"
+        " INSERT INTO @event (entity, seq, shard, writer, pos, at, record)"
+        " SELECT $4::int8, $5::int8, $6::int8, id, $3 + 1, clock_timestamp(), $7::bytea FROM own"
+        " RETURNING writer" },
+    /* $1 writer. Locks its row until the commit: no claim of its shards commits meanwhile, and no
+     * earlier try of this writer writes any more. Returns generation and position, or no row. */
+    [PG_RENEW] = { "renew",
+        "UPDATE @writer SET generation = generation + 1 WHERE id = $1::int8 RETURNING generation, last" },
+    /* $1 types, $2 names, $3 writer. Returns struct pg_shard_row. */
+    [PG_NAMED] = { "named",
+        "SELECT s.type, s.shard, s.id, s.term, s.epoch, s.claim,"
+        " coalesce((SELECT last FROM @writer WHERE id = $3::int8), 0) FROM @shard s"
+        " JOIN unnest($1::bytea[], $2::bytea[]) AS w (type, shard) ON s.type = w.type AND s.shard = w.shard" },
     /* $1 persistence ids. Returns struct pg_entity_row. */
     [PG_ENTITIES] = { "entities",
         "SELECT w.n, e.id, coalesce((SELECT max(seq) FROM @event WHERE entity = e.id), 0)"
@@ -84,19 +73,34 @@ static const struct {
         " FROM unnest($1::bytea[], $2::int8[], $3::bytea[]) WITH ORDINALITY AS w (pid, seq, record, n)"
         " JOIN @entity e ON e.pid = w.pid JOIN @event ev ON ev.entity = e.id AND ev.seq = w.seq" },
     [PG_IDS] = { "ids", "SELECT nextval('@entity_id')" },
-    /* $1 type, $2 shard, $3 term, $4 epoch, $5 claim, $6 term of the proof, $7 proof or 0, $8 the next
-     * epoch is wanted, $9 owner. Returns struct pg_claim_row. */
+    /* $1 type, $2 shard, $3 term, $4 epoch, $5 writer, $6 term of the proof, $7 proof or 0, $8 the next
+     * epoch is wanted, $9 owner. Returns struct pg_claim_row.
+     *
+     * The shard's row is locked first and read as it is then, so the writer that it names is the last
+     * one, and its generation is raised. A shard's row that another claim made meanwhile is not visible
+     * to this statement: nothing is written, and the claim runs again. */
     [PG_CLAIM] = { "claim",
-        "WITH p AS (SELECT coalesce((SELECT last FROM @term WHERE type = $1::bytea), 0) AS last,"
+        "WITH old AS MATERIALIZED (SELECT claim FROM @shard"
+        " WHERE type = $1::bytea AND shard = $2::bytea FOR NO KEY UPDATE),"
+        " p AS MATERIALIZED (SELECT (SELECT count(*) FROM old) AS found,"
+        " coalesce((SELECT last FROM @term WHERE type = $1), 0) AS last,"
         " coalesce((SELECT min(term) FROM @proof WHERE type = $1), 0) AS lowest,"
         " coalesce((SELECT value FROM @proof WHERE type = $1 AND term = $6::int8), 0) AS value),"
-        " w AS (INSERT INTO @shard AS s (type, shard, term, epoch, claim, last, owner)"
-        " SELECT $1, $2::bytea, $3::int8, $4::int8, $5::int8, 0, $9::text FROM p WHERE $7::int8 = 0 OR p.value = $7"
+        " made AS (INSERT INTO @writer (id, generation, last, taken, owner)"
+        " SELECT $5::int8, 1, 0, 0, $9::text FROM p WHERE ($7::int8 = 0 OR p.value = $7)"
+        " AND NOT EXISTS (SELECT 1 FROM old WHERE claim = $5) ON CONFLICT (id) DO NOTHING),"
+        " w AS (INSERT INTO @shard AS s (type, shard, term, epoch, claim, owner)"
+        " SELECT $1, $2, $3::int8, $4::int8, $5, $9 FROM p WHERE $7 = 0 OR p.value = $7"
         " ON CONFLICT (type, shard) DO UPDATE SET"
         " term = CASE WHEN $8::bool THEN s.term ELSE $3 END,"
         " epoch = CASE WHEN $8 THEN s.epoch + 1 ELSE $4 END, claim = $5, owner = $9"
-        " WHERE $8 OR (s.term, s.epoch) <= ($3, $4) RETURNING s.id, s.term, s.epoch, s.last)"
-        " SELECT p.last, p.lowest, p.value, w.id, w.term, w.epoch, w.last, s.term, s.epoch"
+        " WHERE ($8 OR (s.term, s.epoch) <= ($3, $4)) AND (SELECT found FROM p) = 1"
+        " RETURNING s.id, s.term, s.epoch),"
+        " ended AS (INSERT INTO @writer AS f (id, generation, last, taken, owner)"
+        " SELECT claim, 1, 0, 0, '' FROM old WHERE claim <> 0 AND EXISTS (SELECT 1 FROM w)"
+        " ON CONFLICT (id) DO UPDATE SET generation = f.generation + 1, taken = f.taken + (f.id <> $5)::int)"
+        " SELECT p.last, p.lowest, p.value, w.id, w.term, w.epoch,"
+        " coalesce((SELECT last FROM @writer WHERE id = $5), 0), s.term, s.epoch"
         " FROM p LEFT JOIN w ON true LEFT JOIN @shard s ON s.type = $1 AND s.shard = $2" },
     /* $1 type, $2 shard. Returns term and epoch. */
     [PG_SHARD] = { "shard", "SELECT term, epoch FROM @shard WHERE type = $1::bytea AND shard = $2::bytea" },
@@ -116,9 +120,10 @@ static const struct {
         " SELECT p.last, p.lowest, p.value, t.last FROM p LEFT JOIN t ON true" },
     /* $1 type. Returns names. */
     [PG_SHARDS] = { "shards", "SELECT shard FROM @shard WHERE type = $1::bytea ORDER BY shard" },
-    /* $1 numbers. Returns struct pg_shard_row. */
+    /* $1 numbers, $2 writer. Returns struct pg_shard_row. */
     [PG_OWNED] = { "owned",
-        "SELECT type, shard, id, term, epoch, claim, last FROM @shard WHERE id = ANY ($1::int8[])" },
+        "SELECT type, shard, id, term, epoch, claim, coalesce((SELECT last FROM @writer WHERE id = $2::int8), 0)"
+        " FROM @shard WHERE id = ANY ($1::int8[])" },
     [PG_LIVES] = { "lives", "SELECT 1" },
     [PG_TOUCH] = { "touch", "UPDATE @meta SET touched = clock_timestamp()" },
     /* $1 persistence id, $2 first number, $3 most records, $4 most bytes. Returns struct pg_replay_row.

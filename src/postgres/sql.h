@@ -12,11 +12,11 @@ enum pg_statement {
     PG_BEGIN,
     PG_COMMIT,
     PG_ROLLBACK,
-    PG_APPEND,   /* checks fence and position of shards, and writes: one statement, one commit */
+    PG_APPEND,   /* checks the writer's row, and writes: one statement, one commit */
     PG_APPEND_KNOWN,
-    PG_APPEND_ONE,
     PG_APPEND_RECORD,
-    PG_LOCK,     /* reads shards and locks them until the commit */
+    PG_RENEW,    /* takes a new generation, and locks the writer's row until the commit */
+    PG_NAMED,    /* shards by their names */
     PG_ENTITIES, /* looks up entities */
     PG_SAME,     /* compares stored records with given ones */
     PG_IDS,      /* reserves PG_IDS_COUNT numbers of entities */
@@ -38,6 +38,9 @@ enum pg_statement {
 };
 
 #define PG_IDS_COUNT 1000 /* as in 001.sql */
+#define PG_TABLES_OLD                                                           \
+    "its tables are of version 1: export them with the program that made them " \
+    "(sherd journal export), drop the schema, and import"
 #define PG_SHORT_COUNT 8  /* records of PG_REPLAY_SHORT; as in its text, as the next */
 #define PG_SHORT_SIZE 32768 /* bytes of each */
 #define PG_SCHEMA_MAX 63  /* bytes of a schema's name */

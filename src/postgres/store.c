@@ -257,6 +257,7 @@ static enum pg_next connected(struct pg_store *store, const struct pg_outcome *o
         say_state(store, true);
         return retry(store, &store->connects);
     }
+    store->known.generation = 0; /* the store may have gone back */
     if (pg_store_must_compare(store, outcome->timeline)) {
         (void)pg_run(store, 1, false);
         store->phase = PG_COMPARING;

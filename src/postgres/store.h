@@ -61,7 +61,8 @@ struct pg_store {
     uint32_t attempt, connects; /* tries of the job, and of connecting */
     struct pg_step step;
     struct pg_call *calls, *answers; /* PG_RUN_MAX of the next run, and of the last one */
-    struct pg_array owned;           /* parameter of a comparison */
+    struct pg_array owned;           /* parameter of pg_ask_owned */
+    uint8_t number[8];               /* the writer's, as a parameter */
     enum pg_class class;             /* of the last failure */
     char text[PG_ERROR_SIZE];
 };
@@ -117,6 +118,12 @@ bool pg_store_refuse_halted(struct pg_store *store, struct sherd_backend_request
 
 /* ---- loss.c ---- */
 
+/* The writer's number as a parameter. */
+struct slice pg_own_number(struct pg_store *store);
+/* Asks for the rows of all known shards. */
+void pg_ask_owned(struct pg_store *store, uint32_t index);
+/* Notes which of them are taken or lost, and logs losses. False: a row is damaged. */
+bool pg_read_owned(struct pg_store *store, uint32_t index);
 /* Whether the known shards are to be compared with those of a server with another history. Sets the step. */
 bool pg_store_must_compare(struct pg_store *store, const char *timeline);
 void pg_store_compared(struct pg_store *store, bool is_good);

@@ -120,7 +120,7 @@ def the_commands_read_find_damage_and_export(cluster):
     expect("incomplete" in run("export", cluster.journal, code=1), "a damaged event is exported")
     server.sql(f"DELETE FROM sherd.event WHERE entity = {row} AND seq = 2")
     expect("an event before it is missing" in run("verify", cluster.journal, code=1), "a gap is not found")
-    server.sql(f"UPDATE sherd.shard SET last = 0; DELETE FROM sherd.entity WHERE id = {row}")
+    server.sql(f"UPDATE sherd.writer SET last = 0; DELETE FROM sherd.entity WHERE id = {row}")
     expect(objects("verify", cluster.journal)[-1]["damaged"] == 0, "verify without --deep compares the tables")
     said = run("verify", "--deep", cluster.journal, code=1)
     expect("without a row of their entity" in said and "position is below" in said, f"verify --deep finds {said}")

@@ -5,6 +5,7 @@ from cluster import Cluster, Failed, end_on_signals, show_logs
 
 import postgres_server
 from airports_check import psql, varint
+from postgres_parts import gaps
 
 
 class PostgresCluster(Cluster):
@@ -16,11 +17,9 @@ class PostgresCluster(Cluster):
         self.journal = "postgres:" + server.url()
 
     def gaps(self):
-        """Returns the number of entities and shards whose events are not numbered 1, 2, 3, ..."""
-        return int(self.server.sql(
-            "SELECT (SELECT count(*) FROM (SELECT entity FROM sherd.event GROUP BY entity HAVING max(seq) <> count(*) OR min(seq) <> 1) a)"
-            " + (SELECT count(*) FROM (SELECT s.id FROM sherd.shard s JOIN sherd.event e ON e.shard = s.id GROUP BY s.id"
-            " HAVING max(e.pos) <> max(s.last) OR count(*) <> max(s.last) OR count(DISTINCT e.pos) <> count(*)) b)"))
+        """Returns the number of entities and writers whose events are not numbered 1, 2, 3, ..."""
+        return gaps(self.server) + int(self.server.sql(
+            "SELECT count(*) FROM (SELECT entity FROM sherd.event GROUP BY entity HAVING max(seq) <> count(*) OR min(seq) <> 1) a"))
 
     def late(self):
         last, count = {}, 0

@@ -148,7 +148,10 @@ def refusals(program, server):
     expect(code == 0, "loopback needs no TLS", said)
     server.sql("UPDATE sherd.meta SET min_reader = 9")
     refused(program, url, "newer program", "tables of a newer version are refused")
-    server.sql("UPDATE sherd.meta SET min_reader = 1")
+    server.sql("UPDATE sherd.meta SET min_reader = 2")
+    server.sql("ALTER TABLE sherd.writer RENAME TO later")
+    refused(program, url, "version 1: export them", "tables of version 1 are refused, with what to do")
+    server.sql("ALTER TABLE sherd.later RENAME TO writer")
     with tempfile.NamedTemporaryFile("w") as file:
         file.write("Secret-77\n")
         file.flush()

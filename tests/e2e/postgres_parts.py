@@ -5,6 +5,13 @@ import subprocess
 import threading
 
 
+def gaps(server):
+    """Returns the number of writers whose events are not numbered 1, 2, 3, ... up to their position."""
+    return int(server.sql(
+        "SELECT count(*) FROM sherd.writer w WHERE EXISTS (SELECT 1 FROM sherd.event e WHERE e.writer = w.id"
+        " HAVING coalesce(max(e.pos), 0) <> w.last OR count(*) <> w.last OR count(DISTINCT e.pos) <> w.last)"))
+
+
 class Writer:
     """tests/e2e/postgres_writer.c: each call sends an instruction; the answer is a list of words."""
 

@@ -56,7 +56,7 @@ def a_session_that_holds_a_shard_is_ended(server):
     expect(fill(former, "9", "T|9", "a"), "the former owner writes")
     holder = server.session("application_name='" + server.sql(
         "SELECT min(application_name) FROM pg_stat_activity WHERE application_name LIKE 'sherd:%'") + "'")
-    holder.stdin.write("BEGIN; UPDATE sherd.shard SET last = last WHERE shard = '9';\n")
+    holder.stdin.write("BEGIN; UPDATE sherd.shard SET claim = claim WHERE shard = '9';\n")
     holder.stdin.flush()
     wait(lambda: server.sql("SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction'") == "1", "no row is held")
     began = time.monotonic()
@@ -112,14 +112,15 @@ def a_writer_without_a_session_is_fenced_by_an_import(server):
 def verify_finds_missing_events(server):
     place = "postgres:" + server.url()
     writer = Writer(WRITER, server.url())
-    expect(fill(writer, "4", "T|v", "abcde") and fill(writer, "5", "T|w", "ab"), "seven events are stored")
+    expect(fill(writer, "5", "T|w", "ab") and fill(writer, "4", "T|v", "abcde"), "seven events are stored")
+    name = "writer " + server.sql("SELECT claim FROM sherd.shard WHERE shard = '4'")
     code, said = journal("verify", "--deep", place)
     expect(code == 0, f"nothing is damaged: {said}")
     server.sql("DELETE FROM sherd.event WHERE seq > 3 AND entity = (SELECT id FROM sherd.entity WHERE pid = 'T|v')")
     code, said = journal("verify", "--deep", place)
-    expect(code == 1 and "T|4: the shard's position is above" in said and "1 damaged parts" in said, f"a lost tail: {said}")
+    expect(code == 1 and f"{name}: the writer's position is above" in said and "1 damaged parts" in said, f"a lost tail: {said}")
     server.sql("DELETE FROM sherd.event WHERE entity = (SELECT id FROM sherd.entity WHERE pid = 'T|v')")
-    expect("T|4: the shard's position is above" in journal("verify", "--deep", place)[1], "all events of a shard are lost")
+    expect(f"{name}: the writer's position is above" in journal("verify", "--deep", place)[1], "all events of an entity are lost")
     writer.close()
 
 

@@ -5,11 +5,12 @@
  *
  *   claim SHARD TERM EPOCH                       claims a shard
  *   append SHARD TERM EPOCH ID FROM LETTERS      appends a record for each letter
+ *   append S1,S2... TERM EPOCH ID FROM LETTERS   in one group, to an entity IDS1, IDS2... of each shard
  *   again SHARD TERM EPOCH ID FROM LETTERS       the same as a repetition
  *   replay ID                                    reads all records
  *   identity                                     prints the store's identity
  *
- * Prints one line for each: the result in words, and the letters, the fence, or the error. Lines that
+ * Prints one line for each: the results in words, and the letters, the fence, or the error. Lines that
  * begin with "log" are what the back end logs. */
 #define _POSIX_C_SOURCE 200809L
 #include <sherd/postgres.h>
@@ -46,30 +47,45 @@ static void print_log(void *user, enum sherd_backend_level level, const char *li
     (void)fflush(stdout);
 }
 
-static void append(void *writer, bool again, const char *shard, struct fence fence,
-                   const char *id, uint64_t from, const char *letters)
+static void add_records(struct journal_request *request, const char *shard, struct fence fence,
+                        const char *id, uint64_t from, const char *letters)
 {
-    struct journal_request *request = journal_request_new(BACKEND_APPEND);
     struct backend_shard named = { .fence = fence };
-    struct backend_entity entity = { .shard = 0 };
+    struct backend_entity entity = { .shard = request->shards.count };
 
-    request->again = again;
     named.type = backend_put(request, slice_text(TYPE));
     named.shard = backend_put(request, slice_text(shard));
     vec_push(&request->shards, named);
     entity.id = backend_put(request, slice_text(id));
-    vec_push(&request->entities, entity);
     for (; *letters; letters++) {
         struct record record = { .event_type = 1, .fence = fence, .payload = slice_of(letters, 1) };
-        struct backend_record stored = { .seq = from++ };
+        struct backend_record stored = { .entity = request->entities.count, .seq = from++ };
 
         stored.bytes.at = (uint32_t)request->bytes.size;
         record_encode(&request->bytes, record_key(slice_text(id)), stored.seq, &record);
         stored.bytes.size = (uint32_t)request->bytes.size - stored.bytes.at;
         vec_push(&request->records, stored);
     }
+    vec_push(&request->entities, entity);
+}
+
+static void append(void *writer, bool again, char *shards, struct fence fence,
+                   const char *id, uint64_t from, const char *letters)
+{
+    struct journal_request *request = journal_request_new(BACKEND_APPEND);
+    bool is_one = !strchr(shards, ',');
+
+    request->again = again;
+    for (char *shard = strtok(shards, ","); shard; shard = strtok(NULL, ",")) {
+        char own[128];
+
+        (void)snprintf(own, sizeof own, "%s%s", id, is_one ? "" : shard); /* 63 bytes each */
+        add_records(request, shard, fence, own, from, letters);
+    }
     backend_plugin.write(writer, &request, 1);
-    printf("%s %s\n", results[request->entities.items[0].result], request->error);
+    for (uint32_t i = 0; i < request->entities.count; i++)
+        printf("%s ", results[request->entities.items[i].result]);
+    printf("%s\n", request->error);
     journal_request_free(request);
 }
 

@@ -1,4 +1,4 @@
--- Creates the tables of a Sherd journal, version 1, in the schema "sherd". It may run again: what is
+-- Creates the tables of a Sherd journal, version 2, in the schema "sherd". It may run again: what is
 -- there stays. Nodes with journal.postgres.create-schema = auto run the same text. For another schema,
 -- replace each "sherd." and the name in the first statement.
 
@@ -29,9 +29,19 @@ CREATE TABLE IF NOT EXISTS sherd.proof (
     PRIMARY KEY (type, term)
 );
 
--- A shard's fence (term, epoch), the random number of its owner's process (claim), and the number of
--- records that its owners wrote (last). Each commit updates the rows of its shards, so there is room
--- for new versions on the same page, and no index on last.
+-- A process that writes, by its random number: the number of its records (last), a generation, which
+-- each claim of one of its shards raises, and how many of its shards were taken (taken). Each commit
+-- updates the row of its writer, so there is room for new versions on the same page.
+CREATE TABLE IF NOT EXISTS sherd.writer (
+    id bigint PRIMARY KEY,
+    generation bigint NOT NULL,
+    last bigint NOT NULL,
+    taken bigint NOT NULL,
+    owner text NOT NULL
+) WITH (fillfactor = 10);
+
+-- A shard's fence (term, epoch), and the writer that claimed it (claim); 0: none. A transaction that
+-- changes claim or raises a fence also raises the generation of the former writer.
 CREATE TABLE IF NOT EXISTS sherd.shard (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     type bytea NOT NULL,
@@ -39,10 +49,9 @@ CREATE TABLE IF NOT EXISTS sherd.shard (
     term bigint NOT NULL,
     epoch bigint NOT NULL,
     claim bigint NOT NULL,
-    last bigint NOT NULL,
     owner text NOT NULL,
     UNIQUE (type, shard)
-) WITH (fillfactor = 25);
+);
 
 -- Ids of persistence may hold any bytes, so they are not text. Each writer takes 1000 numbers at once.
 CREATE SEQUENCE IF NOT EXISTS sherd.entity_id INCREMENT 1000;
@@ -52,11 +61,12 @@ CREATE TABLE IF NOT EXISTS sherd.entity (
     pid bytea NOT NULL UNIQUE
 );
 
--- pos counts a shard's records from 1 without gaps; at is for people only.
+-- pos counts a writer's records from 1 without gaps; at is for people only.
 CREATE TABLE IF NOT EXISTS sherd.event (
     entity bigint NOT NULL,
     seq bigint NOT NULL,
     shard bigint NOT NULL,
+    writer bigint NOT NULL,
     pos bigint NOT NULL,
     at timestamptz NOT NULL,
     record bytea NOT NULL,

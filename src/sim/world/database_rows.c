@@ -35,6 +35,9 @@ void database_rows_fini(struct database_rows *rows)
         free_copy(entity->pid);
         mem_free(entity);
     }
+    for (uint32_t at = 0; map_next(&rows->writers, &at, &entry);)
+        mem_free(entry.value);
+    map_fini(&rows->writers);
     map_fini(&rows->shards);
     map_fini(&rows->shard_ids);
     map_fini(&rows->entities);
@@ -59,6 +62,11 @@ struct database_shard *database_shard(const struct database_rows *rows, struct s
 struct database_shard *database_shard_at(const struct database_rows *rows, uint64_t id)
 {
     return map_get(&rows->shard_ids, map_u64(&id));
+}
+
+struct database_writer *database_writer(const struct database_rows *rows, uint64_t id)
+{
+    return map_get(&rows->writers, map_u64(&id));
 }
 
 struct database_entity *database_entity(const struct database_rows *rows, struct slice pid)
@@ -120,8 +128,18 @@ static void set_shard(struct database_rows *rows, const struct database_shard *f
     }
     shard->fence = from->fence;
     shard->claim = from->claim;
-    shard->last = from->last;
     buf_fini(&key);
+}
+
+static void set_writer(struct database_rows *rows, const struct database_writer *from)
+{
+    struct database_writer *writer = database_writer(rows, from->id);
+
+    if (!writer) {
+        writer = mem_alloc(sizeof *writer);
+        (void)map_put(&rows->writers, map_u64(&from->id), writer); /* was absent */
+    }
+    *writer = *from;
 }
 
 static void add_entity(struct database_rows *rows, const struct database_entity *from)
@@ -145,6 +163,9 @@ void database_apply(struct database_rows *rows, const struct database_writes *wr
         switch (change->kind) {
         case DATABASE_SHARD:
             set_shard(rows, &change->shard);
+            break;
+        case DATABASE_WRITER:
+            set_writer(rows, &change->writer);
             break;
         case DATABASE_ENTITY:
             add_entity(rows, &change->entity);

@@ -34,7 +34,27 @@ static void put_null(struct database_run *run)
     vec_push(&run->result->cells, ((struct database_cell){ 0, -1 }));
 }
 
-static void put_shard(struct database_run *run, const struct database_shard *shard)
+/* The transaction's own row, or the committed one. Null: there is none. */
+static const struct database_writer *writer_row(const struct database_run *run, uint64_t id)
+{
+    for (uint32_t i = run->writes->changes.count; i > 0; i--) {
+        const struct database_change *change = &run->writes->changes.items[i - 1];
+
+        if (change->kind == DATABASE_WRITER && change->writer.id == id)
+            return &change->writer;
+    }
+    return database_writer(run->rows, id);
+}
+
+static uint64_t position_of(const struct database_run *run, uint64_t id)
+{
+    const struct database_writer *writer = writer_row(run, id);
+
+    return writer ? writer->last : 0;
+}
+
+/* With the position of the writer that asks. */
+static void put_shard(struct database_run *run, const struct database_shard *shard, uint64_t writer)
 {
     run->result->columns = PG_SHARD_CELLS;
     put_slice(run, shard->type);
@@ -43,7 +63,7 @@ static void put_shard(struct database_run *run, const struct database_shard *sha
     put_number(run, shard->fence.term);
     put_number(run, shard->fence.epoch);
     put_number(run, shard->claim);
-    put_number(run, shard->last);
+    put_number(run, position_of(run, writer));
 }
 
 void database_result_free(struct database_result *result)
@@ -135,32 +155,43 @@ static uint64_t next_number(struct items *items)
 /* ---- appends ---- */
 
 struct append {
-    struct items shards[6]; /* number, term, epoch, claim, position, new records */
-    struct items named[3];  /* number, shard, persistence id */
-    struct items records[5]; /* entity, number, shard, position, bytes */
-    struct items cuts[3];   /* entity, shard, below */
-    uint64_t one_shard;     /* of all records, if they do not name theirs */
+    struct database_writer writer; /* as it must be */
+    struct items records[4]; /* entity, number, shard, bytes */
+    struct items named[3];   /* number, shard, persistence id */
+    struct items cuts[2];    /* entity, below */
 };
 
 static void read_append(const struct database_call *call, struct append *append)
 {
-    static const uint8_t all[] = { 9, 10, 11, 12, 13 }, known[] = { 6, 7, 8, 9, 10 },
-                         one[] = { 6, 7, 0, 8, 9 };
-    bool is_one = call->which == PG_APPEND_ONE || call->which == PG_APPEND_RECORD;
-    const uint8_t *places = call->which == PG_APPEND ? all : is_one ? one : known;
+    const struct slice *from = call->parameters;
 
-    *append = (struct append){ .one_shard = 0 };
-    for (int i = 0; i < 6; i++)
-        append->shards[i] = items_of(call->parameters[i], is_one);
-    for (int i = 0; i < 5; i++)
-        append->records[i] = items_of(call->parameters[places[i]],
-                                      call->which == PG_APPEND_RECORD || (is_one && i == 2));
-    if (is_one)
-        append->one_shard = number_of(call->parameters[0]);
-    for (int i = 0; i < 3 && call->which == PG_APPEND; i++) {
-        append->named[i] = items_of(call->parameters[6 + i], false);
-        append->cuts[i] = items_of(call->parameters[14 + i], false);
-    }
+    *append = (struct append){ .writer = { .id = number_of(from[0]), .generation = number_of(from[1]),
+                                         .last = number_of(from[2]) } };
+    for (int i = 0; i < 4; i++)
+        append->records[i] = items_of(from[3 + i], call->which == PG_APPEND_RECORD);
+    for (int i = 0; i < 3 && call->which == PG_APPEND; i++)
+        append->named[i] = items_of(from[7 + i], false);
+    for (int i = 0; i < 2 && call->which == PG_APPEND; i++)
+        append->cuts[i] = items_of(from[10 + i], false);
+}
+
+static bool lock_writer(struct database_run *run, uint64_t id)
+{
+    struct buf key = { 0 };
+    bool is_locked;
+
+    buf_put_u8(&key, 'w');
+    buf_put_u64(&key, id);
+    is_locked = run->lock(run->user, buf_slice(&key));
+    buf_fini(&key);
+    return is_locked;
+}
+
+static void put_writer(struct database_run *run, const struct database_writer *writer)
+{
+    struct database_change change = { .kind = DATABASE_WRITER, .writer = *writer };
+
+    database_put(run->writes, &change);
 }
 
 static bool lock_row(struct database_run *run, const struct database_shard *shard)
@@ -177,45 +208,19 @@ static bool lock_row(struct database_run *run, const struct database_shard *shar
     return is_locked;
 }
 
-/* A shard that the statement writes, and its index in the request. */
-struct owned {
-    const struct database_shard *row;
-    uint64_t added;
-};
-
-struct owned_list {
-    VEC(struct owned) items;
-};
-
-static uint32_t owned_at(const struct owned_list *list, uint64_t shard)
+/* The shard's number in the request; new ones are among the writes. */
+static uint32_t request_shard(struct journal_request *told, const struct database_shard *row)
 {
-    uint32_t at = 0;
+    struct backend_shard shard = { .fence = row->fence, .result = BACKEND_DONE };
 
-    while (at < list->items.count && list->items.items[at].row->id != shard)
-        at++;
-    return at;
-}
-
-/* False: one is locked by another session. */
-static bool own_shards(struct database_run *run, struct append *append, struct owned_list *list)
-{
-    while (append->shards[0].left) {
-        const struct database_shard *row = database_shard_at(run->rows, next_number(&append->shards[0]));
-        struct fence fence = { next_number(&append->shards[1]), 0 };
-        uint64_t claim, last;
-        struct owned owned = { row, 0 };
-
-        fence.epoch = next_number(&append->shards[2]);
-        claim = next_number(&append->shards[3]);
-        last = next_number(&append->shards[4]);
-        owned.added = next_number(&append->shards[5]);
-        if (!row || fence_compare(row->fence, fence) != 0 || row->claim != claim || row->last != last)
-            continue;
-        if (!lock_row(run, row))
-            return false;
-        vec_push(&list->items, owned);
-    }
-    return true;
+    for (uint32_t i = 0; i < told->shards.count; i++)
+        if (slice_equal(backend_slice(told, told->shards.items[i].type), row->type) &&
+            slice_equal(backend_slice(told, told->shards.items[i].shard), row->shard))
+            return i;
+    shard.type = backend_put(told, row->type);
+    shard.shard = backend_put(told, row->shard);
+    vec_push(&told->shards, shard);
+    return told->shards.count - 1;
 }
 
 /* The entity's number in the request; new ones are among the writes. */
@@ -231,8 +236,7 @@ static uint32_t request_entity(struct journal_request *told, struct slice pid, u
     return told->entities.count - 1;
 }
 
-static bool name_entities(struct database_run *run, struct append *append,
-                          const struct owned_list *list)
+static bool name_entities(struct database_run *run, struct append *append)
 {
     while (append->named[0].left) {
         struct database_change change = { .kind = DATABASE_ENTITY };
@@ -240,8 +244,6 @@ static bool name_entities(struct database_run *run, struct append *append,
         change.entity.id = next_number(&append->named[0]);
         change.entity.shard = next_number(&append->named[1]);
         change.entity.pid = next_bytes(&append->named[2]);
-        if (owned_at(list, change.entity.shard) == list->items.count)
-            continue;
         if (database_entity(run->rows, change.entity.pid) ||
             database_entity_at(run->rows, change.entity.id))
             return false;
@@ -261,75 +263,49 @@ static struct slice pid_of(const struct database_run *run, uint64_t entity)
     return row ? row->pid : (struct slice){ 0 };
 }
 
-/* False: a number is taken. A record of an unknown entity is stored, and nothing finds it. */
-static bool add_records(struct database_run *run, struct append *append,
-                        const struct owned_list *list, struct journal_request *told)
+/* False: a number is taken. A record of an unknown entity or shard is stored, and nothing finds it. */
+static bool add_records(struct database_run *run, struct append *append, struct journal_request *told)
 {
     while (append->records[0].left) {
         struct database_change change = { .kind = DATABASE_BOOK, .book = { .kind = BOOK_RECORD } };
-        uint64_t entity = next_number(&append->records[0]);
-        uint64_t shard = append->one_shard;
-        struct backend_record record = { 0 };
-        struct slice pid;
-        uint32_t at;
+        struct slice pid = pid_of(run, next_number(&append->records[0]));
+        struct backend_record record = { .seq = next_number(&append->records[1]) };
+        const struct database_shard *shard = database_shard_at(run->rows, next_number(&append->records[2]));
 
-        record.seq = change.book.seq = next_number(&append->records[1]);
-        if (!shard)
-            shard = next_number(&append->records[2]);
-        (void)next_number(&append->records[3]);
-        change.book.bytes = next_bytes(&append->records[4]);
-        at = owned_at(list, shard);
-        pid = pid_of(run, entity);
-        if (at == list->items.count || !pid.size)
+        change.book.seq = record.seq;
+        change.book.bytes = next_bytes(&append->records[3]);
+        append->writer.last++;
+        if (!shard || !pid.size)
             continue;
         if (record.seq <= book_last(run->rows->book, pid) &&
             record.seq >= book_first(run->rows->book, pid))
             return false;
         change.book.id = pid;
         database_put(run->writes, &change);
-        record.entity = request_entity(told, pid, at);
+        record.entity = request_entity(told, pid, request_shard(told, shard));
         record.bytes = backend_put(told, change.book.bytes);
         vec_push(&told->records, record);
     }
     return true;
 }
 
-static void cut_records(struct database_run *run, struct append *append,
-                        const struct owned_list *list, struct journal_request *told)
+static void cut_records(struct database_run *run, struct append *append, struct journal_request *told)
 {
     while (append->cuts[0].left) {
-        struct slice pid = pid_of(run, next_number(&append->cuts[0]));
-        uint32_t at = owned_at(list, next_number(&append->cuts[1]));
-        uint64_t below = next_number(&append->cuts[2]);
+        const struct database_entity *row = database_entity_at(run->rows, next_number(&append->cuts[0]));
+        const struct database_shard *shard = row ? database_shard_at(run->rows, row->shard) : NULL;
+        uint64_t below = next_number(&append->cuts[1]);
         struct database_change change = { .kind = DATABASE_BOOK, .book = { .kind = BOOK_CUT } };
-        uint64_t first = book_first(run->rows->book, pid);
+        uint64_t first = row ? book_first(run->rows->book, row->pid) : 0;
 
-        if (at == list->items.count || !first)
+        if (!shard || !first)
             continue;
-        change.book.id = pid;
+        change.book.id = row->pid;
         change.book.seq = below < first + BACKEND_CUT_MAX ? below : first + BACKEND_CUT_MAX;
         if (change.book.seq <= first)
             continue;
         database_put(run->writes, &change);
-        told->entities.items[request_entity(told, pid, at)].cut = change.book.seq;
-    }
-}
-
-static void put_owned(struct database_run *run, const struct owned_list *list,
-                      struct journal_request *told)
-{
-    run->result->columns = 1;
-    for (uint32_t i = 0; i < list->items.count; i++) {
-        const struct database_shard *row = list->items.items[i].row;
-        struct database_change change = { .kind = DATABASE_SHARD, .shard = *row };
-        struct backend_shard shard = { .fence = row->fence, .result = BACKEND_DONE };
-
-        change.shard.last += list->items.items[i].added;
-        database_put(run->writes, &change);
-        put_number(run, row->id);
-        shard.type = backend_put(told, row->type);
-        shard.shard = backend_put(told, row->shard);
-        vec_push(&told->shards, shard);
+        told->entities.items[request_entity(told, row->pid, request_shard(told, shard))].cut = change.book.seq;
     }
 }
 
@@ -345,27 +321,45 @@ static struct journal_request *tell(struct database_run *run, enum backend_verb 
 static enum database_ran append(const struct database_call *call, struct database_run *run,
                                 const char **sqlstate)
 {
-    struct owned_list list = { .items = { 0 } };
     struct append parsed;
-    enum database_ran ran = DATABASE_RAN;
+    const struct database_writer *row;
+    struct journal_request *told;
 
     read_append(call, &parsed);
-    if (!own_shards(run, &parsed, &list)) {
-        ran = DATABASE_WAITS;
-    } else if (list.items.count) {
-        struct journal_request *told = tell(run, BACKEND_APPEND);
-
-        put_owned(run, &list, told);
-        if (name_entities(run, &parsed, &list) && add_records(run, &parsed, &list, told)) {
-            cut_records(run, &parsed, &list, told);
-        } else {
-            *sqlstate = "23505";
-            ran = DATABASE_ERROR;
-        }
-    }
     run->result->columns = 1;
-    vec_fini(&list.items);
-    return ran;
+    row = writer_row(run, parsed.writer.id);
+    if (!row || row->generation != parsed.writer.generation || row->last != parsed.writer.last)
+        return DATABASE_RAN;
+    if (!lock_writer(run, parsed.writer.id))
+        return DATABASE_WAITS;
+    told = tell(run, BACKEND_APPEND);
+    if (!name_entities(run, &parsed) || !add_records(run, &parsed, told)) {
+        *sqlstate = "23505";
+        return DATABASE_ERROR;
+    }
+    cut_records(run, &parsed, told);
+    put_writer(run, &parsed.writer);
+    put_number(run, parsed.writer.id);
+    return DATABASE_RAN;
+}
+
+static enum database_ran renew(const struct database_call *call, struct database_run *run)
+{
+    uint64_t id = number_of(call->parameters[0]);
+    const struct database_writer *row = writer_row(run, id);
+    struct database_writer writer;
+
+    run->result->columns = 2;
+    if (!row)
+        return DATABASE_RAN;
+    if (!lock_writer(run, id))
+        return DATABASE_WAITS;
+    writer = *row;
+    writer.generation++;
+    put_writer(run, &writer);
+    put_number(run, writer.generation);
+    put_number(run, writer.last);
+    return DATABASE_RAN;
 }
 
 /* ---- claims and terms ---- */
@@ -406,6 +400,22 @@ static void set_fence(struct database_run *run, const struct database_shard *sha
     database_put(run->writes, &change);
 }
 
+/* Raises the generation of the shard's former writer. False: its row is locked by another session. */
+static bool end_writer(struct database_run *run, const struct database_shard *row)
+{
+    const struct database_writer *former = row ? writer_row(run, row->claim) : NULL;
+    struct database_writer writer;
+
+    if (!former)
+        return true;
+    if (!lock_writer(run, former->id))
+        return false;
+    writer = *former;
+    writer.generation++;
+    put_writer(run, &writer);
+    return true;
+}
+
 static enum database_ran claim(const struct database_call *call, struct database_run *run)
 {
     const struct slice *from = call->parameters;
@@ -424,21 +434,24 @@ static enum database_ran claim(const struct database_call *call, struct database
     if (row && next)
         fence = (struct fence){ row->fence.term, row->fence.epoch + 1 };
     writes &= !row || fence_compare(row->fence, fence) <= 0;
+    if (writes && !end_writer(run, row))
+        return DATABASE_WAITS;
     run->result->columns = PG_CLAIM_CELLS;
     put_proofs(run, &proofs);
     if (writes) {
         wanted.id = row ? row->id : ++*run->next_shard;
-        wanted.last = row ? row->last : 0;
         wanted.claim = number_of(from[4]);
+        if (!writer_row(run, wanted.claim))
+            put_writer(run, &(struct database_writer){ .id = wanted.claim, .generation = 1 });
         wanted.fence = fence;
         set_fence(run, &wanted, !row || fence_compare(row->fence, fence) < 0);
         put_number(run, wanted.id);
         put_number(run, fence.term);
         put_number(run, fence.epoch);
-        put_number(run, wanted.last);
     }
-    for (int i = 0; !writes && i < 4; i++)
+    for (int i = 0; !writes && i < 3; i++)
         put_null(run);
+    put_number(run, position_of(run, number_of(from[4])));
     if (row) {
         put_number(run, row->fence.term);
         put_number(run, row->fence.epoch);
@@ -546,26 +559,22 @@ static enum database_ran own(const struct database_call *call, struct database_r
 
 /* ---- reads ---- */
 
-static enum database_ran lock_shards(const struct database_call *call, struct database_run *run)
+static void read_named(const struct database_call *call, struct database_run *run)
 {
     struct items types = items_of(call->parameters[0], false);
     struct items names = items_of(call->parameters[1], false);
     struct buf key = { 0 };
-    enum database_ran ran = DATABASE_RAN;
 
     run->result->columns = PG_SHARD_CELLS;
-    while (types.left && ran == DATABASE_RAN) {
+    while (types.left) {
         struct slice type = next_bytes(&types);
         const struct database_shard *row =
             database_shard(run->rows, database_shard_key(&key, type, next_bytes(&names)));
 
-        if (row && !lock_row(run, row))
-            ran = DATABASE_WAITS;
-        else if (row)
-            put_shard(run, row);
+        if (row)
+            put_shard(run, row, number_of(call->parameters[2]));
     }
     buf_fini(&key);
-    return ran;
 }
 
 static void read_entities(const struct database_call *call, struct database_run *run)
@@ -639,7 +648,7 @@ static void read_owned(const struct database_call *call, struct database_run *ru
         const struct database_shard *row = database_shard_at(run->rows, next_number(&ids));
 
         if (row)
-            put_shard(run, row);
+            put_shard(run, row, number_of(call->parameters[1]));
     }
 }
 
@@ -707,11 +716,10 @@ enum database_ran database_statement(const struct database_call *call, struct da
     switch (call->which) {
     case PG_APPEND:
     case PG_APPEND_KNOWN:
-    case PG_APPEND_ONE:
     case PG_APPEND_RECORD:
         return append(call, run, sqlstate);
-    case PG_LOCK:
-        return lock_shards(call, run);
+    case PG_RENEW:
+        return renew(call, run);
     case PG_CLAIM:
         return claim(call, run);
     case PG_TERM:
@@ -720,6 +728,9 @@ enum database_ran database_statement(const struct database_call *call, struct da
     case PG_TRIM:
     case PG_DROP:
         return own(call, run);
+    case PG_NAMED:
+        read_named(call, run);
+        break;
     case PG_ENTITIES:
         read_entities(call, run);
         break;

@@ -52,6 +52,8 @@ static void know_shard(struct one *one, uint64_t last)
 
 static void begin(struct one *one)
 {
+    one->known.generation = 5;
+    one->known.position = 9;
     pg_group_begin(&one->group, &one->known, &one->ids, OWN, one->list, 1);
 }
 
@@ -92,14 +94,41 @@ static void a_claimed_shard_with_known_entities_needs_one_statement(void **state
     pg_know_entity(&one.known, slice_text("T|e"), (struct pg_known_entity){ 100, 3, { 1, 2 } });
     begin(&one);
     assert_int_equal(pg_group_plan(&one.group), PG_WAY_ONE);
-    assert_int_equal(one.group.parameters[0].count, 1);
-    assert_int_equal(one.group.parameters[6].count, 0);
-    assert_int_equal(one.group.parameters[10].count, 2);
-    assert_true(pg_group_written(&one.group, 7));
-    assert_false(pg_group_written(&one.group, 8));
-    assert_int_equal(pg_group_settle(&one.group), 0);
+    assert_int_equal(one.group.parameters[0].count, 2);
+    assert_int_equal(one.group.parameters[4].count, 0);
+    pg_group_settle(&one.group);
     assert_int_equal(one.entity.result, SHERD_BACKEND_DONE);
     assert_true(pg_known_entity(&one.known, slice_text("T|e"))->last == 5);
+    assert_true(one.known.position == 11);
+    tear_down(&one);
+}
+
+/* The store may have gone back before the connection, so another claim may have the same generation. */
+static void the_first_group_of_a_connection_looks_first(void **state)
+{
+    struct one one;
+    (void)state;
+
+    set_up(&one, 4, 1);
+    know_shard(&one, 9);
+    begin(&one);
+    one.known.generation = 0;
+    assert_int_equal(pg_group_plan(&one.group), PG_WAY_SLOW);
+    tear_down(&one);
+}
+
+static void a_group_of_a_taken_shard_looks_first(void **state)
+{
+    struct one one;
+    struct buf key = { 0 };
+    (void)state;
+
+    set_up(&one, 4, 1);
+    know_shard(&one, 9);
+    pg_known_shard(&one.known, pg_shard_key(&key, slice_text("T"), slice_text("s")))->is_taken = true;
+    begin(&one);
+    assert_int_equal(pg_group_plan(&one.group), PG_WAY_SLOW);
+    buf_fini(&key);
     tear_down(&one);
 }
 
@@ -119,25 +148,23 @@ static enum pg_statement statement_of(struct one *one, uint64_t id, uint32_t rec
 static void a_group_takes_the_shortest_statement(void **state)
 {
     struct slice parameters[PG_APPEND_PARAMETERS];
-    const uint8_t seven[8] = { 0, 0, 0, 0, 0, 0, 0, 7 };
+    const uint8_t own[8] = { 0, 0, 0, 0, 0, 0, 0, OWN }, generation[8] = { 0, 0, 0, 0, 0, 0, 0, 5 },
+                  position[8] = { 0, 0, 0, 0, 0, 0, 0, 9 };
     struct one one;
     uint32_t count;
     (void)state;
 
     assert_int_equal(statement_of(&one, 100, 1, parameters, &count), PG_APPEND_RECORD);
-    assert_int_equal(count, 10);
-    assert_true(slice_equal(parameters[0], slice_of(seven, 8)));
-    assert_true(slice_equal(parameters[9], slice_text("r")));
+    assert_int_equal(count, 7);
+    assert_true(slice_equal(parameters[0], slice_of(own, 8)));
+    assert_true(slice_equal(parameters[1], slice_of(generation, 8)));
+    assert_true(slice_equal(parameters[2], slice_of(position, 8)));
+    assert_true(slice_equal(parameters[6], slice_text("r")));
     tear_down(&one);
-    assert_int_equal(statement_of(&one, 100, 2, parameters, &count), PG_APPEND_ONE);
-    assert_int_equal(count, 10);
-    assert_true(slice_equal(parameters[0], slice_of(seven, 8)));
-    assert_true(slice_equal(parameters[9], pg_array_value(&one.group.parameters[13])));
-    for (int i = 0; i < 6; i++) /* a second shard */
-        pg_array_add(&one.group.parameters[i], 8);
-    assert_int_equal(pg_group_statement(&one.group, parameters, &count), PG_APPEND_KNOWN);
-    assert_int_equal(count, 11);
-    assert_true(slice_equal(parameters[10], pg_array_value(&one.group.parameters[13])));
+    assert_int_equal(statement_of(&one, 100, 2, parameters, &count), PG_APPEND_KNOWN);
+    assert_int_equal(count, 7);
+    assert_true(slice_equal(parameters[0], slice_of(own, 8)));
+    assert_true(slice_equal(parameters[6], pg_array_value(&one.group.parameters[3])));
     tear_down(&one);
 }
 
@@ -173,7 +200,7 @@ static void an_unknown_entity_is_looked_up(void **state)
     assert_int_equal(pg_group_new(&one.group), 1);
     pg_ids_add(&one.ids, 1000, 10);
     assert_int_equal(pg_group_plan(&one.group), PG_WAY_ONE);
-    assert_int_equal(one.group.parameters[6].count, 1);
+    assert_int_equal(one.group.parameters[4].count, 1);
     tear_down(&one);
 }
 
@@ -239,11 +266,11 @@ static void a_lower_position_is_a_loss(void **state)
     assert_int_equal(pg_group_ask_records(&one.group), 0);
     assert_false(pg_group_judge(&one.group));
     assert_int_equal(one.entity.result, SHERD_BACKEND_LOST);
-    assert_non_null(strstr(one.request.error, "it has 8 of 9"));
+    assert_non_null(strstr(one.request.error, "it has 8 of this node's 9"));
     tear_down(&one);
 }
 
-/* A shard's position never falls, so a lower one proves a loss also after another node claimed it. */
+/* A writer's position never falls, so a lower one proves a loss also after another node claimed it. */
 static void a_lower_position_is_named_also_under_another_claim(void **state)
 {
     struct one one;
@@ -258,7 +285,7 @@ static void a_lower_position_is_named_also_under_another_claim(void **state)
     assert_int_equal(pg_group_ask_records(&one.group), 0);
     assert_false(pg_group_judge(&one.group));
     assert_int_equal(one.entity.result, SHERD_BACKEND_FENCED);
-    assert_non_null(strstr(one.request.error, "it has 8 of 9"));
+    assert_non_null(strstr(one.request.error, "it has 8 of this node's 9"));
     assert_true(one.group.shards.items[0].is_lost);
     pg_group_learn(&one.group);
     assert_true(pg_known_shard(&one.known, pg_shard_key(&key, slice_text("T"), slice_text("s")))->last == 9);
@@ -343,7 +370,7 @@ static void a_repetition_writes_only_what_is_missing(void **state)
     assert_true(pg_group_same(&one.group, 1, true));
     assert_true(pg_group_judge(&one.group));
     assert_int_equal(one.entity.result, SHERD_BACKEND_DONE);
-    assert_int_equal(one.group.parameters[10].count, 2);
+    assert_int_equal(one.group.parameters[1].count, 2);
     pg_group_learn(&one.group);
     assert_true(pg_known_entity(&one.known, slice_text("T|e"))->last == 6);
     tear_down(&one);
@@ -411,8 +438,7 @@ static void a_halted_type_does_not_stop_the_others(void **state)
         assert_true(pg_group_judge(&one.group));
         assert_int_equal(entities[halted].result, SHERD_BACKEND_FAILED);
         assert_int_equal(entities[!halted].result, SHERD_BACKEND_DONE);
-        assert_int_equal(one.group.parameters[10].count, 1); /* numbers of records */
-        assert_int_equal(one.group.parameters[0].count, 1);  /* shards */
+        assert_int_equal(one.group.parameters[1].count, 1); /* numbers of records */
         map_fini(&types);
         buf_fini(&key);
         tear_down(&one);
@@ -437,6 +463,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_claimed_shard_with_known_entities_needs_one_statement),
+        cmocka_unit_test(the_first_group_of_a_connection_looks_first),
+        cmocka_unit_test(a_group_of_a_taken_shard_looks_first),
         cmocka_unit_test(a_group_takes_the_shortest_statement),
         cmocka_unit_test(new_entities_and_deletions_take_the_long_statement),
         cmocka_unit_test(an_unknown_entity_is_looked_up),
