@@ -164,7 +164,7 @@ class Faults:
         self.server.sql("UPDATE sherd.meta SET min_reader = 9")
 
     def mend_schema_newer(self, *_):
-        self.server.sql("UPDATE sherd.meta SET min_reader = 1")
+        self.server.sql("UPDATE sherd.meta SET min_reader = schema")
 
     def break_schema_older(self, *_):
         """The tables of the first programs had no snapshots."""
