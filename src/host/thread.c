@@ -392,14 +392,6 @@ static void write_log(struct thread *thread, uint32_t index)
 
 /* ---- stalled threads, watched by control ---- */
 
-bool thread_is_stalled(const struct thread *thread, uint64_t now, uint64_t limit)
-{
-    uint64_t began = atomic_load_explicit(&thread->turn_began_at,
-                                          memory_order_relaxed);
-
-    return began && now >= began + limit;
-}
-
 /* Time of the next step: report, leave or end. */
 static uint64_t next_step(const struct sherd_system *system,
                           const struct stall *stall)

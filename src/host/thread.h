@@ -93,7 +93,12 @@ void thread_join(struct thread *thread);
 void thread_fini(struct thread *thread);
 
 /* Tells whether its turn lasts longer than so many ns. Any thread. */
-bool thread_is_stalled(const struct thread *thread, uint64_t now, uint64_t limit);
+static inline bool thread_is_stalled(const struct thread *thread, uint64_t now, uint64_t limit)
+{
+    uint64_t began = atomic_load_explicit(&thread->turn_began_at, memory_order_relaxed);
+
+    return began && now >= began + limit;
+}
 
 /* Wakes it if it sleeps. Any thread, after publishing what it must see. */
 void thread_wake(struct thread *thread);
