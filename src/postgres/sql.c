@@ -33,8 +33,9 @@ static const struct {
      *
      * Transactions lock rows in this order, so none waits in a circle: a shard, then a writer. A group
      * locks its own writer only; a claim its shard, then the shard's former writer; a snapshot its
-     * shard only. The row of a new writer is inserted by its own claims, and no other one waits for
-     * it: no shard names it before they commit. */
+     * shard only. The row of a new writer is inserted by its first claim, and no other one waits for
+     * it: no shard names it before that commits. Later claims do not insert it: that would wait for a
+     * claim of another writer's that has the row. */
     [PG_APPEND] = { "append",
         OWN
         " named AS (INSERT INTO @entity (id, shard, pid) SELECT r.id, r.shard, r.pid"
@@ -88,7 +89,8 @@ static const struct {
         " coalesce((SELECT value FROM @proof WHERE type = $1 AND term = $6::int8), 0) AS value),"
         " made AS (INSERT INTO @writer (id, generation, last, taken, owner)"
         " SELECT $5::int8, 1, 0, 0, $9::text FROM p WHERE ($7::int8 = 0 OR p.value = $7)"
-        " AND NOT EXISTS (SELECT 1 FROM old WHERE claim = $5) ON CONFLICT (id) DO NOTHING),"
+        " AND NOT EXISTS (SELECT 1 FROM old WHERE claim = $5)"
+        " AND NOT EXISTS (SELECT 1 FROM @writer WHERE id = $5) ON CONFLICT (id) DO NOTHING),"
         " w AS (INSERT INTO @shard AS s (type, shard, term, epoch, claim, owner)"
         " SELECT $1, $2, $3::int8, $4::int8, $5, $9 FROM p WHERE $7 = 0 OR p.value = $7"
         " ON CONFLICT (type, shard) DO UPDATE SET"

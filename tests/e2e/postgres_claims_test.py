@@ -11,6 +11,7 @@ from postgres_parts import Proxy, Writer, gaps
 
 SHARDS = "abcdefghij"
 TAKEN = "c"
+ROUNDS = 200  # of claims of each other's shards
 failed = []
 
 
@@ -139,12 +140,27 @@ def the_group_arrives_after_the_claim(program, server):
     proxy.close()
 
 
+def claims_of_each_others_shards_wait_in_order(program, server):
+    """Three writers take three shards from each other at once. None waits for one that waits for it."""
+    writers = [Writer(program, server.url()) for _ in range(3)]
+    for turn in range(ROUNDS):
+        for number, writer in enumerate(writers):
+            writer.send("claim", SHARDS[(turn + number) % 3], 1, 3 * turn + number + 1)
+    results = {writer.answer().split()[0] for writer in writers for _ in range(ROUNDS)}
+    expect(results <= {"done", "fenced"}, f"claims succeed, or come after a later one: {results}")
+    wait(lambda: int(server.sql("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()")) > 3 * ROUNDS, "the server does not count")
+    for writer in writers:
+        writer.close()
+    deadlocks = server.sql("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
+    expect(deadlocks == "0", f"the server ended {deadlocks} of {3 * ROUNDS} claims that waited in a circle")
+
+
 def main():
     if not postgres_server.programs():
         print("skipped: no PostgreSQL server is installed")
         return 77
     for case in (the_claim_commits_while_the_group_waits, the_claim_waits_for_the_group, the_claim_ends_the_group,
-                 the_group_arrives_after_the_claim):
+                 the_group_arrives_after_the_claim, claims_of_each_others_shards_wait_in_order):
         print(f"--- {case.__name__}", flush=True)
         with postgres_server.Server() as server:
             case(sys.argv[1], server)
