@@ -288,7 +288,7 @@ bool journal_remote_execute(struct journal *journal, const char *text)
     " s AS (SELECT id, claim FROM @shard WHERE id IN (SELECT shard FROM e"                                \
     " UNION (SELECT v.shard FROM @event v JOIN e ON v.entity = e.id ORDER BY v.seq DESC LIMIT 1))),"     \
     " freed AS (UPDATE @shard SET claim = 0, owner = 'sherd journal' WHERE id IN (SELECT id FROM s)),"   \
-    " ended AS (UPDATE @writer SET generation = generation + 1, taken = taken + 1"                       \
+    " ended AS (UPDATE @writer SET generation = " PG_RAISED("generation") ", taken = taken + 1"                       \
     " WHERE id IN (SELECT claim FROM s)),"
 
 static bool change_one(struct journal *journal, const struct journal_change *change)

@@ -270,7 +270,7 @@ static bool check_shards(struct target *target)
 static bool put_position(struct target *target)
 {
     static const char unclaim[] = "UPDATE @shard SET claim = 0;"
-                                  " UPDATE @writer SET generation = generation + 1, taken = taken + 1";
+                                  " UPDATE @writer SET generation = " PG_RAISED("generation") ", taken = taken + 1";
     static const char text[] =
         "WITH made AS (INSERT INTO @writer (id, generation, last, taken, owner) VALUES (0, 1, $1::int8, 1, 'import')"
         " ON CONFLICT (id) DO UPDATE SET last = excluded.last RETURNING 1) SELECT count(*) FROM made";

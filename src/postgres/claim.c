@@ -55,13 +55,14 @@ static void take_shard(struct pg_store *store, struct sherd_backend_request *req
     struct slice type = pg_slice(request->type), shard = pg_slice(request->shard);
     struct slice key = pg_shard_key(&buf, type, shard);
     const struct pg_known_shard *known = pg_known_shard(&store->known, key);
+    uint64_t last = known && !known->is_lost && known->last <= row->last ? known->last : 0;
 
     if (known && !known->is_lost && row->last < known->last) {
         pg_store_lost(store, type, shard, known->last, row->last);
         pg_forget_entities(&store->known);
     }
     pg_know_shard(&store->known, key,
-                  (struct pg_known_shard){ .id = row->id, .fence = row->fence });
+                  (struct pg_known_shard){ .id = row->id, .fence = row->fence, .last = last });
     request->fence = fence_of(row->fence);
     sherd_backend_settle(request, SHERD_BACKEND_DONE, "");
     buf_fini(&buf);

@@ -95,6 +95,16 @@ static bool read_rows(const struct pg_store *store, uint32_t index, struct map *
     return true;
 }
 
+/* After a loss another shard can have the number. */
+static bool is_row_of(const struct pg_shard_row *row, struct slice key)
+{
+    struct buf buf = { 0 };
+    bool is_same = slice_equal(pg_shard_key(&buf, row->type, row->shard), key);
+
+    buf_fini(&buf);
+    return is_same;
+}
+
 static void compare_rows(struct pg_store *store, struct map *table)
 {
     struct map_entry entry;
@@ -103,6 +113,8 @@ static void compare_rows(struct pg_store *store, struct map *table)
         struct pg_known_shard *known = entry.value;
         const struct pg_shard_row *row = map_get(table, map_u64(&known->id));
 
+        if (row && !is_row_of(row, entry.key))
+            row = NULL;
         known->is_taken = !row || row->claim != store->settings.claim ||
                           fence_compare(row->fence, known->fence) != 0;
         if (!row || fence_compare(row->fence, known->fence) < 0 || row->last < known->last)

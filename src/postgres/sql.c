@@ -35,7 +35,10 @@ static const struct {
      * locks its own writer only; a claim its shard, then the shard's former writer; a snapshot its
      * shard only. The row of a new writer is inserted by its first claim, and no other one waits for
      * it: no shard names it before that commits. Later claims do not insert it: that would wait for a
-     * claim of another writer's that has the row. */
+     * claim of another writer's that has the row.
+     *
+     * A generation rises by a random number. After the loss of a server's last commits it could
+     * otherwise become what it was, with other shards. */
     [PG_APPEND] = { "append",
         OWN
         " named AS (INSERT INTO @entity (id, shard, pid) SELECT r.id, r.shard, r.pid"
@@ -58,7 +61,7 @@ static const struct {
     /* $1 writer. Locks its row until the commit: no claim of its shards commits meanwhile, and no
      * earlier try of this writer writes any more. Returns generation and position, or no row. */
     [PG_RENEW] = { "renew",
-        "UPDATE @writer SET generation = generation + 1 WHERE id = $1::int8 RETURNING generation, last" },
+        "UPDATE @writer SET generation = " PG_RAISED("generation") " WHERE id = $1::int8 RETURNING generation, last" },
     /* $1 types, $2 names, $3 writer. Returns struct pg_shard_row. */
     [PG_NAMED] = { "named",
         "SELECT s.type, s.shard, s.id, s.term, s.epoch, s.claim,"
@@ -100,7 +103,7 @@ static const struct {
         " RETURNING s.id, s.term, s.epoch),"
         " ended AS (INSERT INTO @writer AS f (id, generation, last, taken, owner)"
         " SELECT claim, 1, 0, 0, '' FROM old WHERE claim <> 0 AND EXISTS (SELECT 1 FROM w)"
-        " ON CONFLICT (id) DO UPDATE SET generation = f.generation + 1, taken = f.taken + (f.id <> $5)::int)"
+        " ON CONFLICT (id) DO UPDATE SET generation = " PG_RAISED("f.generation") ", taken = f.taken + (f.id <> $5)::int)"
         " SELECT p.last, p.lowest, p.value, w.id, w.term, w.epoch,"
         " coalesce((SELECT last FROM @writer WHERE id = $5), 0), s.term, s.epoch"
         " FROM p LEFT JOIN w ON true LEFT JOIN @shard s ON s.type = $1 AND s.shard = $2" },

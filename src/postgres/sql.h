@@ -7,6 +7,9 @@
 
 #include "base/bytes.h"
 
+/* A generation that differs from all earlier ones of its writer, also after a loss of the last ones. */
+#define PG_RAISED(generation) generation " + 1 + floor(random() * 1e9)::int8"
+
 /* Parameters and columns are described in sql.c. */
 enum pg_statement {
     PG_BEGIN,
