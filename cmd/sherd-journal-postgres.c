@@ -322,8 +322,9 @@ static bool change_all(struct journal *journal, const struct journal_changes *ch
 {
     struct postgres_journal *own = own_of(journal);
     struct journal_info info = { .version = 0 };
-    /* No node can claim a shard or write events until the transaction ends: both change a row of a writer. */
-    bool good = journal_remote_execute(journal, "BEGIN READ WRITE; LOCK TABLE @writer IN EXCLUSIVE MODE") &&
+    /* No node can claim a shard or write events until the transaction ends: both change a row of a writer.
+     * Snapshots lock the row of their shard. */
+    bool good = journal_remote_execute(journal, "BEGIN READ WRITE; LOCK TABLE @shard, @writer IN EXCLUSIVE MODE") &&
                 read_info(journal, &info);
 
     buf_fini(&info.cluster);

@@ -103,10 +103,32 @@ def a_writer_without_a_session_is_fenced_by_an_import(server):
     expect(code == 0, f"the import: {said}")
     answers = [writer.append("0", 1, 1, entity, seq, "z") for entity, seq in (("T|x", 4), ("T|x", 1), ("T|y", 1))]
     expect(answers == ["fenced"] * 3, f"the writer must claim the imported shard again: {answers}")
-    expect(writer.append("3", 1, 1, "T|z", 1, "z") == "done", "other shards go on")
+    expect(writer.append("3", 1, 1, "T|z", 1, "z") == "fenced", "and each other shard, as the import does not know whose it is")
     expect(writer.claim("0", 1, 2) == "done" and writer.append("0", 1, 2, "T|x", 4, "d") == "done", "the next owner goes on after the import")
     expect(writer.replay("T|x").strip() == "done abcd" and writer.replay("T|y").strip() == "done", "nothing of the fenced writer is stored")
     writer.close()
+
+
+def a_snapshot_in_flight_is_deleted_too(server):
+    """A node that was not seen saves a snapshot, as nodes do: with a lock of its shard's row. The change waits for it."""
+    place = "postgres:" + server.url()
+    writer = Writer(WRITER, server.url())
+    expect(fill(writer, "6", "T|s", "abc"), "an entity has events")
+    writer.close()
+    entity = server.sql("SELECT id FROM sherd.entity WHERE pid = 'T|s'")
+    server.sql(f"INSERT INTO sherd.snapshot VALUES ({entity}, 2, now(), 'x')")
+    node = server.session()
+    node.stdin.write("BEGIN; SELECT FROM sherd.shard WHERE shard = '6' FOR NO KEY UPDATE;\n"
+                     f"INSERT INTO sherd.snapshot VALUES ({entity}, 3, now(), 'x');\n")
+    node.stdin.flush()
+    wait(lambda: server.sql("SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction'") == "1", "no row is held")
+    change = subprocess.Popen([SHERD, "journal", "drop-snapshots", place, "T|s"], stdout=subprocess.PIPE, text=True)
+    wait(lambda: server.sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == "1", "the change does not wait")
+    node.stdin.write("COMMIT;\n")
+    node.stdin.close()
+    node.wait()
+    said = change.communicate(timeout=LIMIT)[0]
+    expect(server.sql("SELECT count(*) FROM sherd.snapshot") == "0", f"the snapshot is deleted: {said}")
 
 
 def verify_finds_missing_events(server):
@@ -172,6 +194,8 @@ def main():
         a_session_that_holds_a_shard_is_ended(server)
         server.sql("DROP SCHEMA sherd CASCADE")
         verify_finds_missing_events(server)
+        server.sql("DROP SCHEMA sherd CASCADE")
+        a_snapshot_in_flight_is_deleted_too(server)
         a_service_needs_a_verified_certificate(server)
         no_output_has_a_part_of_a_password(server)
         server.sql("DROP SCHEMA sherd CASCADE")
