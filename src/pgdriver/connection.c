@@ -543,7 +543,7 @@ static bool next_result(struct pg_connection *connection, struct reading *readin
         if (until == reading->deadline)
             return break_off(connection, PG_CUT_OFF, "no answer in time");
         reading->patience->slow(reading->patience->context);
-        reading->patience = NULL;
+        reading->patient_until = pg_now() + reading->patience->ms;
     }
 }
 

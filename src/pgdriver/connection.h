@@ -34,7 +34,7 @@ void pg_connection_quote(struct pg_connection *connection, struct buf *sql, cons
 /* Ends the time of pg_connection_query. */
 bool pg_connection_begin(struct pg_connection *connection);
 
-/* Called once if a run lasts for that many ms. */
+/* Called whenever a run has lasted for that many ms more. */
 struct pg_patience {
     uint32_t ms;
     void (*slow)(void *context);

@@ -12,7 +12,8 @@
 
 #define PATIENCE_MS 3000 /* of a claim with another session's transaction */
 
-/* Ends the sessions that a claim waits for. On a connection of its own, as the writer's waits. */
+/* Ends the sessions that a claim waits for and whose transactions are old: claims of other nodes, which wait
+ * for each other, go on. On a connection of its own, as the writer's waits. */
 static void end_holders(void *context)
 {
     struct pg_driver *driver = context;
@@ -25,7 +26,8 @@ static void end_holders(void *context)
                    " quote_ident(a.application_name), pg_terminate_backend(a.pid)), ' ')"
                    " FROM unnest(pg_blocking_pids(%" PRIu32 ")) AS b (pid)"
                    " JOIN pg_stat_activity a ON a.pid = b.pid"
-                   " WHERE a.usename = current_user AND a.application_name LIKE 'sherd:%%'",
+                   " WHERE a.usename = current_user AND a.application_name LIKE 'sherd:%%'"
+                   " AND a.xact_start < clock_timestamp() - interval '2 s'",
                    pg_connection_backend(driver->connection)); /* fits */
     if (pg_connection_connect(other, deadline) &&
         pg_connection_query(other, sql, deadline, ended, sizeof ended) && ended[0])
