@@ -150,6 +150,14 @@ def rights_show(browser, url, nodes):
     browser.open(url + "ui/#token=" + TOKEN)
     shows(browser, "right: operate", "a token of a link gives its right")
     expect(TOKEN not in browser.run("return location.href"), "and does not stay in the address")
+    browser.open(url + "ui/#token=another-one-0123456789")
+    shows(browser, "asks for a token", "a wrong token is refused", "main")
+    browser.requests()
+    shows(browser, "last answer", "time passes", "header")
+    expect(not browser.requests(), "and the page does not try it again")
+    browser.run("document.querySelector('main input').focus()")
+    browser.press(TOKEN + "\ue007")
+    shows(browser, "right: operate", "the right one opens the page")
 
 
 def a_drain_is_seen(browser, nodes):

@@ -90,7 +90,8 @@ function span(ms) {
 function clock(text) {
   if (!text) return '–';
   const date = new Date(text);
-  return date.toLocaleTimeString('en-GB') + (Date.now() - date > 43200000 ? date.toLocaleDateString('en-GB', { day: '2-digit', month: 'short' }) : '');
+  const day = Date.now() - date > 43200000 ? ` ${date.toLocaleDateString('en-GB', { day: '2-digit', month: 'short' })}` : '';
+  return date.toLocaleTimeString('en-GB') + day;
 }
 
 const word = (kind, text) => h('span', { class: `word ${kind}` }, `${GLYPHS[kind] || '●'} ${text}`);
@@ -221,9 +222,11 @@ function button(text, run) {
 const dialog = document.getElementById('dialog');
 
 function show(title, ...children) {
-  dialog.replaceChildren(h('h2', { id: 'dialog-title' }, title), ...h('div', null, ...children).childNodes);
+  dialog.replaceChildren(...dialogContent(title, children));
   if (!dialog.open) dialog.showModal();
 }
+
+const dialogContent = (title, children) => [h('h2', { id: 'dialog-title' }, title), ...h('div', null, ...children).childNodes];
 
 function closeButton() {
   return h('div', { class: 'row' }, button('Close', () => dialog.close()));
@@ -239,7 +242,7 @@ function confirmAction(title, effect, route, body, fields = [], method = 'POST')
     const sent = { ...body };
     for (const [name, input] of Object.entries(inputs)) if (input.value) sent[name] = input.value;
     try {
-      follow(title, await ask(method, route, sent));
+      await follow(title, await ask(method, route, sent));
     } catch (error) {
       show(title, h('p', { class: 'critical', role: 'alert' }, `${GLYPHS.critical} ${error.message}`), error.hint ? h('p', null, error.hint) : null, closeButton());
     }
@@ -249,16 +252,20 @@ function confirmAction(title, effect, route, body, fields = [], method = 'POST')
 
 /** Shows an operation until it ends. */
 async function follow(title, operation) {
-  while (operation.id && dialog.open !== false) {
-    const kind = !operation.ended ? 'notice' : operation.code === 'none' || operation.state === 'done' ? 'ok' : 'critical';
-    show(title, h('p', { role: 'status' }, word(kind, operation.state), operation.text ? `: ${operation.text}` : ''),
+  if (!operation.id) {
+    show(title, h('p', null, word('ok', 'accepted')), closeButton());
+    return;
+  }
+  show(title);
+  while (dialog.open) { // until the user has enough of it
+    const kind = !operation.ended ? 'notice' : operation.state === 'done' ? 'ok' : 'critical';
+    morphChildren(dialog, dialogContent(title, [h('p', { role: 'status' }, word(kind, operation.state), operation.text ? `: ${operation.text}` : ''),
       operation.stallUs ? h('p', null, `Its messages waited for ${number(operation.stallUs / 1000)} ms.`) : null,
-      h('p', { class: 'old' }, 'Operation ', h('code', null, operation.id)), closeButton());
+      h('p', { class: 'old' }, 'Operation ', h('code', null, operation.id)), closeButton()]));
     if (operation.ended) return;
     await new Promise((resolve) => setTimeout(resolve, 300));
     operation = await get('operations', operation.id);
   }
-  show(title, h('p', null, word('ok', 'accepted')), closeButton());
 }
 
 const reason = () => ({ name: 'reason', text: 'Reason', of: h('input', { maxlength: 200, 'aria-label': 'Reason' }) });
@@ -545,9 +552,10 @@ function readAddress() {
   tick();
 }
 
-function copy(text) {
-  navigator.clipboard?.writeText(text).catch(() => {});
-  show('Copied', h('p', null, h('code', null, text.length > 400 ? `${text.slice(0, 400)}…` : text)), closeButton());
+/** Browsers let only pages of https and of this host copy. */
+async function copy(text) {
+  const isCopied = navigator.clipboard ? await navigator.clipboard.writeText(text).then(() => true, () => false) : false;
+  show(isCopied ? 'Copied' : 'Copy this', h('p', null, h('code', null, isCopied && text.length > 400 ? `${text.slice(0, 400)}…` : text)), closeButton());
 }
 
 function find(event) {
@@ -656,7 +664,7 @@ async function load() {
 }
 
 function tick() {
-  if (state.isPaused || (state.hiddenSince && Date.now() - state.hiddenSince > HIDDEN_MS)) return;
+  if (state.isPaused || state.asksToken || (state.hiddenSince && Date.now() - state.hiddenSince > HIDDEN_MS)) return;
   if (!state.isAsking && Date.now() - (state.askedAt || 0) >= 1000) askStatus();
   if (!state.isLoading && state.status && !state.asksToken && Date.now() - state.loadAt >= views[state.view].every) load();
 }
