@@ -55,13 +55,9 @@ static bool save(struct run *run, uint64_t seq, struct slice bytes)
 /* Tells whether the newest snapshot is read as another one than the stored one, or without bytes. */
 static bool loads_damaged(struct run *run, struct slice bytes)
 {
-    struct journal_request *request;
-    char text[400];
+    struct journal_request *request = conform_load(run, BACKEND_NEWEST);
     bool is_so;
 
-    conform_id(run, "e", text);
-    request = journal_request_load(slice_text(text), BACKEND_NEWEST);
-    run->ops->read(run->reader, &request, 1);
     is_so = request->result == BACKEND_DONE && request->records.count == 1 &&
             request->records.items[0].seq == 4 &&
             !slice_equal(backend_slice(request, request->records.items[0].bytes), bytes);

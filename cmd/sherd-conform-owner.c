@@ -33,15 +33,22 @@ enum backend_result conform_settle(struct run *run, struct journal_request *requ
     return result;
 }
 
-bool conform_loads(struct run *run, uint64_t up_to, uint64_t seq, struct slice bytes)
+struct journal_request *conform_load(struct run *run, uint64_t up_to)
 {
     struct journal_request *request;
     char text[400];
-    bool same;
 
     conform_id(run, "e", text);
     request = journal_request_load(slice_text(text), up_to);
     run->ops->read(run->reader, &request, 1);
+    return request;
+}
+
+bool conform_loads(struct run *run, uint64_t up_to, uint64_t seq, struct slice bytes)
+{
+    struct journal_request *request = conform_load(run, up_to);
+    bool same;
+
     same = request->result == BACKEND_DONE && request->records.count == (seq ? 1 : 0);
     if (same && seq)
         same = request->records.items[0].seq == seq &&

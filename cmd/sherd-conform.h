@@ -132,6 +132,8 @@ struct journal_request *conform_save(struct run *run, struct fence fence, uint64
                                      struct slice bytes, uint32_t keep);
 /* Runs a request of the owner and frees it. */
 enum backend_result conform_settle(struct run *run, struct journal_request *request);
+/* Reads the snapshot of the entity "e" at this number or below. The caller frees it. */
+struct journal_request *conform_load(struct run *run, uint64_t up_to);
 /* Tells whether the newest snapshot up to a number is this one; seq 0: there is none. */
 bool conform_loads(struct run *run, uint64_t up_to, uint64_t seq, struct slice bytes);
 /* Trims to a number; false unless it is done with this `more`, and deletes so many. */

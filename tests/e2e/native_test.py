@@ -258,6 +258,10 @@ def a_blocked_lane_is_explained(nodes):
     with open(os.path.join(folder, "gate"), "w"):
         pass
     eventually(lambda: node.get("/health/ready")[0] == 200, "the node is ready again")
+    def tells(event):
+        return any(row["node"] == home and row["event"] == event for row in node.get("/timeline?limit=1000")[1]["items"])
+    eventually(lambda: tells("lane stalled") and tells("lane goes on"), "the timeline tells of the lane's stall and its end")
+    expect(node.get(f"/explain?of=node&node={home}")[1]["findings"] == [], "which is no finding any more")
 
 
 def an_unreachable_node_is_explained():

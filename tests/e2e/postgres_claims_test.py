@@ -4,6 +4,7 @@ whole before the claim, or without the claimed shard after it; each event exactl
 usage: postgres_claims_test.py WRITER"""
 import sys
 
+from checks import expect, verdict
 from cluster import wait
 
 import postgres_server
@@ -12,13 +13,6 @@ from postgres_parts import Proxy, Writer, gaps
 SHARDS = "abcdefghij"
 TAKEN = "c"
 ROUNDS = 200  # of claims of each other's shards
-failed = []
-
-
-def expect(condition, what):
-    print(f"{'ok' if condition else 'FAILED'}: {what}", flush=True)
-    if not condition:
-        failed.append(what)
 
 
 class Case:
@@ -164,7 +158,7 @@ def main():
         print(f"--- {case.__name__}", flush=True)
         with postgres_server.Server() as server:
             case(sys.argv[1], server)
-    return 1 if failed else 0
+    return verdict()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
 """Runs a cluster of airports nodes on a private PostgreSQL server, for the end-to-end tests."""
+import os
+import signal
 import sys
 
 from cluster import Cluster, Failed, end_on_signals, show_logs
@@ -38,6 +40,15 @@ class PostgresCluster(Cluster):
 
     def stored(self):
         return int(self.server.sql("SELECT count(*) FROM sherd.event"))
+
+    def lose_with_server(self, node):
+        """Kills a node and the server at once. The server comes back, the node does not."""
+        os.kill(node.process.pid, signal.SIGKILL)
+        self.server.crash()
+        self.crash(node)
+        self.down(node)
+        self.server.start()
+        self.wait_gone(node)
 
     def journal_locked(self):
         raise NotImplementedError

@@ -1,5 +1,6 @@
 """Breaks and mends a PostgreSQL server for sherd-conform, which asks by conform_fault.sh."""
 import os
+import shlex
 import shutil
 import socketserver
 import subprocess
@@ -50,7 +51,7 @@ class Faults:
         self.listener.daemon_threads = True
         self.listener.faults = self
         threading.Thread(target=self.listener.serve_forever, daemon=True).start()
-        command = f"{HOOK} {self.listener.server_address[1]}"
+        command = f"{shlex.quote(HOOK)} {self.listener.server_address[1]}"
         self.arguments = ["--break", command + " break", "--mend", command + " mend",
                           "--via", "postgres:" + server.url("127.0.0.1", self.proxy.port)]
 

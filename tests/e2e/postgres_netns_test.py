@@ -9,7 +9,7 @@ server and nodes. Each host has one link to the cluster's network and one to the
 usage: postgres_netns_test.py AIRPORTS"""
 import os
 import re
-import signal
+import shlex
 import subprocess
 import sys
 import time
@@ -73,7 +73,7 @@ class HostsCluster(PostgresCluster):
         host = int(name[1:])
         with open(os.path.join(ROOT, "examples", "airports.conf")) as file:
             config = self.write(f"{name}.conf", file.read() + CONFIG.format(f"{CLUSTER}.{host}"))
-        self.program = self.write(f"{name}.sh", f'#!/bin/sh\nexec ip netns exec host{host} {self.binary} "$@"\n')
+        self.program = self.write(f"{name}.sh", f'#!/bin/sh\nexec ip netns exec host{host} {shlex.quote(self.binary)} "$@"\n')
         os.chmod(self.program, 0o755)
         self.extra = ["--config", config]
         node = super().start(name, seeds, port)
@@ -139,12 +139,7 @@ def the_server_and_nodes_are_killed(cluster):
     cluster.wait_up()
     cluster.feed_for(1)
     victim = cluster.nodes[1]
-    os.kill(victim.process.pid, signal.SIGKILL)
-    cluster.server.crash()
-    cluster.crash(victim)
-    cluster.down(victim)
-    cluster.server.start()
-    cluster.wait_gone(victim)
+    cluster.lose_with_server(victim)
     cluster.feed_again(victim)
 
 

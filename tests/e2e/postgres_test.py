@@ -89,12 +89,7 @@ def the_server_and_a_node_are_killed_together(cluster):
     cluster.set_rate(2000)
     feed_part(cluster, 0.3)
     victim = cluster.nodes[2]
-    os.kill(victim.process.pid, signal.SIGKILL)
-    cluster.server.crash()
-    cluster.crash(victim)
-    cluster.down(victim)
-    cluster.server.start()
-    cluster.wait_gone(victim)
+    cluster.lose_with_server(victim)
     cluster.feed_again(victim)
     cluster.feed_all()
     cluster.check_exact()

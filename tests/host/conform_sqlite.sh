@@ -21,5 +21,5 @@ clean() {
 trap clean EXIT
 mount -t tmpfs -o size=512m none "$folder" 2>/dev/null || true # then some cases are skipped
 python=$(python3 -c 'import sys; print(sys.executable)') # once, as it may be a slow script
-faults="$python -B $here/../e2e/conform_sqlite_faults.py $folder/journal.db"
+faults="$(printf '%q ' "$python" -B "$here/../e2e/conform_sqlite_faults.py" "$folder/journal.db")"
 "$1" --break "$faults break" --mend "$faults mend" "sqlite:$folder/journal.db"
